@@ -1,0 +1,71 @@
+// Figures first, then the verdict: the line that begins with "Verified" or "NOT VERIFIED".
+#include "summary.hpp"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "text.hpp"
+
+namespace demo {
+
+void print_summary(const Outcome& outcome, const Card& card) {
+  const Snapshot& last = outcome.last;
+  const Report& trigger = last.children[trigger_index];
+  const netio::Books& books = outcome.books;
+  const double seconds = outcome.seconds;
+  const auto load = [&](double cpu_seconds) { return percent(cpu_seconds / seconds); };
+  fmt::print("\n{}{} fragments, {:.2f} GB in {:.1f} s: {} a second, {:.1f} MB/s\n",
+             outcome.interrupted ? "Interrupted. " : "", grouped(last.sent),
+             static_cast<double>(last.sent_bytes) / 1e9, seconds,
+             grouped(static_cast<double>(last.sent) / seconds),
+             static_cast<double>(last.sent_bytes) / 1e6 / seconds);
+  fmt::print("  builders       {} and {} fragments\n", grouped(last.children[0].fragments),
+             grouped(last.children[1].fragments));
+  fmt::print("  books          {} sent, {} acknowledged, {} dropped, {} in doubt\n",
+             grouped(books.sent), grouped(books.acknowledged), grouped(books.dropped()),
+             grouped(books.unacknowledged));
+  fmt::print("  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns: {}\n",
+             grouped(outcome.agains), grouped(last.times_busy), card.held_seconds(),
+             grouped(card.overruns()));
+  fmt::print("  CPU            read-out {}, its card's thread {}, builders {} and {}, trigger {}\n",
+             load(outcome.cpu_seconds - card.cpu_seconds()), load(card.cpu_seconds()),
+             load(last.children[0].cpu_seconds), load(last.children[1].cpu_seconds),
+             load(trigger.cpu_seconds));
+  if (trigger.final == 0) return;  // what is known is not of the whole run
+  fmt::print("  round trip     p50 {}, p99 {}, p99.9 {}, max {} ({} triggers)\n",
+             microseconds(trigger.p50_ns), microseconds(trigger.p99_ns),
+             microseconds(trigger.p999_ns), microseconds(trigger.max_ns),
+             grouped(trigger.round_trips));
+}
+
+bool verify(const Outcome& outcome, const Card& card, std::span<const Ledger> ledgers) {
+  const Comparison found = compare(ledgers, card.made_by_link());
+  std::uint64_t damaged = 0;
+  std::uint64_t twice = 0;
+  std::uint64_t out_of_order = 0;
+  for (const Report& report : outcome.last.children) {
+    damaged += report.damaged;
+    twice += report.twice;
+    out_of_order += report.out_of_order;
+  }
+  const bool good = found.once == card.made() && damaged + twice + out_of_order == 0 &&
+                    found.missing + found.several + found.unknown == 0 &&
+                    outcome.books.acknowledged == card.made();
+  if (good) {
+    fmt::print(
+        "Verified: {} fragments from {} links, each arrived exactly once, in order and "
+        "undamaged.\n",
+        grouped(found.once), link_count);
+  } else {
+    fmt::print(
+        "NOT VERIFIED: of {} fragments {} arrived once, {} are missing, {} came to several "
+        "builders or {} twice to one, {} were never made, {} damaged, {} out of order; {} "
+        "acknowledged. {}\n",
+        card.made(), found.once, found.missing, found.several, twice, found.unknown, damaged,
+        out_of_order, outcome.books.acknowledged, found.first_fault);
+  }
+  return good;
+}
+
+}  // namespace demo

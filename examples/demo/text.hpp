@@ -1,0 +1,32 @@
+// Numbers as people read them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace demo {
+
+// 1234567 as "1,234,567".
+inline std::string grouped(std::uint64_t number) {
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+inline std::string grouped(double number) {
+  return grouped(static_cast<std::uint64_t>(number < 0 ? 0 : number + 0.5));
+}
+
+inline std::string microseconds(std::int64_t ns) {
+  return fmt::format("{:.0f} us", static_cast<double>(ns) / 1e3);
+}
+
+inline std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+}  // namespace demo

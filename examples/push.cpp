@@ -1,0 +1,23 @@
+// Sends a thousand messages to whoever pulls at the address given.
+#include <cstdio>
+#include <string>
+
+#include <netio/netio.hpp>
+
+int main(int argc, char** argv) {
+  netio::Context context;
+  netio::Push push(context);
+  int next = 0;
+  const auto send_on = [&] {
+    while (next < 1000 && push.send("event " + std::to_string(next)) == netio::Status::ok) ++next;
+    if (next == 1000) push.close();  // after everything has been delivered
+  };
+  push.on_writable(send_on);  // a receiver came, or has room again
+  push.on_closed([&](const netio::Books& books) {
+    std::printf("%zu of %zu delivered\n", books.acknowledged, books.sent);
+    context.stop();
+  });
+  push.connect(argc > 1 ? argv[1] : "tcp://localhost:5555");
+  send_on();  // answers "not connected" now; on_writable goes on
+  context.run();
+}

@@ -1,0 +1,52 @@
+// Where every message is: a socket's books and counters, plain structs, snapshots.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <netio/export.hpp>
+
+namespace netio {
+
+// Why a message that send() took was not delivered.
+enum class DropReason : std::uint8_t {
+  peer_closed,      // the peer ended in order before it took the message
+  connection_lost,  // the connection broke, and the peer that came back (or another) had not got it
+  not_sent,         // its only peer went before it was handed to the wire
+  linger_expired,   // close() gave up before it was handed to the wire
+  count_            // how many there are
+};
+[[nodiscard]] NETIO_API std::string_view to_string(DropReason reason) noexcept;
+
+// sent == acknowledged + dropped() + unacknowledged, always.
+struct Books {
+  std::uint64_t sent = 0;          // send() answered ok
+  std::uint64_t acknowledged = 0;  // delivered to the peer's call-back, as the peer says
+  std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
+  std::uint64_t unacknowledged = 0;  // not yet known; in doubt while the connection is down
+  std::uint64_t delivered = 0;       // received, and given to this socket's call-back
+  std::uint64_t missed = 0;          // sequence numbers that a returning peer skipped
+
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t n : dropped_by) sum += n;
+    return sum;
+  }
+};
+
+// What happened so far, for monitoring. All only grow.
+struct Counters {
+  std::uint64_t bytes_sent = 0;      // payload that send() took
+  std::uint64_t bytes_received = 0;  // payload delivered
+  std::uint64_t pages_sent = 0;
+  std::uint64_t pages_received = 0;
+  std::uint64_t agains = 0;       // send() answered again or not_connected
+  std::uint64_t connects = 0;     // connections that came up
+  std::uint64_t disconnects = 0;  // of those, how many went down
+  std::uint64_t rejected = 0;     // connections that never came up: foreign, mismatched, late
+  std::uint64_t starved = 0;      // times reading stopped for lack of memory
+};
+
+}  // namespace netio

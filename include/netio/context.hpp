@@ -1,0 +1,54 @@
+// A Context owns a loop, its memory and its transports. It belongs to one thread; run one per
+// core. Sockets live inside a context and must be destroyed before it; messages may outlive it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <netio/export.hpp>
+#include <netio/loop.hpp>
+
+namespace netio {
+
+namespace detail {
+class ContextCore;
+}
+
+struct ContextOptions {
+  IdlePolicy idle = IdlePolicy::sleep;
+  // One page: what buffered messages are gathered in, header included. 4 KiB to 16 MiB, a multiple
+  // of 4 KiB.
+  std::size_t page_bytes = 64U << 10U;
+  // Taken and faulted in when the context is made, and never more: the pages messages leave from,
+  // and the blocks they arrive in.
+  std::size_t send_pool_bytes = 32U << 20U;
+  std::size_t receive_pool_bytes = 32U << 20U;
+  // Bound for messages larger than a page, both directions together; taken when they come.
+  std::size_t large_bytes_max = std::size_t{4} << 30U;
+  // How much of that is kept for the next large message instead of going back to the system.
+  std::size_t large_kept_bytes_max = 256U << 20U;
+  int cpu = -1;        // pins the constructing thread to this core; -1: leave it
+  int numa_node = -1;  // prefers this node's memory for the pools; -1: leave it
+};
+
+class NETIO_API Context {
+ public:
+  // Throws Error if the memory cannot be had or an option makes no sense.
+  explicit Context(const ContextOptions& options = {});
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] Loop& loop() noexcept;
+  // Short for loop().run() and loop().stop().
+  void run();
+  void stop() noexcept;
+
+  // For the library.
+  [[nodiscard]] detail::ContextCore& core() noexcept { return *core_; }
+
+ private:
+  std::unique_ptr<detail::ContextCore> core_;
+};
+
+}  // namespace netio

@@ -1,0 +1,253 @@
+// The event loop: one thread, one epoll, nothing blocks. Owns nothing but its own descriptors;
+// timers, signals, watches and sources register themselves and leave when destroyed.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include <netio/export.hpp>
+
+struct epoll_event;
+
+namespace netio {
+
+class Loop;
+
+// What a loop does when there is nothing to do.
+enum class IdlePolicy : std::uint8_t {
+  sleep,     // in epoll_wait, at once: no CPU, a wake-up's latency
+  spin,      // never: lowest latency, one core
+  adaptive,  // spin about as long as a wake-up costs, then sleep
+};
+
+// Work that has no descriptor of its own or is cheaper to poll than to be woken for.
+class NETIO_API Source {
+ public:
+  virtual ~Source() = default;
+  // Does ready work, at most about `budget` items, and never sleeps. True if it did any.
+  virtual bool poll(int budget) noexcept = 0;
+  // Called before the loop sleeps: arms the wake-up. False if work came meanwhile, or if this
+  // source cannot be woken; the loop then polls again instead of sleeping.
+  virtual bool may_sleep() noexcept = 0;
+  // Becomes readable when there is work after may_sleep() said yes; -1 if some Watch does that.
+  // Watched edge-triggered: nobody has to read it. Asked once, by add_source().
+  [[nodiscard]] virtual int fd() const noexcept = 0;
+};
+
+namespace detail {
+
+// Something to do at the end of the turn (of the next one, if none is under way). Scheduling it
+// twice is scheduling it once. Leaves the list when destroyed.
+class NETIO_API Deferred {
+ public:
+  Deferred() = default;
+  Deferred(const Deferred&) = delete;
+  Deferred& operator=(const Deferred&) = delete;
+  virtual ~Deferred() { cancel(); }
+  virtual void run_deferred() noexcept = 0;
+  void cancel() noexcept;
+  [[nodiscard]] bool scheduled() const noexcept { return next_ != nullptr; }
+
+ private:
+  friend class netio::Loop;
+  Deferred* next_ = nullptr;
+  Deferred* prev_ = nullptr;
+};
+
+// The fixed point of a circular list of Deferred: its head, or a mark within it.
+class NETIO_API DeferredMark final : public Deferred {
+ public:
+  void run_deferred() noexcept override {}
+};
+
+class LoopInbox;
+class LoopWake;
+class TimerHeap;
+
+}  // namespace detail
+
+// Calls back once or periodically. Owner thread only.
+class NETIO_API Timer {
+ public:
+  Timer(Loop& loop, std::function<void()> on_expiry);
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  // Starting a running timer restarts it. Delays are counted from the turn's time, loop.now().
+  void start_once(std::chrono::nanoseconds delay);
+  // Missed periods (a turn that took longer) are not made up for: the next expiry is the next
+  // multiple of the period after now. A period of zero expires once a turn.
+  void start_periodic(std::chrono::nanoseconds period);
+  void stop() noexcept;
+  [[nodiscard]] bool running() const noexcept { return heap_index_ >= 0; }
+
+ private:
+  friend class detail::TimerHeap;
+  friend class Loop;
+  void start(std::int64_t delay_ns) noexcept;
+  void expire() noexcept;
+
+  Loop& loop_;
+  std::function<void()> on_expiry_;
+  std::int64_t period_ns_ = 0;
+  std::ptrdiff_t heap_index_ = -1;
+};
+
+// Watches one file descriptor (level-triggered). Does not own it: close it after the watch.
+class NETIO_API Watch {
+ public:
+  // `events` and the argument of the call-back are EPOLLIN, EPOLLOUT, ... of <sys/epoll.h>;
+  // EPOLLERR and EPOLLHUP are always reported. Throws Error if the descriptor cannot be polled.
+  Watch(Loop& loop, int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // A no-op when nothing changes. With no events (0) the descriptor leaves the epoll, and its
+  // errors are not reported either.
+  void set_events(std::uint32_t events);
+  [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  friend class Loop;
+  void dispatch(std::uint32_t ready) noexcept;
+
+  Loop& loop_;
+  int fd_;
+  std::uint32_t events_ = 0;
+  std::function<void(std::uint32_t)> on_ready_;
+};
+
+// Wakes the loop from any thread or signal handler. Several notify() before the loop gets to it
+// make one call-back. Construct and destroy on the owner thread, when no other will notify.
+class NETIO_API Signal {
+ public:
+  Signal(Loop& loop, std::function<void()> on_notify);
+  ~Signal();
+  Signal(const Signal&) = delete;
+  Signal& operator=(const Signal&) = delete;
+
+  void notify() noexcept;  // any thread, async-signal-safe, never blocks
+
+ private:
+  int fd_ = -1;
+  std::atomic<bool> pending_{false};
+  std::unique_ptr<Watch> watch_;
+};
+
+// POSIX signals (SIGINT, ...) as events. Blocks them in the calling thread while it lives, so
+// construct it before other threads are started. Those still pending when it is destroyed are
+// discarded.
+class NETIO_API PosixSignals {
+ public:
+  PosixSignals(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);
+  ~PosixSignals();
+  PosixSignals(const PosixSignals&) = delete;
+  PosixSignals& operator=(const PosixSignals&) = delete;
+
+ private:
+  int fd_ = -1;
+  std::unique_ptr<Watch> watch_;
+  std::vector<int> newly_blocked_;
+};
+
+// One loop belongs to one thread: the one that first runs it. From other threads only post() and
+// Signal::notify(). A turn is: timers, sources, descriptors, posted functions, deferred work.
+// Call-backs may destroy whatever they like except the loop, must not throw (that ends the
+// process) and must not run a turn themselves.
+class NETIO_API Loop {
+ public:
+  explicit Loop(IdlePolicy policy = IdlePolicy::sleep);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Turns until stop(). Returns at once if stop() came before it since the last run().
+  void run();
+  // One turn. Waits for work at most `timeout` (negative: for ever; zero: not at all). True if
+  // anything was done.
+  bool run_once(std::chrono::nanoseconds timeout);
+  // Ends run() after the current turn. Owner thread, or any thread through post().
+  void stop() noexcept;
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+
+  // Runs `work` in a later turn, on the owner thread. Any thread; may allocate.
+  void post(std::function<void()> work);
+
+  // For foreign loops: readable whenever run_once(0) has something to do, the next timer
+  // included. After run_once(0) it is quiet only if every source agreed to sleep.
+  [[nodiscard]] int fd();
+
+  void set_idle_policy(IdlePolicy policy) noexcept { policy_ = policy; }
+  [[nodiscard]] IdlePolicy idle_policy() const noexcept { return policy_; }
+
+  // Steady time, constant within a turn; outside one it is read afresh.
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
+  [[nodiscard]] bool in_turn() const noexcept { return in_turn_; }
+  // True on the thread the loop belongs to (any thread before the first turn).
+  [[nodiscard]] bool on_owner_thread() const noexcept;
+
+  // Sources are polled every turn until removed; neither call is for the data path.
+  void add_source(Source& source);
+  void remove_source(Source& source) noexcept;
+
+  void defer(detail::Deferred& work) noexcept;
+
+ private:
+  friend class Timer;
+  friend class Watch;
+
+  // A source and the descriptor it had when it was added.
+  struct SourceEntry {
+    Source* source;
+    int fd;
+  };
+
+  void claim_thread() noexcept;
+  bool gather(std::int64_t give_up_ns) noexcept;
+  bool polls_sources_only() noexcept;
+  bool wants_sleep() noexcept;
+  bool expire_timers() noexcept;
+  bool poll_sources() noexcept;
+  bool sources_may_sleep() noexcept;
+  bool look(bool sleep, std::int64_t give_up_ns) noexcept;
+  bool dispatch() noexcept;
+  bool run_deferred() noexcept;
+  void settle_foreign() noexcept;
+  void timer_started() noexcept;
+  void watch_destroyed(const Watch& watch) noexcept;
+  [[nodiscard]] std::int64_t turn_ns() const noexcept;
+  [[nodiscard]] bool has_deferred() const noexcept { return deferred_.next_ != &deferred_; }
+
+  int epoll_fd_ = -1;
+  IdlePolicy policy_;
+  bool in_turn_ = false;
+  bool stopped_ = false;
+  bool foreign_ = false;         // fd() was called: keep it up at the end of each turn
+  bool worked_ = false;          // the last turn did something
+  bool sources_worked_ = false;  // the last poll of the sources did something
+  int source_polls_ = 0;         // since timers and descriptors were last looked at
+  int ready_count_ = 0;          // of batch_
+  int ready_next_ = 0;           // the first of batch_ that is not dispatched yet
+  std::ptrdiff_t source_index_ = 0;
+  mutable std::int64_t turn_ns_ = 0;  // 0: not read yet in this turn
+  std::int64_t last_work_ns_ = 0;     // kept up for IdlePolicy::adaptive only
+  const void* calling_ = nullptr;     // the Timer or Watch being called; null once destroyed
+  std::atomic<const void*> owner_{nullptr};
+  detail::DeferredMark deferred_;
+  std::vector<SourceEntry> sources_;
+  std::unique_ptr<epoll_event[]> batch_;
+  std::unique_ptr<detail::TimerHeap> timers_;
+  std::unique_ptr<detail::LoopWake> wake_;
+  std::unique_ptr<detail::LoopInbox> inbox_;
+};
+
+}  // namespace netio

@@ -1,0 +1,93 @@
+// A received message: a MessageView while the call-back runs, a Message for as long as you like.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <netio/export.hpp>
+
+namespace netio {
+
+namespace detail {
+class Block;  // counted memory: a pool page, a large buffer, a user's lent memory
+}
+
+// Owns its bytes by a count on the memory they lie in. Movable; may be destroyed on any thread,
+// also after the context it came from is gone. Empty when default-constructed or moved from.
+class NETIO_API Message {
+ public:
+  Message() noexcept = default;
+  Message(Message&& other) noexcept { swap(other); }
+  Message& operator=(Message&& other) noexcept {
+    Message(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Message() {
+    if (block_ != nullptr) release();
+  }
+
+  // A message in memory of its own, holding a copy. Throws std::bad_alloc.
+  [[nodiscard]] static Message copy_of(std::span<const std::byte> bytes, std::uint64_t tag = 0);
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  [[nodiscard]] std::string_view text() const noexcept {
+    return {reinterpret_cast<const char*>(data_), size_};
+  }
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+
+  void swap(Message& other) noexcept {
+    std::swap(block_, other.block_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(tag_, other.tag_);
+  }
+
+  // For the library: adopts one count of `block`.
+  Message(detail::Block* block, std::span<const std::byte> bytes, std::uint64_t tag) noexcept
+      : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
+  [[nodiscard]] detail::Block* block() const noexcept { return block_; }
+  detail::Block* release_block() noexcept { return std::exchange(block_, nullptr); }
+
+ private:
+  void release() noexcept;
+
+  detail::Block* block_ = nullptr;
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t tag_ = 0;
+};
+
+// A message in place, in the memory the wire delivered it to. Valid until the call-back it was
+// given to returns; keep() it to have it longer. The payload starts at a multiple of 8 bytes.
+class NETIO_API MessageView {
+ public:
+  MessageView(detail::Block* block, std::span<const std::byte> bytes, std::uint64_t tag) noexcept
+      : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  // 0 where the sender gave none.
+  [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  [[nodiscard]] std::string_view text() const noexcept {
+    return {reinterpret_cast<const char*>(data_), size_};
+  }
+
+  // Shares the memory by a count where the message is at least 1/16 of it, else copies, so that
+  // a small message never pins a large page. Throws std::bad_alloc.
+  [[nodiscard]] Message keep() const;
+
+ private:
+  detail::Block* block_;
+  const std::byte* data_;
+  std::size_t size_;
+  std::uint64_t tag_;
+};
+
+}  // namespace netio

@@ -1,0 +1,12 @@
+// All of netio.
+#pragma once
+
+#include <netio/books.hpp>
+#include <netio/context.hpp>
+#include <netio/loop.hpp>
+#include <netio/message.hpp>
+#include <netio/options.hpp>
+#include <netio/pair.hpp>
+#include <netio/pull.hpp>
+#include <netio/push.hpp>
+#include <netio/status.hpp>

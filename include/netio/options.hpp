@@ -1,0 +1,50 @@
+// What can be chosen for a socket. The defaults are meant to be right.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace netio {
+
+enum class Mode : std::uint8_t {
+  buffered,    // messages are gathered in pages: most messages per second
+  unbuffered,  // one message, one post: least latency; large messages without a copy
+};
+
+struct SocketOptions {
+  Mode mode = Mode::buffered;
+
+  // Buffered: a page that is not full leaves after this long at the latest ...
+  std::chrono::nanoseconds flush_after = std::chrono::milliseconds(1);
+  // ... or at the end of the loop turn, when the wire has nothing else to send.
+  bool flush_when_idle = true;
+
+  // The largest message sent or taken. A peer that announces a larger one is disconnected.
+  std::size_t message_bytes_max = std::size_t{1} << 30U;
+  // Per peer: bytes handed to the wire and not yet written to it; then send() answers again.
+  std::size_t send_bytes_max = std::size_t{1} << 20U;
+  // Received memory this socket may hold in kept messages before it stops reading, of the
+  // context's receive pool.
+  std::size_t receive_bytes_max = std::size_t{16} << 20U;
+
+  // fill() crossing these calls on_high_watermark and on_low_watermark.
+  double high_watermark = 0.75;
+  double low_watermark = 0.25;
+
+  // Reconnecting: the first delay, doubled up to the last; each is jittered by half.
+  std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
+  std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
+  // A connection attempt, and the hello that must follow it, each within this.
+  std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
+  // Accepted connections that have not said hello; more wait in the kernel's queue.
+  std::size_t half_open_max = 64;
+  // A message begun and not continued for this long ends the connection.
+  std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
+  // Idle time before the kernel probes whether the peer's host is still there.
+  std::chrono::seconds keep_alive_after = std::chrono::seconds(10);
+  // Delivered messages are acknowledged within this, if no page goes back sooner.
+  std::chrono::nanoseconds acknowledge_after = std::chrono::milliseconds(5);
+};
+
+}  // namespace netio

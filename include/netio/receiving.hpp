@@ -1,0 +1,71 @@
+// The receiving half of a socket: Pull and Pair have one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <iterator>
+
+#include <netio/export.hpp>
+#include <netio/message.hpp>
+
+namespace netio {
+
+struct PeerInfo;
+
+namespace detail {
+class ReceiveCore;
+class BatchWalk;
+}  // namespace detail
+
+// The messages of one page, in order; a forward-only range. Valid during its call-back, as the
+// views in it are. What is not walked counts as delivered all the same.
+class NETIO_API Batch {
+ public:
+  class NETIO_API Iterator {
+   public:
+    using value_type = MessageView;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(detail::BatchWalk* walk) noexcept : walk_(walk) {}
+    MessageView operator*() const noexcept;
+    Iterator& operator++() noexcept;
+    void operator++(int) noexcept { ++*this; }
+    bool operator==(std::default_sentinel_t) const noexcept;
+
+   private:
+    detail::BatchWalk* walk_;
+  };
+
+  explicit Batch(detail::BatchWalk& walk) noexcept : walk_(&walk) {}
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(walk_); }
+  [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
+  [[nodiscard]] std::size_t size() const noexcept;
+
+ private:
+  detail::BatchWalk* walk_;
+};
+
+class NETIO_API Receiving {
+ public:
+  // Set one of the two, before bind() or connect(). Messages of one peer come in order; peers are
+  // served in turn.
+  void on_message(std::function<void(const MessageView&)> call);
+  void on_batch(std::function<void(const Batch&)> call);
+
+  // Stops and resumes delivery; also inside the call-back, where it takes effect after the
+  // message (or batch) at hand. While paused nothing is read, so senders are held back; nothing
+  // is lost and no peer is taken for dead.
+  void pause() noexcept;
+  void resume() noexcept;
+  [[nodiscard]] bool paused() const noexcept;
+  // Inside on_message or on_batch: the id of the peer it came from (PeerInfo::id).
+  [[nodiscard]] std::uint64_t sender_id() const noexcept;
+
+ protected:
+  explicit Receiving(detail::ReceiveCore& core) noexcept : receive_core_(&core) {}
+  ~Receiving() = default;
+
+ private:
+  detail::ReceiveCore* receive_core_;
+};
+
+}  // namespace netio

@@ -1,0 +1,58 @@
+// The sending half of a socket: Push and Pair have one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include <netio/export.hpp>
+#include <netio/message.hpp>
+#include <netio/status.hpp>
+
+namespace netio {
+
+namespace detail {
+class SendCore;
+}
+
+// All calls are noexcept and never block. On any answer but ok nothing was taken.
+class NETIO_API Sending {
+ public:
+  // Copies the bytes (unbuffered: unless the wire took them at once). They are the caller's again
+  // on return, whatever the answer.
+  [[nodiscard]] Status send(std::span<const std::byte> message, std::uint64_t tag = 0) noexcept;
+  [[nodiscard]] Status send(std::string_view text, std::uint64_t tag = 0) noexcept {
+    return send(std::as_bytes(std::span(text)), tag);
+  }
+  // Passes on a message that was kept, without a copy. Emptied on ok, untouched otherwise.
+  [[nodiscard]] Status send(Message&& message) noexcept;
+  // Lends the bytes: they are not copied and must stay unchanged until on_released is called with
+  // `token`, which happens once for every ok, also when the connection breaks. Destroying the
+  // socket ends all loans at once, without calls.
+  [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
+                            std::uint64_t tag = 0) noexcept;
+  void on_released(std::function<void(std::uint64_t token)> call);
+
+  // Buffered only. Room for a message of up to `bytes` in the open page, to be written in place;
+  // empty if the answer would be other than ok: `status` says which. It is the caller's until
+  // commit(), or the next call on this socket, or the end of the turn, whichever is first.
+  [[nodiscard]] std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
+  // Sends the first `bytes` of what was reserved.
+  [[nodiscard]] Status commit(std::size_t bytes, std::uint64_t tag = 0) noexcept;
+
+  // Hands open pages to the wire now.
+  void flush() noexcept;
+  // After send() answered again or not_connected: it is worth trying again. Once for each.
+  void on_writable(std::function<void()> call);
+
+ protected:
+  explicit Sending(detail::SendCore& core) noexcept : send_core_(&core) {}
+  ~Sending() = default;
+
+ private:
+  detail::SendCore* send_core_;
+};
+
+}  // namespace netio

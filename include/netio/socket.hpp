@@ -1,0 +1,76 @@
+// What Push, Pull and Pair have in common: addresses, peers, books, closing. Owner thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <netio/books.hpp>
+#include <netio/context.hpp>
+#include <netio/export.hpp>
+#include <netio/options.hpp>
+#include <netio/status.hpp>
+
+namespace netio {
+
+namespace detail {
+class SocketCore;
+}
+
+// One end of a connection, as call-backs see it. Ids are unique within a socket.
+struct PeerInfo {
+  std::uint64_t id = 0;
+  std::string address;    // of the other end
+  bool dialed = false;    // this side connected, and reconnects when it goes
+  bool retrying = false;  // in on_down: another attempt is scheduled
+  Books books;            // of the streams shared with this peer
+};
+
+// Call-backs run on the owner thread inside a loop turn, never from within a call the user made.
+// They may send, pause, close or destroy their own socket; they must not throw. Set them before
+// bind() or connect(), or any time outside of the one being replaced.
+class NETIO_API Socket {
+ public:
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  // Listens at `address` ("tcp://host:port"; host * for all, port 0 for any free one). Any number
+  // of times, mixed with connect(). Returns the address bound, with the real port. Throws Error.
+  std::string bind(std::string_view address);
+  // Starts connecting; the peer need not exist yet. Failures come to on_down and are retried
+  // unless they cannot change. Throws Error only for an address that makes no sense.
+  void connect(std::string_view address);
+
+  // A peer is connected and has been greeted.
+  void on_up(std::function<void(const PeerInfo&)> call);
+  // A connection ended, or an attempt failed (then no on_up came before it).
+  void on_down(std::function<void(const PeerInfo&, const Down&)> call);
+
+  // Stops taking messages, delivers what was taken, says good-bye, and calls on_closed when every
+  // peer has acknowledged or `linger` has passed; connections that are left then are cut, without
+  // on_down. Never blocks. Pull: stops delivering at once.
+  void close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
+  void on_closed(std::function<void(const Books&)> call);
+  [[nodiscard]] bool closed() const noexcept;
+
+  [[nodiscard]] std::size_t peers_connected() const noexcept;
+  [[nodiscard]] Books books() const noexcept;
+  [[nodiscard]] Counters counters() const noexcept;
+  // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1
+  // with none. Receiving only: memory held by kept messages, of receive_bytes_max.
+  [[nodiscard]] double fill() const noexcept;
+  void on_high_watermark(std::function<void()> call);
+  void on_low_watermark(std::function<void()> call);
+
+ protected:
+  explicit Socket(std::unique_ptr<detail::SocketCore> core) noexcept;
+  // Without close(): what was not handed to the wire is dropped, the connections are cut.
+  ~Socket();
+
+  std::unique_ptr<detail::SocketCore> core_;
+};
+
+}  // namespace netio

@@ -1,0 +1,71 @@
+// The words for statuses and reasons, and the text of an Error.
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include <netio/books.hpp>
+#include <netio/status.hpp>
+
+namespace netio {
+namespace {
+
+// In the order of the enumerations.
+constexpr std::string_view status_words[] = {
+    "ok", "again", "not connected", "closed", "too big", "invalid",
+};
+constexpr std::string_view reason_words[] = {
+    "closed by the peer",
+    "closed here",
+    "connection lost",
+    "connection refused",
+    "host unreachable",
+    "host name unknown",
+    "name service unavailable",
+    "the peer does not speak netio",
+    "protocol versions do not match",
+    "socket patterns do not match",
+    "rejected by the peer",
+    "handshake timed out",
+    "protocol error",
+    "message too big",
+    "message stalled",
+    "out of resources",
+};
+constexpr std::string_view drop_words[] = {
+    "peer closed",
+    "connection lost",
+    "not sent",
+    "linger expired",
+};
+static_assert(std::size(drop_words) == static_cast<std::size_t>(DropReason::count_));
+static_assert(std::size(status_words) == static_cast<std::size_t>(Status::invalid) + 1);
+static_assert(std::size(reason_words) == static_cast<std::size_t>(DownReason::resources) + 1);
+
+std::string sentence(const std::string& operation, const std::string& cause,
+                     const std::string& advice) {
+  std::string text = operation + ": " + cause;
+  if (!advice.empty()) text += "; " + advice;
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) noexcept {
+  return status_words[static_cast<std::size_t>(status)];
+}
+
+std::string_view to_string(DownReason reason) noexcept {
+  return reason_words[static_cast<std::size_t>(reason)];
+}
+
+std::string_view to_string(DropReason reason) noexcept {
+  return drop_words[static_cast<std::size_t>(reason)];
+}
+
+Error::Error(std::string operation, std::string cause, std::string advice)
+    : std::runtime_error(sentence(operation, cause, advice)),
+      operation_(std::move(operation)),
+      cause_(std::move(cause)),
+      advice_(std::move(advice)) {}
+
+}  // namespace netio

@@ -1,0 +1,170 @@
+// The parser of addresses: one pass from left to right, one error for each way to go wrong.
+#include "base/url.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <netio/status.hpp>
+
+namespace netio::detail {
+namespace {
+
+constexpr std::string_view example = "write it like tcp://host:5000";
+
+bool is_printable(char c) noexcept { return c > ' ' && c < '\x7f'; }
+
+// Never prints what a terminal might obey.
+[[noreturn]] void refuse(std::string_view text, std::string cause, std::string_view advice) {
+  std::string shown(text);
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c != ' ' && !is_printable(c); }, '?');
+  throw Error("address \"" + shown + '"', std::move(cause), std::string(advice));
+}
+
+std::string quoted(std::string_view part) { return '"' + std::string(part) + '"'; }
+
+bool is_scheme_character(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+}
+
+bool is_host_character(char c) noexcept {
+  return is_printable(c) && std::string_view("/@#[]:\\\"<>").find(c) == std::string_view::npos;
+}
+
+std::uint16_t parse_port(std::string_view text, std::string_view digits) {
+  constexpr std::string_view advice = "a port is a number from 0 (any free one) to 65535";
+  if (digits.empty()) refuse(text, "the port is missing after ':'", advice);
+  unsigned value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [parsed_to, error] = std::from_chars(digits.data(), end, value);
+  if (parsed_to == digits.data()) refuse(text, quoted(digits) + " is not a port", advice);
+  if (error != std::errc{} || value > 65535) {
+    refuse(text, "port " + std::string(digits) + " is out of range", advice);
+  }
+  if (parsed_to != end) {
+    refuse(text, "unexpected " + quoted({parsed_to, end}) + " after the port",
+           "only ?option=value may follow it");
+  }
+  return static_cast<std::uint16_t>(value);
+}
+
+// "host:port", or "[v6]:port", whose brackets stay out of the host.
+void parse_host_port(std::string_view text, std::string_view authority, Url& url) {
+  const bool bracketed = authority.starts_with('[');
+  const auto end = authority.find(bracketed ? ']' : ':');
+  if (bracketed && end == std::string_view::npos) {
+    refuse(text, "'[' without ']'", "write an IPv6 address like tcp://[::1]:5000");
+  }
+  url.host = bracketed ? authority.substr(1, end - 1) : authority.substr(0, end);
+  if (url.host.empty()) {
+    refuse(text, "the host is missing", "write a name, an IP address, or * to bind to all");
+  }
+  const auto bad = std::find_if_not(url.host.begin(), url.host.end(), [bracketed](char c) {
+    return is_host_character(c) || (bracketed && c == ':');
+  });
+  if (bad != url.host.end()) {
+    refuse(text, "unexpected " + quoted({bad, url.host.end()}) + " in the host", example);
+  }
+  if (bracketed && url.host.find(':') == std::string::npos) {
+    refuse(text, quoted(url.host) + " is not an IPv6 address", "only those stand in brackets");
+  }
+  const auto rest = end == std::string_view::npos ? "" : authority.substr(end + bracketed);
+  if (rest.empty()) refuse(text, "the port is missing", example);
+  if (rest.front() != ':') {
+    refuse(text, "unexpected " + quoted(rest) + " after ']'", "only :port may follow it");
+  }
+  if (rest.find(':', 1) != std::string_view::npos) {
+    refuse(text, "more than one ':'", "put an IPv6 address in brackets, like tcp://[::1]:5000");
+  }
+  url.port = parse_port(text, rest.substr(1));
+}
+
+void parse_options(std::string_view text, std::string_view rest, Url& url) {
+  constexpr std::string_view advice = "options look like ?name=value&other=value";
+  for (bool more = true; more;) {
+    const auto separator = rest.find('&');
+    const auto option = rest.substr(0, separator);
+    more = separator != std::string_view::npos;
+    if (more) rest.remove_prefix(separator + 1);
+    if (option.empty()) refuse(text, "an option is missing after '?' or '&'", advice);
+    const auto equals = option.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      refuse(text, "option " + quoted(option) + " is not name=value", advice);
+    }
+    const auto key = option.substr(0, equals);
+    const auto same = [key](const auto& other) { return other.first == key; };
+    if (std::any_of(url.options.begin(), url.options.end(), same)) {
+      refuse(text, "option " + quoted(key) + " is given twice", "keep one of them");
+    }
+    url.options.emplace_back(key, option.substr(equals + 1));
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> Url::take_option(std::string_view key) {
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [key](const auto& option) { return option.first == key; });
+  if (found == options.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  options.erase(found);
+  return value;
+}
+
+std::string_view scheme_of(std::string_view text) {
+  constexpr std::string_view advice =
+      "begin with the transport, like tcp://host:5000 or shm://name";
+  const auto end = text.find("://");
+  if (end == std::string_view::npos || end == 0) refuse(text, "the scheme is missing", advice);
+  const auto scheme = text.substr(0, end);
+  if (!std::all_of(scheme.begin(), scheme.end(), is_scheme_character)) {
+    refuse(text, quoted(scheme) + " is not a scheme", advice);
+  }
+  return scheme;
+}
+
+Url parse_url(std::string_view text, UrlForm form) {
+  Url url;
+  url.scheme = scheme_of(text);
+  const auto space = std::find_if_not(text.begin(), text.end(), is_printable);
+  if (space != text.end()) {
+    refuse(text, "a space or a character that cannot be printed", "remove it");
+  }
+  auto rest = text.substr(url.scheme.size() + 3);
+  const auto question = rest.find('?');
+  const auto authority = rest.substr(0, question);
+  if (form == UrlForm::host_port) {
+    parse_host_port(text, authority, url);
+  } else {
+    if (authority.empty()) refuse(text, "the name is missing", "write it like shm://name");
+    url.name = authority;
+  }
+  if (question != std::string_view::npos) parse_options(text, rest.substr(question + 1), url);
+  return url;
+}
+
+void refuse_left_options(const Url& url, std::string_view known) {
+  if (url.options.empty()) return;
+  const std::string advice = known.empty() ? url.scheme + ":// takes no options here"
+                                           : url.scheme + ":// knows " + std::string(known);
+  refuse(to_string(url), "unknown option " + quoted(url.options.front().first), advice);
+}
+
+std::string to_string(const Url& url) {
+  std::string text = url.scheme + "://";
+  if (!url.name.empty()) {
+    text += url.name;
+  } else {
+    const bool is_v6 = url.host.find(':') != std::string::npos;
+    text += is_v6 ? '[' + url.host + ']' : url.host;
+    text += ':' + std::to_string(url.port);
+  }
+  char separator = '?';
+  for (const auto& [key, value] : url.options) {
+    text += separator + key + '=' + value;
+    separator = '&';
+  }
+  return text;
+}
+
+}  // namespace netio::detail

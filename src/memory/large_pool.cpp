@@ -1,0 +1,95 @@
+// LargePool: buffers straight from the kernel, kept by class. See large_pool.hpp.
+#include "memory/large_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "memory/mapping.hpp"
+
+namespace netio::detail {
+
+// In the ring of those that are out, or kept.
+class LargePool::Buffer final : private Mapping, public Block, public RingNode {
+ public:
+  Buffer(LargePool& owner, std::size_t capacity) noexcept
+      : Mapping(capacity, Fill::lazy), Block(owner, bytes().data(), capacity) {}
+};
+
+LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_max) {
+  return Ptr(new LargePool(bytes_max, kept_bytes_max));
+}
+
+LargePool::~LargePool() { trim(0); }
+
+std::size_t LargePool::charged_bytes(std::size_t bytes) noexcept {
+  return bytes > buffer_bytes_max ? 0 : std::bit_ceil(std::max(bytes, buffer_bytes_min));
+}
+
+bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noexcept {
+  const std::size_t charged = charged_bytes(bytes);
+  return charged != 0 && charged <= bytes_max_ &&
+         (quota == nullptr || charged <= quota->bytes_max());
+}
+
+Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
+  if (!could_ever_take(bytes, quota)) return {};
+  collect();
+  const std::size_t charged = charged_bytes(bytes);
+  if (charged > bytes_max_ - bytes_out_) return {};
+  if (quota != nullptr && !quota->fits(charged)) return {};
+  Buffer* buffer = take_kept(charged);
+  if (buffer == nullptr) {
+    trim(bytes_max_ - bytes_out_ - charged);
+    buffer = new (std::nothrow) Buffer(*this, charged);
+    if (buffer == nullptr || buffer->data() == nullptr) {
+      delete buffer;
+      return {};
+    }
+  }
+  bytes_out_ += charged;
+  buffer->join(out_);
+  return hand_out(*buffer, quota);
+}
+
+LargePool::Buffer* LargePool::take_kept(std::size_t capacity) noexcept {
+  for (RingNode* node = kept_.previous(); node != &kept_; node = node->previous()) {
+    auto* const buffer = static_cast<Buffer*>(node);
+    if (buffer->capacity() != capacity) continue;
+    bytes_kept_ -= capacity;
+    return buffer;
+  }
+  return nullptr;
+}
+
+void LargePool::recycle(Block& block) noexcept {
+  auto& buffer = static_cast<Buffer&>(block);
+  bytes_out_ -= buffer.capacity();
+  if (buffer.capacity() > kept_bytes_max_) {
+    delete &buffer;
+    return;
+  }
+  trim(kept_bytes_max_ - buffer.capacity());
+  bytes_kept_ += buffer.capacity();
+  buffer.join(kept_);
+}
+
+void LargePool::trim(std::size_t bytes_max) noexcept {
+  while (bytes_kept_ > bytes_max) {
+    auto* const oldest = static_cast<Buffer*>(kept_.next());
+    bytes_kept_ -= oldest->capacity();
+    delete oldest;
+  }
+}
+
+void LargePool::discard(Block& block) noexcept { delete static_cast<Buffer*>(&block); }
+
+void LargePool::forget_quotas() noexcept {
+  while (!out_.alone()) {
+    auto& buffer = static_cast<Buffer&>(*out_.next());
+    forget_quota(buffer);
+    buffer.leave();  // From here on it may come home on any thread.
+  }
+}
+
+}  // namespace netio::detail

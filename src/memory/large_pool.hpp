@@ -1,0 +1,54 @@
+// Buffers for messages larger than a page: power-of-two sizes, bounded in sum, kept for reuse so
+// that a stream of large messages neither allocates nor faults.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "memory/store.hpp"
+
+namespace netio::detail {
+
+class LargePool final : public Store {
+ public:
+  using Ptr = std::unique_ptr<LargePool, Store::Retire>;
+  // Sizes go from 128 KiB by powers of two; each bound and quota counts whole buffers.
+  static constexpr std::size_t buffer_bytes_min = std::size_t{128} << 10U;
+  static constexpr std::size_t buffer_bytes_max = std::size_t{1} << 46U;  // half the address space
+
+  // bytes_max bounds what is out plus what is kept; kept_bytes_max what is kept for reuse.
+  static Ptr create(std::size_t bytes_max, std::size_t kept_bytes_max);
+
+  // At least `bytes`, aligned to 4096; not touched before it is written to, so that a lie about a
+  // size costs address space, not memory. Empty when the bound or the quota does not allow it.
+  [[nodiscard]] Lease take(std::size_t bytes, Quota* quota = nullptr) noexcept;
+  // True if a take of `bytes` could succeed once others are released.
+  [[nodiscard]] bool could_ever_take(std::size_t bytes, const Quota* quota) const noexcept;
+  // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
+  [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
+
+  [[nodiscard]] std::size_t bytes_out() const noexcept { return bytes_out_; }
+  [[nodiscard]] std::size_t bytes_kept() const noexcept { return bytes_kept_; }
+
+ private:
+  class Buffer;
+  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max) noexcept
+      : bytes_max_(bytes_max), kept_bytes_max_(kept_bytes_max) {}
+  ~LargePool() override;
+  void recycle(Block& block) noexcept override;
+  void discard(Block& block) noexcept override;
+  void forget_quotas() noexcept override;
+
+  Buffer* take_kept(std::size_t capacity) noexcept;
+  // Frees kept buffers, the oldest first, until not more than `bytes_max` bytes are kept.
+  void trim(std::size_t bytes_max) noexcept;
+
+  const std::size_t bytes_max_;
+  const std::size_t kept_bytes_max_;
+  std::size_t bytes_out_ = 0;
+  std::size_t bytes_kept_ = 0;
+  RingNode out_;   // the head of all that are out
+  RingNode kept_;  // the head of those kept, the newest last
+};
+
+}  // namespace netio::detail

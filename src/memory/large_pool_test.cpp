@@ -1,0 +1,155 @@
+// LargePool: classes, bounds, what is kept, and sizes that nobody has.
+#include "memory/large_pool.hpp"
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace netio::detail {
+namespace {
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t mib = 1024 * kib;
+
+TEST(LargePool, a_buffer_has_the_next_power_of_two_from_128_kib) {
+  const auto pool = LargePool::create(64 * mib, 0);
+  EXPECT_EQ(pool->take(0)->capacity(), 128 * kib);
+  EXPECT_EQ(pool->take(1)->capacity(), 128 * kib);
+  EXPECT_EQ(pool->take(128 * kib)->capacity(), 128 * kib);
+  EXPECT_EQ(pool->take(128 * kib + 1)->capacity(), 256 * kib);
+  EXPECT_EQ(pool->take(5 * mib)->capacity(), 8 * mib);
+}
+
+TEST(LargePool, buffers_are_aligned_and_writable_to_their_end) {
+  const auto pool = LargePool::create(64 * mib, 64 * mib);
+  for (const std::size_t bytes : {200 * kib, 1 * mib, 3 * mib}) {
+    const Lease lease = pool->take(bytes);
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(lease->data()) % 4096, 0U);
+    std::memset(lease->data(), 1, lease->capacity());
+  }
+}
+
+TEST(LargePool, a_lie_about_a_size_costs_address_space_only) {
+  const auto pool = LargePool::create(std::size_t{1} << 40U, 0);
+  const Lease lease = pool->take(std::size_t{1} << 38U);  // 256 GiB
+  if (!lease) GTEST_SKIP() << "this machine bounds address space";
+  lease->data()[(std::size_t{1} << 38U) - 1] = std::byte{1};
+}
+
+TEST(LargePool, absurd_sizes_are_refused) {
+  const auto pool = LargePool::create(SIZE_MAX, SIZE_MAX);
+  for (const std::size_t bytes :
+       {SIZE_MAX, SIZE_MAX - 4095, (SIZE_MAX >> 1U) + 2, LargePool::buffer_bytes_max + 1}) {
+    EXPECT_FALSE(pool->take(bytes)) << bytes;
+    EXPECT_FALSE(pool->could_ever_take(bytes, nullptr)) << bytes;
+    EXPECT_EQ(LargePool::charged_bytes(bytes), 0U) << bytes;
+  }
+  EXPECT_EQ(pool->bytes_out(), 0U);
+}
+
+TEST(LargePool, what_is_out_is_counted_by_whole_buffers_and_bounded) {
+  const auto pool = LargePool::create(1 * mib, 1 * mib);
+  Lease half = pool->take(300 * kib);
+  EXPECT_EQ(pool->bytes_out(), 512 * kib);
+  const Lease quarter = pool->take(200 * kib);
+  EXPECT_EQ(pool->bytes_out(), 768 * kib);
+  EXPECT_FALSE(pool->take(257 * kib));
+  EXPECT_TRUE(pool->could_ever_take(257 * kib, nullptr));
+  EXPECT_FALSE(pool->could_ever_take(1 * mib + 1, nullptr));
+  half.reset();
+  EXPECT_EQ(pool->bytes_out(), 256 * kib);
+  EXPECT_TRUE(pool->take(257 * kib));
+}
+
+TEST(LargePool, a_quota_is_charged_whole_buffers) {
+  const auto pool = LargePool::create(16 * mib, 0);
+  const QuotaPtr quota(1 * mib);
+  Lease lease = pool->take(600 * kib, quota.get());
+  EXPECT_EQ(quota->bytes_used(), 1 * mib);
+  EXPECT_FALSE(pool->take(1, quota.get()));
+  EXPECT_TRUE(pool->could_ever_take(1, quota.get()));
+  EXPECT_FALSE(pool->could_ever_take(1 * mib + 1, quota.get()));
+  lease.reset();
+  EXPECT_EQ(quota->bytes_used(), 0U);
+  EXPECT_TRUE(pool->take(1, quota.get()));
+}
+
+TEST(LargePool, the_buffer_returned_last_is_taken_first) {
+  const auto pool = LargePool::create(16 * mib, 16 * mib);
+  Lease first = pool->take(1 * mib);
+  Lease second = pool->take(1 * mib);
+  const Block* const returned_last = first.get();
+  second.reset();
+  first.reset();
+  EXPECT_EQ(pool->bytes_kept(), 2 * mib);
+  const Lease again = pool->take(1 * mib);
+  EXPECT_EQ(again.get(), returned_last);
+  EXPECT_EQ(pool->bytes_kept(), 1 * mib);
+}
+
+TEST(LargePool, no_more_is_kept_than_its_bound) {
+  const auto pool = LargePool::create(64 * mib, 3 * mib);
+  std::vector<Lease> leases;
+  for (int index = 0; index < 5; ++index) leases.push_back(pool->take(1 * mib));
+  leases.push_back(pool->take(4 * mib));
+  leases.clear();
+  EXPECT_EQ(pool->bytes_out(), 0U);
+  EXPECT_EQ(pool->bytes_kept(), 3 * mib);
+}
+
+TEST(LargePool, the_buffer_that_comes_home_is_kept_before_older_ones) {
+  const auto pool = LargePool::create(64 * mib, 2 * mib);
+  Lease large = pool->take(2 * mib);
+  Lease small = pool->take(1 * mib);
+  large.reset();
+  EXPECT_EQ(pool->bytes_kept(), 2 * mib);
+  const Block* const newest = small.get();
+  small.reset();
+  EXPECT_EQ(pool->bytes_kept(), 1 * mib);
+  EXPECT_EQ(pool->take(1 * mib).get(), newest);
+}
+
+TEST(LargePool, kept_buffers_of_other_sizes_make_room_at_the_bound) {
+  const auto pool = LargePool::create(4 * mib, 4 * mib);
+  pool->take(4 * mib).reset();
+  EXPECT_EQ(pool->bytes_kept(), 4 * mib);
+  const Lease lease = pool->take(1 * mib);
+  EXPECT_TRUE(lease);
+  EXPECT_LE(pool->bytes_out() + pool->bytes_kept(), 4 * mib);
+}
+
+TEST(LargePool, a_take_that_fails_frees_nothing_that_is_kept) {
+  const auto pool = LargePool::create(4 * mib, 4 * mib);
+  const Lease out = pool->take(2 * mib);
+  pool->take(1 * mib).reset();
+  EXPECT_FALSE(pool->take(4 * mib));
+  EXPECT_EQ(pool->bytes_kept(), 1 * mib);
+}
+
+TEST(LargePool, buffers_released_on_another_thread_come_home_at_the_next_take) {
+  const auto pool = LargePool::create(1 * mib, 1 * mib);
+  const QuotaPtr quota(1 * mib);
+  Lease lease = pool->take(1 * mib, quota.get());
+  const Block* const only = lease.get();
+  std::thread([&] { lease.reset(); }).join();
+  lease = pool->take(1 * mib, quota.get());
+  EXPECT_EQ(lease.get(), only);
+}
+
+TEST(LargePool, a_retired_pool_gives_its_buffers_back_from_any_thread) {
+  auto pool = LargePool::create(64 * mib, 64 * mib);
+  pool->take(2 * mib).reset();
+  std::vector<Lease> leases;
+  for (int index = 0; index < 6; ++index) leases.push_back(pool->take(1 * mib));
+  std::thread other([mine = std::vector<Lease>(leases.begin(), leases.begin() + 3)] {});
+  leases.erase(leases.begin(), leases.begin() + 3);
+  pool.reset();
+  leases.clear();
+  other.join();
+}
+
+}  // namespace
+}  // namespace netio::detail

@@ -1,0 +1,38 @@
+// Memory straight from the kernel: zeroed, aligned to its pages, on huge ones where it is large
+// enough and they are to be had. Owned by whoever holds the object, on any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace netio::detail {
+
+inline constexpr std::size_t small_page_bytes = 4096;
+inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
+
+class Mapping {
+ public:
+  enum class Fill {
+    lazy,  // address space; memory only where it is written to
+    now,   // faulted in: reserved huge pages if the machine has any, else transparent ones
+  };
+  // Without memory, bytes() is empty.
+  Mapping(std::size_t bytes, Fill fill) noexcept;
+  ~Mapping() { unmap(); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  // Lies on huge pages that the machine had reserved.
+  [[nodiscard]] bool huge_pages() const noexcept { return huge_pages_; }
+
+ private:
+  bool map(std::size_t bytes, int flags) noexcept;
+  void unmap() noexcept;
+
+  std::span<std::byte> mapped_;
+  std::span<std::byte> bytes_;  // the part of it that is asked for, aligned
+  bool huge_pages_ = false;
+};
+
+}  // namespace netio::detail

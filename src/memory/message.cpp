@@ -1,0 +1,57 @@
+// Message and MessageView: counts on the memory they lie in, or a copy in memory of their own.
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <netio/message.hpp>
+
+#include "memory/block.hpp"
+
+namespace netio {
+namespace {
+
+using detail::Block;
+
+// Blocks that lie with their bytes in one allocation.
+static_assert(std::is_trivially_destructible_v<Block>);
+class HeapOwner final : public detail::BlockOwner {
+ public:
+  void give_back(Block& block) noexcept override { ::operator delete(&block); }
+};
+// Nothing is destroyed at exit, when messages of static life may still come home.
+constinit HeapOwner heap_owner;
+
+struct alignas(16) HeapBlock final : Block {  // so that the bytes behind it are aligned as much
+  using Block::Block;
+};
+static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(HeapBlock));
+
+// A message of at least this fraction of its memory shares it: what is kept pins at most 16 times
+// its own size.
+constexpr std::size_t pinned_to_kept_max = 16;
+
+}  // namespace
+
+Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
+  if (bytes.size() > SIZE_MAX - sizeof(HeapBlock)) throw std::bad_alloc();
+  auto* const memory = static_cast<std::byte*>(::operator new(sizeof(HeapBlock) + bytes.size()));
+  std::byte* const payload = memory + sizeof(HeapBlock);
+  if (!bytes.empty()) std::memcpy(payload, bytes.data(), bytes.size());
+  auto* const block = new (memory) HeapBlock(heap_owner, payload, bytes.size());
+  block->reset_count();
+  return Message(block, {payload, bytes.size()}, tag);
+}
+
+void Message::release() noexcept { std::exchange(block_, nullptr)->drop_count(); }
+
+Message MessageView::keep() const {
+  if (block_ == nullptr || size_ < block_->capacity() / pinned_to_kept_max) {
+    return Message::copy_of(bytes(), tag_);
+  }
+  block_->add_count();
+  return Message(block_, bytes(), tag_);
+}
+
+}  // namespace netio

@@ -1,0 +1,65 @@
+// A fixed number of equal blocks in one region, taken at set-up, reused last in, first out.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+
+#include "memory/mapping.hpp"
+#include "memory/store.hpp"
+
+namespace netio::detail {
+
+class Pool final : public Store {
+ public:
+  using Ptr = std::unique_ptr<Pool, Store::Retire>;
+  // block_bytes: a multiple of 4096. The region is faulted in here: huge pages where the machine
+  // has reserved any, else transparent ones asked for. Throws netio::Error without memory.
+  static Ptr create(std::size_t block_bytes, std::size_t blocks);
+
+  // Empty when there is none or the quota is spent: wait() for one then. Owner thread.
+  [[nodiscard]] Lease take(Quota* quota = nullptr) noexcept {
+    const bool look = free_ == nullptr || ++takes_ % takes_between_looks == 0 ||
+                      (quota != nullptr && !quota->fits(block_bytes_));
+    if (look) [[unlikely]] {
+      collect();
+      if (free_ == nullptr || (quota != nullptr && !quota->fits(block_bytes_))) return {};
+    }
+    --blocks_free_;
+    return hand_out(*std::exchange(free_, free_->next), quota);
+  }
+
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
+  [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
+  // Without those that other threads returned since the last collect(). Owner thread.
+  [[nodiscard]] std::size_t blocks_free() const noexcept { return blocks_free_; }
+  // For registration with a fabric.
+  [[nodiscard]] std::span<std::byte> region() const noexcept { return region_.bytes(); }
+  [[nodiscard]] bool huge_pages() const noexcept { return region_.huge_pages(); }
+
+ private:
+  // A line each: their counts are dropped by different threads.
+  struct alignas(64) PoolBlock final : Block {
+    using Block::Block;
+  };
+  static_assert(sizeof(PoolBlock) == 64);
+  // Collecting costs the line that other threads write to: now and then, so that what they
+  // returned is reused while it is warm.
+  static constexpr std::size_t takes_between_looks = 64;
+
+  Pool(std::size_t block_bytes, std::size_t blocks);
+  ~Pool() override = default;
+  void recycle(Block& block) noexcept override;
+  void discard(Block&) noexcept override {}  // goes with the region
+  void forget_quotas() noexcept override;
+
+  const std::size_t block_bytes_;
+  Mapping region_;
+  std::deque<PoolBlock> blocks_;
+  Block* free_ = nullptr;
+  std::size_t blocks_free_ = 0;
+  std::size_t takes_ = 0;
+};
+
+}  // namespace netio::detail

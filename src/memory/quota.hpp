@@ -1,0 +1,55 @@
+// How much of a store one socket may hold. Owner thread only; lives until its last block is home.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace netio::detail {
+
+class Quota {
+ public:
+  [[nodiscard]] std::size_t bytes_used() const noexcept { return bytes_used_; }
+  [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
+  [[nodiscard]] bool fits(std::size_t bytes) const noexcept {
+    return bytes <= bytes_max_ && bytes_used_ <= bytes_max_ - bytes;
+  }
+
+  // For stores: a block of `bytes` leaves, or is home again.
+  void charge(std::size_t bytes) noexcept {
+    bytes_used_ += bytes;
+    ++holders_;
+  }
+  void discharge(std::size_t bytes) noexcept {
+    bytes_used_ -= bytes;
+    drop();
+  }
+
+ private:
+  friend class QuotaPtr;
+  explicit Quota(std::size_t bytes_max) noexcept : bytes_max_(bytes_max) {}
+  void drop() noexcept {
+    if (--holders_ == 0) delete this;
+  }
+
+  std::size_t bytes_used_ = 0;
+  std::size_t bytes_max_;
+  std::size_t holders_ = 1;  // the socket, and each block out
+};
+
+// The socket's hold on its quota.
+class QuotaPtr {
+ public:
+  explicit QuotaPtr(std::size_t bytes_max) : quota_(new Quota(bytes_max)) {}
+  QuotaPtr(QuotaPtr&& other) noexcept : quota_(std::exchange(other.quota_, nullptr)) {}
+  QuotaPtr& operator=(QuotaPtr&&) = delete;
+  ~QuotaPtr() {
+    if (quota_ != nullptr) quota_->drop();
+  }
+  Quota* operator->() const noexcept { return quota_; }
+  [[nodiscard]] Quota* get() const noexcept { return quota_; }
+
+ private:
+  Quota* quota_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,94 @@
+// What pools have in common: blocks go out on the owner thread and come home from any; a store
+// outlives its owner until the last block is home; whoever found it empty is told of returns.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "memory/block.hpp"
+#include "memory/quota.hpp"
+#include "memory/ring.hpp"
+
+namespace netio::detail {
+
+// Found a store empty (or its quota spent) and waits for memory. Owner thread only; unlinks itself.
+class StoreWaiter : private RingNode {
+ public:
+  virtual ~StoreWaiter() = default;
+  // From the loop, once per wait(): memory came home. Try again; wait() again if it is not enough.
+  virtual void on_memory() noexcept = 0;
+  void stop_waiting() noexcept { leave(); }
+  [[nodiscard]] bool waiting() const noexcept { return !alone(); }
+
+ private:
+  friend class Store;
+  std::uint64_t round_ = 0;  // of serving, that it waits for
+};
+
+class Store : public BlockOwner {
+ public:
+  struct Retire {
+    void operator()(Store* store) const noexcept { store->retire(); }
+  };
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // Called (any thread, must not throw or touch this store) when blocks came home while somebody
+  // waits, or just stopped to. The owner then calls serve_waiters() on its thread. Set once, before
+  // the first take.
+  void set_wake(std::function<void()> wake);
+  // Calls everybody who was waiting at entry once, in the order of their wait().
+  void serve_waiters() noexcept;
+  // At once after a take that failed, before anything else is released on this thread. Who waits
+  // already, here or elsewhere, starts anew.
+  void wait(StoreWaiter& waiter) noexcept;
+  // Brings home what other threads returned: one relaxed load when that is nothing, so it can be
+  // called every turn. Takes call it when they find nothing else. Owner thread.
+  void collect() noexcept;
+
+  void give_back(Block& block) noexcept final;
+
+  // Those that came home unseen by collect() included. Owner thread.
+  [[nodiscard]] std::size_t blocks_out() const noexcept { return blocks_out_; }
+
+ protected:
+  Store() noexcept;
+  virtual ~Store() = default;
+  // Counts a block as out, charged to `quota` if there is one. The calling thread is the owner
+  // from now on: a context may be set up on one thread and run on another.
+  Lease hand_out(Block& block, Quota* quota) noexcept;
+  // The block is home: put it in the free list. Owner thread.
+  virtual void recycle(Block& block) noexcept = 0;
+  // The block came home to a retired store. Any thread, several at once.
+  virtual void discard(Block& block) noexcept = 0;
+  // Calls forget_quota() for all blocks that may be out, so that nobody touches a quota after.
+  virtual void forget_quotas() noexcept = 0;
+  static void forget_quota(Block& block) noexcept;
+
+ private:
+  // The owner is gone; the last block home (now, or later on any thread) deletes the store.
+  void retire() noexcept;
+  void return_from_afar(Block& block) noexcept;
+  void come_home(Block& block) noexcept;
+  void wake() noexcept;
+  void drop_holds(std::size_t holds) noexcept;
+
+  // Owner thread.
+  RingNode waiters_;  // the head; in the order of their wait()
+  std::uint64_t round_ = 0;
+  std::size_t blocks_out_ = 0;
+  std::function<void()> wake_;
+  std::mutex wake_mutex_;  // between wake_ being called and its end at retirement
+  std::atomic<const void*> owner_thread_;
+
+  // Any thread. returned_ is a list of blocks, or one of the marks in store.cpp.
+  alignas(64) std::atomic<std::uintptr_t> returned_{0};
+  // What keeps the store alive: its owner, threads about to call wake_; once retired, blocks out.
+  std::atomic<std::size_t> holds_{1};
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,279 @@
+// Waiting for memory, and the way home of blocks from other threads. The retirement of stores is
+// in store_retire_test.cpp.
+#include "memory/store.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "memory/pool.hpp"
+
+namespace netio::detail {
+namespace {
+
+constexpr std::size_t block_bytes = 4096;
+
+void store_number(Block& block, std::uint64_t number) {
+  std::memcpy(block.data(), &number, sizeof number);
+}
+std::uint64_t load_number(const Block& block) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, block.data(), sizeof number);
+  return number;
+}
+
+class Waiter final : public StoreWaiter {
+ public:
+  explicit Waiter(std::function<void()> work) : work_(std::move(work)) {}
+  void on_memory() noexcept override { work_(); }
+
+ private:
+  std::function<void()> work_;
+};
+
+class StoreWait : public testing::Test {
+ protected:
+  StoreWait() {
+    pool_->set_wake([this] { ++wakes_; });
+  }
+  void return_on_other_thread(Lease& lease) {
+    std::thread([&] { lease.reset(); }).join();
+  }
+
+  std::atomic<int> wakes_{0};
+  Pool::Ptr pool_ = Pool::create(block_bytes, 2);
+  Lease first_ = pool_->take();
+  Lease second_ = pool_->take();
+  int served_ = 0;
+  Waiter waiter_{[this] { ++served_; }};
+};
+
+TEST_F(StoreWait, nobody_is_woken_when_nobody_waits) {
+  return_on_other_thread(first_);
+  second_.reset();
+  EXPECT_EQ(wakes_, 0);
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 0);
+}
+
+TEST_F(StoreWait, one_wait_wakes_once_however_many_blocks_other_threads_return) {
+  pool_->wait(waiter_);
+  EXPECT_EQ(wakes_, 0);
+  return_on_other_thread(first_);
+  return_on_other_thread(second_);
+  EXPECT_EQ(wakes_, 1);
+}
+
+TEST_F(StoreWait, one_wait_wakes_once_however_many_blocks_the_owner_returns) {
+  pool_->wait(waiter_);
+  first_.reset();
+  second_.reset();
+  EXPECT_EQ(wakes_, 1);
+}
+
+TEST_F(StoreWait, a_waiter_is_served_from_the_loop_and_once) {
+  pool_->wait(waiter_);
+  first_.reset();
+  EXPECT_EQ(served_, 0);
+  EXPECT_TRUE(waiter_.waiting());
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 1);
+  EXPECT_FALSE(waiter_.waiting());
+  second_.reset();
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 1);
+  EXPECT_EQ(wakes_, 1);
+}
+
+TEST_F(StoreWait, a_block_returned_between_the_failed_take_and_the_wait_wakes) {
+  EXPECT_FALSE(pool_->take());
+  return_on_other_thread(first_);
+  pool_->wait(waiter_);
+  EXPECT_EQ(wakes_, 1);
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 1);
+  EXPECT_TRUE(pool_->take());
+}
+
+TEST_F(StoreWait, looking_for_returned_blocks_does_not_forget_who_waits) {
+  pool_->wait(waiter_);
+  pool_->collect();
+  EXPECT_FALSE(pool_->take());
+  return_on_other_thread(first_);
+  EXPECT_EQ(wakes_, 1);
+}
+
+TEST_F(StoreWait, a_later_wait_wakes_again) {
+  pool_->wait(waiter_);
+  return_on_other_thread(first_);
+  pool_->serve_waiters();
+  pool_->wait(waiter_);
+  return_on_other_thread(second_);
+  EXPECT_EQ(wakes_, 2);
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 2);
+}
+
+TEST_F(StoreWait, waiters_are_served_in_the_order_of_their_wait) {
+  std::string order;
+  Waiter a([&] { order += 'a'; });
+  Waiter b([&] { order += 'b'; });
+  Waiter c([&] { order += 'c'; });
+  for (Waiter* waiter : {&b, &a, &c}) pool_->wait(*waiter);
+  first_.reset();
+  pool_->serve_waiters();
+  EXPECT_EQ(order, "bac");
+}
+
+TEST_F(StoreWait, who_waits_again_while_served_is_served_in_the_next_round) {
+  int rounds = 0;
+  Waiter stubborn([] {});
+  Waiter again([&] {
+    ++rounds;
+    pool_->wait(stubborn);
+  });
+  Waiter* self = nullptr;
+  Waiter repeating([&] {
+    ++rounds;
+    pool_->wait(*self);
+  });
+  self = &repeating;
+  pool_->wait(repeating);
+  pool_->wait(again);
+  first_.reset();
+  pool_->serve_waiters();
+  EXPECT_EQ(rounds, 2);
+  EXPECT_TRUE(stubborn.waiting());
+  pool_->serve_waiters();
+  EXPECT_EQ(rounds, 3);
+}
+
+TEST_F(StoreWait, a_waiter_may_destroy_itself_and_others_while_served) {
+  auto victim = std::make_unique<Waiter>([this] { ++served_; });
+  Waiter stopped([this] { ++served_; });
+  std::unique_ptr<Waiter> suicide;
+  suicide = std::make_unique<Waiter>([&] {
+    victim.reset();
+    stopped.stop_waiting();
+    const auto last_breath = std::move(suicide);
+  });
+  pool_->wait(*suicide);
+  pool_->wait(*victim);
+  pool_->wait(stopped);
+  pool_->wait(waiter_);
+  first_.reset();
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 1);  // waiter_ alone
+}
+
+TEST_F(StoreWait, waiting_twice_is_waiting_once) {
+  pool_->wait(waiter_);
+  pool_->wait(waiter_);
+  first_.reset();
+  pool_->serve_waiters();
+  EXPECT_EQ(served_, 1);
+}
+
+TEST_F(StoreWait, a_waiter_may_outlive_the_store) {
+  pool_->wait(waiter_);
+  pool_.reset();
+  EXPECT_FALSE(waiter_.waiting());
+}
+
+// The last block comes home from another thread while the owner registers its wait: the wake-up
+// must come whichever is first. The semaphore's time-out is what a lost one looks like.
+TEST(StoreStress, no_wake_up_is_lost_between_a_failed_take_and_the_wait) {
+  const auto pool = Pool::create(block_bytes, 1);
+  std::binary_semaphore woken(0);
+  pool->set_wake([&] { woken.release(); });
+  std::atomic<Block*> handed{nullptr};
+  const std::jthread other([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (Block* block = handed.exchange(nullptr)) {
+        Lease::adopt(block).reset();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  Waiter waiter([] {});
+  int waits = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (int round = 0; round < 50000 && std::chrono::steady_clock::now() < end; ++round) {
+    Lease lease = pool->take();
+    ASSERT_TRUE(lease);
+    handed = lease.release();
+    for (Lease next; !next;) {
+      next = pool->take();
+      if (next) break;
+      pool->wait(waiter);
+      ++waits;
+      ASSERT_TRUE(woken.try_acquire_for(std::chrono::seconds(20))) << "in round " << round;
+      pool->serve_waiters();
+    }
+  }
+  RecordProperty("waits", waits);
+}
+
+TEST(StoreStress, blocks_released_on_many_threads_all_come_home) {
+  constexpr int threads = 3;
+  constexpr std::uint64_t rounds = 30000;
+  const auto pool = Pool::create(block_bytes, 32);
+  const QuotaPtr quota(20 * block_bytes);
+  std::counting_semaphore<> woken(0);
+  pool->set_wake([&] { woken.release(); });
+  std::atomic<std::uint64_t> bad{0};
+  std::array<std::atomic<Block*>, threads> handed{};
+  std::vector<std::jthread> others;
+  for (auto& slot : handed) {
+    others.emplace_back([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        Block* const block = slot.exchange(nullptr);
+        if (block == nullptr) {
+          std::this_thread::yield();
+          continue;
+        }
+        const Lease lease = Lease::adopt(block);
+        if (load_number(*block) != reinterpret_cast<std::uintptr_t>(block)) ++bad;
+        const Lease copy = lease;
+      }
+    });
+  }
+  Waiter waiter([] {});
+  for (std::uint64_t round = 0; round < rounds;) {
+    Lease lease = pool->take(quota.get());
+    if (!lease) {
+      pool->wait(waiter);
+      ASSERT_TRUE(woken.try_acquire_for(std::chrono::seconds(20)));
+      pool->serve_waiters();
+      continue;
+    }
+    // Written by each owner in turn: the thread sanitizer sees whether reuse is ordered.
+    store_number(*lease.get(), reinterpret_cast<std::uintptr_t>(lease.get()));
+    Block* empty = nullptr;
+    auto& slot = handed[round % threads];
+    if (slot.compare_exchange_strong(empty, lease.get())) lease.release();
+    ++round;
+  }
+  others.clear();
+  for (auto& slot : handed) {
+    if (Block* block = slot.exchange(nullptr)) Lease::adopt(block).reset();
+  }
+  pool->collect();
+  EXPECT_EQ(bad, 0U);
+  EXPECT_EQ(pool->blocks_out(), 0U);
+  EXPECT_EQ(pool->blocks_free(), 32U);
+  EXPECT_EQ(quota->bytes_used(), 0U);
+}
+
+}  // namespace
+}  // namespace netio::detail

@@ -1,0 +1,125 @@
+// Sets a context up: checks the options, pins the thread, takes the memory.
+#include "socket/context_core.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <netio/status.hpp>
+
+#include "base/system_error.hpp"
+#include "base/url.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+constexpr std::size_t page_bytes_min = 4U << 10U;
+constexpr std::size_t page_bytes_most = 16U << 20U;
+// Receive blocks hold several pages, so that one read can take many.
+constexpr std::size_t pages_per_block = 4;
+// Fewer would leave a socket unable to fill one page while another is on the wire.
+constexpr std::size_t blocks_min = 4;
+
+void check(const ContextOptions& options) {
+  const std::size_t page = options.page_bytes;
+  if (page < page_bytes_min || page > page_bytes_most || page % page_bytes_min != 0) {
+    throw Error("make a context", "page_bytes is " + std::to_string(page),
+                "choose a multiple of 4096 from 4096 to 16777216");
+  }
+  if (options.send_pool_bytes < blocks_min * page ||
+      options.receive_pool_bytes < blocks_min * pages_per_block * page) {
+    throw Error("make a context", "the pools are too small for pages of " + std::to_string(page),
+                "send_pool_bytes must hold 4 pages, receive_pool_bytes 16");
+  }
+}
+
+void pin_to(int cpu) {
+  if (cpu < 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (cpu >= CPU_SETSIZE) throw system_error("pin the thread to a core", EINVAL);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    throw system_error("pin the thread to core " + std::to_string(cpu), errno,
+                       "the core must exist and be allowed (taskset -p shows which are)");
+  }
+}
+
+// Memory taken while this lives comes from `node` if it can. Best effort, as the kernel's is.
+class PreferNode {
+ public:
+  explicit PreferNode(int node) {
+    if (node < 0 || node >= 64) return;
+    const unsigned long mask = 1UL << static_cast<unsigned>(node);
+    set_ = syscall(SYS_set_mempolicy, mpol_preferred, &mask, sizeof mask * 8) == 0;
+  }
+  ~PreferNode() {
+    if (set_) syscall(SYS_set_mempolicy, mpol_default, nullptr, 0UL);
+  }
+  PreferNode(const PreferNode&) = delete;
+  PreferNode& operator=(const PreferNode&) = delete;
+
+ private:
+  static constexpr int mpol_default = 0;  // of <linux/mempolicy.h>
+  static constexpr int mpol_preferred = 1;
+  bool set_ = false;
+};
+
+}  // namespace
+
+ContextCore::ContextCore(const ContextOptions& options)
+    : loop(options.idle), options_(options), memory_came_home_(loop, [this] {
+        send_pool_->serve_waiters();
+        receive_pool_->serve_waiters();
+        large_pool_->serve_waiters();
+      }) {
+  check(options);
+  pin_to(options.cpu);
+  const PreferNode prefer(options.numa_node);
+  const std::size_t block = options.page_bytes * pages_per_block;
+  send_pool_ = Pool::create(options.page_bytes, options.send_pool_bytes / options.page_bytes);
+  receive_pool_ = Pool::create(block, options.receive_pool_bytes / block);
+  large_pool_ = LargePool::create(options.large_bytes_max, options.large_kept_bytes_max);
+  for (Store* store :
+       {static_cast<Store*>(send_pool_.get()), static_cast<Store*>(receive_pool_.get()),
+        static_cast<Store*>(large_pool_.get())}) {
+    store->set_wake([this] { memory_came_home_.notify(); });
+  }
+}
+
+ContextCore::~ContextCore() {
+  run_deferred();
+  transports_.clear();
+}
+
+Transport& ContextCore::transport(std::string_view address) {
+  const std::string_view scheme = scheme_of(address);
+  if (const auto found = transports_.find(scheme); found != transports_.end()) {
+    return *found->second;
+  }
+  const TransportResources resources{loop, *send_pool_, *receive_pool_, *large_pool_,
+                                     options_.page_bytes};
+  auto made = make_transport(std::string(scheme), resources);
+  if (!made) {
+    throw Error("use " + std::string(address),
+                "there is no transport '" + std::string(scheme) + "'",
+                "this build knows " + known_schemes());
+  }
+  return *transports_.emplace(std::string(scheme), std::move(made)).first->second;
+}
+
+void ContextCore::bury(std::unique_ptr<SocketCore> socket) {
+  buried_.push_back(std::move(socket));
+  loop.defer(*this);
+}
+
+// What a call-back had captured dies with its socket, and may be another socket.
+void ContextCore::run_deferred() noexcept {
+  while (!buried_.empty()) const auto dead = std::exchange(buried_, {});
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,49 @@
+// What a Context owns: the loop, the pools, the transports, and sockets that were destroyed inside
+// their own call-backs, until the turn ends.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <netio/context.hpp>
+#include <netio/loop.hpp>
+
+#include "memory/large_pool.hpp"
+#include "memory/pool.hpp"
+#include "transport/transport.hpp"
+
+namespace netio::detail {
+
+class SocketCore;
+
+class ContextCore final : private Deferred {
+ public:
+  explicit ContextCore(const ContextOptions& options);
+  ~ContextCore() override;
+
+  Loop loop;
+
+  [[nodiscard]] const ContextOptions& options() const noexcept { return options_; }
+  [[nodiscard]] Pool& receive_pool() noexcept { return *receive_pool_; }
+  [[nodiscard]] LargePool& large_pool() noexcept { return *large_pool_; }
+  // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.
+  Transport& transport(std::string_view address);
+
+  // The socket is not used any more, but may be on the stack.
+  void bury(std::unique_ptr<SocketCore> socket);
+
+ private:
+  void run_deferred() noexcept override;
+
+  ContextOptions options_;
+  Signal memory_came_home_;
+  Pool::Ptr send_pool_;
+  Pool::Ptr receive_pool_;
+  LargePool::Ptr large_pool_;
+  std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
+  std::vector<std::unique_ptr<SocketCore>> buried_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,258 @@
+// A peer's connections: dialing, greeting, going down, coming back. Its pages are in
+// peer_datapath.cpp.
+#include "socket/peer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.hpp"
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+DownReason reason_of(Refusal refusal) noexcept {
+  switch (refusal) {
+    case Refusal::version:
+      return DownReason::version_mismatch;
+    case Refusal::pattern:
+      return DownReason::pattern_mismatch;
+    default:
+      return DownReason::rejected;
+  }
+}
+
+// Trying again would end the same way.
+bool permanent(DownReason reason) noexcept {
+  return reason == DownReason::name_unknown || reason == DownReason::foreign_protocol ||
+         reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
+}
+
+}  // namespace
+
+Peer::Peer(SocketCore& socket, std::uint64_t id, Url url)
+    : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
+      socket_(socket),
+      id_(id),
+      url_(std::move(url)),
+      address_(to_string(*url_)),
+      receiver_(socket.receiving.delivery, socket.context().large_pool(),
+                socket.link_options().large_quota, socket.options().message_bytes_max),
+      our_session_(random_bytes<std::tuple_size_v<SessionId>>()),
+      retry_timer_(socket.context().loop, [this] { dial(); }) {
+  link_ = socket.context().transport(address_).connect(*url_, socket.link_options());
+  link_->start(*this);
+}
+
+Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link)
+    : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
+      socket_(socket),
+      id_(id),
+      address_(link->peer_address()),
+      link_(std::move(link)),
+      receiver_(socket.receiving.delivery, socket.context().large_pool(),
+                socket.link_options().large_quota, socket.options().message_bytes_max),
+      our_session_(socket.session()),
+      retry_timer_(socket.context().loop, [this] { dial(); }) {
+  link_->start(*this);
+}
+
+Peer::~Peer() = default;
+
+void Peer::dial() noexcept {
+  link_ = socket_.context().transport(address_).connect(*url_, socket_.link_options());
+  link_->start(*this);
+}
+
+Hello Peer::greet(const Hello* theirs) noexcept {
+  Hello hello;
+  hello.pattern = socket_.pattern().self;
+  hello.mode = socket_.options().mode == Mode::buffered ? WireMode::buffered : WireMode::unbuffered;
+  hello.page_bytes_max = static_cast<std::uint32_t>(socket_.context().options().page_bytes);
+  hello.message_bytes_max = socket_.options().message_bytes_max;
+  hello.session = our_session_;
+  if (theirs != nullptr) {
+    if (socket_.closing()) {
+      hello.refusal = Refusal::other;
+      hello.text = "the socket is closing";
+    } else {
+      hello.refusal = socket_.objection(*theirs, hello.text);
+    }
+    if (hello.refusal != Refusal::none) {
+      objection_ = Down{reason_of(hello.refusal), address_ + " was turned away: " + hello.text};
+      return hello;
+    }
+    if (const auto record = socket_.recall(theirs->session)) {
+      sender.books = record->sent;
+      receiver_.books = record->received;
+      their_session_ = theirs->session;
+    }
+  }
+  hello.last_peer = their_session_;
+  hello.next_expected = receiver_.books.next_expected();
+  hello.next_sequence = sender.books.next_sequence;
+  return hello;
+}
+
+std::optional<Down> Peer::judge(const Hello& theirs) noexcept {
+  if (theirs.refusal != Refusal::none) {
+    return Down{reason_of(theirs.refusal), address_ + " refused: " + theirs.text};
+  }
+  std::string text;
+  const Refusal refusal = socket_.objection(theirs, text);
+  if (refusal == Refusal::none) return std::nullopt;
+  return Down{reason_of(refusal), address_ + " cannot be used: " + text};
+}
+
+// What the last connection left open: the peer says what it got, the rest is lost. A peer that is
+// not the one of then (restarted, or another) cannot say.
+void Peer::settle(const Hello& theirs) noexcept {
+  if (theirs.last_peer == our_session_) (void)sender.books.acknowledge(theirs.next_expected);
+  sender.books.drop_posted(DropReason::connection_lost);
+  if (theirs.session == their_session_) {
+    receiver_.books.resume(theirs.next_sequence);
+  } else {
+    // Who knows us though we do not know it answered a connection that broke before its hello
+    // came, and may have sent on it: an accepted peer's messages are all for that peer.
+    const bool all_ours = dialed() && theirs.last_peer == our_session_;
+    receiver_.books.restart(all_ours ? 0 : theirs.next_sequence, theirs.next_sequence);
+    their_session_ = theirs.session;
+  }
+}
+
+void Peer::on_up(const Hello& theirs) noexcept {
+  settle(theirs);
+  up_ = true;
+  up_since_ns_ = socket_.context().loop.now().count();
+  link_->acknowledge_from(&receiver_.books.expected);
+  sender.attach(*link_);
+  if (socket_.receiving.paused() && !closing_) link_->pause(true);
+  stall_bytes_ = 0;
+  stall_since_ns_ = up_since_ns_;
+  socket_.peer_up(*this);
+  if (up_ && !down_) on_writable();
+}
+
+void Peer::on_down(const Down& down) noexcept {
+  if (down_) return;
+  down_ = objection_ ? *objection_ : down;
+  if (bye_heard_) {
+    down_->reason = closing_ ? DownReason::closed_here : DownReason::closed_by_peer;
+    down_->detail = address_ + " ended in order";
+  }
+  socket_.sending.not_ready(*this);
+  socket_.context().loop.defer(*this);
+}
+
+// For what only this layer sees. The link may be on the stack.
+void Peer::fail(Down down) noexcept {
+  if (down_) return;
+  link_->cut();
+  down.detail = address_ + ": " + down.detail;
+  on_down(down);
+}
+
+void Peer::run_deferred() noexcept {
+  if (down_) {
+    end_connection();
+    return;
+  }
+  if (std::exchange(resume_, false) && up_ && !socket_.receiving.paused()) go_on();
+}
+
+void Peer::end_connection() noexcept {
+  const Down down = *std::exchange(down_, std::nullopt);
+  const bool was_up = std::exchange(up_, false);
+  const bool in_order = bye_heard_;
+  release_link();
+  // Its good-bye carried its last word on what it got.
+  if (in_order) sender.books.drop_posted(DropReason::peer_closed);
+  retrying_ = dialed() && !permanent(down.reason) && (!closing_ || sender.pending());
+  if (retrying_) {
+    schedule_retry();
+  } else {
+    sender.drop_pending(in_order ? DropReason::peer_closed : DropReason::not_sent);
+    gone_ = true;
+  }
+  socket_.peer_down(*this, down, was_up);
+}
+
+void Peer::release_link() noexcept {
+  cancel();
+  stop_waiting();
+  sender.detach();
+  receiver_.end();
+  link_.reset();
+  bye_said_ = bye_heard_ = resume_ = false;
+  objection_.reset();
+}
+
+// Doubles from the first delay to the last, each less a random half of it, so that many peers of
+// one that restarts do not come back in step.
+void Peer::schedule_retry() noexcept {
+  const SocketOptions& options = socket_.options();
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  if (up_since_ns_ != 0 && now_ns - up_since_ns_ > options.reconnect_after_max.count()) {
+    attempts_ = 0;
+  }
+  up_since_ns_ = 0;
+  constexpr int doublings_max = 30;
+  const std::int64_t delay_ns =
+      std::min(options.reconnect_after_min.count() << std::min(attempts_, doublings_max),
+               options.reconnect_after_max.count());
+  if (attempts_ < doublings_max) ++attempts_;
+  const std::int64_t half_ns = std::max<std::int64_t>(delay_ns / 2, 1);
+  retry_timer_.start_once(std::chrono::nanoseconds(
+      half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1))));
+}
+
+void Peer::close() noexcept {
+  closing_ = true;
+  if (down_) return;  // run_deferred is about to end the connection, and sees closing_
+  if (up_) {
+    // What is held is not wanted any more; the peer's good-bye comes behind it.
+    resume_ = false;
+    receiver_.end();
+    link_->pause(false);
+    advance_ending();
+  } else if (!dialed() || !sender.pending()) {
+    cut();
+  }
+}
+
+void Peer::cut() noexcept {
+  if (gone_) return;
+  up_ = false;
+  gone_ = true;
+  retry_timer_.stop();
+  down_.reset();
+  if (link_) link_->cut();
+  cancel();
+  stop_waiting();
+  sender.detach();
+  sender.drop_pending(closing_ ? DropReason::linger_expired : DropReason::not_sent);
+}
+
+PeerInfo Peer::info() const {
+  PeerInfo info;
+  info.id = id_;
+  info.address = address_;
+  info.dialed = dialed();
+  info.retrying = retrying_;
+  add_to(info.books);
+  return info;
+}
+
+PeerRecord Peer::surrender() noexcept {
+  their_session_ = {};
+  return {std::exchange(sender.books, {}), std::exchange(receiver_.books, {})};
+}
+
+void Peer::add_to(Books& books) const noexcept {
+  sender.add_to(books);
+  receiver_.books.add_to(books);
+}
+
+}  // namespace netio::detail

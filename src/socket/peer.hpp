@@ -1,0 +1,131 @@
+// One remote end of a socket: its link, what goes there and what comes from there, from greeting to
+// good-bye. A dialed peer outlives its links and reconnects; an accepted one goes with its link.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <netio/loop.hpp>
+#include <netio/socket.hpp>
+
+#include "base/url.hpp"
+#include "socket/receiver.hpp"
+#include "socket/sender.hpp"
+#include "transport/link.hpp"
+
+namespace netio::detail {
+
+class SocketCore;
+
+// What is remembered of an accepted peer that went, in case the same session returns.
+struct PeerRecord {
+  SendBooks sent;
+  ReceiveBooks received;
+
+  void add_to(Books& books) const noexcept {
+    sent.add_to(books, 0);
+    received.add_to(books);
+  }
+};
+
+class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter, private Deferred {
+ public:
+  // Dialed: connects at once, from the loop.
+  Peer(SocketCore& socket, std::uint64_t id, Url url);
+  // Accepted.
+  Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link);
+  ~Peer() override;
+
+  // Where messages for it go. Its position in the socket's list of those that take more.
+  Sender sender;
+  std::ptrdiff_t ready_index = -1;
+
+  [[nodiscard]] bool up() const noexcept { return up_; }
+  [[nodiscard]] bool half_open() const noexcept { return link_ && !dialed() && !up_ && !down_; }
+  [[nodiscard]] bool dialed() const noexcept { return url_.has_value(); }
+  // Its connection is down, and the socket is about to be told.
+  [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
+  // Nothing more will come of it: the socket forgets it.
+  [[nodiscard]] bool gone() const noexcept { return gone_; }
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] PeerInfo info() const;
+  // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
+  PeerRecord surrender() noexcept;
+  // Ends it because it came back on a new connection before this one was known to be dead.
+  void replace() noexcept {
+    fail({DownReason::lost, "came back on a new connection; this one is given up"});
+  }
+  [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
+  void add_to(Books& books) const noexcept;
+  [[nodiscard]] const Link* link() const noexcept { return link_.get(); }
+
+  // The owner's housekeeping, from the loop.
+  bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
+  void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
+
+  void pause(bool paused) noexcept;
+  // Says good-bye once everything taken has been posted; then goes.
+  void close() noexcept;
+  // Ends at once, without events.
+  void cut() noexcept;
+
+ private:
+  // LinkEvents
+  Hello greet(const Hello* theirs) noexcept override;
+  std::optional<Down> judge(const Hello& theirs) noexcept override;
+  void on_up(const Hello& theirs) noexcept override;
+  void on_page(const PageHeader& header, Block& block,
+               std::span<const std::byte> body) noexcept override;
+  void on_writable() noexcept override;
+  void on_idle() noexcept override;
+  void on_down(const Down& down) noexcept override;
+  // SenderOwner, StoreWaiter, Deferred
+  void on_page_opened() noexcept override;
+  void on_large_begun() noexcept override;
+  void on_sender_memory() noexcept override { on_writable(); }
+  void on_memory() noexcept override;
+  void run_deferred() noexcept override;
+
+  void dial() noexcept;
+  void settle(const Hello& theirs) noexcept;
+  void end_connection() noexcept;
+  void release_link() noexcept;
+  void schedule_retry() noexcept;
+  void fail(Down down) noexcept;
+  void after_delivery(Receiver::Result result) noexcept;
+  void go_on() noexcept;
+  void take_control(std::span<const std::byte> body) noexcept;
+  void advance_ending() noexcept;
+  // An acknowledgement alone, or a good-bye that carries one.
+  Status post_control(bool bye) noexcept;
+
+  SocketCore& socket_;
+  std::uint64_t id_;
+  std::optional<Url> url_;
+  std::string address_;
+  std::unique_ptr<Link> link_;
+  Receiver receiver_;
+  SessionId our_session_{};
+  SessionId their_session_{};
+
+  bool up_ = false;
+  bool closing_ = false;
+  bool bye_said_ = false;
+  bool bye_heard_ = false;
+  bool gone_ = false;
+  bool retrying_ = false;
+  bool resume_ = false;            // run_deferred goes on with a held page
+  std::optional<Down> objection_;  // why our hello refused the peer
+  std::optional<Down> down_;       // run_deferred ends the connection
+
+  Timer retry_timer_;
+  int attempts_ = 0;  // since the last connection that lasted
+  std::int64_t up_since_ns_ = 0;
+  std::uint64_t stall_bytes_ = 0;    // received when last checked
+  std::int64_t stall_since_ns_ = 0;  // when that was last more than before
+  bool stall_suspected_ = false;     // the time was up when last checked
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,178 @@
+// A peer's pages, acknowledgements and good-byes.
+#include <utility>
+
+#include "socket/context_core.hpp"
+#include "socket/peer.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+void Peer::on_page(const PageHeader& header, Block& block,
+                   std::span<const std::byte> body) noexcept {
+  if (down_ || bye_heard_) return;
+  receiver_.books.confirm();
+  if (!sender.books.acknowledge(header.acknowledged)) {
+    fail({DownReason::protocol_error, "acknowledges messages that were not sent to it"});
+    return;
+  }
+  if ((header.flags & page_flag::control) != 0) {
+    take_control(body);
+    return;
+  }
+  if (header.bytes == 0) return;  // an acknowledgement, and nothing else
+  if (!socket_.pattern().receives) {
+    fail({DownReason::protocol_error, "sends messages to a socket that takes none"});
+    return;
+  }
+  if (closing_) return;  // neither delivered nor acknowledged
+  socket_.receiving.sender_id = id_;
+  after_delivery(receiver_.take(header, block, body));
+}
+
+void Peer::after_delivery(Receiver::Result result) noexcept {
+  // The user may have closed or destroyed the socket in a call-back.
+  if (closing_) receiver_.end();
+  if (gone_ || down_ || closing_) return;
+  link_->assembling(receiver_.assembling());
+  switch (result) {
+    case Receiver::Result::done:
+      socket_.count_page();
+      socket_.page_received();
+      break;
+    case Receiver::Result::held:
+      socket_.page_received();
+      link_->pause(true);
+      // Resumed already, by a later line of the same call-back.
+      if (!socket_.receiving.paused()) pause(false);
+      break;
+    case Receiver::Result::starved:
+      link_->pause(true);
+      socket_.context().large_pool().wait(*this);
+      break;
+    case Receiver::Result::bad:
+      fail({receiver_.reason(), std::string("sent ") + receiver_.defect()});
+      break;
+  }
+}
+
+// The rest of a page that was held, then the link again.
+void Peer::go_on() noexcept {
+  if (closing_) return;
+  socket_.receiving.sender_id = id_;
+  if (receiver_.holding()) after_delivery(receiver_.go_on());
+  if (up_ && !down_ && !receiver_.holding() && !socket_.receiving.paused()) link_->pause(false);
+}
+
+void Peer::on_memory() noexcept {
+  if (up_ && !down_ && !socket_.receiving.paused()) go_on();
+}
+
+void Peer::pause(bool paused) noexcept {
+  if (!up_ || down_) return;
+  if (paused) {
+    link_->pause(true);
+  } else {
+    resume_ = true;
+    socket_.context().loop.defer(*this);
+  }
+}
+
+void Peer::on_writable() noexcept {
+  if (closing_ || bye_heard_) {
+    advance_ending();
+    return;
+  }
+  if (!up_ || down_ || sender.post_pending() != Status::ok) return;
+  link_->flush();
+  socket_.sending.ready(*this);
+  socket_.sending.tell_writable();
+  socket_.touch();
+}
+
+void Peer::on_idle() noexcept {
+  if (closing_ || bye_heard_) {
+    advance_ending();
+  } else if (socket_.options().flush_when_idle) {
+    sender.flush();
+  }
+  socket_.fill_changed();
+}
+
+void Peer::on_page_opened() noexcept { socket_.touch(); }
+void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
+
+void Peer::take_control(std::span<const std::byte> body) noexcept {
+  FrameWalker walker(body.data(), body.size());
+  Frame frame;
+  bool bye = false;
+  while (walker.next(frame)) {
+    const bool known = (frame.flags & frame_flag::control) != 0 &&
+                       frame.control() == ControlKind::bye && frame.size == 0;
+    if (!known || bye) {
+      fail({DownReason::protocol_error, "sent a control frame that is not known here"});
+      return;
+    }
+    bye = true;
+  }
+  if (walker.defect() != nullptr || !bye) {
+    fail({DownReason::protocol_error, "sent a control page without a control frame"});
+    return;
+  }
+  if (receiver_.assembling()) {
+    fail({DownReason::protocol_error, "said good-bye in the middle of a message"});
+    return;
+  }
+  bye_heard_ = true;
+  socket_.sending.not_ready(*this);
+  advance_ending();
+}
+
+// The order of an end: everything taken is posted; good-bye is said; the other says it too, behind
+// its last acknowledgement; then the link is finished. Whoever hears it first answers at once.
+void Peer::advance_ending() noexcept {
+  if (!up_ || down_) return;
+  if (!bye_said_) {
+    if (!bye_heard_ && sender.post_pending() != Status::ok) return;
+    if (post_control(true) != Status::ok) return;
+    bye_said_ = true;
+    link_->flush();
+  }
+  if (bye_heard_) link_->finish();
+}
+
+Status Peer::post_control(bool bye) noexcept {
+  Post post;
+  post.sequence = sender.books.next_sequence;
+  if (bye) {
+    constexpr auto kind = static_cast<std::uint32_t>(ControlKind::bye);
+    post.flags = page_flag::control;
+    post.prepend(frame_word(0, frame_flag::control | (kind << frame_flag::control_shift)));
+  }
+  return link_->post(post);
+}
+
+bool Peer::send_acknowledgement() noexcept {
+  if (!up_ || down_ || bye_said_ || link_->acknowledged() == receiver_.books.expected) return true;
+  if (post_control(false) != Status::ok) return false;
+  link_->flush();
+  return true;
+}
+
+void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
+  if (!up_ || down_) return;
+  // After good-byes the peer has its end of the connection to close, and nothing else to do.
+  const bool begun = link_->mid_page() || receiver_.assembling() || bye_heard_;
+  if (!begun || !link_->reading() || link_->bytes_received() != stall_bytes_) {
+    stall_bytes_ = link_->bytes_received();
+    stall_since_ns_ = now_ns;
+    stall_suspected_ = false;
+  } else if (now_ns - stall_since_ns_ >= stall_after_ns) {
+    // It may be this thread that stood still: what waits in the kernel is read before the next
+    // look.
+    if (std::exchange(stall_suspected_, true)) {
+      fail({DownReason::stalled, "began a message and did not go on with it"});
+    }
+  }
+}
+
+}  // namespace netio::detail

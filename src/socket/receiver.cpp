@@ -1,0 +1,162 @@
+// The data path of a Receiver.
+#include "socket/receiver.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace netio::detail {
+
+namespace {
+constexpr const char* wrong_number = "a page without the number of messages it says";
+}
+
+Receiver::Result Receiver::take(const PageHeader& header, Block& block,
+                                std::span<const std::byte> body) {
+  if (header.sequence != books.expected) return fail("page out of sequence");
+  page_expects_ = books.expected + header.messages;
+  body_ = body;
+  started_ = false;
+  return start(block);
+}
+
+Receiver::Result Receiver::go_on() {
+  if (!held_) return Result::done;
+  const Lease page = std::move(held_);
+  return started_ ? walk(*page.get()) : start(*page.get());
+}
+
+// A page is either one part of a large message or whole messages only (docs/wire.md).
+Receiver::Result Receiver::start(Block& block) {
+  if (delivery_.stopped) return hold(block, Result::held);
+  FrameWalker probe(body_.data(), body_.size());
+  Frame frame;
+  if (probe.next(frame) && frame.part()) {
+    if (!probe.at_end()) return fail("a part shares its page");
+    return take_part(frame, block);
+  }
+  if (large_ && !body_.empty()) return fail("a message begins inside another");
+  walker_ = FrameWalker(body_.data(), body_.size());
+  if (delivery_.on_batch) return walk_batch(block);
+  started_ = true;
+  return walk(block);
+}
+
+Receiver::Result Receiver::walk(Block& block) {
+  Frame frame;
+  while (walker_.next(frame)) {
+    if (frame.flags > frame_flag::tagged) [[unlikely]]
+      return fail("a frame of the wrong kind");
+    if (frame.size > message_bytes_max_) [[unlikely]] {
+      return fail("a message larger than is allowed here", DownReason::message_too_big);
+    }
+    // Before the call: what the user is given counts as delivered, in a reply from inside it too.
+    count(1, frame.size);
+    if (delivery_.on_message) {
+      delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
+    }
+    if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
+      return hold(block, Result::held);
+  }
+  return finish_page();
+}
+
+Receiver::Result Receiver::walk_batch(Block& block) {
+  const FrameWalker begin = walker_;
+  Frame frame;
+  std::uint32_t messages = 0;
+  std::size_t bytes = 0;
+  while (walker_.next(frame)) {
+    if (frame.flags > frame_flag::tagged) return fail("a frame of the wrong kind");
+    if (frame.size > message_bytes_max_) {
+      return fail("a message larger than is allowed here", DownReason::message_too_big);
+    }
+    ++messages;
+    bytes += frame.size;
+  }
+  // The page as a whole, before anybody sees or counts any of it.
+  if (walker_.defect() != nullptr) return fail(walker_.defect());
+  if (books.expected + messages != page_expects_) return fail(wrong_number);
+  if (messages == 0) return Result::done;
+  count(messages, bytes);
+  BatchWalk walk(block, begin, messages);
+  delivery_.on_batch(Batch(walk));
+  return Result::done;
+}
+
+Receiver::Result Receiver::begin_parts(const Frame& frame, Block& block) {
+  if (large_) return fail("a message begins inside another");
+  if (frame.total > message_bytes_max_) {
+    return fail("a message larger than is allowed here", DownReason::message_too_big);
+  }
+  large_ = large_pool_.take(frame.total, large_quota_);
+  if (!large_) {
+    if (large_pool_.could_ever_take(frame.total, large_quota_)) return hold(block, Result::starved);
+    return fail("a message that does not fit large_bytes_max", DownReason::resources);
+  }
+  large_bytes_ = frame.total;
+  large_filled_ = 0;
+  large_tag_ = frame.tag;
+  return Result::done;
+}
+
+Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
+  if (frame.first_part()) {
+    if (const Result result = begin_parts(frame, block); result != Result::done) return result;
+  } else if (!large_) {
+    return fail("a part without a beginning");
+  }
+  const std::size_t left = large_bytes_ - large_filled_;
+  const bool last = (frame.flags & frame_flag::more) == 0;
+  if (frame.size > left || last != (frame.size == left)) {
+    return fail("parts that do not make up their total");
+  }
+  if (frame.size != 0) {
+    std::memcpy(large_->data() + large_filled_, frame.payload, frame.size);
+  }
+  large_filled_ += frame.size;
+  if (last) deliver_whole();
+  return finish_page();
+}
+
+void Receiver::deliver_whole() {
+  const Lease whole = std::move(large_);
+  const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_tag_);
+  count(1, large_bytes_);
+  if (delivery_.on_batch) {
+    BatchWalk walk(view, *whole.get());
+    delivery_.on_batch(Batch(walk));
+  } else if (delivery_.on_message) {
+    delivery_.on_message(view);
+  }
+}
+
+void Receiver::count(std::uint32_t messages, std::size_t bytes) noexcept {
+  books.expected += messages;
+  books.delivered += messages;
+  delivery_.bytes += bytes;
+}
+
+Receiver::Result Receiver::finish_page() noexcept {
+  if (walker_.defect() != nullptr) return fail(walker_.defect());
+  if (books.expected != page_expects_) return fail(wrong_number);
+  return Result::done;
+}
+
+Receiver::Result Receiver::hold(Block& block, Result why) noexcept {
+  block.add_count();
+  held_ = Lease::adopt(&block);
+  return why;
+}
+
+Receiver::Result Receiver::fail(const char* what, DownReason reason) noexcept {
+  defect_ = what;
+  reason_ = reason;
+  return Result::bad;
+}
+
+void Receiver::end() noexcept {
+  held_.reset();
+  large_.reset();
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,120 @@
+// Turns the pages of one peer into messages: walks the frames, puts parts together, and holds the
+// rest of a page when the user pauses in the middle of it. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include <netio/message.hpp>
+#include <netio/receiving.hpp>
+
+#include "memory/large_pool.hpp"
+#include "socket/receive_books.hpp"
+#include "transport/link.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+// The messages of one page, already checked, or one message that came in parts, for a Batch.
+class BatchWalk {
+ public:
+  BatchWalk(Block& block, FrameWalker walker, std::uint32_t messages) noexcept
+      : block_(&block), walker_(walker), messages_(messages) {
+    advance();
+  }
+  explicit BatchWalk(const MessageView& whole, Block& block) noexcept
+      : block_(&block), messages_(1), bytes_(whole.bytes()), tag_(whole.tag()) {}
+
+  void advance() noexcept {
+    Frame frame;
+    more_ = walker_.next(frame);
+    bytes_ = {frame.payload, frame.size};
+    tag_ = frame.tag;
+  }
+  [[nodiscard]] bool more() const noexcept { return more_; }
+  [[nodiscard]] MessageView view() const noexcept { return {block_, bytes_, tag_}; }
+  [[nodiscard]] std::uint32_t messages() const noexcept { return messages_; }
+
+ private:
+  Block* block_;
+  FrameWalker walker_;
+  std::uint32_t messages_;
+  std::span<const std::byte> bytes_;
+  std::uint64_t tag_ = 0;
+  bool more_ = true;  // of one message: until advance() finds the walker empty
+};
+
+// Where the messages of all peers of a socket go.
+struct Delivery {
+  std::function<void(const MessageView&)> on_message;
+  std::function<void(const Batch&)> on_batch;
+  bool stopped = false;     // paused, closing or destroyed: looked at after each message
+  std::uint64_t bytes = 0;  // of payload, so far
+};
+
+class Receiver {
+ public:
+  Receiver(Delivery& delivery, LargePool& large_pool, Quota* large_quota,
+           std::uint64_t message_bytes_max) noexcept
+      : delivery_(delivery),
+        large_pool_(large_pool),
+        large_quota_(large_quota),
+        message_bytes_max_(message_bytes_max) {}
+
+  enum class Result : std::uint8_t {
+    done,     // the page was delivered
+    held,     // delivery stopped in the middle: pause the link, call go_on() later
+    starved,  // no memory for a message in parts: the same, after waiting for large_pool
+    bad,      // the peer broke the rules: defect() and reason() say how
+  };
+  // A page of messages.
+  Result take(const PageHeader& header, Block& block, std::span<const std::byte> body);
+  // The rest of a page that was held. `done` if there was none.
+  Result go_on();
+  [[nodiscard]] bool holding() const noexcept { return static_cast<bool>(held_); }
+
+  // The connection ended: a message that is not complete never will be.
+  void end() noexcept;
+
+  [[nodiscard]] bool assembling() const noexcept { return static_cast<bool>(large_); }
+  [[nodiscard]] const char* defect() const noexcept { return defect_; }
+  [[nodiscard]] DownReason reason() const noexcept { return reason_; }
+
+  ReceiveBooks books;
+
+ private:
+  Result start(Block& block);
+  Result walk(Block& block);
+  Result walk_batch(Block& block);
+  Result take_part(const Frame& frame, Block& block);
+  Result begin_parts(const Frame& frame, Block& block);
+  void deliver_whole();
+  void count(std::uint32_t messages, std::size_t bytes) noexcept;
+  Result hold(Block& block, Result why) noexcept;
+  Result finish_page() noexcept;
+  Result fail(const char* what, DownReason reason = DownReason::protocol_error) noexcept;
+
+  Delivery& delivery_;
+  LargePool& large_pool_;
+  Quota* large_quota_;
+  std::uint64_t message_bytes_max_;
+
+  // The page at hand, or the one held.
+  std::span<const std::byte> body_;
+  FrameWalker walker_;
+  bool started_ = false;            // walker_ is somewhere inside body_
+  std::uint64_t page_expects_ = 0;  // books.expected once the page is done
+  Lease held_;
+
+  Lease large_;  // a message in parts
+  std::size_t large_bytes_ = 0;
+  std::size_t large_filled_ = 0;
+  std::uint64_t large_tag_ = 0;
+
+  const char* defect_ = nullptr;
+  DownReason reason_ = DownReason::protocol_error;
+};
+
+}  // namespace netio::detail

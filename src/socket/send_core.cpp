@@ -1,0 +1,168 @@
+// The user's calls on the data path, and the turn in which peers get their messages.
+#include "socket/send_core.hpp"
+
+#include <utility>
+
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+// On a buffered socket, messages up to this part of a page are copied into it though they could be
+// passed on: a page and a post of their own cost more than the copy.
+constexpr std::size_t copied_page_part = 4;
+}  // namespace
+
+SendCore::SendCore(SocketCore& socket, ContextCore& context, Mode mode)
+    : socket_(socket),
+      copied_bytes_max_(context.options().page_bytes / copied_page_part),
+      mode_(mode),
+      lent_(context.loop) {}
+
+template <typename Offer>
+Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
+  if (stopped_) [[unlikely]]
+    return Status::closed;
+  for (std::size_t too_small = 0; too_small < ready_.size();) {
+    if (turn_ >= ready_.size()) turn_ = 0;
+    Peer& peer = *ready_[turn_];
+    const Status status = offer(peer);
+    if (status == Status::ok) [[likely]] {
+      ++turn_;
+      return status;
+    }
+    if (status == Status::too_big) {
+      // For this peer; another may take it.
+      ++turn_;
+      ++too_small;
+    } else if (status == Status::again || status == Status::not_connected) {
+      not_ready(peer);
+      too_small = 0;  // the order has changed: ask those that are left once more
+    } else {
+      return status;
+    }
+  }
+  return refused(bytes);
+}
+
+// No peer that is ready takes a message of this size.
+Status SendCore::refused(std::size_t bytes) noexcept {
+  const bool all_ready = ready_.size() == socket_.peers_connected();
+  if (bytes > socket_.options().message_bytes_max || (all_ready && !ready_.empty())) {
+    return Status::too_big;
+  }
+  wanted_ = true;
+  ++agains_;
+  socket_.touch();
+  return socket_.peers_connected() != 0 ? Status::again : Status::not_connected;
+}
+
+Status SendCore::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  const Status status =
+      mode_ == Mode::buffered
+          ? offer_in_turn(message.size(),
+                          [&](Peer& peer) noexcept { return peer.sender.gather(message, tag); })
+          : offer_in_turn(message.size(),
+                          [&](Peer& peer) noexcept { return peer.sender.post_now(message, tag); });
+  if (status == Status::ok) {
+    bytes_sent_ += message.size();
+    if (mode_ == Mode::unbuffered) socket_.fill_changed();
+  }
+  return status;
+}
+
+Status SendCore::send(Message& message) noexcept {
+  if (!message) return Status::invalid;
+  if (mode_ == Mode::buffered && message.size() <= copied_bytes_max_) {
+    const Status status = send(message.bytes(), message.tag());
+    if (status == Status::ok) message = Message();
+    return status;
+  }
+  const std::span<const std::byte> bytes = message.bytes();
+  Lease lease = Lease::adopt(message.release_block());
+  const Status status = offer_in_turn(bytes.size(), [&](Peer& peer) noexcept {
+    return peer.sender.pass(lease, bytes, message.tag());
+  });
+  if (status == Status::ok) {
+    bytes_sent_ += bytes.size();
+    socket_.fill_changed();
+    message = Message();
+  } else {
+    message = Message(lease.release(), bytes, message.tag());
+  }
+  return status;
+}
+
+Status SendCore::lend(std::span<const std::byte> message, std::uint64_t token,
+                      std::uint64_t tag) noexcept {
+  Lease lease = lent_.lend(message, token);
+  if (!lease) return Status::again;
+  const Status status = offer_in_turn(
+      message.size(), [&](Peer& peer) noexcept { return peer.sender.pass(lease, message, tag); });
+  if (status == Status::ok) {
+    bytes_sent_ += message.size();
+    socket_.fill_changed();
+  } else {
+    lent_.take_back(std::move(lease));
+  }
+  return status;
+}
+
+std::span<std::byte> SendCore::reserve(std::size_t bytes, Status& status) noexcept {
+  std::span<std::byte> room;
+  reserved_ = nullptr;
+  if (mode_ != Mode::buffered) {
+    status = Status::invalid;
+    return room;
+  }
+  status = offer_in_turn(bytes, [&](Peer& peer) noexcept {
+    Status answer = Status::ok;
+    room = peer.sender.reserve(bytes, answer);
+    if (answer == Status::ok) reserved_ = &peer;
+    return answer;
+  });
+  return room;
+}
+
+Status SendCore::commit(std::size_t bytes, std::uint64_t tag) noexcept {
+  if (stopped_) return Status::closed;
+  if (reserved_ == nullptr) return Status::invalid;
+  const Status status = std::exchange(reserved_, nullptr)->sender.commit(bytes, tag);
+  if (status == Status::ok) bytes_sent_ += bytes;
+  return status;
+}
+
+void SendCore::flush() noexcept { socket_.flush(); }
+
+void SendCore::ready(Peer& peer) noexcept {
+  if (stopped_ || peer.ready_index >= 0) return;
+  peer.ready_index = static_cast<std::ptrdiff_t>(ready_.size());
+  ready_.push_back(&peer);
+}
+
+void SendCore::tell_writable() noexcept {
+  if (!wanted_ || stopped_ || ready_.empty()) return;
+  wanted_ = false;
+  if (on_writable) on_writable();
+}
+
+void SendCore::not_ready(Peer& peer) noexcept {
+  if (reserved_ == &peer) reserved_ = nullptr;
+  if (peer.ready_index < 0) return;
+  const auto index = static_cast<std::size_t>(std::exchange(peer.ready_index, -1));
+  Peer* last = ready_.back();
+  ready_.pop_back();
+  if (last == &peer) return;
+  ready_[index] = last;
+  last->ready_index = static_cast<std::ptrdiff_t>(index);
+}
+
+void SendCore::stop() noexcept {
+  stopped_ = true;
+  reserved_ = nullptr;
+  for (Peer* peer : ready_) peer->ready_index = -1;
+  ready_.clear();
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,68 @@
+// The sending half of a socket: which peer gets the next message, lent memory, and when the user
+// is called to try again. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <netio/message.hpp>
+#include <netio/options.hpp>
+#include <netio/status.hpp>
+
+#include "memory/block.hpp"
+#include "socket/lent_memory.hpp"
+#include "socket/peer.hpp"
+
+namespace netio::detail {
+
+class ContextCore;
+class SocketCore;
+
+class SendCore {
+ public:
+  SendCore(SocketCore& socket, ContextCore& context, Mode mode);
+
+  Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status send(Message& message) noexcept;
+  Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
+  std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
+  Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
+  void flush() noexcept;
+
+  std::function<void()> on_writable;
+  void on_released(std::function<void(std::uint64_t)> call) { lent_.on_released(std::move(call)); }
+
+  // The socket's side.
+  // The peer takes messages (again); then, from the loop, the user is told who waits for that.
+  void ready(Peer& peer) noexcept;
+  void tell_writable() noexcept;
+  void not_ready(Peer& peer) noexcept;
+  void stop() noexcept;  // every send answers closed from now on
+  [[nodiscard]] bool gathers() const noexcept { return mode_ == Mode::buffered; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
+  [[nodiscard]] std::uint64_t agains() const noexcept { return agains_; }
+  [[nodiscard]] LentMemory& lent() noexcept { return lent_; }
+
+ private:
+  // Offers to the ready peers in turn until one takes it.
+  template <typename Offer>
+  Status offer_in_turn(std::size_t bytes, Offer&& offer) noexcept;
+  Status refused(std::size_t bytes) noexcept;
+
+  SocketCore& socket_;
+  std::size_t copied_bytes_max_;
+  Mode mode_;
+  bool stopped_ = false;
+  bool wanted_ = false;  // a send was refused: on_writable is owed
+  std::vector<Peer*> ready_;
+  std::size_t turn_ = 0;  // index into ready_ of the next to be offered
+  Peer* reserved_ = nullptr;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t agains_ = 0;
+  LentMemory lent_;
+};
+
+}  // namespace netio::detail

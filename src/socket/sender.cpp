@@ -1,0 +1,281 @@
+// The slow paths of a Sender: pages that are full, large messages, connections and books.
+#include "socket/sender.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace netio::detail {
+
+namespace {
+
+Post post_of(std::uint64_t sequence, std::uint32_t messages) noexcept {
+  Post post;
+  post.sequence = sequence;
+  post.messages = messages;
+  return post;
+}
+
+void prepend_frame(Post& post, std::size_t size, std::uint32_t flags, std::uint64_t tag) noexcept {
+  const bool tagged = (flags & frame_flag::continued) == 0 && tag != 0;
+  post.prepend(
+      frame_word(static_cast<std::uint32_t>(size), flags | (tagged ? frame_flag::tagged : 0U)));
+  if (tagged) post.prepend(tag);
+}
+
+}  // namespace
+
+Status Sender::sendable(std::size_t bytes) const noexcept {
+  if (link_ == nullptr) return Status::not_connected;
+  const std::uint64_t most = std::min(own_message_bytes_max_, link_->limits().message_bytes_max);
+  return bytes > most ? Status::too_big : Status::ok;
+}
+
+Status Sender::gather_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  reserved_at_ = nullptr;
+  if (const Status status = sendable(message.size()); status != Status::ok) return status;
+  const std::size_t frame =
+      wire_padded(message.size()) + frame_word_bytes + (tag != 0 ? sizeof tag : 0);
+  if (frame > room()) {
+    if (const Status status = post_pending(); status != Status::ok) return status;
+    if (frame > body_max()) return gather_large(message, tag);
+    if (const Status status = open_page(); status != Status::ok) return status;
+  }
+  if (!message.empty()) {
+    std::memcpy(cursor_ + frame - wire_padded(message.size()), message.data(), message.size());
+  }
+  begin_frame(message.size(), tag);
+  return Status::ok;
+}
+
+// Writes what stands before and behind the payload that is (or will be) in place, and counts it.
+void Sender::begin_frame(std::size_t size, std::uint64_t tag) noexcept {
+  store_u64(cursor_,
+            frame_word(static_cast<std::uint32_t>(size), tag != 0 ? frame_flag::tagged : 0U));
+  cursor_ += frame_word_bytes;
+  if (tag != 0) {
+    store_u64(cursor_, tag);
+    cursor_ += sizeof tag;
+  }
+  const std::size_t padded = wire_padded(size);
+  std::memset(cursor_ + size, 0, padded - size);
+  cursor_ += padded;
+  ++page_messages_;
+}
+
+Status Sender::copy_large(std::span<const std::byte> message, Lease& copy) noexcept {
+  copy = large_pool_.take(message.size());
+  if (!copy) {
+    if (!large_pool_.could_ever_take(message.size(), nullptr)) return Status::too_big;
+    return wait_for(large_pool_);
+  }
+  std::memcpy(copy->data(), message.data(), message.size());
+  return Status::ok;
+}
+
+Status Sender::gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  Lease copy;
+  if (const Status status = copy_large(message, copy); status != Status::ok) return status;
+  const std::byte* data = copy->data();
+  return begin_large(std::move(copy), data, message.size(), tag);
+}
+
+Status Sender::open_page() noexcept {
+  assert(!page_);
+  page_ = link_->pool().take();
+  if (!page_) return wait_for(link_->pool());
+  cursor_ = page_->data();
+  end_ = cursor_ + body_max();
+  owner_.on_page_opened();
+  return Status::ok;
+}
+
+void Sender::close_page() noexcept {
+  page_.reset();
+  cursor_ = end_ = nullptr;
+  page_messages_ = 0;
+  reserved_at_ = nullptr;
+}
+
+Status Sender::wait_for(Store& store) noexcept {
+  store.wait(*this);
+  return Status::again;
+}
+
+Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  if (const Status status = sendable(message.size()); status != Status::ok) return status;
+  if (pending()) {
+    if (const Status status = post_pending(); status != Status::ok) return status;
+  }
+  if (wire_padded(message.size()) > link_->limits().inject_bytes_max) {
+    Lease copy;
+    if (const Status status = copy_large(message, copy); status != Status::ok) return status;
+    return pass(copy, {copy->data(), message.size()}, tag);
+  }
+  Post post = post_of(books.next_sequence, 1);
+  prepend_frame(post, message.size(), 0, tag);
+  post.body.data = message.data();
+  post.body.bytes = message.size();
+  const Status status = link_->post(post);
+  if (status == Status::ok) {
+    count_post(1);
+    link_->flush();
+  }
+  return status;
+}
+
+Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  if (const Status status = sendable(message.size()); status != Status::ok) return status;
+  if (pending()) {
+    if (const Status status = post_pending(); status != Status::ok) return status;
+  }
+  if (message.size() >
+      link_->limits().lent_page_bytes_max - page_header_bytes - frame_prefix_bytes_max) {
+    return begin_large(std::move(lease), message.data(), message.size(), tag);
+  }
+  Post post = post_of(books.next_sequence, 1);
+  prepend_frame(post, message.size(), 0, tag);
+  post.body = {std::move(lease), message.data(), message.size()};
+  const Status status = link_->post(post);
+  if (status == Status::ok) {
+    count_post(1);
+    link_->flush();
+  } else {
+    lease = std::move(post.body.lease);
+  }
+  return status;
+}
+
+std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept {
+  reserved_at_ = nullptr;
+  status = sendable(bytes);
+  if (status != Status::ok) return {};
+  // With room for a tag: commit() decides about it.
+  constexpr std::size_t prefix = frame_word_bytes + sizeof(std::uint64_t);
+  if (bytes > gather_bytes_max_ || wire_padded(bytes) + prefix > body_max()) {
+    status = Status::too_big;
+    return {};
+  }
+  if (wire_padded(bytes) + prefix > room()) {
+    status = post_pending();
+    if (status == Status::ok) status = open_page();
+    if (status != Status::ok) return {};
+  }
+  reserved_at_ = cursor_;
+  reserved_bytes_ = bytes;
+  return {cursor_ + prefix, bytes};
+}
+
+Status Sender::commit(std::size_t bytes, std::uint64_t tag) noexcept {
+  // Another message, or a flush, since reserve() has moved the cursor or closed the page.
+  if (reserved_at_ == nullptr || reserved_at_ != cursor_) return Status::invalid;
+  if (bytes > reserved_bytes_) return Status::too_big;
+  reserved_at_ = nullptr;
+  // The payload stands behind room for a tag; without one it moves up.
+  if (tag == 0) {
+    std::memmove(cursor_ + frame_word_bytes, cursor_ + frame_word_bytes + sizeof tag, bytes);
+  }
+  begin_frame(bytes, tag);
+  return Status::ok;
+}
+
+Status Sender::begin_large(Lease lease, const std::byte* data, std::size_t bytes,
+                           std::uint64_t tag) noexcept {
+  large_ = {std::move(lease), data, bytes, 0, tag};
+  (void)post_parts();  // what is left goes on when the link has room
+  link_->flush();
+  owner_.on_large_begun();
+  return Status::ok;
+}
+
+// Parts fill ordinary pages, so that nobody needs memory for a large page and a large message at
+// once (docs/wire.md).
+Status Sender::post_parts() noexcept {
+  while (large_.active()) {
+    const std::uint64_t left = large_.total - large_.done;
+    const std::size_t part_max = (body_max() - frame_prefix_bytes_max) & ~(wire_align - 1);
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(left, part_max));
+    const bool first = large_.done == 0;
+    const bool last = part == left;
+    Post post = post_of(books.next_sequence, last ? 1 : 0);
+    prepend_frame(post, part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
+                  large_.tag);
+    if (first && !last) post.prepend(large_.total);
+    post.body = {large_.lease, large_.data + large_.done, part};
+    if (const Status status = link_->post(post); status != Status::ok) return status;
+    large_.done += part;
+    count_post(last ? 1 : 0);
+    if (last) large_ = {};
+  }
+  return Status::ok;
+}
+
+Status Sender::post_pending() noexcept {
+  if (link_ == nullptr) return Status::not_connected;
+  if (const Status status = post_parts(); status != Status::ok) return status;
+  if (page_messages_ == 0) {
+    if (page_) close_page();
+    return Status::ok;
+  }
+  Post post = post_of(books.next_sequence, page_messages_);
+  const std::byte* begin = page_->data();
+  const auto bytes = static_cast<std::size_t>(cursor_ - begin);
+  post.body = {std::move(page_), begin, bytes};
+  if (const Status status = link_->post(post); status != Status::ok) {
+    page_ = std::move(post.body.lease);
+    return status;
+  }
+  count_post(page_messages_);
+  close_page();
+  return Status::ok;
+}
+
+void Sender::end_turn(bool flush_when_idle) noexcept {
+  if (page_ && page_messages_ == 0) close_page();  // reserved, and not committed
+  if (link_ == nullptr || !flush_when_idle || !pending()) return;
+  link_->flush();  // what was posted in this turn does not make the wire busy
+  if (link_->idle()) flush();
+}
+
+void Sender::flush() noexcept {
+  if (link_ == nullptr) return;
+  (void)post_pending();
+  link_->flush();
+}
+
+void Sender::attach(Link& link) noexcept {
+  link_ = &link;
+  gather_bytes_max_ = std::min<std::uint64_t>(
+      {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
+  large_.done = 0;  // parts that the last connection carried are gone with it
+  if (large_.active() && large_.total > link.limits().message_bytes_max) {
+    books.drop_unposted(DropReason::not_sent, 1);
+    large_ = {};
+  }
+  if (page_messages_ == 0) {
+    if (page_) close_page();
+    return;
+  }
+  // Gathered for a connection that was: it goes as it is, if the new one takes pages of its size.
+  if (static_cast<std::size_t>(cursor_ - page_->data()) > body_max()) {
+    books.drop_unposted(DropReason::not_sent, page_messages_);
+    close_page();
+    return;
+  }
+  end_ = cursor_;
+}
+
+void Sender::detach() noexcept {
+  link_ = nullptr;
+  stop_waiting();
+  reserved_at_ = nullptr;
+  end_ = cursor_;  // no room: the fast path falls through to the check of the connection
+}
+
+void Sender::drop_pending(DropReason reason) noexcept {
+  books.drop_unposted(reason, unposted());
+  close_page();
+  large_ = {};
+}
+
+}  // namespace netio::detail

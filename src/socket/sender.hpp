@@ -1,0 +1,146 @@
+// Turns the messages for one peer into posts: gathers them in an open page (buffered), or posts
+// each (unbuffered); a message too large for one page leaves in parts. Owner thread only.
+//
+// What the peer has not been handed yet outlives a connection, and goes first on the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <netio/books.hpp>
+#include <netio/status.hpp>
+
+#include "memory/large_pool.hpp"
+#include "memory/store.hpp"
+#include "socket/send_books.hpp"
+#include "transport/link.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+// Who looks after a Sender: its peer.
+class SenderOwner {
+ public:
+  // The first message went into an empty page: flush it in time.
+  virtual void on_page_opened() noexcept = 0;
+  // A large message fills the link at once.
+  virtual void on_large_begun() noexcept = 0;
+  // Memory that a send had lacked is there again.
+  virtual void on_sender_memory() noexcept = 0;
+
+ protected:
+  ~SenderOwner() = default;
+};
+
+class Sender final : private StoreWaiter {
+ public:
+  Sender(SenderOwner& owner, LargePool& large_pool, std::uint64_t message_bytes_max) noexcept
+      : owner_(owner), large_pool_(large_pool), own_message_bytes_max_(message_bytes_max) {}
+
+  // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
+
+  // Copies into the open page.
+  Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+    const std::size_t padded = wire_padded(message.size());
+    // The first bound holds every limit on a message (a size that wraps when padded included);
+    // the second fails without an open page.
+    if (message.size() <= gather_bytes_max_ && padded + frame_word_bytes <= room() && tag == 0)
+        [[likely]] {
+      if (padded != message.size()) store_u64(cursor_ + padded, 0);
+      store_u64(cursor_, frame_word(static_cast<std::uint32_t>(message.size()), 0));
+      if (!message.empty()) {
+        std::memcpy(cursor_ + frame_word_bytes, message.data(), message.size());
+      }
+      cursor_ += frame_word_bytes + padded;
+      ++page_messages_;
+      return Status::ok;
+    }
+    return gather_slow(message, tag);
+  }
+  // Posts it now, copied only if the wire does not take it at once or cannot take it whole.
+  Status post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
+  Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+
+  std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
+  Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
+
+  // Posts the open page, if any, and goes on with a message in parts. `again` if the link is full.
+  Status post_pending() noexcept;
+  // The turn is over: a page that was only reserved from goes back, and if the wire has nothing
+  // else to do, what is pending goes to it.
+  void end_turn(bool flush_when_idle) noexcept;
+  void flush() noexcept;
+
+  // Something was taken that the link has not.
+  [[nodiscard]] bool pending() const noexcept { return page_messages_ != 0 || large_.active(); }
+  [[nodiscard]] bool connected() const noexcept { return link_ != nullptr; }
+
+  // The connection.
+  void attach(Link& link) noexcept;
+  void detach() noexcept;
+
+  // What was taken and not posted is dropped.
+  void drop_pending(DropReason reason) noexcept;
+  void add_to(Books& to) const noexcept { books.add_to(to, unposted()); }
+  SendBooks books;
+  [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
+
+ private:
+  // A message on its way that more than one post, or a later one, carries.
+  struct Large {
+    Lease lease;
+    const std::byte* data = nullptr;
+    std::uint64_t total = 0;
+    std::uint64_t done = 0;
+    std::uint64_t tag = 0;
+    [[nodiscard]] bool active() const noexcept { return static_cast<bool>(lease); }
+  };
+
+  [[nodiscard]] std::size_t room() const noexcept {
+    return static_cast<std::size_t>(end_ - cursor_);
+  }
+  [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
+  [[nodiscard]] std::size_t body_max() const noexcept {
+    return link_->limits().page_bytes_max - page_header_bytes;
+  }
+  Status gather_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status copy_large(std::span<const std::byte> message, Lease& copy) noexcept;
+  Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status open_page() noexcept;
+  void close_page() noexcept;
+  void begin_frame(std::size_t size, std::uint64_t tag) noexcept;
+  Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
+                     std::uint64_t tag) noexcept;
+  Status post_parts() noexcept;
+  Status wait_for(Store& store) noexcept;
+  void count_post(std::uint32_t messages) noexcept {
+    books.next_sequence += messages;
+    ++pages_posted_;
+  }
+  [[nodiscard]] std::uint64_t unposted() const noexcept {
+    return page_messages_ + (large_.active() ? 1U : 0U);
+  }
+  void on_memory() noexcept override { owner_.on_sender_memory(); }
+
+  SenderOwner& owner_;
+  LargePool& large_pool_;
+  std::uint64_t own_message_bytes_max_;
+  Link* link_ = nullptr;
+
+  // The open page: [begin, cursor_) is taken; all null without one.
+  std::byte* cursor_ = nullptr;
+  std::byte* end_ = nullptr;
+  Lease page_;
+  std::uint32_t page_messages_ = 0;
+  std::size_t gather_bytes_max_ = 0;
+  std::byte* reserved_at_ = nullptr;  // cursor_ when reserve() was called; null if it was not
+  std::size_t reserved_bytes_ = 0;
+  Large large_;
+
+  std::uint64_t pages_posted_ = 0;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,82 @@
+// The public Socket, Sending and Receiving: thin fronts of the cores.
+#include <utility>
+
+#include <netio/receiving.hpp>
+#include <netio/sending.hpp>
+#include <netio/socket.hpp>
+
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio {
+
+Socket::Socket(std::unique_ptr<detail::SocketCore> core) noexcept : core_(std::move(core)) {}
+
+Socket::~Socket() {
+  core_->abandon();
+  detail::ContextCore& context = core_->context();
+  if (context.loop.in_turn()) context.bury(std::move(core_));
+}
+
+std::string Socket::bind(std::string_view address) { return core_->bind(address); }
+void Socket::connect(std::string_view address) { core_->connect(address); }
+void Socket::on_up(std::function<void(const PeerInfo&)> call) { core_->on_up = std::move(call); }
+void Socket::on_down(std::function<void(const PeerInfo&, const Down&)> call) {
+  core_->on_down = std::move(call);
+}
+void Socket::close(std::chrono::nanoseconds linger) { core_->close(linger); }
+void Socket::on_closed(std::function<void(const Books&)> call) {
+  core_->on_closed = std::move(call);
+}
+bool Socket::closed() const noexcept { return core_->closed(); }
+std::size_t Socket::peers_connected() const noexcept { return core_->peers_connected(); }
+Books Socket::books() const noexcept { return core_->books(); }
+Counters Socket::counters() const noexcept { return core_->counters(); }
+double Socket::fill() const noexcept { return core_->fill(); }
+void Socket::on_high_watermark(std::function<void()> call) {
+  core_->on_high_watermark = std::move(call);
+}
+void Socket::on_low_watermark(std::function<void()> call) {
+  core_->on_low_watermark = std::move(call);
+}
+
+Status Sending::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  return send_core_->send(message, tag);
+}
+Status Sending::send(Message&& message) noexcept { return send_core_->send(message); }
+Status Sending::lend(std::span<const std::byte> message, std::uint64_t token,
+                     std::uint64_t tag) noexcept {
+  return send_core_->lend(message, token, tag);
+}
+void Sending::on_released(std::function<void(std::uint64_t)> call) {
+  send_core_->on_released(std::move(call));
+}
+std::span<std::byte> Sending::reserve(std::size_t bytes, Status& status) noexcept {
+  return send_core_->reserve(bytes, status);
+}
+Status Sending::commit(std::size_t bytes, std::uint64_t tag) noexcept {
+  return send_core_->commit(bytes, tag);
+}
+void Sending::flush() noexcept { send_core_->flush(); }
+void Sending::on_writable(std::function<void()> call) { send_core_->on_writable = std::move(call); }
+
+void Receiving::on_message(std::function<void(const MessageView&)> call) {
+  receive_core_->delivery.on_message = std::move(call);
+}
+void Receiving::on_batch(std::function<void(const Batch&)> call) {
+  receive_core_->delivery.on_batch = std::move(call);
+}
+void Receiving::pause() noexcept { receive_core_->pause(true); }
+void Receiving::resume() noexcept { receive_core_->pause(false); }
+bool Receiving::paused() const noexcept { return receive_core_->paused(); }
+std::uint64_t Receiving::sender_id() const noexcept { return receive_core_->sender_id; }
+
+MessageView Batch::Iterator::operator*() const noexcept { return walk_->view(); }
+Batch::Iterator& Batch::Iterator::operator++() noexcept {
+  walk_->advance();
+  return *this;
+}
+bool Batch::Iterator::operator==(std::default_sentinel_t) const noexcept { return !walk_->more(); }
+std::size_t Batch::size() const noexcept { return walk_->messages(); }
+
+}  // namespace netio

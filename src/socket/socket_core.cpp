@@ -1,0 +1,231 @@
+// A socket's set-up and its peers' coming and going. What happens turn by turn is in
+// socket_upkeep.cpp.
+#include "socket/socket_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.hpp"
+#include "socket/context_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// Books of accepted peers that went are kept apart for this many, in case they return.
+constexpr std::size_t records_max = 1024;
+
+void check(const SocketOptions& options, std::size_t receive_block_bytes) {
+  const auto refuse = [](const char* what, const char* advice) {
+    throw Error("make a socket", what, advice);
+  };
+  if (options.message_bytes_max == 0 || options.send_bytes_max == 0) {
+    refuse("message_bytes_max and send_bytes_max must not be 0", "leave the default");
+  }
+  if (options.half_open_max == 0) refuse("half_open_max is 0", "allow at least one");
+  if (options.low_watermark > options.high_watermark) {
+    refuse("low_watermark is above high_watermark", "exchange them");
+  }
+  if (options.reconnect_after_min.count() <= 0 ||
+      options.reconnect_after_max < options.reconnect_after_min) {
+    refuse("reconnect_after_min must be above 0 and not above reconnect_after_max",
+           "leave the defaults, 10 ms and 1 s");
+  }
+  if (options.receive_bytes_max < receive_block_bytes) {
+    throw Error("make a socket",
+                "receive_bytes_max is " + std::to_string(options.receive_bytes_max),
+                "messages are read into blocks of " + std::to_string(receive_block_bytes) +
+                    " bytes (4 pages); allow at least one, better four");
+  }
+  if (options.handshake_within.count() <= 0 || options.stall_after.count() <= 0 ||
+      options.acknowledge_after.count() <= 0 || options.flush_after.count() < 0) {
+    refuse("a time limit is 0 or less", "leave the default");
+  }
+}
+
+// What large messages one socket may hold at once: half of the context's, but always one, in its
+// buffer of up to twice its size.
+std::size_t large_share(const ContextOptions& context, const SocketOptions& options) {
+  const std::size_t half = context.large_bytes_max / 2;
+  return options.message_bytes_max <= half / 2 ? half : context.large_bytes_max;
+}
+
+}  // namespace
+
+SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const Pattern& pattern)
+    : sending(*this, context, options.mode),
+      receiving(*this),
+      context_(context),
+      options_((check(options, context.receive_pool().block_bytes()), options)),
+      pattern_(pattern),
+      session_(random_bytes<std::tuple_size_v<SessionId>>()),
+      receive_quota_(options.receive_bytes_max),
+      large_quota_(large_share(context.options(), options)),
+      link_options_{.queue_bytes_max = options.send_bytes_max,
+                    .message_bytes_max = options.message_bytes_max,
+                    .handshake_within = options.handshake_within,
+                    .keep_alive_after = options.keep_alive_after,
+                    .receive_quota = receive_quota_.get(),
+                    .large_quota = large_quota_.get(),
+                    .starved_count = &starved_},
+      flush_timer_(context.loop, [this] { flush(); }),
+      acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
+      stall_timer_(context.loop, [this] { check_stalls(); }),
+      linger_timer_(context.loop, [this] { give_up_lingering(); }) {}
+
+SocketCore::~SocketCore() {
+  abandon();
+  peers_.clear();
+}
+
+std::string SocketCore::bind(std::string_view address) {
+  if (closing_) throw Error("bind " + std::string(address), "the socket was closed");
+  Transport& transport = context_.transport(address);
+  listeners_.push_back(transport.listen(parse_url(address), link_options_, *this));
+  return listeners_.back()->address();
+}
+
+void SocketCore::connect(std::string_view address) {
+  if (closing_) throw Error("connect " + std::string(address), "the socket was closed");
+  (void)context_.transport(address);  // a wrong scheme is a clearer complaint than what follows it
+  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_, parse_url(address)));
+  ++next_peer_id_;
+}
+
+void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
+  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_, std::move(link)));
+  ++next_peer_id_;
+  limit_half_open();
+}
+
+// New peers wait in the kernel's queue while too many have not said hello.
+void SocketCore::limit_half_open() noexcept {
+  const auto half_open = static_cast<std::size_t>(std::count_if(
+      peers_.begin(), peers_.end(), [](const auto& peer) { return peer->half_open(); }));
+  for (const auto& listener : listeners_) listener->pause(half_open >= options_.half_open_max);
+}
+
+Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
+  if (theirs.version_min > wire_version || theirs.version_max < wire_version) {
+    text = "wire version " + std::to_string(wire_version) + " is spoken here, " +
+           std::to_string(theirs.version_min) + " to " + std::to_string(theirs.version_max) +
+           " there; use the same release of netio at both ends";
+    return Refusal::version;
+  }
+  if (theirs.pattern != pattern_.other) {
+    const std::string self(to_string(pattern_.self));
+    text = "a " + self + " socket is at one end and a " + std::string(to_string(theirs.pattern)) +
+           " socket at the other; " + self + " pairs with " +
+           std::string(to_string(pattern_.other));
+    return Refusal::pattern;
+  }
+  std::size_t others = 0;
+  for (const auto& peer : peers_) {
+    if (!peer->up()) continue;
+    if (!peer->dialed() && peer->session() == theirs.session) {
+      peer->replace();
+    } else {
+      ++others;
+    }
+  }
+  if (others < pattern_.peers_max) return Refusal::none;
+  text = "busy: the " + std::string(to_string(pattern_.self)) + " socket has a peer already";
+  return Refusal::busy;
+}
+
+std::optional<PeerRecord> SocketCore::recall(const SessionId& session) {
+  for (const auto& peer : peers_) {
+    if (!peer->dialed() && peer->ending() && peer->session() == session) return peer->surrender();
+  }
+  const auto found = records_.find(session);
+  if (found == records_.end()) return std::nullopt;
+  const PeerRecord record = found->second;
+  records_.erase(found);
+  std::erase(record_order_, session);
+  return record;
+}
+
+// The books of a peer that is not coming back as this object.
+void SocketCore::remember(Peer& peer) {
+  counters_.pages_sent += peer.sender.pages_posted();
+  Books books;
+  peer.add_to(books);
+  const bool nothing_happened = books.sent + books.delivered + books.missed == 0;
+  if (peer.dialed() || peer.session() == SessionId{} || nothing_happened) {
+    peer.add_to(forgotten_);
+    return;
+  }
+  const SessionId session = peer.session();
+  if (const auto found = records_.find(session); found != records_.end()) {
+    found->second.add_to(forgotten_);
+    found->second = peer.surrender();
+    return;
+  }
+  if (record_order_.size() == records_max) forget_oldest_record();
+  record_order_.push_back(session);
+  records_.emplace(session, peer.surrender());
+}
+
+void SocketCore::peer_up(Peer& peer) {
+  ++peers_up_;
+  ++counters_.connects;
+  sending.ready(peer);
+  limit_half_open();
+  if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
+  if (on_up && !abandoned_) on_up(peer.info());
+}
+
+void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
+  if (was_up) {
+    --peers_up_;
+    ++counters_.disconnects;
+  } else {
+    ++counters_.rejected;
+  }
+  if (peers_up_ == 0) stall_timer_.stop();
+  limit_half_open();
+  touch();
+  if (on_down && !abandoned_) on_down(peer.info(), down);
+  sending.tell_writable();  // a message that only this one was large enough for has no taker now
+}
+
+void SocketCore::close(std::chrono::nanoseconds linger) {
+  if (closing_) return;
+  closing_ = true;
+  listeners_.clear();
+  if (pattern_.sends) flush();
+  sending.stop();
+  receiving.stop();
+  for (const auto& peer : peers_) peer->close();
+  linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
+  touch();
+}
+
+void SocketCore::give_up_lingering() {
+  for (const auto& peer : peers_) cut(*peer);
+  touch();
+}
+
+void SocketCore::cut(Peer& peer) {
+  if (peer.up()) {
+    --peers_up_;
+    ++counters_.disconnects;
+  }
+  peer.cut();
+}
+
+void SocketCore::abandon() noexcept {
+  if (abandoned_) return;
+  abandoned_ = closing_ = true;
+  sending.stop();
+  sending.lent().mute();
+  receiving.stop();
+  listeners_.clear();
+  for (const auto& peer : peers_) cut(*peer);
+  for (Timer* timer : {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_}) {
+    timer->stop();
+  }
+  cancel();
+}
+
+}  // namespace netio::detail

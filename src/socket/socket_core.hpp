@@ -1,0 +1,132 @@
+// What a socket is inside: its peers, listeners, call-backs and books. A pattern is a row of facts
+// (who pairs with whom, who sends); push, pull and pair differ in nothing else.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <netio/socket.hpp>
+
+#include "memory/quota.hpp"
+#include "socket/peer.hpp"
+#include "socket/receive_core.hpp"
+#include "socket/send_core.hpp"
+#include "transport/transport.hpp"
+#include "wire/hello.hpp"
+
+namespace netio::detail {
+
+class ContextCore;
+
+// The facts of a pattern.
+struct Pattern {
+  WirePattern self;
+  WirePattern other;  // the one it pairs with
+  bool sends;
+  bool receives;
+  std::size_t peers_max;
+};
+
+class SocketCore final : private ListenerEvents, private Deferred, private StoreWaiter {
+ public:
+  SocketCore(ContextCore& context, const SocketOptions& options, const Pattern& pattern);
+  ~SocketCore() override;
+
+  // The user's side.
+  std::string bind(std::string_view address);
+  void connect(std::string_view address);
+  void close(std::chrono::nanoseconds linger);
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  [[nodiscard]] Books books() const noexcept;
+  [[nodiscard]] Counters counters() const noexcept;
+  [[nodiscard]] double fill() const noexcept;
+  void flush() noexcept;
+  [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
+  // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
+  void abandon() noexcept;
+
+  std::function<void(const PeerInfo&)> on_up;
+  std::function<void(const PeerInfo&, const Down&)> on_down;
+  std::function<void(const Books&)> on_closed;
+  std::function<void()> on_high_watermark;
+  std::function<void()> on_low_watermark;
+
+  // The peers' side.
+  [[nodiscard]] ContextCore& context() noexcept { return context_; }
+  [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
+  [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }
+  [[nodiscard]] const SessionId& session() const noexcept { return session_; }
+  [[nodiscard]] bool closing() const noexcept { return closing_; }
+  [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
+  // Why a peer that says hello so cannot be taken. An older connection of the same session is
+  // taken for dead.
+  Refusal objection(const Hello& theirs, std::string& text);
+  // The books of an accepted peer of this session that went, taken out, if there are any.
+  std::optional<PeerRecord> recall(const SessionId& session);
+  void peer_up(Peer& peer);
+  // The connection ended, or (not `was_up`) never came up.
+  void peer_down(Peer& peer, const Down& down, bool was_up);
+  void page_received() noexcept;
+  void count_page() noexcept { ++counters_.pages_received; }
+  void pause_peers(bool paused) noexcept;
+  // A peer has something to be looked at when the turn ends.
+  void touch() noexcept;
+  // More or less waits for the wire than before: the watermarks are looked at when the turn ends.
+  void fill_changed() noexcept {
+    if (on_high_watermark || on_low_watermark) touch();
+  }
+
+  SendCore sending;
+  ReceiveCore receiving;
+
+ private:
+  void on_accept(std::unique_ptr<Link> link) noexcept override;
+  void run_deferred() noexcept override;
+  void on_memory() noexcept override { touch(); }
+  void send_acknowledgements() noexcept;
+  void check_stalls() noexcept;
+  [[nodiscard]] std::chrono::nanoseconds stall_period() const noexcept;
+  void limit_half_open() noexcept;
+  void forget_gone_peers();
+  void remember(Peer& peer);
+  void forget_oldest_record();
+  void check_watermarks();
+  void give_up_lingering();
+  void cut(Peer& peer);
+
+  ContextCore& context_;
+  SocketOptions options_;
+  Pattern pattern_;
+  SessionId session_;
+  QuotaPtr receive_quota_;
+  QuotaPtr large_quota_;
+  std::uint64_t starved_ = 0;
+  LinkOptions link_options_;
+
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::uint64_t next_peer_id_ = 1;
+  std::size_t peers_up_ = 0;
+  std::map<SessionId, PeerRecord> records_;  // of accepted peers that went
+  std::deque<SessionId> record_order_;       // oldest first
+  Books forgotten_;                          // the sum of those no longer remembered
+  Counters counters_;
+
+  Timer flush_timer_;
+  Timer acknowledge_timer_;
+  Timer stall_timer_;
+  Timer linger_timer_;
+  bool closing_ = false;
+  bool closed_ = false;
+  bool abandoned_ = false;
+  bool above_high_ = false;
+};
+
+}  // namespace netio::detail

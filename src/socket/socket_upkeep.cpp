@@ -1,0 +1,127 @@
+// What a socket does at the end of a turn and when its timers expire: flushing, acknowledging,
+// watermarks, forgetting peers that went, the last step of closing.
+#include <algorithm>
+#include <chrono>
+
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+void SocketCore::touch() noexcept {
+  if (!abandoned_) context_.loop.defer(*this);
+}
+
+void SocketCore::run_deferred() noexcept {
+  if (sending.gathers() && !closing_) {
+    bool pending = false;
+    for (const auto& peer : peers_) {
+      peer->sender.end_turn(options_.flush_when_idle);
+      pending = pending || peer->sender.pending();
+    }
+    // A stream that the wire keeps up with needs no timer.
+    if (pending && !flush_timer_.running()) flush_timer_.start_once(options_.flush_after);
+  }
+  forget_gone_peers();
+  check_watermarks();
+  if (closing_ && !closed_ && peers_.empty()) {
+    closed_ = true;
+    linger_timer_.stop();
+    if (on_closed && !abandoned_) on_closed(books());
+  }
+}
+
+void SocketCore::flush() noexcept {
+  for (const auto& peer : peers_) peer->sender.flush();
+}
+
+void SocketCore::pause_peers(bool paused) noexcept {
+  for (const auto& peer : peers_) peer->pause(paused);
+}
+
+void SocketCore::page_received() noexcept {
+  if (!acknowledge_timer_.running()) acknowledge_timer_.start_once(options_.acknowledge_after);
+  // Kept messages fill a receiver: look when the turn ends.
+  if (on_high_watermark && !pattern_.sends) touch();
+}
+
+void SocketCore::send_acknowledgements() noexcept {
+  bool left = false;
+  for (const auto& peer : peers_) left = !peer->send_acknowledgement() || left;
+  if (left) acknowledge_timer_.start_once(options_.acknowledge_after);
+}
+
+std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
+  // Late by a quarter at most; never so often that it is felt.
+  return std::max<std::chrono::nanoseconds>(options_.stall_after / 4,
+                                            std::chrono::milliseconds(10));
+}
+
+void SocketCore::check_stalls() noexcept {
+  const std::int64_t now_ns = context_.loop.now().count();
+  for (const auto& peer : peers_) peer->check_stall(now_ns, options_.stall_after.count());
+}
+
+void SocketCore::forget_gone_peers() {
+  std::erase_if(peers_, [this](const std::unique_ptr<Peer>& peer) {
+    if (!peer->gone()) return false;
+    sending.not_ready(*peer);
+    remember(*peer);
+    return true;
+  });
+}
+
+double SocketCore::fill() const noexcept {
+  if (!pattern_.sends) {
+    return std::min(1.0, static_cast<double>(receive_quota_->bytes_used()) /
+                             static_cast<double>(receive_quota_->bytes_max()));
+  }
+  if (peers_up_ == 0) return 1.0;
+  std::size_t queued = 0;
+  for (const auto& peer : peers_) {
+    if (peer->up() && peer->link() != nullptr) {
+      queued += std::min(peer->link()->queued_bytes(), options_.send_bytes_max);
+    }
+  }
+  return static_cast<double>(queued) / static_cast<double>(options_.send_bytes_max * peers_up_);
+}
+
+void SocketCore::check_watermarks() {
+  if (abandoned_ || closed_ || (!on_high_watermark && !on_low_watermark)) return;
+  const double filled = fill();
+  if (!above_high_ && filled >= options_.high_watermark) {
+    above_high_ = true;
+    if (on_high_watermark) on_high_watermark();
+  } else if (above_high_ && filled <= options_.low_watermark) {
+    above_high_ = false;
+    if (on_low_watermark) on_low_watermark();
+  }
+  // Kept messages may be released on any thread; memory coming home is the time to look again.
+  if (above_high_ && !pattern_.sends && !waiting()) context_.receive_pool().wait(*this);
+}
+
+void SocketCore::forget_oldest_record() {
+  const auto oldest = records_.find(record_order_.front());
+  oldest->second.add_to(forgotten_);
+  records_.erase(oldest);
+  record_order_.pop_front();
+}
+
+Books SocketCore::books() const noexcept {
+  Books books = forgotten_;
+  for (const auto& [session, record] : records_) record.add_to(books);
+  for (const auto& peer : peers_) peer->add_to(books);
+  return books;
+}
+
+Counters SocketCore::counters() const noexcept {
+  Counters counters = counters_;
+  counters.bytes_sent = sending.bytes_sent();
+  counters.bytes_received = receiving.delivery.bytes;
+  counters.agains = sending.agains();
+  counters.starved = starved_;
+  for (const auto& peer : peers_) counters.pages_sent += peer->sender.pages_posted();
+  return counters;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,144 @@
+// The contract every wire fulfils: a Link moves pages, in order, to and from one peer. Owner thread
+// only; nothing blocks; events come from the loop, never from inside a call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <netio/status.hpp>
+
+#include "memory/block.hpp"
+#include "memory/pool.hpp"
+#include "wire/frame.hpp"
+#include "wire/hello.hpp"
+#include "wire/page.hpp"
+
+namespace netio::detail {
+
+// Bytes to send, and the count that keeps them alive and unchanged until the link drops it.
+struct Segment {
+  Lease lease;
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+// One page to send. The link writes the page header itself, per link, in front of prefix and body;
+// body segments may be shared with other links.
+struct Post {
+  std::uint64_t sequence = 0;
+  std::uint32_t messages = 0;
+  std::uint16_t flags = 0;
+  std::uint16_t prefix_bytes = 0;  // frame word (tag, total) that belongs in front of the body
+  std::array<std::byte, frame_prefix_bytes_max> prefix{};
+  Segment body;  // padded to 8 by the link; may be empty
+
+  void prepend(std::uint64_t value) noexcept {
+    store_u64(prefix.data() + prefix_bytes, value);
+    prefix_bytes = static_cast<std::uint16_t>(prefix_bytes + sizeof value);
+  }
+};
+
+// Fixed once the link is up: what this link and the peer's hello allow.
+struct LinkLimits {
+  std::size_t page_bytes_max = 0;       // header included, of a page gathered from messages
+  std::size_t lent_page_bytes_max = 0;  // header included, of a page that is one lent message
+  std::size_t inject_bytes_max = 0;     // body of a post whose segment may come without a lease
+  std::size_t queue_bytes_max = 0;      // posted and not yet taken by the wire, then again
+  std::uint64_t message_bytes_max = 0;  // what the peer takes
+};
+
+class LinkEvents {
+ public:
+  // The hello this side sends. A connecting link asks before it sends anything, with null; an
+  // accepting one after it read the peer's. A refusal in the answer is sent, then the link is down.
+  virtual Hello greet(const Hello* theirs) noexcept = 0;
+  // A connecting link, when the answer came: nothing to accept, else why not.
+  virtual std::optional<Down> judge(const Hello& theirs) noexcept = 0;
+  // Greeted both ways: pages may be posted.
+  virtual void on_up(const Hello& theirs) noexcept = 0;
+  // A page came. `body` lies in `block`; add a count to have it after the return.
+  virtual void on_page(const PageHeader& header, Block& block,
+                       std::span<const std::byte> body) noexcept = 0;
+  // There is room again. Once after a post that answered again.
+  virtual void on_writable() noexcept = 0;
+  // The wire had been busy and has nothing left to send.
+  virtual void on_idle() noexcept = 0;
+  // The last event. The owner destroys the link afterwards, from the loop and not from in here.
+  virtual void on_down(const Down& down) noexcept = 0;
+
+ protected:
+  ~LinkEvents() = default;
+};
+
+class Link {
+ public:
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  // Outside of its own events only; cut() anywhere.
+  virtual ~Link() = default;
+
+  // Connects if it has to, and greets. Every outcome is told to `events`. Once, before all else.
+  virtual void start(LinkEvents& events) noexcept = 0;
+
+  // The memory this wire likes best to send from.
+  [[nodiscard]] virtual Pool& pool() noexcept = 0;
+
+  // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
+  // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by
+  // itself when much is posted and at the end of the turn.
+  // Without a lease the body is only borrowed until return (up to inject_bytes_max).
+  virtual Status post(Post& post) noexcept = 0;
+  // Gives the wire now what is posted.
+  virtual void flush() noexcept = 0;
+
+  // Where each page header's acknowledgement is read when it is posted: the sequence of the
+  // peer's that is expected next. Outlives the link.
+  void acknowledge_from(const std::uint64_t* expected) noexcept { expected_ = expected; }
+  // What the last page posted said.
+  [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+
+  [[nodiscard]] virtual const LinkLimits& limits() const noexcept = 0;
+  // Nothing posted waits for the wire.
+  [[nodiscard]] virtual bool idle() const noexcept = 0;
+  // Of limits().queue_bytes_max, which it reaches when post() answers again.
+  [[nodiscard]] virtual std::size_t queued_bytes() const noexcept = 0;
+
+  // While paused no on_page comes and nothing is read, except what is needed to see the end.
+  // Inside on_page it takes effect with the next page.
+  virtual void pause(bool paused) noexcept = 0;
+  // A message in parts is under way (or not any more): a large page would be a breach now, and the
+  // memory its parts are read into is not given up to others, so that it can be finished.
+  virtual void assembling(bool under_way) noexcept = 0;
+  // Ends in order: what was posted is written, the peer sees the end, what still comes is
+  // discarded, then on_down(closed_by_peer). The owner bounds the time by destroying the link.
+  virtual void finish() noexcept = 0;
+  // Ends at once: the connection is closed, every lease it posted is dropped, no event follows.
+  // Also inside an event.
+  virtual void cut() noexcept = 0;
+
+  // Grows whenever bytes arrive; and whether a page is begun and not complete. For the owner's
+  // stall check.
+  [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
+  [[nodiscard]] virtual bool mid_page() const noexcept = 0;
+  // Neither paused nor out of memory: what does not come is the peer's doing.
+  [[nodiscard]] virtual bool reading() const noexcept = 0;
+
+  [[nodiscard]] virtual std::string peer_address() const = 0;
+
+ protected:
+  std::uint64_t tell_acknowledged() noexcept {
+    if (expected_ != nullptr) acknowledged_ = *expected_;
+    return acknowledged_;
+  }
+
+ private:
+  const std::uint64_t* expected_ = nullptr;
+  std::uint64_t acknowledged_ = 0;
+};
+
+}  // namespace netio::detail

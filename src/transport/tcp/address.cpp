@@ -1,0 +1,96 @@
+// Conversions between names, numbers and sockaddrs, by getaddrinfo and getnameinfo.
+#include "transport/tcp/address.hpp"
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+
+namespace netio::detail {
+
+namespace {
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const noexcept { freeaddrinfo(list); }
+};
+using AddressList = std::unique_ptr<addrinfo, FreeAddresses>;
+
+int ask(const std::string& host, std::uint16_t port, int flags, LookUp& result) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const AddressList list(found);
+  if (error != 0) return error;
+  for (const addrinfo* each = list.get(); each != nullptr; each = each->ai_next) {
+    if (each->ai_addrlen > sizeof(sockaddr_storage)) continue;
+    TcpAddress address;
+    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+    address.bytes = each->ai_addrlen;
+    result.addresses.push_back(address);
+  }
+  return result.addresses.empty() ? EAI_NONAME : 0;
+}
+
+// RFC 6761, 6.4: names under ".invalid" never exist, and need not be asked for.
+bool never_exists(const std::string& host) {
+  constexpr std::string_view suffix = ".invalid";
+  return host == "invalid" || std::string_view(host).ends_with(suffix);
+}
+
+Down failure_of(const std::string& host, int error) {
+  if (error == EAI_SYSTEM || error == EAI_MEMORY) {
+    return {DownReason::resources, "cannot look up '" + host + "': " + gai_strerror(error)};
+  }
+  if (error == EAI_AGAIN) {
+    return {DownReason::name_temporary, "the name service did not answer for '" + host +
+                                            "'; check /etc/resolv.conf or give a "
+                                            "numeric address"};
+  }
+  return {DownReason::name_unknown, "there is no host named '" + host + "'"};
+}
+
+using AddressOf = int (*)(int, sockaddr*, socklen_t*);
+TcpAddress address_of(int fd, AddressOf ask_kernel) {
+  TcpAddress address;
+  address.bytes = sizeof address.storage;
+  if (ask_kernel(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.bytes) != 0) {
+    address.bytes = 0;
+  }
+  return address;
+}
+
+}  // namespace
+
+std::string to_string(const TcpAddress& address) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (address.bytes == 0 ||
+      getnameinfo(address.get(), address.bytes, host.data(), host.size(), port.data(), port.size(),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "(unknown address)";
+  }
+  const std::string name = host.data();
+  return (address.family() == AF_INET6 ? "[" + name + "]" : name) + ":" + port.data();
+}
+
+TcpAddress local_address(int fd) { return address_of(fd, getsockname); }
+TcpAddress remote_address(int fd) { return address_of(fd, getpeername); }
+
+std::optional<LookUp> look_up_number(const std::string& host, std::uint16_t port) {
+  LookUp result;
+  if (ask(host, port, AI_NUMERICHOST, result) != 0) return std::nullopt;
+  return result;
+}
+
+LookUp look_up_name(const std::string& host, std::uint16_t port) {
+  LookUp result;
+  const int error = never_exists(host) ? EAI_NONAME : ask(host, port, 0, result);
+  if (error != 0) result.failure = failure_of(host, error);
+  return result;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,38 @@
+// A TCP address: a sockaddr with its size, and the ways to make and print one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/socket.h>
+#include <vector>
+
+#include <netio/status.hpp>
+
+namespace netio::detail {
+
+struct TcpAddress {
+  sockaddr_storage storage{};
+  socklen_t bytes = 0;
+
+  [[nodiscard]] const sockaddr* get() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&storage);
+  }
+  [[nodiscard]] int family() const noexcept { return storage.ss_family; }
+};
+
+// "127.0.0.1:5000", "[::1]:5000".
+std::string to_string(const TcpAddress& address);
+TcpAddress local_address(int fd);
+TcpAddress remote_address(int fd);
+
+struct LookUp {
+  std::vector<TcpAddress> addresses;  // in the order to try; empty if it failed
+  Down failure;
+};
+// Numbers only: never asks a name service, never blocks. Nothing if `host` is a name.
+std::optional<LookUp> look_up_number(const std::string& host, std::uint16_t port);
+// Asks the name service and may block for many seconds.
+LookUp look_up_name(const std::string& host, std::uint16_t port);
+
+}  // namespace netio::detail

@@ -1,0 +1,213 @@
+// Set-up of a tcp link: resolving, connecting, and its end. The data path is link_datapath.cpp.
+#include "transport/tcp/link.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include "base/system_error.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+void set_option(int fd, int level, int name, int value) noexcept {
+  // All of these are improvements that a socket works without.
+  (void)setsockopt(fd, level, name, &value, sizeof value);
+}
+
+// Three probes, a third of the idle time apart: a dead host is noticed after twice the idle time.
+void set_keep_alive(int fd, std::chrono::seconds after) noexcept {
+  const int idle = static_cast<int>(std::clamp<std::int64_t>(after.count(), 1, 32767));
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, idle / 3));
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+}  // namespace
+
+TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, const Url& url)
+    : shared_(shared),
+      resources_(shared.resources),
+      options_(options),
+      loop_(resources_.loop),
+      dialed_(true),
+      peer_address_(to_string(url)),
+      url_(url),
+      handshake_timer_(loop_, [this] { on_handshake_late(); }),
+      reader_(resources_, options),
+      writer_(resources_.send_pool, options.queue_bytes_max) {}
+
+TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, int fd)
+    : shared_(shared),
+      resources_(shared.resources),
+      options_(options),
+      loop_(resources_.loop),
+      dialed_(false),
+      handshake_timer_(loop_, [this] { on_handshake_late(); }),
+      reader_(resources_, options),
+      writer_(resources_.send_pool, options.queue_bytes_max) {
+  adopt(fd);
+  peer_address_ = "tcp://" + to_string(remote_address(fd));
+}
+
+TcpLink::~TcpLink() {
+  if (state_ != State::down) cut();
+}
+
+void TcpLink::adopt(int fd) {
+  fd_.reset(fd);
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_keep_alive(fd, options_.keep_alive_after);
+}
+
+void TcpLink::start(LinkEvents& events) noexcept {
+  assert(state_ == State::idle);
+  events_ = &events;
+  handshake_timer_.start_once(options_.handshake_within);
+  if (!dialed_) {
+    begin_greeting();
+    return;
+  }
+  state_ = State::resolving;
+  // Numbers are at hand now, but no event may come from inside this call.
+  if (auto answer = look_up_number(url_->host, url_->port)) {
+    addresses_ = std::move(answer->addresses);
+    std::reverse(addresses_.begin(), addresses_.end());
+    loop_.defer(*this);
+  } else {
+    resolver_.emplace(loop_, url_->host, url_->port,
+                      [this](LookUp found) { on_resolved(std::move(found)); });
+  }
+}
+
+void TcpLink::on_resolved(LookUp answer) {
+  addresses_ = std::move(answer.addresses);
+  std::reverse(addresses_.begin(), addresses_.end());
+  connect_next(std::move(answer.failure));
+}
+
+// Tries the next address; without one the last failure is the link's.
+void TcpLink::connect_next(Down last_failure) {
+  watch_.reset();
+  fd_.reset();
+  if (addresses_.empty()) {
+    go_down(std::move(last_failure));
+    return;
+  }
+  const TcpAddress address = addresses_.back();
+  addresses_.pop_back();
+  begin_connect(address);
+}
+
+void TcpLink::begin_connect(const TcpAddress& address) {
+  state_ = State::connecting;
+  const int fd = socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    connect_next(down_from_errno(errno));
+    return;
+  }
+  adopt(fd);
+  if (::connect(fd, address.get(), address.bytes) != 0 && errno != EINPROGRESS) {
+    connect_next(down_from_errno(errno));
+    return;
+  }
+  try {
+    watch_.emplace(loop_, fd_.get(), EPOLLOUT, [this](std::uint32_t ready) { on_ready(ready); });
+  } catch (const Error& error) {
+    go_down({DownReason::resources, error.what()});
+  }
+}
+
+void TcpLink::on_connected() {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  if (getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
+  // A connection to a free port of one's own range may meet itself (simultaneous open).
+  if (error == 0 && to_string(local_address(fd_.get())) == to_string(remote_address(fd_.get()))) {
+    error = ECONNREFUSED;
+  }
+  if (error != 0) {
+    connect_next(down_from_errno(error));
+    return;
+  }
+  handshake_timer_.start_once(options_.handshake_within);
+  begin_greeting();
+}
+
+// It may be this thread that is late: a hello that waits in the kernel came in time.
+void TcpLink::on_handshake_late() {
+  if (state_ == State::greeting) {
+    read_hello();
+    if (state_ == State::finishing) handshake_timer_.start_once(options_.handshake_within);
+    if (state_ != State::greeting) return;
+  }
+  const bool unreachable = state_ == State::resolving || state_ == State::connecting;
+  if (state_ == State::connecting && !addresses_.empty()) {
+    handshake_timer_.start_once(options_.handshake_within);  // each address has its own time
+    connect_next({});
+    return;
+  }
+  go_down({unreachable ? DownReason::unreachable : DownReason::handshake_timeout,
+           peer_address_ +
+               (dialed_ ? " did not answer in time" : " connected but sent no hello in time")});
+}
+
+void TcpLink::go_down(Down down) noexcept {
+  if (state_ == State::down) return;
+  cut();
+  events_->on_down(down);
+}
+
+// Possibly from inside an event: the reader may be on the stack, and keeps its block.
+void TcpLink::cut() noexcept {
+  state_ = State::down;
+  paused_ = true;
+  handshake_timer_.stop();
+  resolver_.reset();
+  watch_.reset();
+  if (std::exchange(polled_, false)) {
+    loop_.remove_source(*this);
+    --shared_.links_polled;
+  }
+  cancel();
+  stop_waiting();
+  room_waiter_.stop_waiting();
+  fd_.reset();
+  writer_.clear();
+}
+
+Down TcpLink::down_from_errno(int error) const {
+  const std::string what = errno_text(error);
+  switch (error) {
+    case ECONNREFUSED:
+      return {DownReason::refused, "nobody listens at " + peer_address_};
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+      return {DownReason::unreachable, "no way to " + peer_address_ + ": " + what};
+    case ETIMEDOUT:
+      return {moves_pages() ? DownReason::lost : DownReason::unreachable,
+              peer_address_ + " no longer answers: " + what};
+    case EMFILE:
+    case ENFILE:
+      return {DownReason::resources,
+              "this process may open no more descriptors (see ulimit -n): " + what};
+    case ENOBUFS:
+    case ENOMEM:
+      return {DownReason::resources, "the system is out of memory for sockets: " + what};
+    default:
+      return {DownReason::lost, "the connection to " + peer_address_ + " broke: " + what};
+  }
+}
+
+}  // namespace netio::detail

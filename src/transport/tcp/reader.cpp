@@ -1,0 +1,228 @@
+// The receive side of a tcp link: see reader.hpp for how pages find their place.
+#include "transport/tcp/reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace netio::detail {
+
+namespace {
+// A large page's body begins here in its buffer, so that the payload behind an 8-byte frame word
+// is aligned to a cache line.
+constexpr std::size_t large_offset = 64 - frame_word_bytes;
+}  // namespace
+
+TcpReader::TcpReader(const TransportResources& resources, const LinkOptions& options)
+    : pool_(resources.receive_pool),
+      large_pool_(resources.large_pool),
+      quota_(options.receive_quota),
+      large_quota_(options.large_quota),
+      page_bytes_(resources.page_bytes),
+      starved_count_(options.starved_count) {
+  // One message with all that may stand before it, in a body whose size has 32 bits.
+  constexpr std::uint64_t body_field_max = UINT32_MAX - (wire_align - 1);
+  const std::uint64_t message = std::min(options.message_bytes_max, body_field_max);
+  body_bytes_max_ =
+      std::min<std::uint64_t>(wire_padded(message) + frame_prefix_bytes_max, body_field_max);
+}
+
+bool TcpReader::mid_page() const noexcept { return begin_ != end_ || large_ || staged_bytes_ != 0; }
+
+ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
+                           std::size_t budget_bytes) {
+  bool short_read = false;
+  for (;;) {
+    ReadResult result = deliver(events, paused);
+    if (result != ReadResult::drained) return result;
+    if (short_read || budget_bytes == 0) {
+      give_block_back();
+      return short_read ? ReadResult::drained : ReadResult::more;
+    }
+    result = receive(fd, budget_bytes, short_read);
+    if (result != ReadResult::more) {
+      give_block_back();
+      return result;
+    }
+  }
+}
+
+// Hands out every complete page. `drained` when the next one needs more bytes.
+ReadResult TcpReader::deliver(LinkEvents& events, const bool& paused) {
+  for (;;) {
+    if (paused) return ReadResult::paused;
+    if (large_) {
+      if (large_filled_ < large_header_.bytes) return ReadResult::drained;
+      const Lease page = std::move(large_);
+      after_large_ = true;
+      events.on_page(large_header_, *page.get(), {page->data() + large_offset, large_filled_});
+      continue;
+    }
+    if (staged_bytes_ == page_header_bytes) {
+      if (const ReadResult result = unstage(); result != ReadResult::more) return result;
+      continue;
+    }
+    if (end_ - begin_ < page_header_bytes) return ReadResult::drained;
+    const std::byte* page = block_->data() + begin_;
+    const PageHeader header = load_page_header(page);
+    if (!allowed(header)) return ReadResult::bad;
+    if (header.bytes > page_bytes_ - page_header_bytes) {
+      if (const ReadResult result = begin_large(header); result != ReadResult::more) return result;
+      continue;
+    }
+    const std::size_t bytes = page_header_bytes + header.bytes;
+    if (end_ - begin_ < bytes) return ReadResult::drained;
+    begin_ += bytes;
+    after_large_ = false;
+    events.on_page(header, *block_.get(), {page + page_header_bytes, header.bytes});
+  }
+}
+
+// A complete header read behind a large page: of another large one, or of the first in a block.
+ReadResult TcpReader::unstage() {
+  const PageHeader header = load_page_header(staged_.data());
+  if (!allowed(header)) return ReadResult::bad;
+  if (header.bytes > page_bytes_ - page_header_bytes) {
+    if (const ReadResult result = begin_large(header); result != ReadResult::more) return result;
+  } else {
+    if (!take_block()) return starve(pool_);
+    std::memcpy(block_->data() + end_, staged_.data(), page_header_bytes);
+    end_ += page_header_bytes;
+  }
+  staged_bytes_ = 0;
+  return ReadResult::more;
+}
+
+// The header is in the block, with some of the body behind it, or was staged.
+ReadResult TcpReader::begin_large(const PageHeader& header) {
+  const std::size_t bytes = large_offset + header.bytes;
+  Lease large = large_pool_.take(bytes, large_quota_);
+  if (!large) {
+    if (large_pool_.could_ever_take(bytes, large_quota_)) return starve(large_pool_);
+    down_ = {DownReason::resources, "a message of " + std::to_string(header.bytes) +
+                                        " bytes does not fit this context's large_bytes_max"};
+    return ReadResult::bad;
+  }
+  large_ = std::move(large);
+  large_header_ = header;
+  large_filled_ = 0;
+  if (end_ != begin_) {
+    const std::byte* body = block_->data() + begin_ + page_header_bytes;
+    const std::size_t here = std::min<std::size_t>(end_ - begin_ - page_header_bytes, header.bytes);
+    std::memcpy(large_->data() + large_offset, body, here);
+    large_filled_ = here;
+    begin_ += page_header_bytes + here;
+    // What follows a large page in the block can only be small pages, which go on from there.
+  }
+  return ReadResult::more;
+}
+
+// One system call. `more` if it brought something.
+ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_read) {
+  std::array<iovec, 2> parts{};
+  std::size_t count = 1;
+  const bool header_alone = expects_header();
+  if (large_) {
+    parts[0] = {large_->data() + large_offset + large_filled_, large_header_.bytes - large_filled_};
+    parts[1] = {staged_.data(), staged_.size()};
+    count = 2;
+  } else if (header_alone) {
+    parts[0] = {staged_.data() + staged_bytes_, staged_.size() - staged_bytes_};
+  } else {
+    if (!take_block()) return starve(pool_);
+    parts[0] = {block_->data() + end_, read_limit() - end_};
+  }
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  ssize_t got = 0;
+  do {
+    got = recvmsg(fd, &message, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) return ReadResult::end;
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return ReadResult::drained;
+    error_ = errno;
+    return ReadResult::failed;
+  }
+  auto bytes = static_cast<std::size_t>(got);
+  short_read = bytes < parts[0].iov_len + parts[1].iov_len;
+  bytes_received_ += bytes;
+  budget_bytes -= std::min(budget_bytes, bytes);
+  if (large_) {
+    const std::size_t body = std::min(bytes, parts[0].iov_len);
+    large_filled_ += body;
+    staged_bytes_ = bytes - body;
+  } else if (header_alone) {
+    staged_bytes_ += bytes;
+  } else {
+    end_ += bytes;
+  }
+  return ReadResult::more;
+}
+
+// A block with room for the page at begin_, whatever its size.
+bool TcpReader::take_block() {
+  if (block_ && begin_ == end_) {
+    if (block_->sole()) {
+      begin_ = end_ = 0;  // nobody kept anything: the warm beginning again
+    } else if (begin_ > block_->capacity() - page_bytes_) {
+      block_.reset();
+    }
+  }
+  if (!block_) {
+    block_ = pool_.take(quota_);
+    begin_ = end_ = 0;
+  }
+  return static_cast<bool>(block_);
+}
+
+// How far to fill the block: to the end of the page under way if its size is known, and else no
+// farther than a page of the largest size could begin. Both keep the next page whole.
+std::size_t TcpReader::read_limit() const noexcept {
+  const std::size_t last_begin = block_->capacity() - page_bytes_;
+  std::size_t page_end = begin_ + page_header_bytes;
+  if (end_ - begin_ >= page_header_bytes) {
+    page_end += load_page_header(block_->data() + begin_).bytes;
+  }
+  return std::max(page_end, last_begin);
+}
+
+// Between pages, and after a few bytes of a header, no block is held.
+void TcpReader::give_block_back() noexcept {
+  if (!block_ || assembling_ || end_ - begin_ >= page_header_bytes) return;
+  if (end_ != begin_) {
+    staged_bytes_ = end_ - begin_;
+    std::memcpy(staged_.data(), block_->data() + begin_, staged_bytes_);
+  }
+  block_.reset();
+  begin_ = end_ = 0;
+}
+
+bool TcpReader::allowed(const PageHeader& header) {
+  if (const char* what = defect(header); what != nullptr) {
+    down_ = {DownReason::protocol_error, what};
+    return false;
+  }
+  if (assembling_ && header.bytes > page_bytes_ - page_header_bytes) {
+    down_ = {DownReason::protocol_error, "sent a large page inside a message in parts"};
+    return false;
+  }
+  if (header.bytes > body_bytes_max_ && header.bytes > page_bytes_ - page_header_bytes) {
+    down_ = {DownReason::message_too_big, "the peer announced a page of " +
+                                              std::to_string(header.bytes) +
+                                              " bytes, which no message allowed here fills"};
+    return false;
+  }
+  return true;
+}
+
+ReadResult TcpReader::starve(Store& store) noexcept {
+  starved_store_ = &store;
+  if (starved_count_ != nullptr) ++*starved_count_;
+  return ReadResult::starved;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,88 @@
+// Turns a byte stream into pages, where they lie; owns memory only while a page is not complete.
+// Small pages are read many at a time into a block of the receive pool; the read is bounded so that
+// every page that begins in a block also ends in it. A large page is read straight into a buffer of
+// its own, together with the header that follows it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "memory/block.hpp"
+#include "transport/link.hpp"
+#include "transport/transport.hpp"
+#include "wire/page.hpp"
+
+namespace netio::detail {
+
+enum class ReadResult : std::uint8_t {
+  drained,  // nothing more for now
+  more,     // the budget is spent
+  paused,   // `paused` was set by an event
+  starved,  // no memory; call again when there is
+  end,      // the peer shut its side down
+  failed,   // error() says
+  bad,      // the peer broke the rules: down() says
+};
+
+class TcpReader {
+ public:
+  TcpReader(const TransportResources& resources, const LinkOptions& options);
+
+  // Delivers what is here and reads on, until `budget_bytes` or `paused` (looked at after each
+  // page). Never blocks.
+  ReadResult read(int fd, LinkEvents& events, const bool& paused, std::size_t budget_bytes);
+
+  // See Link::assembling.
+  void assembling(bool under_way) noexcept { assembling_ = under_way; }
+  // Which memory to wait for after `starved`.
+  [[nodiscard]] Store& starved_store() noexcept { return *starved_store_; }
+  [[nodiscard]] bool mid_page() const noexcept;
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_; }
+  [[nodiscard]] int error() const noexcept { return error_; }
+  [[nodiscard]] const Down& down() const noexcept { return down_; }
+
+ private:
+  ReadResult deliver(LinkEvents& events, const bool& paused);
+  ReadResult begin_large(const PageHeader& header);
+  ReadResult unstage();
+  ReadResult receive(int fd, std::size_t& budget_bytes, bool& short_read);
+  // After one large page another is likely: its header is read alone, its body in place. And a
+  // header that came in pieces is finished without holding a block for it.
+  [[nodiscard]] bool expects_header() const noexcept {
+    return (after_large_ || staged_bytes_ != 0) && begin_ == end_;
+  }
+  bool take_block();
+  [[nodiscard]] std::size_t read_limit() const noexcept;
+  void give_block_back() noexcept;
+  bool allowed(const PageHeader& header);
+  ReadResult starve(Store& store) noexcept;
+
+  Pool& pool_;
+  LargePool& large_pool_;
+  Quota* quota_;
+  Quota* large_quota_;
+  std::size_t page_bytes_;  // the largest page read into a block
+  std::uint64_t body_bytes_max_;
+  std::uint64_t* starved_count_;
+
+  Lease block_;            // holds [begin_, end_): received, not delivered
+  std::size_t begin_ = 0;  // always where a page begins
+  std::size_t end_ = 0;
+
+  Lease large_;  // the large page under way
+  PageHeader large_header_;
+  std::size_t large_filled_ = 0;
+  bool after_large_ = false;  // the last page was large
+  bool assembling_ = false;
+  std::array<std::byte, page_header_bytes> staged_{};  // a header read behind a large page
+  std::size_t staged_bytes_ = 0;
+
+  std::uint64_t bytes_received_ = 0;
+  Store* starved_store_ = nullptr;
+  int error_ = 0;
+  Down down_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,53 @@
+// Checks tcp addresses and makes listeners and links of them.
+#include "transport/tcp/transport.hpp"
+
+#include <netio/status.hpp>
+
+#include "transport/tcp/link.hpp"
+#include "transport/tcp/listener.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+class TcpTransport final : public Transport {
+ public:
+  explicit TcpTransport(const TransportResources& resources) : shared_{resources} {}
+
+  std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
+                                   ListenerEvents& events) override {
+    refuse_options("bind", url);
+    return std::make_unique<TcpListener>(shared_, url, options, events);
+  }
+
+  std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) override {
+    refuse_options("connect", url);
+    if (url.host == "*") {
+      throw Error("connect " + to_string(url), "* is every address, not one to connect to",
+                  "name the host, for example tcp://localhost:" + std::to_string(url.port));
+    }
+    if (url.port == 0) {
+      throw Error("connect " + to_string(url), "port 0 is nobody's",
+                  "give the port that the other side printed when it was bound");
+    }
+    return std::make_unique<TcpLink>(shared_, options, url);
+  }
+
+ private:
+  static void refuse_options(const char* verb, const Url& url) {
+    if (url.options.empty()) return;
+    throw Error(std::string(verb) + " " + to_string(url),
+                "tcp addresses have no option '" + url.options.front().first + "'",
+                "remove what follows the ?");
+  }
+
+  TcpShared shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources) {
+  return std::make_unique<TcpTransport>(resources);
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,178 @@
+// Pages and copies to writev: see writer.hpp.
+#include "transport/tcp/writer.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace netio::detail {
+
+namespace {
+
+constexpr std::array<std::byte, wire_align> zeros{};
+
+ssize_t send_some(int fd, iovec* parts, std::size_t count) noexcept {
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = count;
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
+}
+
+// iovecs are not const, though sendmsg does not write to them.
+iovec part(const std::byte* data, std::size_t bytes) noexcept {
+  return {const_cast<std::byte*>(data), bytes};
+}
+
+}  // namespace
+
+std::uint32_t TcpWriter::pad_of(const Post& post) noexcept {
+  return static_cast<std::uint32_t>(wire_padded(post.body.bytes) - post.body.bytes);
+}
+
+TcpWriter::Head TcpWriter::make_head(const Post& post, std::uint64_t acknowledged) noexcept {
+  PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
+  header.messages = post.messages;
+  header.flags = post.flags;
+  header.sequence = post.sequence;
+  header.acknowledged = acknowledged;
+  Head head;
+  store(head.data.data(), header);
+  std::memcpy(head.data.data() + page_header_bytes, post.prefix.data(), post.prefix.size());
+  head.bytes = static_cast<std::uint32_t>(page_header_bytes + post.prefix_bytes);
+  return head;
+}
+
+void TcpWriter::enqueue(Post& post, std::uint64_t acknowledged) noexcept {
+  assert(!full());
+  Entry& entry = at(count_);
+  ++count_;
+  entry.head = make_head(post, acknowledged);
+  entry.pad = pad_of(post);
+  entry.body = std::move(post.body);
+  queued_bytes_ += entry.bytes();
+  last_is_spill_ = false;
+}
+
+Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
+                         bool may_write) noexcept {
+  assert(!full());
+  const Head head = make_head(post, acknowledged);
+  const std::uint32_t pad = pad_of(post);
+  const std::size_t bytes = head.bytes + post.body.bytes + pad;
+  assert(bytes <= pool_.block_bytes());
+  Lease spill;
+  if (spill_room() < bytes) {
+    // Had before anything is written: what the kernel leaves over must have a place.
+    spill = pool_.take();
+    if (!spill) return Status::again;
+  }
+  std::size_t sent = 0;
+  if (may_write && count_ == 0) {
+    std::array<iovec, 3> parts{part(head.data.data(), head.bytes),
+                               part(post.body.data, post.body.bytes), part(zeros.data(), pad)};
+    const ssize_t result = send_some(fd, parts.data(), parts.size());
+    // An error is left for the next write() to find: the message counts as posted.
+    sent = result > 0 ? static_cast<std::size_t>(result) : 0;
+    if (sent == bytes) return Status::ok;
+  }
+  copy_behind(std::move(spill), head, post, sent);
+  return Status::ok;
+}
+
+// Room behind the last entry's copies, if it is a page of copies.
+std::size_t TcpWriter::spill_room() noexcept {
+  if (count_ == 0 || !last_is_spill_) return 0;
+  const Entry& last = at(count_ - 1);
+  return last.body.lease->capacity() - last.body.bytes;
+}
+
+void TcpWriter::copy_behind(Lease spill, const Head& head, const Post& post,
+                            std::size_t skip) noexcept {
+  if (spill) {
+    Entry& entry = at(count_);
+    ++count_;
+    entry.head.bytes = 0;
+    entry.pad = 0;
+    entry.body.data = spill->data();
+    entry.body.bytes = 0;
+    entry.body.lease = std::move(spill);
+    last_is_spill_ = true;
+  }
+  Entry& last = at(count_ - 1);
+  std::byte* const begin = last.body.lease->data();
+  std::byte* to = begin + last.body.bytes;
+  const auto append = [&](const std::byte* data, std::size_t bytes) {
+    const std::size_t skipped = std::min(skip, bytes);
+    skip -= skipped;
+    if (bytes == skipped) return;
+    std::memcpy(to, data + skipped, bytes - skipped);
+    to += bytes - skipped;
+  };
+  append(head.data.data(), head.bytes);
+  append(post.body.data, post.body.bytes);
+  append(zeros.data(), pad_of(post));
+  const auto bytes = static_cast<std::size_t>(to - begin);
+  queued_bytes_ += bytes - last.body.bytes;
+  last.body.bytes = bytes;
+}
+
+WriteResult TcpWriter::write(int fd) noexcept {
+  while (count_ != 0) {
+    std::array<iovec, iovecs_max> parts;
+    std::size_t used = 0;
+    std::size_t skip = first_done_;
+    const auto add = [&](const std::byte* data, std::size_t bytes) {
+      const std::size_t skipped = std::min(skip, bytes);
+      skip -= skipped;
+      if (bytes != skipped) parts[used++] = part(data + skipped, bytes - skipped);
+    };
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i < count_ && used + 3 <= iovecs_max; ++i) {
+      const Entry& entry = at(i);
+      add(entry.head.data.data(), entry.head.bytes);
+      add(entry.body.data, entry.body.bytes);
+      add(zeros.data(), entry.pad);
+      asked += entry.bytes();
+    }
+    asked -= first_done_;
+    const ssize_t sent = send_some(fd, parts.data(), used);
+    if (sent < 0) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return WriteResult::blocked;
+      error_ = errno;
+      return WriteResult::failed;
+    }
+    took(static_cast<std::size_t>(sent));
+    // The kernel took less than it was given: its buffer is full, asking again is in vain.
+    if (static_cast<std::size_t>(sent) < asked) return WriteResult::blocked;
+  }
+  return WriteResult::drained;
+}
+
+void TcpWriter::clear() noexcept {
+  for (; count_ != 0; --count_) at(count_ - 1).body.lease.reset();
+  queued_bytes_ = 0;
+  last_is_spill_ = false;
+}
+
+void TcpWriter::took(std::size_t bytes) noexcept {
+  queued_bytes_ -= bytes;
+  bytes += first_done_;
+  while (count_ != 0 && bytes >= at(0).bytes()) {
+    bytes -= at(0).bytes();
+    at(0).body.lease.reset();
+    first_ = (first_ + 1) % entries_max;
+    --count_;
+  }
+  first_done_ = bytes;
+  if (count_ == 0) last_is_spill_ = false;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,76 @@
+// A transport makes Links by address. One per scheme and context; see schemes.cpp for the table.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <netio/loop.hpp>
+
+#include "base/url.hpp"
+#include "memory/large_pool.hpp"
+#include "memory/pool.hpp"
+#include "memory/quota.hpp"
+#include "transport/link.hpp"
+
+namespace netio::detail {
+
+// What a context lends its transports. Outlives them.
+struct TransportResources {
+  Loop& loop;
+  Pool& send_pool;     // pages
+  Pool& receive_pool;  // blocks of several pages
+  LargePool& large_pool;
+  std::size_t page_bytes;
+};
+
+// What a socket asks of its links. Outlives them.
+struct LinkOptions {
+  std::size_t queue_bytes_max = 0;
+  std::uint64_t message_bytes_max = 0;
+  std::chrono::nanoseconds handshake_within{};
+  std::chrono::seconds keep_alive_after{};
+  Quota* receive_quota = nullptr;          // what receive blocks are charged to
+  Quota* large_quota = nullptr;            // what buffers for large messages are charged to
+  std::uint64_t* starved_count = nullptr;  // counts each time reading stops for lack of memory
+};
+
+class ListenerEvents {
+ public:
+  // A connection came. Nothing was read or sent so far: start() it, or destroy it to turn it away.
+  virtual void on_accept(std::unique_ptr<Link> link) noexcept = 0;
+
+ protected:
+  ~ListenerEvents() = default;
+};
+
+// Accepts until destroyed.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // The address bound, with the real port.
+  [[nodiscard]] virtual std::string address() const = 0;
+  // Stops and resumes accepting: peers wait in the kernel's queue.
+  virtual void pause(bool paused) noexcept = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Throws Error: address in use, not of this host, no permission, ...
+  virtual std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
+                                           ListenerEvents& events) = 0;
+  // A link that will connect once started. Throws Error for an address that makes no sense here.
+  virtual std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) = 0;
+};
+
+// Null for a scheme nobody has.
+std::unique_ptr<Transport> make_transport(const std::string& scheme,
+                                          const TransportResources& resources);
+// "tcp, shm, ..." for messages.
+std::string known_schemes();
+
+}  // namespace netio::detail

@@ -1,0 +1,135 @@
+// Frames inside a page body: an 8-byte word, a tag and a total where flags say so, a payload
+// padded to 8 (docs/wire.md). Stateless from one frame to the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "wire/page.hpp"
+
+namespace netio::detail {
+
+namespace frame_flag {
+inline constexpr std::uint32_t tagged = 1U << 0U;     // an 8-byte tag follows the word
+inline constexpr std::uint32_t more = 1U << 1U;       // the message goes on in the next page
+inline constexpr std::uint32_t continued = 1U << 2U;  // the message began in an earlier page
+inline constexpr std::uint32_t control = 1U << 3U;    // bits 8..15 say which
+inline constexpr std::uint32_t known = tagged | more | continued | control | 0xff00U;
+inline constexpr std::uint32_t control_shift = 8;
+}  // namespace frame_flag
+
+enum class ControlKind : std::uint8_t {
+  bye = 1,  // the sender of it sends no more messages; it waits for what it sent to be acknowledged
+};
+
+// word, tag, total
+inline constexpr std::size_t frame_prefix_bytes_max = 8 + 8 + 8;
+inline constexpr std::size_t frame_word_bytes = 8;
+
+constexpr std::uint64_t frame_word(std::uint32_t size, std::uint32_t flags) noexcept {
+  return std::uint64_t{size} | (std::uint64_t{flags} << 32U);
+}
+
+inline std::uint64_t load_u64(const std::byte* from) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+inline void store_u64(std::byte* to, std::uint64_t value) noexcept {
+  std::memcpy(to, &value, sizeof value);
+}
+
+struct Frame {
+  const std::byte* payload = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t flags = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t total = 0;  // of the message; only in the first of several parts
+
+  [[nodiscard]] bool first_part() const noexcept {
+    return (flags & (frame_flag::more | frame_flag::continued)) == frame_flag::more;
+  }
+  [[nodiscard]] bool part() const noexcept {
+    return (flags & (frame_flag::more | frame_flag::continued)) != 0;
+  }
+  [[nodiscard]] ControlKind control() const noexcept {
+    return static_cast<ControlKind>((flags >> frame_flag::control_shift) & 0xffU);
+  }
+};
+
+// Walks the frames of one body. The peer may own the memory: each word is read once, into a copy
+// that is checked, and nothing outside [begin, end) is ever touched. Bodies start at a multiple of
+// 8. What a frame means where it stands (parts, kinds, totals) is for the receiver to check.
+class FrameWalker {
+ public:
+  FrameWalker() noexcept = default;
+  FrameWalker(const std::byte* body, std::size_t bytes) noexcept
+      : cursor_(body), end_(body + bytes) {}
+
+  // False at the end of the body, or at a defect (see defect()).
+  bool next(Frame& frame) noexcept {
+    const auto left = static_cast<std::size_t>(end_ - cursor_);
+    if (left < frame_word_bytes) [[unlikely]]
+      return fail_if(left != 0, "frame cut short");
+    const std::uint64_t word = load_once(cursor_);
+    frame.size = static_cast<std::uint32_t>(word);
+    frame.flags = static_cast<std::uint32_t>(word >> 32U);
+    std::size_t prefix = frame_word_bytes;
+    if (frame.flags != 0) [[unlikely]] {
+      if (!read_prefix(frame, left, prefix)) return false;
+    } else {
+      frame.tag = 0;
+    }
+    // 64-bit sums of a 32-bit size: cannot wrap.
+    if (wire_padded(frame.size) > left - prefix) [[unlikely]] {
+      return fail_if(true, "frame longer than its page");
+    }
+    frame.payload = cursor_ + prefix;
+    cursor_ += prefix + wire_padded(frame.size);
+    return true;
+  }
+
+  // What ended the walk early; null if the body was walked to its end, or not yet.
+  [[nodiscard]] const char* defect() const noexcept { return defect_; }
+  [[nodiscard]] bool at_end() const noexcept { return cursor_ == end_; }
+
+ private:
+  bool fail_if(bool bad, const char* what) noexcept {
+    if (bad) defect_ = what;
+    return false;
+  }
+  bool read_prefix(Frame& frame, std::size_t left, std::size_t& prefix) noexcept {
+    if ((frame.flags & ~frame_flag::known) != 0) return fail_if(true, "unknown frame flags");
+    if ((frame.flags & frame_flag::control) != 0) {
+      if (frame.part() || (frame.flags & frame_flag::tagged) != 0) {
+        return fail_if(true, "control frame with flags of a message");
+      }
+    } else if ((frame.flags & 0xff00U) != 0) {
+      return fail_if(true, "control kind in a frame that is not control");
+    }
+    constexpr std::uint32_t tagged_later = frame_flag::tagged | frame_flag::continued;
+    if ((frame.flags & tagged_later) == tagged_later) {
+      return fail_if(true, "tag in a later part of a message");
+    }
+    frame.tag = 0;
+    frame.total = 0;
+    if ((frame.flags & frame_flag::tagged) != 0) {
+      if (left < prefix + 8) return fail_if(true, "frame cut short in its tag");
+      frame.tag = load_once(cursor_ + prefix);
+      prefix += 8;
+    }
+    if (frame.first_part()) {
+      if (left < prefix + 8) return fail_if(true, "frame cut short in its total");
+      frame.total = load_once(cursor_ + prefix);
+      prefix += 8;
+    }
+    return true;
+  }
+
+  const std::byte* cursor_ = nullptr;
+  const std::byte* end_ = nullptr;
+  const char* defect_ = nullptr;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,121 @@
+// Hello: round trips, every truncation, every damaged byte.
+#include "wire/hello.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "wire/page.hpp"
+
+namespace netio::detail {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes encoded(const Hello& hello) {
+  Bytes bytes(hello_bytes_max);
+  bytes.resize(encode(hello, bytes));
+  return bytes;
+}
+
+Hello some_hello() {
+  Hello hello;
+  hello.pattern = WirePattern::pull;
+  hello.page_bytes_max = 65536;
+  hello.message_bytes_max = 1U << 30U;
+  hello.session.fill(7);
+  hello.next_sequence = 42;
+  hello.text = "a reason";
+  return hello;
+}
+
+TEST(Hello, comes_back_as_it_was) {
+  const Hello hello = some_hello();
+  const Bytes bytes = encoded(hello);
+  EXPECT_EQ(bytes.size() % wire_align, 0U);
+  Hello back;
+  const HelloResult result = parse(bytes, back);
+  EXPECT_EQ(result.state, HelloParse::done);
+  EXPECT_EQ(result.bytes, bytes.size());
+  EXPECT_EQ(back, hello);
+}
+
+TEST(Hello, takes_no_more_than_its_own_bytes) {
+  Bytes bytes = encoded(some_hello());
+  const std::size_t hello_bytes = bytes.size();
+  bytes.resize(bytes.size() + 100, std::byte{0xee});
+  Hello back;
+  EXPECT_EQ(parse(bytes, back).bytes, hello_bytes);
+}
+
+TEST(Hello, every_start_of_one_needs_more) {
+  const Bytes bytes = encoded(some_hello());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const Bytes start(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    Hello hello;
+    const HelloResult result = parse(start, hello);
+    EXPECT_EQ(result.state, HelloParse::need_more) << size;
+    EXPECT_EQ(result.bytes, size < 12 ? 0 : bytes.size()) << size;
+  }
+}
+
+TEST(Hello, is_foreign_from_the_first_byte_of_the_magic_that_differs) {
+  const Bytes bytes = encoded(some_hello());
+  for (std::size_t at = 0; at < 8; ++at) {
+    Bytes start(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at + 1));
+    start[at] ^= std::byte{1};
+    Hello hello;
+    const HelloResult result = parse(start, hello);
+    EXPECT_EQ(result.state, HelloParse::foreign) << at;
+    EXPECT_FALSE(result.what.empty());
+  }
+}
+
+TEST(Hello, no_damaged_byte_makes_it_need_more_than_it_can_have) {
+  const Bytes bytes = encoded(some_hello());
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    Bytes damaged = bytes;
+    damaged[bit / 8] ^= std::byte{1} << (bit % 8);
+    Hello hello;
+    const HelloResult result = parse(damaged, hello);
+    EXPECT_LE(result.bytes, hello_bytes_max) << bit;
+    if (result.state == HelloParse::need_more) {
+      EXPECT_GT(result.bytes, damaged.size()) << bit;
+    }
+  }
+}
+
+TEST(Hello, nothing_is_written_where_it_does_not_fit) {
+  Bytes room(encoded(some_hello()).size() - 1, std::byte{0x77});
+  EXPECT_EQ(encode(some_hello(), room), 0U);
+  EXPECT_EQ(room, Bytes(room.size(), std::byte{0x77}));
+}
+
+TEST(Hello, a_long_text_is_cut_where_a_character_ends) {
+  Hello hello = some_hello();
+  hello.text = std::string(hello_text_bytes_max - 1, 'x') + "\xc3\xbc and more";
+  Hello back;
+  EXPECT_EQ(parse(encoded(hello), back).state, HelloParse::done);
+  EXPECT_EQ(back.text, std::string(hello_text_bytes_max - 1, 'x'));
+}
+
+TEST(Hello, the_longest_one_fits_its_bound) {
+  Hello hello = some_hello();
+  hello.text.assign(100000, 'x');
+  EXPECT_EQ(encoded(hello).size(), hello_fixed_bytes + 8 + hello_text_bytes_max);
+}
+
+TEST(Hello, a_parse_forgets_what_was_in_the_result_before) {
+  Hello hello = some_hello();
+  EXPECT_EQ(parse({}, hello).state, HelloParse::need_more);
+  EXPECT_EQ(hello, Hello());
+}
+
+TEST(Hello, patterns_have_names) {
+  EXPECT_EQ(to_string(WirePattern::publish), "publish");
+  EXPECT_EQ(to_string(static_cast<WirePattern>(99)), "unknown");
+}
+
+}  // namespace
+}  // namespace netio::detail

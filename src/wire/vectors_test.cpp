@@ -1,0 +1,235 @@
+// docs/wire/vectors.json against the code, both ways. The file is made by a script that knows the
+// format from its documentation alone.
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "wire/frame.hpp"
+#include "wire/hello.hpp"
+#include "wire/page.hpp"
+
+namespace netio::detail {
+namespace {
+
+using Json = nlohmann::json;
+using Bytes = std::vector<std::byte>;
+
+const Json& vectors() {
+  static const Json all = [] {
+    std::ifstream file(NETIO_SOURCE_DIR "/docs/wire/vectors.json");
+    if (!file) throw std::runtime_error("docs/wire/vectors.json is missing");
+    return Json::parse(file);
+  }();
+  return all;
+}
+
+Bytes from_hex(const Json& hex) {
+  const auto text = hex.get<std::string>();
+  Bytes bytes;
+  for (std::size_t at = 0; at < text.size(); at += 2) {
+    bytes.push_back(static_cast<std::byte>(std::stoi(text.substr(at, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+void append(Bytes& to, const Bytes& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append_word(Bytes& to, std::uint64_t word) {
+  Bytes bytes(sizeof word);
+  store_u64(bytes.data(), word);
+  append(to, bytes);
+}
+
+SessionId session_from(const Json& hex) {
+  SessionId id{};
+  std::ranges::transform(from_hex(hex), id.begin(),
+                         [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+  return id;
+}
+
+Hello hello_from(const Json& fields) {
+  Hello hello;
+  hello.version_min = fields.at("version_min");
+  hello.version_max = fields.at("version_max");
+  hello.pattern = static_cast<WirePattern>(fields.at("pattern").get<std::uint8_t>());
+  hello.mode = static_cast<WireMode>(fields.at("mode").get<std::uint8_t>());
+  hello.refusal = static_cast<Refusal>(fields.at("refusal").get<std::uint16_t>());
+  hello.page_bytes_max = fields.at("page_bytes_max");
+  hello.message_bytes_max = fields.at("message_bytes_max");
+  hello.session = session_from(fields.at("session"));
+  hello.last_peer = session_from(fields.at("last_peer"));
+  hello.next_expected = fields.at("next_expected");
+  hello.next_sequence = fields.at("next_sequence");
+  hello.text = fields.at("text");
+  return hello;
+}
+
+PageHeader page_from(const Json& fields) {
+  return {.bytes = fields.at("bytes"),
+          .messages = fields.at("messages"),
+          .flags = fields.at("flags"),
+          .credits = fields.at("credits"),
+          .reserved = fields.at("reserved"),
+          .sequence = fields.at("sequence"),
+          .acknowledged = fields.at("acknowledged")};
+}
+
+Bytes encoded_frames(const Json& frames) {
+  Bytes body;
+  for (const Json& fields : frames) {
+    const Bytes payload = from_hex(fields.at("payload"));
+    const std::uint32_t flags = fields.at("flags").get<std::uint32_t>() |
+                                fields.at("kind").get<std::uint32_t>() << frame_flag::control_shift;
+    append_word(body, frame_word(static_cast<std::uint32_t>(payload.size()), flags));
+    if ((flags & frame_flag::tagged) != 0) append_word(body, fields.at("tag"));
+    if (fields.at("total") != 0) append_word(body, fields.at("total"));
+    append(body, payload);
+    body.resize(wire_padded(body.size()));
+  }
+  return body;
+}
+
+void expect_frame(const Frame& frame, const Json& fields) {
+  EXPECT_EQ(frame.flags & 0xffU, fields.at("flags").get<std::uint32_t>());
+  EXPECT_EQ(static_cast<unsigned>(frame.control()), fields.at("kind").get<unsigned>());
+  EXPECT_EQ(frame.tag, fields.at("tag").get<std::uint64_t>());
+  if (frame.first_part()) {
+    EXPECT_EQ(frame.total, fields.at("total").get<std::uint64_t>());
+  }
+  EXPECT_EQ(Bytes(frame.payload, frame.payload + frame.size), from_hex(fields.at("payload")));
+}
+
+// Walks `body` and expects exactly `frames`, then `defect` (null for none).
+void expect_frames(const Bytes& body, const Json& frames, const Json& defect) {
+  FrameWalker walker(body.data(), body.size());
+  Frame frame;
+  std::size_t index = 0;
+  for (; walker.next(frame); ++index) {
+    ASSERT_LT(index, frames.size());
+    expect_frame(frame, frames.at(index));
+  }
+  EXPECT_EQ(index, frames.size());
+  EXPECT_EQ(walker.at_end(), defect.is_null());
+  if (defect.is_null()) {
+    EXPECT_EQ(walker.defect(), nullptr);
+  } else {
+    ASSERT_NE(walker.defect(), nullptr);
+    EXPECT_NE(std::string(walker.defect()).find(defect), std::string::npos) << walker.defect();
+  }
+}
+
+TEST(Vectors, are_of_this_version) { EXPECT_EQ(vectors().at("version"), wire_version); }
+
+TEST(Vectors, every_hello_is_parsed_as_documented) {
+  constexpr const char* states[] = {"need_more", "done", "foreign", "defective"};
+  for (const Json& vector : vectors().at("hello")) {
+    SCOPED_TRACE(vector.at("name").get<std::string>());
+    const Bytes bytes = from_hex(vector.at("hex"));
+    Hello hello;
+    const HelloResult result = parse(bytes, hello);
+    EXPECT_EQ(states[static_cast<std::size_t>(result.state)], vector.at("result")) << result.what;
+    EXPECT_EQ(result.bytes, vector.value("bytes", std::size_t{0}));
+    EXPECT_NE(result.what.find(vector.value("what", "")), std::string::npos) << result.what;
+    if (vector.contains("fields")) {
+      EXPECT_EQ(hello, hello_from(vector.at("fields")));
+    }
+  }
+}
+
+TEST(Vectors, every_canonical_hello_is_what_the_code_writes) {
+  for (const Json& vector : vectors().at("hello")) {
+    if (!vector.value("canonical", false)) continue;
+    SCOPED_TRACE(vector.at("name").get<std::string>());
+    Bytes bytes(hello_bytes_max);
+    bytes.resize(encode(hello_from(vector.at("fields")), bytes));
+    EXPECT_EQ(bytes, from_hex(vector.at("hex")));
+  }
+}
+
+TEST(Vectors, every_page_header_is_read_written_and_judged_as_documented) {
+  for (const Json& vector : vectors().at("page")) {
+    SCOPED_TRACE(vector.at("name").get<std::string>());
+    const Bytes bytes = from_hex(vector.at("hex"));
+    const PageHeader header = page_from(vector.at("fields"));
+    Bytes written(page_header_bytes);
+    store(written.data(), header);
+    EXPECT_EQ(written, bytes);
+    EXPECT_EQ(load_page_header(bytes.data()), header);
+    const char* const what = defect(header);
+    EXPECT_EQ(what == nullptr, vector.at("defect").is_null());
+    if (what != nullptr && !vector.at("defect").is_null()) {
+      EXPECT_NE(std::string(what).find(vector.at("defect")), std::string::npos) << what;
+    }
+  }
+}
+
+TEST(Vectors, every_body_is_walked_as_documented) {
+  for (const Json& vector : vectors().at("frame")) {
+    SCOPED_TRACE(vector.at("name").get<std::string>());
+    const Bytes body = from_hex(vector.at("hex"));
+    expect_frames(body, vector.at("frames"), vector.at("defect"));
+    Bytes written = encoded_frames(vector.at("frames"));
+    EXPECT_TRUE(std::equal(written.begin(), written.end(), body.begin()));
+    if (vector.at("defect").is_null()) {
+      EXPECT_EQ(written.size(), body.size());
+    }
+  }
+}
+
+// Puts the messages of a stream together again, by the rules that docs/wire.md gives a receiver.
+struct Reassembly {
+  std::vector<Bytes> messages;
+  std::vector<std::uint64_t> tags;
+  Bytes open;
+  std::uint64_t open_total = 0;
+
+  void add(const Frame& frame) {
+    if ((frame.flags & frame_flag::control) != 0) return;
+    if ((frame.flags & frame_flag::continued) == 0) {
+      tags.push_back(frame.tag);
+      open_total = frame.first_part() ? frame.total : frame.size;
+    }
+    append(open, Bytes(frame.payload, frame.payload + frame.size));
+    if ((frame.flags & frame_flag::more) != 0) return;
+    EXPECT_EQ(open.size(), open_total);
+    messages.push_back(std::move(open));
+    open.clear();
+  }
+};
+
+TEST(Vectors, every_stream_gives_its_messages_and_keeps_the_rules_of_sequence) {
+  for (const Json& vector : vectors().at("stream")) {
+    SCOPED_TRACE(vector.at("name").get<std::string>());
+    std::uint64_t expected = vector.at("pages").at(0).at("header").at("sequence");
+    Reassembly reassembly;
+    for (const Json& page : vector.at("pages")) {
+      const Bytes bytes = from_hex(page.at("hex"));
+      const PageHeader header = load_page_header(bytes.data());
+      EXPECT_EQ(header, page_from(page.at("header")));
+      EXPECT_EQ(defect(header), nullptr);
+      EXPECT_EQ(header.sequence, expected);
+      const Bytes body(bytes.begin() + page_header_bytes, bytes.end());
+      EXPECT_EQ(header.bytes, body.size());
+      EXPECT_EQ(encoded_frames(page.at("frames")), body);
+      expect_frames(body, page.at("frames"), nullptr);
+      const std::size_t before = reassembly.messages.size();
+      FrameWalker walker(body.data(), body.size());
+      for (Frame frame; walker.next(frame);) reassembly.add(frame);
+      EXPECT_EQ(reassembly.messages.size() - before, header.messages);
+      expected += header.messages;
+    }
+    EXPECT_TRUE(reassembly.open.empty());
+    std::vector<Bytes> messages;
+    for (const Json& hex : vector.at("messages")) messages.push_back(from_hex(hex));
+    EXPECT_EQ(reassembly.messages, messages);
+    EXPECT_EQ(reassembly.tags, vector.at("tags").get<std::vector<std::uint64_t>>());
+  }
+}
+
+}  // namespace
+}  // namespace netio::detail

@@ -1,0 +1,141 @@
+// Once set up, neither end takes anything from the heap for a message.
+#include "conformance/conformance.hpp"
+#include "support/allocation_counter.hpp"
+
+namespace netio::test {
+namespace {
+
+class Allocation : public Conformance {
+ protected:
+  // Calls `send_one` until `count` messages were taken and arrived; it answers as send() does.
+  template <class SendOne>
+  void exchange(std::uint64_t count, SendOne&& send_one) {
+    const std::uint64_t end = received_ + count;
+    std::uint64_t taken = 0;
+    const auto limit = std::chrono::steady_clock::now() + soon_max;
+    while (received_ < end && std::chrono::steady_clock::now() < limit) {
+      for (int i = 0; i < 1000 && taken < count && send_one() == Status::ok; ++i) ++taken;
+      pump_.turn(0ms);
+    }
+    ASSERT_EQ(received_, end);
+  }
+
+  std::uint64_t received_ = 0;
+};
+
+TEST_P(Allocation, small_messages_take_nothing_from_the_heap) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_message([this](const MessageView&) { ++received_; });
+  join(pull, push);
+  const std::vector<std::byte> message = payload(0, 64);
+  const auto send_one = [&] { return push.send(message, received_ % 3); };
+  exchange(5000, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(100'000, send_one); }), 0U);
+}
+
+TEST_P(Allocation, batches_take_nothing_from_the_heap) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_batch([this](const Batch& batch) {
+    for (const MessageView message : batch) {
+      if (message.size() == 64) ++received_;
+    }
+  });
+  join(pull, push);
+  const std::vector<std::byte> message = payload(0, 64);
+  const auto send_one = [&] { return push.send(message); };
+  exchange(5000, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(20'000, send_one); }), 0U);
+}
+
+TEST_P(Allocation, messages_written_in_place_take_nothing_from_the_heap) {
+  if (GetParam().mode == Mode::unbuffered) GTEST_SKIP() << "there is no page to write in";
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_message([this](const MessageView&) { ++received_; });
+  join(pull, push);
+  const auto send_one = [&] {
+    Status status = Status::ok;
+    const std::span<std::byte> room = push.reserve(100, status);
+    if (status == Status::ok) {
+      room[0] = std::byte{1};
+      status = push.commit(100);
+    }
+    return status;
+  };
+  exchange(5000, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(20'000, send_one); }), 0U);
+}
+
+TEST_P(Allocation, lent_messages_take_nothing_from_the_heap) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_message([this](const MessageView&) { ++received_; });
+  std::uint64_t released = 0;
+  push.on_released([&](std::uint64_t) { ++released; });
+  join(pull, push);
+  const std::vector<std::byte> message = payload(0, 5000);
+  const auto send_one = [&] { return push.lend(message, 1); };
+  exchange(2000, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(10'000, send_one); }), 0U);
+  ASSERT_SOON(pump_, released == 12'000);
+}
+
+TEST_P(Allocation, large_messages_take_nothing_from_the_heap) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_message([this](const MessageView&) { ++received_; });
+  join(pull, push);
+  const std::vector<std::byte> message = payload(0, 200'000);
+  const auto send_one = [&] { return push.send(message); };
+  // As many at once as there can be: their buffers are kept for those that follow.
+  pull.pause();
+  const std::uint64_t taken = send_until_again(push, message.size());
+  pull.resume();
+  ASSERT_SOON(pump_, received_ == taken);
+  exchange(200, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(500, send_one); }), 0U);
+}
+
+TEST_P(Allocation, kept_messages_take_nothing_from_the_heap) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  Message last;
+  pull.on_message([&](const MessageView& message) {
+    last = message.keep();
+    ++received_;
+  });
+  join(pull, push);
+  // Large enough to be shared: a small one is copied.
+  const std::vector<std::byte> message = payload(0, GetParam().page_bytes / 2);
+  const auto send_one = [&] { return push.send(message); };
+  exchange(300, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(2000, send_one); }), 0U);
+}
+
+TEST_P(Allocation, ping_and_pong_take_nothing_from_the_heap) {
+  Pair left(here_, options());
+  Pair right(there_, options());
+  std::uint64_t refused = 0;
+  right.on_message([&](const MessageView& message) {
+    if (right.send(message.bytes()) != Status::ok) ++refused;
+  });
+  left.on_message([this](const MessageView&) { ++received_; });
+  join(left, right);
+  const std::vector<std::byte> message = payload(0, 64);
+  std::uint64_t sent = 0;
+  const auto send_one = [&] {
+    if (sent > received_) return Status::again;
+    ++sent;
+    return left.send(message);
+  };
+  exchange(200, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(2000, send_one); }), 0U);
+  EXPECT_EQ(refused, 0U);
+}
+
+ON_EVERY_TRANSPORT_AND_MODE(Allocation);
+
+}  // namespace
+}  // namespace netio::test

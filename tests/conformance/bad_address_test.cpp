@@ -1,0 +1,194 @@
+// Addresses that make no sense are thrown at once; those that lead nowhere are reported.
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include "conformance/conformance.hpp"
+#include "support/raw_tcp.hpp"
+
+namespace netio::test {
+namespace {
+
+class BadAddress : public testing::Test {
+ protected:
+  // The Error that `call` throws; a test failure if it throws none.
+  template <class Call>
+  static Error error_of(Call&& call, const std::string& what) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error;
+    }
+    ADD_FAILURE() << "no error for " << what;
+    return {"", ""};
+  }
+
+  Context context_{small_context()};
+  Pump pump_{&context_};
+};
+
+TEST_F(BadAddress, an_address_that_makes_no_sense_is_thrown_and_named) {
+  Push push(context_);
+  for (const std::string address : {"",
+                                    "tcp",
+                                    "127.0.0.1:5000",
+                                    "tcp:/127.0.0.1:5000",
+                                    "tcp://",
+                                    "tcp://127.0.0.1",
+                                    "tcp://127.0.0.1:",
+                                    "tcp://127.0.0.1:port",
+                                    "tcp://127.0.0.1:70000",
+                                    "tcp://127.0.0.1:-1",
+                                    "tcp://127.0.0.1:5000x",
+                                    "tcp://:5000",
+                                    "tcp://[::1:5000",
+                                    "tcp://::1:5000",
+                                    "tcp://[127.0.0.1]:5000",
+                                    "tcp://127.0.0.1:5000?",
+                                    "tcp://127.0.0.1:5000?nosuch=1",
+                                    "tcp://a host:5000",
+                                    "tcp://host\n:5000",
+                                    "://127.0.0.1:5000"}) {
+    for (const bool binding : {true, false}) {
+      const Error error = error_of(
+          [&] {
+            if (binding) {
+              push.bind(address);
+            } else {
+              push.connect(address);
+            }
+          },
+          (binding ? "bind " : "connect ") + address);
+      EXPECT_FALSE(error.operation().empty()) << address;
+      EXPECT_FALSE(error.cause().empty()) << address;
+      EXPECT_FALSE(error.advice().empty()) << address << ": " << error.what();
+    }
+  }
+  EXPECT_EQ(push.peers_connected(), 0U);
+}
+
+TEST_F(BadAddress, an_unknown_scheme_is_answered_with_the_known_ones) {
+  Push push(context_);
+  for (const char* address : {"carrier-pigeon://host:5000", "TCP://127.0.0.1:5000", "tcpx://a:1"}) {
+    const Error error = error_of([&] { push.connect(address); }, address);
+    EXPECT_NE(std::string(error.what()).find("tcp"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(std::string(address).substr(0, 4)), std::string::npos)
+        << error.what();
+    (void)error_of([&] { push.bind(address); }, address);
+  }
+}
+
+TEST_F(BadAddress, nobody_can_connect_to_any_port_or_any_host) {
+  Push push(context_);
+  (void)error_of([&] { push.connect("tcp://127.0.0.1:0"); }, "port 0");
+  (void)error_of([&] { push.connect("tcp://*:5000"); }, "host *");
+}
+
+TEST_F(BadAddress, a_port_in_use_is_thrown_and_leaves_the_socket_usable) {
+  Pull first(context_);
+  Pull second(context_);
+  const std::string taken = first.bind("tcp://127.0.0.1:0");
+  const Error error = error_of([&] { second.bind(taken); }, taken);
+  EXPECT_NE(std::string(error.what()).find(std::to_string(port_of(taken))), std::string::npos)
+      << error.what();
+  EXPECT_NE(error.cause().find("in use"), std::string::npos) << error.what();
+
+  const RawListener foreign;
+  (void)error_of([&] { second.bind(foreign.address()); }, "a port that another program has");
+
+  // Both go on.
+  Push push(context_);
+  std::uint64_t received = 0;
+  first.on_message([&](const MessageView&) { ++received; });
+  second.on_message([&](const MessageView&) { ++received; });
+  push.connect(taken);
+  push.connect(second.bind("tcp://127.0.0.1:0"));
+  ASSERT_SOON(pump_, push.peers_connected() == 2);
+  ASSERT_EQ(push.send("one"), Status::ok);
+  ASSERT_EQ(push.send("two"), Status::ok);
+  ASSERT_SOON(pump_, received == 2);
+}
+
+TEST_F(BadAddress, an_address_of_another_host_cannot_be_bound) {
+  Pull pull(context_);
+  // TEST-NET-1 of RFC 5737: nobody's.
+  const Error error = error_of([&] { pull.bind("tcp://192.0.2.1:0"); }, "192.0.2.1");
+  EXPECT_NE(std::string(error.what()).find("192.0.2.1"), std::string::npos) << error.what();
+}
+
+TEST_F(BadAddress, a_name_that_does_not_exist_is_permanent) {
+  // What the resolver of this machine says of a name that RFC 6761 reserves as non-existent.
+  addrinfo* found = nullptr;
+  const int answer = ::getaddrinfo("no-such-host.invalid", nullptr, nullptr, &found);
+  if (answer == 0) {
+    ::freeaddrinfo(found);
+    GTEST_SKIP() << "the resolver here invents addresses for names under .invalid";
+  }
+  if (answer == EAI_AGAIN) GTEST_SKIP() << "no name service answers here";
+
+  Push push(context_);
+  Seen at_push(push);
+  push.connect("tcp://no-such-host.invalid:5000");
+  ASSERT_SOON(pump_, !at_push.downs.empty());
+  EXPECT_EQ(at_push.downs[0].down.reason, DownReason::name_unknown) << at_push.why();
+  EXPECT_NE(at_push.downs[0].down.detail.find("no-such-host.invalid"), std::string::npos)
+      << at_push.why();
+  EXPECT_FALSE(at_push.downs[0].peer.retrying);
+  pump_.run_for(100ms);
+  EXPECT_EQ(at_push.downs.size(), 1U) << at_push.why();
+}
+
+// Whatever the resolver says, the loop goes on meanwhile, and the other peers with it.
+TEST_F(BadAddress, a_name_that_cannot_be_resolved_disturbs_no_other_peer) {
+  Push push(context_);
+  Pull pull(context_);
+  Seen at_push(push);
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) { ++received; });
+  push.connect("tcp://no-such-host.invalid:5000");
+  push.connect(pull.bind("tcp://127.0.0.1:0"));
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  ASSERT_EQ(push.send("one"), Status::ok);
+  ASSERT_SOON(pump_, received == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "the loop waited for the resolver";
+  push.close();
+  ASSERT_SOON(pump_, at_push.closings.size() == 1);
+}
+
+TEST_F(BadAddress, a_port_where_nobody_listens_is_refused_and_tried_again) {
+  std::string nobody;
+  {
+    const RawListener gone;
+    nobody = gone.address();
+  }
+  Push push(context_);
+  Seen at_push(push);
+  push.connect(nobody);
+  ASSERT_SOON(pump_, at_push.downs.size() >= 3);
+  for (const Seen::Gone& gone : at_push.downs) {
+    EXPECT_EQ(gone.down.reason, DownReason::refused) << at_push.why();
+    EXPECT_TRUE(gone.peer.retrying);
+    EXPECT_NE(gone.down.detail.find(nobody), std::string::npos) << at_push.why();
+  }
+}
+
+TEST_F(BadAddress, options_that_make_no_sense_are_thrown) {
+  ContextOptions odd;
+  odd.page_bytes = 5000;
+  (void)error_of([&] { const Context refused(odd); }, "page_bytes 5000");
+  odd.page_bytes = 0;
+  (void)error_of([&] { const Context refused(odd); }, "page_bytes 0");
+  odd = {};
+  odd.send_pool_bytes = 0;
+  (void)error_of([&] { const Context refused(odd); }, "no send pool");
+  SocketOptions wrong;
+  wrong.high_watermark = 0.1;
+  wrong.low_watermark = 0.9;
+  (void)error_of([&] { const Push refused(context_, wrong); }, "watermarks the wrong way round");
+  wrong = {};
+  wrong.message_bytes_max = 0;
+  (void)error_of([&] { const Push refused(context_, wrong); }, "no message");
+}
+
+}  // namespace
+}  // namespace netio::test

@@ -1,0 +1,151 @@
+#include "conformance/conformance.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace netio::test {
+
+namespace {
+
+std::string never_absent() { return {}; }
+
+std::string why_no_ipv6() {
+  const int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return std::string("no IPv6 here: ") + std::strerror(errno);
+  sockaddr_in6 loopback{};
+  loopback.sin6_family = AF_INET6;
+  loopback.sin6_addr = in6addr_loopback;
+  const int answer =
+      ::bind(fd, reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback);  // NOLINT
+  const int error = errno;
+  ::close(fd);
+  if (answer != 0) return std::string("no address ::1 here: ") + std::strerror(error);
+  return {};
+}
+
+}  // namespace
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+std::vector<Row> every_transport() {
+  return {
+      {"tcp_ipv4", "tcp://127.0.0.1:0", never_absent, false},
+      {"tcp_ipv6", "tcp://[::1]:0", why_no_ipv6, true},
+      {"tcp_name", "tcp://localhost:0", never_absent, true},
+  };
+}
+
+std::vector<Row> every_mode() {
+  std::vector<Row> rows;
+  for (const Row& transport : every_transport()) {
+    if (transport.spelling) {
+      rows.push_back(transport);
+      continue;
+    }
+    for (const Mode mode : {Mode::buffered, Mode::unbuffered}) {
+      for (const std::size_t page_kib : {4U, 64U}) {
+        Row row = transport;
+        row.name += mode == Mode::buffered ? "_buffered_" : "_unbuffered_";
+        row.name += std::to_string(page_kib) + "k";
+        row.mode = mode;
+        row.page_bytes = page_kib << 10U;
+        rows.push_back(row);
+      }
+    }
+  }
+  return rows;
+}
+
+std::vector<Row> every_mode_of_tcp() {
+  std::vector<Row> rows = every_mode();
+  std::erase_if(rows, [](const Row& row) { return row.address != "tcp://127.0.0.1:0"; });
+  return rows;
+}
+
+std::string row_name(const testing::TestParamInfo<Row>& info) { return info.param.name; }
+
+ContextOptions small_context(std::size_t page_bytes) {
+  ContextOptions options;
+  options.page_bytes = page_bytes;
+  options.send_pool_bytes = 8U << 20U;
+  options.receive_pool_bytes = 8U << 20U;
+  return options;
+}
+
+Conformance::Conformance()
+    : here_(small_context(GetParam().page_bytes)),
+      there_(small_context(GetParam().page_bytes)),
+      pump_{&here_, &there_} {}
+
+void Conformance::SetUp() {
+  const std::string why = GetParam().why_absent();
+  if (!why.empty()) GTEST_SKIP() << why;
+}
+
+std::string Conformance::bind(Socket& socket) const {
+  const std::string bound = socket.bind(GetParam().address);
+  // The row's own spelling of the host, with the port that was found.
+  const std::string& asked = GetParam().address;
+  return asked.substr(0, asked.rfind(':')) + bound.substr(bound.rfind(':'));
+}
+
+void Conformance::join(Socket& bound, Socket& connecting) {
+  const std::size_t bound_peers = bound.peers_connected();
+  const std::size_t connecting_peers = connecting.peers_connected();
+  connecting.connect(bind(bound));
+  ASSERT_SOON(pump_, bound.peers_connected() == bound_peers + 1 &&
+                         connecting.peers_connected() == connecting_peers + 1);
+}
+
+Status Conformance::send(Sending& socket, std::span<const std::byte> message, std::uint64_t tag) {
+  Status status = Status::again;
+  EXPECT_SOON(pump_, (status = socket.send(message, tag)) != Status::again &&
+                         status != Status::not_connected);
+  return status;
+}
+
+void Conformance::send_numbered(Sending& socket, std::uint64_t first, std::uint64_t last,
+                                const std::function<std::size_t(std::uint64_t)>& size_of) {
+  std::vector<std::byte> message;
+  for (std::uint64_t number = first; number < last; ++number) {
+    message.resize(size_of(number));
+    fill_payload(message, number);
+    ASSERT_EQ(send(socket, message), Status::ok) << "message " << number;
+  }
+}
+
+std::uint64_t Conformance::send_until_again(Sending& socket, std::size_t size) {
+  // The kernel's buffers grow while the peer does not read: fill until nothing moves any more.
+  std::uint64_t taken = 0;
+  std::vector<std::byte> message(size);
+  int refusals = 0;
+  while (refusals < 20) {
+    fill_payload(message, taken);
+    const Status status = socket.send(message);
+    if (status == Status::ok) {
+      ++taken;
+      refusals = 0;
+    } else {
+      EXPECT_EQ(status, Status::again);
+      if (status != Status::again) break;
+      ++refusals;
+      pump_.turn();
+    }
+  }
+  return taken;
+}
+
+void Conformance::settle(const Socket& socket) {
+  ASSERT_SOON(pump_, socket.books().unacknowledged == 0) << testing::PrintToString(socket.books());
+}
+
+SocketOptions Conformance::options() const {
+  SocketOptions options;
+  options.mode = GetParam().mode;
+  return options;
+}
+
+}  // namespace netio::test

@@ -1,0 +1,82 @@
+// The rows the conformance suite runs on, one per transport, and the fixture of its tests: two
+// contexts turned alternately on one thread. A new transport adds a row here and no test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <netio/netio.hpp>
+
+#include "support/payload.hpp"
+#include "support/pump.hpp"
+#include "support/seen.hpp"
+
+namespace netio::test {
+
+struct Row {
+  std::string name;
+  std::string address;          // to bind: any free place there
+  std::string (*why_absent)();  // empty if the transport works on this machine
+  bool spelling = false;        // of an address of the transport before it
+  Mode mode = Mode::buffered;
+  std::size_t page_bytes = 64U << 10U;
+};
+void PrintTo(const Row& row, std::ostream* out);
+
+// One row per transport.
+[[nodiscard]] std::vector<Row> every_transport();
+// Every transport, buffered and not, with the smallest pages and with the usual ones; what is only
+// another spelling of an address once.
+[[nodiscard]] std::vector<Row> every_mode();
+// The rows of every_mode() whose connections a Relay can carry: one TCP row in all its modes.
+[[nodiscard]] std::vector<Row> every_mode_of_tcp();
+[[nodiscard]] std::string row_name(const testing::TestParamInfo<Row>& info);
+
+// Small pools: a test process makes several contexts, and their memory is faulted in.
+[[nodiscard]] ContextOptions small_context(std::size_t page_bytes = 64U << 10U);
+
+class Conformance : public testing::TestWithParam<Row> {
+ protected:
+  Conformance();
+  void SetUp() override;
+
+  // Binds at any free address and returns where to connect to.
+  std::string bind(Socket& socket) const;
+  // Binds one, connects the other, and returns when both are up.
+  void join(Socket& bound, Socket& connecting);
+
+  // Sends, turning the loops as long as the answer is again or not_connected.
+  Status send(Sending& socket, std::span<const std::byte> message, std::uint64_t tag = 0);
+  // Sends payload(number, size) for all numbers in [first, last).
+  void send_numbered(Sending& socket, std::uint64_t first, std::uint64_t last,
+                     const std::function<std::size_t(std::uint64_t)>& size_of);
+  // Fills the socket up: sends messages of `size` until the answer is again; how many it took.
+  std::uint64_t send_until_again(Sending& socket, std::size_t size);
+  // Nothing is in doubt any more.
+  void settle(const Socket& socket);
+
+  [[nodiscard]] SocketOptions options() const;  // of the row's mode, else the defaults
+
+  Context here_;   // senders, where a test has one of each
+  Context there_;  // receivers
+  Pump pump_;
+};
+
+}  // namespace netio::test
+
+#define ON_EVERY_TRANSPORT(Suite)                                                        \
+  INSTANTIATE_TEST_SUITE_P(on, Suite, testing::ValuesIn(netio::test::every_transport()), \
+                           netio::test::row_name)
+#define ON_EVERY_TRANSPORT_AND_MODE(Suite)                                          \
+  INSTANTIATE_TEST_SUITE_P(on, Suite, testing::ValuesIn(netio::test::every_mode()), \
+                           netio::test::row_name)
+#define ON_TCP_IN_EVERY_MODE(Suite)                                                        \
+  INSTANTIATE_TEST_SUITE_P(on, Suite, testing::ValuesIn(netio::test::every_mode_of_tcp()), \
+                           netio::test::row_name)

@@ -1,0 +1,98 @@
+// The fixture of the bad-input tests: one socket under attack, and a good peer of it that must be
+// served before, during and after, its books exact.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <netio/netio.hpp>
+
+#include "support/payload.hpp"
+#include "support/pump.hpp"
+#include "support/raw_tcp.hpp"
+#include "support/seen.hpp"
+
+namespace netio::test {
+
+// Set by who is good; whatever else arrives is the attacker's.
+inline constexpr std::uint64_t good_tag = 0x600d;
+
+// Limits short enough to be waited for.
+[[nodiscard]] SocketOptions wary_options();
+[[nodiscard]] ContextOptions wary_context();
+
+// A Pull at `address()`, attacked by raw connections, while a Push sends to it.
+class EvilSender : public testing::Test {
+ protected:
+  EvilSender();
+  ~EvilSender() override { pump_.forget_checks(); }
+  void SetUp() override;
+  // Checks that the good sender still works, and that its books are exact.
+  void TearDown() override;
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  // The good sender sends some messages, which arrive.
+  void good_messages(int count = 20);
+  // A raw connection that said a sound hello and was answered.
+  RawTcp greeted(std::uint8_t session = 66);
+  // Waits for the next on_down of the pull that is not about the good sender.
+  const Seen::Gone& next_down();
+
+  Context here_{wary_context()};
+  Context there_{wary_context()};
+  Pump pump_{&here_, &there_};
+  Pull pull_{there_, wary_options()};
+  Seen at_pull_{pull_};
+  Push push_{here_, wary_options()};
+  Seen at_push_{push_};
+  std::uint64_t good_received_ = 0;
+  std::uint64_t good_wrong_ = 0;
+  std::vector<Bytes> evil_received_;
+
+ private:
+  std::string address_;
+  std::uint64_t good_sent_ = 0;
+  std::size_t downs_seen_ = 0;
+};
+
+// A Push at `address()`, attacked by raw receivers, while a Pull receives from it.
+class EvilReceiver : public testing::Test {
+ protected:
+  EvilReceiver();
+  ~EvilReceiver() override { pump_.forget_checks(); }
+  void SetUp() override;
+  void TearDown() override;
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  // Sends until that many more messages have reached the good receiver.
+  void good_messages(std::uint64_t count = 20);
+  RawTcp greeted(std::uint8_t session = 66);
+  const Seen::Gone& next_down();
+  // The push connects to a server that answers its hello with these bytes; what the push is told.
+  Seen::Gone told_of_answer(std::span<const std::byte> answer);
+
+  Context here_{wary_context()};
+  Context there_{wary_context()};
+  Pump pump_{&here_, &there_};
+  Push push_{here_, wary_options()};
+  Seen at_push_{push_};
+  Pull pull_{there_, wary_options()};
+  Seen at_pull_{pull_};
+  std::uint64_t good_received_ = 0;
+
+ private:
+  std::string address_;
+  std::uint64_t sent_ = 0;
+  std::size_t downs_seen_ = 0;
+};
+
+// Reasons are for people: a sentence, not a number.
+[[nodiscard]] testing::AssertionResult is_readable(const Down& down);
+
+}  // namespace netio::test

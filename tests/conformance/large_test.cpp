@@ -1,0 +1,111 @@
+// Messages much larger than a page: split or lent, whole at the other end, or refused with reason.
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+constexpr std::size_t mebi = std::size_t{1} << 20U;
+
+class Large : public Conformance {};
+
+TEST_P(Large, a_message_of_64_mib_arrives_between_small_ones) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  std::vector<std::uint64_t> wrong;
+  std::uint64_t count = 0;
+  const auto size_of = [](std::uint64_t i) { return i == 1 ? 64 * mebi : std::size_t{64}; };
+  pull.on_message([&](const MessageView& message) {
+    if (message.size() != size_of(count) || !is_payload(message.bytes(), count)) {
+      wrong.push_back(count);
+    }
+    ++count;
+  });
+  join(pull, push);
+  send_numbered(push, 0, 3, size_of);
+  ASSERT_SOON(pump_, count == 3);
+  EXPECT_TRUE(wrong.empty());
+  settle(push);
+  EXPECT_EQ(push.books().acknowledged, 3U);
+  EXPECT_EQ(push.counters().bytes_sent, 64 * mebi + 128);
+  EXPECT_EQ(pull.counters().bytes_received, 64 * mebi + 128);
+}
+
+TEST_P(Large, large_messages_of_two_senders_do_not_mix) {
+  Pull pull(there_, options());
+  Push first(here_, options());
+  Push second(here_, options());
+  std::uint64_t count = 0;
+  std::uint64_t wrong = 0;
+  pull.on_message([&](const MessageView& message) {
+    if (!is_payload(message.bytes(), message.tag())) ++wrong;
+    ++count;
+  });
+  join(pull, first);
+  second.connect(bind(pull));
+  ASSERT_SOON(pump_, second.peers_connected() == 1);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    ASSERT_EQ(send(first, payload(2 * i, 700'000 + 8 * i), 2 * i), Status::ok);
+    ASSERT_EQ(send(second, payload(2 * i + 1, 900'001 + i), 2 * i + 1), Status::ok);
+  }
+  ASSERT_SOON(pump_, count == 40);
+  EXPECT_EQ(wrong, 0U);
+}
+
+TEST_P(Large, more_large_messages_than_the_memory_for_them_arrive_one_after_the_other) {
+  ContextOptions tight = small_context(GetParam().page_bytes);
+  tight.large_bytes_max = 12 * mebi;
+  tight.large_kept_bytes_max = 8 * mebi;
+  Context here(tight);
+  Context there(tight);
+  Pump pump{&here, &there};
+  Pull pull(there, options());
+  Push push(here, options());
+  std::uint64_t count = 0;
+  std::uint64_t wrong = 0;
+  pull.on_message([&](const MessageView& message) {
+    if (!is_payload(message.bytes(), count)) ++wrong;
+    ++count;
+  });
+  push.connect(bind(pull));
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const std::vector<std::byte> message = payload(i, 3 * mebi);
+    Status status = Status::again;
+    ASSERT_SOON(pump,
+                (status = push.send(message)) != Status::again && status != Status::not_connected);
+    ASSERT_EQ(status, Status::ok);
+  }
+  ASSERT_SOON(pump, count == 12);
+  EXPECT_EQ(wrong, 0U);
+}
+
+// A message that this context could never hold must be refused by the sender, who knows, or end
+// the connection with a reason; what it must not do is to wait for ever.
+TEST_P(Large, a_message_beyond_the_receivers_memory_is_refused_with_a_reason) {
+  ContextOptions tight = small_context(GetParam().page_bytes);
+  tight.large_bytes_max = 4 * mebi;
+  Context there(tight);
+  pump_.add(there);
+  {
+    Pull pull(there, options());
+    Push push(here_, options());
+    Inbox inbox(pull);
+    Seen at_pull(pull);
+    join(pull, push);
+    const Status status = push.send(payload(0, 16 * mebi));
+    if (status == Status::ok) {
+      ASSERT_SOON(pump_, !at_pull.downs.empty());
+      EXPECT_TRUE(at_pull.was_down_for(DownReason::resources) ||
+                  at_pull.was_down_for(DownReason::message_too_big))
+          << at_pull.why();
+    } else {
+      EXPECT_EQ(status, Status::too_big);
+    }
+    EXPECT_EQ(inbox.size(), 0U);
+  }
+  pump_.remove(there);
+}
+
+ON_EVERY_TRANSPORT_AND_MODE(Large);
+
+}  // namespace
+}  // namespace netio::test

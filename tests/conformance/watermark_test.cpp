@@ -1,0 +1,138 @@
+// How full a socket is, and the call-backs where that crosses a watermark.
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+class Watermark : public Conformance {};
+
+TEST_P(Watermark, a_sender_without_peers_is_full_and_with_an_idle_one_empty) {
+  Push push(here_, options());
+  EXPECT_DOUBLE_EQ(push.fill(), 1.0);
+  Pull pull(there_, options());
+  pull.on_message([](const MessageView&) {});
+  join(pull, push);
+  EXPECT_DOUBLE_EQ(push.fill(), 0.0);
+  pull.close();
+  ASSERT_SOON(pump_, push.peers_connected() == 0);
+  EXPECT_DOUBLE_EQ(push.fill(), 1.0);
+}
+
+TEST_P(Watermark, a_sender_held_back_fills_up_and_empties_again) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_message([](const MessageView&) {});
+  pull.pause();
+  int high = 0;
+  int low = 0;
+  bool inside = false;
+  int from_inside = 0;
+  push.on_high_watermark([&] {
+    ++high;
+    from_inside += inside ? 1 : 0;
+    EXPECT_GE(push.fill(), 0.75);
+  });
+  push.on_low_watermark([&] {
+    ++low;
+    from_inside += inside ? 1 : 0;
+    EXPECT_LE(push.fill(), 0.25);
+  });
+  join(pull, push);
+  pump_.run_for(20ms);
+  const int low_at_start = low;  // the first peer may empty it: it was full without one
+  EXPECT_LE(low_at_start, 1);
+  high = 0;
+  low = 0;
+  for (int refused = 0; refused < 20;) {
+    inside = true;
+    const Status status = push.send(payload(0, 5000));
+    inside = false;
+    if (status == Status::ok) {
+      refused = 0;
+    } else {
+      ++refused;
+      pump_.turn();
+    }
+    ASSERT_LE(push.fill(), 1.0);
+    ASSERT_GE(push.fill(), 0.0);
+  }
+  EXPECT_GE(push.fill(), 0.75);
+  EXPECT_EQ(high, 1) << "once for one crossing";
+  EXPECT_EQ(low, 0);
+  pull.resume();
+  ASSERT_SOON(pump_, low == 1);
+  settle(push);
+  pump_.run_for(20ms);
+  EXPECT_DOUBLE_EQ(push.fill(), 0.0);
+  EXPECT_EQ(high, 1);
+  EXPECT_EQ(low, 1);
+  EXPECT_EQ(from_inside, 0);
+}
+
+TEST_P(Watermark, watermarks_are_options) {
+  SocketOptions early = options();
+  early.high_watermark = 0.3;
+  early.low_watermark = 0.1;
+  Pull pull(there_, options());
+  Push push(here_, early);
+  pull.on_message([](const MessageView&) {});
+  pull.pause();
+  int high = 0;
+  push.on_high_watermark([&] { ++high; });
+  join(pull, push);
+  pump_.run_for(20ms);
+  high = 0;
+  // Until the kernel takes no more and the rest waits here.
+  ASSERT_SOON(pump_, [&] {
+    while (push.fill() < 0.5 && push.send(payload(0, 5000)) == Status::ok) {
+    }
+    return high > 0;
+  }());
+  EXPECT_EQ(high, 1);
+  EXPECT_LT(push.fill(), 0.75);
+}
+
+TEST_P(Watermark, two_peers_of_which_one_is_full_make_it_half_full) {
+  Pull slow(there_, options());
+  Pull idle(there_, options());
+  Push push(here_, options());
+  slow.on_message([](const MessageView&) {});
+  idle.on_message([](const MessageView&) {});
+  slow.pause();
+  join(slow, push);
+  (void)send_until_again(push, 5000);
+  EXPECT_GT(push.fill(), 0.75);
+  join(idle, push);
+  EXPECT_GT(push.fill(), 0.35);
+  EXPECT_LT(push.fill(), 0.6);
+}
+
+TEST_P(Watermark, a_receiver_fills_up_with_what_is_kept) {
+  SocketOptions limited = options();
+  limited.receive_bytes_max = 2U << 20U;
+  Pull pull(there_, limited);
+  Push push(here_, options());
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  int high = 0;
+  int low = 0;
+  pull.on_high_watermark([&] { ++high; });
+  pull.on_low_watermark([&] { ++low; });
+  join(pull, push);
+  EXPECT_LT(pull.fill(), 0.25);
+  (void)send_until_again(push, GetParam().page_bytes / 2);
+  EXPECT_GE(pull.fill(), 0.75);
+  EXPECT_LE(pull.fill(), 1.0);
+  EXPECT_EQ(high, 1);
+  EXPECT_EQ(low, 0);
+  pull.pause();  // so that what comes next does not fill it again
+  kept.clear();
+  ASSERT_SOON(pump_, low == 1);
+  EXPECT_LE(pull.fill(), 0.25);
+  EXPECT_EQ(high, 1);
+}
+
+ON_EVERY_TRANSPORT_AND_MODE(Watermark);
+
+}  // namespace
+}  // namespace netio::test

@@ -1,0 +1,269 @@
+// Who meets whom, in which order, and what is said when it does not come to that.
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/cli_support.hpp"
+#include "support/raw_tcp.hpp"
+#include "support/relay.hpp"
+
+namespace netio::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+class CliPeers : public ::testing::Test {
+ protected:
+  Folder folder_;
+};
+
+// --- Either side may start first, and either may bind.
+
+TEST_F(CliPeers, a_sender_may_start_before_its_receiver) {
+  std::string address;
+  {
+    // A port of the system's choice that is free again.
+    const RawListener reserved;
+    address = reserved.address();
+  }
+  const std::string bytes = some_bytes(10'000);
+  Process send(netio_command({"send", address, folder_.write("input", bytes)}));
+  EXPECT_TRUE(send.wait_for_err("netio send: waiting for ")) << send.err();
+  Process recv(netio_command({"recv", address, "--out", folder_.path("received")}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  EXPECT_TRUE(read_file(folder_.path("received")) == bytes);
+}
+
+TEST_F(CliPeers, a_sender_may_bind_and_a_receiver_connect) {
+  const std::string bytes = some_bytes(10'000);
+  Process send(netio_command({"send", any_port, folder_.write("input", bytes), "--bind"}));
+  Process recv(
+      netio_command({"recv", address_of(send), "--connect", "--out", folder_.path("received")}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  EXPECT_TRUE(read_file(folder_.path("received")) == bytes);
+}
+
+TEST_F(CliPeers, a_receiver_ends_when_every_sender_has_ended) {
+  const std::string json = folder_.path("recv.json");
+  Process recv(netio_command({"recv", any_port, "--senders", "3", "--verify", "--json=" + json}));
+  const std::string address = address_of(recv);
+  const Words words = {"send", address, "--size", "32", "--count", "5000", "--verify"};
+  Process first(netio_command(words));
+  Process second(netio_command(words));
+  EXPECT_EQ(first.wait(), 0) << first.err();
+  EXPECT_EQ(second.wait(), 0) << second.err();
+  EXPECT_TRUE(recv.running());
+  Process third(netio_command(words));
+  EXPECT_EQ(third.wait(), 0) << third.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  const auto report = read_json(json);
+  EXPECT_EQ(report["messages"], 15'000);
+  EXPECT_EQ(report["senders"]["came"], 3);
+  EXPECT_EQ(report["senders"]["ended"], 3);
+  EXPECT_EQ(report["verification"]["passed"], true);
+}
+
+TEST_F(CliPeers, keep_stays_for_more_until_ctrl_c) {
+  const std::string json = folder_.path("recv.json");
+  Process recv(netio_command({"recv", any_port, "--keep", "--json=" + json}));
+  const std::string address = address_of(recv);
+  for (int i = 0; i < 2; ++i) {
+    Process send(netio_command({"send", address, "--count", "10"}));
+    EXPECT_EQ(send.wait(), 0) << send.err();
+  }
+  EXPECT_TRUE(recv.running());
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  EXPECT_THAT(recv.out(), HasSubstr("2 came, 2 ended in order, 0 lost"));
+  EXPECT_EQ(read_json(json)["messages"], 20);
+}
+
+// --- Ctrl-C.
+
+TEST_F(CliPeers, ctrl_c_ends_both_with_a_summary) {
+  const std::string json = folder_.path("send.json");
+  Process recv(netio_command({"recv", any_port, "--out", "-"}));
+  Process send(netio_command(
+      {"send", address_of(recv), "--size", "1KiB", "--rate", "1000", "--json=" + json}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(10 * 1024)) << recv.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130) << send.err();
+  EXPECT_THAT(send.out(), HasSubstr("interrupted"));
+  EXPECT_THAT(send.out(), HasSubstr("0 dropped, 0 unacknowledged"));
+  const auto report = read_json(json);
+  EXPECT_EQ(report["outcome"], "interrupted");
+  EXPECT_EQ(report["exit_code"], 130);
+  // A sender that is asked to leave still says good-bye.
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+}
+
+TEST_F(CliPeers, sigterm_is_like_ctrl_c) {
+  Process recv(netio_command({"recv", any_port}));
+  (void)address_of(recv);
+  recv.signal(SIGTERM);
+  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  EXPECT_THAT(recv.out(), HasSubstr("received   0 messages"));
+}
+
+TEST_F(CliPeers, ctrl_c_ends_a_sender_that_nobody_listens_to) {
+  Process send(netio_command({"send", any_port, "--bind", "--count", "1"}));
+  (void)address_of(send);
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130) << send.err();
+}
+
+// --- A peer is lost.
+
+TEST_F(CliPeers, a_killed_sender_is_reported_and_disturbs_no_other) {
+  const std::string json = folder_.path("recv.json");
+  Process recv(netio_command({"recv", any_port, "--out", "-", "--verify", "--json=" + json}));
+  const std::string address = address_of(recv);
+  // So little comes from the one that a lot is from both.
+  Process doomed(netio_command({"send", address, "--size", "20", "--rate", "500", "--verify"}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(200)) << recv.err();
+  Process other(netio_command(
+      {"send", address, "--size", "10KiB", "--rate", "1k", "--count", "1000", "--verify"}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(400 * 1024)) << recv.err();
+  doomed.signal(SIGKILL);
+  EXPECT_EQ(doomed.wait(), -SIGKILL);
+  EXPECT_TRUE(recv.wait_for_err("netio recv: lost sender ")) << recv.err();
+  EXPECT_EQ(other.wait(), 0) << other.err();
+  EXPECT_EQ(recv.wait(), 3) << recv.err();
+  EXPECT_THAT(recv.err(), HasSubstr("1 of 2 senders lost in mid-stream"));
+  const auto report = read_json(json);
+  EXPECT_EQ(report["senders"]["lost"], 1);
+  EXPECT_EQ(report["senders"]["ended"], 1);
+  EXPECT_EQ(report["verification"]["passed"], true);
+  EXPECT_EQ(report["outcome"], "peer_lost");
+}
+
+TEST_F(CliPeers, a_sender_that_comes_back_goes_on_where_it_was) {
+  const std::string json = folder_.path("recv.json");
+  Process recv(
+      netio_command({"recv", any_port, "--keep", "--out", "-", "--verify", "--json=" + json}));
+  Relay relay(address_of(recv));
+  Process send(netio_command({"send", relay.address(), "--rate", "5k", "--verify"}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(64 * 500)) << recv.err();
+  relay.cut();
+  EXPECT_TRUE(recv.wait_for_err("came back")) << recv.err();
+  EXPECT_TRUE(recv.wait_for_out_bytes(recv.out().size() + 64 * 500)) << recv.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130) << send.err();
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  const auto report = read_json(json);
+  EXPECT_EQ(report["senders"]["came"], 1);
+  EXPECT_EQ(report["senders"]["lost"], 0);
+  EXPECT_EQ(report["senders"]["ended"], 1);
+  // What was on its way when the connection broke is in the books, and is all that is missing.
+  EXPECT_EQ(report["verification"]["missing"], 0);
+  EXPECT_EQ(report["verification"]["repeated"], 0);
+}
+
+TEST_F(CliPeers, a_killed_receiver_is_waited_for_and_then_reported) {
+  const std::string json = folder_.path("send.json");
+  Process recv(netio_command({"recv", any_port, "--out", "-"}));
+  Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "10k",
+                              "--connect-timeout", "300ms", "--json=" + json}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(64 * 1000)) << recv.err();
+  recv.signal(SIGKILL);
+  EXPECT_EQ(recv.wait(), -SIGKILL);
+  EXPECT_EQ(send.wait(), 3) << send.err();
+  EXPECT_THAT(send.err(), HasSubstr("was lost and none came back within 0.300 s"));
+  const auto report = read_json(json);
+  EXPECT_EQ(report["exit_code"], 3);
+  const auto& books = report["books"];
+  EXPECT_EQ(books["sent"].get<std::uint64_t>(), books["acknowledged"].get<std::uint64_t>() +
+                                                    books["dropped"].get<std::uint64_t>() +
+                                                    books["unacknowledged"].get<std::uint64_t>());
+}
+
+// --- No peer at all.
+
+TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
+  std::string address;
+  {
+    const RawListener reserved;
+    address = reserved.address();
+  }
+  Process send(netio_command({"send", address, "--count", "1", "--connect-timeout", "200ms"}));
+  EXPECT_EQ(send.wait(), 1);
+  EXPECT_THAT(send.err(), HasSubstr("error: no peer at " + address + " within 0.200 s"));
+  EXPECT_THAT(send.err(), HasSubstr("nobody listens"));
+  EXPECT_THAT(send.err(), HasSubstr("start the other side"));
+}
+
+TEST_F(CliPeers, a_receiver_that_nobody_sends_to_ends_after_its_timeout) {
+  Process recv(netio_command({"recv", any_port, "--connect-timeout", "100ms"}));
+  EXPECT_EQ(recv.wait(), 1);
+  EXPECT_THAT(recv.err(), HasSubstr("within 0.100 s"));
+}
+
+TEST_F(CliPeers, a_host_that_does_not_exist_is_an_error_at_once) {
+  const auto begin = Process::Clock::now();
+  Process send(netio_command({"send", "tcp://no-such-host.invalid:5555", "--count", "1"}));
+  const auto code = send.wait();
+  EXPECT_EQ(code, 1) << send.err();
+  EXPECT_LT(Process::Clock::now() - begin, 8s);
+  EXPECT_THAT(send.err(), HasSubstr("no-such-host.invalid"));
+  EXPECT_THAT(send.err(), HasSubstr("check how the host name is spelt"));
+}
+
+TEST_F(CliPeers, a_web_server_at_the_address_is_an_error_at_once) {
+  RawListener listener;
+  Process send(netio_command({"send", listener.address(), "--count", "1"}));
+  const auto deadline = Process::Clock::now() + 20s;
+  bool served = false;
+  std::vector<RawTcp> connections;
+  while (!served && Process::Clock::now() < deadline) {
+    if (auto accepted = listener.accept()) {
+      accepted->send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+      connections.push_back(std::move(*accepted));
+      served = true;
+    }
+    std::this_thread::sleep_for(2ms);
+  }
+  ASSERT_TRUE(served);
+  EXPECT_EQ(send.wait(8s), 1) << send.err();
+  EXPECT_THAT(send.err(), HasSubstr("something other than netio is there"));
+}
+
+TEST_F(CliPeers, a_sender_at_the_address_is_an_error_at_once) {
+  Process bound(netio_command({"send", any_port, "--bind", "--count", "1"}));
+  Process send(netio_command({"send", address_of(bound), "--count", "1"}));
+  EXPECT_EQ(send.wait(8s), 1) << send.err();
+  EXPECT_THAT(send.err(), HasSubstr("push"));
+  EXPECT_THAT(send.err(), HasSubstr("pull"));
+  EXPECT_TRUE(bound.running());
+}
+
+TEST_F(CliPeers, a_port_in_use_is_an_error_that_leaves_the_output_alone) {
+  const std::string out = folder_.write("precious", "data");
+  const RawListener listener;
+  Process recv(netio_command({"recv", listener.address(), "--out", out}));
+  EXPECT_EQ(recv.wait(), 1);
+  EXPECT_THAT(recv.err(), HasSubstr("netio recv: error: "));
+  EXPECT_THAT(recv.err(), HasSubstr("in use"));
+  EXPECT_EQ(read_file(out), "data");
+}
+
+TEST_F(CliPeers, an_unknown_scheme_is_an_error) {
+  for (const char* const command : {"send", "recv"}) {
+    Process process(netio_command({command, "pigeon://roof:1"}));
+    EXPECT_EQ(process.wait(), 1);
+    EXPECT_THAT(process.err(), HasSubstr("pigeon"));
+    EXPECT_THAT(process.err(), Not(HasSubstr("listening")));
+  }
+}
+
+}  // namespace
+}  // namespace netio::test

@@ -1,0 +1,92 @@
+// What can be asked, what cannot, and what `netio info` knows.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/cli_support.hpp"
+
+namespace netio::test {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
+  const std::string address = "tcp://127.0.0.1:1";
+  const std::vector<std::pair<Words, std::string>> cases = {
+      {{}, "Subcommands:"},
+      {{"transmogrify"}, "transmogrify"},
+      {{"send"}, "ADDRESS"},
+      {{"send", "localhost:5555"}, "\"localhost:5555\" is not an address"},
+      {{"send", address, "--frame", "spiral"}, "\"spiral\" is none of whole, line"},
+      {{"send", address, "--frame", "fixed:0"}, "at least 1 byte"},
+      {{"send", address, "--frame", "length:20,4"}, "length:OFFSET,WIDTH,ADJUST"},
+      {{"send", address, "--frame", "length:20,3,0"}, "WIDTH is 1, 2, 4 or 8 bytes, not 3"},
+      {{"send", address, "--frame", "length:x,4,0"}, "OFFSET \"x\" is not a number"},
+      {{"send", address, "file", "--size", "64"}, "not both"},
+      {{"send", address, "--size", "64 parsecs"}, "is not a number of bytes"},
+      {{"send", address, "--size", "-1"}, "-1"},
+      {{"send", address, "--size", "2GiB"}, "larger than --message-max"},
+      {{"send", address, "--size", "8", "--verify"}, "at least 16 bytes"},
+      {{"send", address, "--rate", "0"}, "is not a rate"},
+      {{"send", address, "--seconds", "soon"}, "is not a time"},
+      {{"send", address, "--mode", "fast"}, "buffered or unbuffered"},
+      {{"send", address, "--bind", "--connect"}, "--connect"},
+      {{"recv", address, "--wait", "loudly"}, "sleep, spin, adaptive"},
+      {{"recv", address, "--shared"}, "--verify"},
+      {{"recv", address, "--out", "-", "--json"}, "use --json=FILE"},
+      {{"info", "--frame", "line"}, "--frame"},
+  };
+  for (const auto& [words, text] : cases) {
+    Process process(netio_command(words));
+    EXPECT_EQ(process.wait(), 2) << ::testing::PrintToString(words);
+    EXPECT_THAT(process.err(), HasSubstr(text)) << ::testing::PrintToString(words);
+    EXPECT_EQ(process.out(), "");
+  }
+}
+
+TEST(CliUsage, help_has_examples_and_exit_codes) {
+  for (const Words& words : std::vector<Words>{{"--help"}, {"send", "--help"}, {"recv", "-h"}}) {
+    Process process(netio_command(words));
+    EXPECT_EQ(process.wait(), 0);
+    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv) '?tcp://"));
+    EXPECT_THAT(process.out(), HasSubstr("Exit codes: 0 "));
+  }
+}
+
+TEST(CliUsage, version_is_one_line) {
+  Process process(netio_command({"--version"}));
+  EXPECT_EQ(process.wait(), 0);
+  EXPECT_TRUE(process.out().starts_with("netio 0.")) << process.out();
+}
+
+TEST(CliUsage, info_knows_transports_addresses_and_limits) {
+  Process text(netio_command({"info"}));
+  EXPECT_EQ(text.wait(), 0) << text.err();
+  EXPECT_THAT(text.out(), HasSubstr("tcp://HOST:PORT"));
+  EXPECT_THAT(text.out(), HasSubstr("open files"));
+
+  Process process(netio_command({"info", "--json"}));
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  const auto json = nlohmann::json::parse(process.out(), nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << process.out();
+  EXPECT_EQ(json["transports"][0]["scheme"], "tcp");
+  EXPECT_EQ(json["transports"][0]["usable"], true);
+  EXPECT_FALSE(json["interfaces"].empty());
+  EXPECT_GT(json["limits"]["cpus_usable"], 0);
+  // The soft limit was raised.
+  EXPECT_EQ(json["limits"]["open_files"]["soft"], json["limits"]["open_files"]["hard"]);
+}
+
+TEST(CliUsage, a_full_standard_output_is_an_error) {
+  auto options = netio_command({"info"});
+  options.stdout_path = "/dev/full";
+  Process process(std::move(options));
+  EXPECT_EQ(process.wait(), 1);
+  EXPECT_THAT(process.err(), HasSubstr("No space left on device"));
+}
+
+}  // namespace
+}  // namespace netio::test

@@ -1,0 +1,122 @@
+// Every example is run, and the README quotes the first two word for word.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/process.hpp"
+
+namespace netio::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+const std::filesystem::path source_folder = NETIO_SOURCE_DIR;
+
+std::string program(const std::string& name) {
+  const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return (build / "examples" / name).string();
+}
+
+Process::Options example(const std::string& name, const std::string& argument = {}) {
+  Process::Options options;
+  options.arguments = {program(name)};
+  if (!argument.empty()) options.arguments.push_back(argument);
+  return options;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What is between the fences behind the marker `<!-- path -->`; empty without them.
+std::string quoted_in_readme(const std::string& path) {
+  const std::string readme = text_of(source_folder / "README.md");
+  const std::string opening = "<!-- " + path + " -->\n```cpp\n";
+  const std::size_t begin = readme.find(opening);
+  if (begin == std::string::npos) return {};
+  const std::size_t end = readme.find("```", begin + opening.size());
+  return readme.substr(begin + opening.size(), end - begin - opening.size());
+}
+
+class Examples : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(program("push"))) GTEST_SKIP() << "built without NETIO_EXAMPLES";
+  }
+  // Its output, once it has ended by itself and well.
+  static std::string output_of(const std::string& name) {
+    Process process(example(name));
+    EXPECT_EQ(process.wait(), 0) << name << ": " << process.out() << process.err();
+    return process.out();
+  }
+};
+
+TEST_F(Examples, the_first_program_moves_its_messages) {
+  Process pull(example("pull", "tcp://127.0.0.1:0"));
+  const std::string greeting = "pulling at tcp://127.0.0.1:";
+  ASSERT_TRUE(pull.wait_for_out_bytes(greeting.size() + 2));
+  std::string address = pull.out().substr(greeting.size() - 16);
+  address.erase(address.find('\n'));
+  Process push(example("push", address));
+  EXPECT_EQ(push.wait(), 0) << push.err();
+  EXPECT_EQ(push.out(), "1000 of 1000 delivered\n");
+  EXPECT_EQ(pull.wait(), 0) << pull.err();
+  EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: "));
+}
+
+TEST_F(Examples, a_ball_goes_to_and_fro) {
+  EXPECT_THAT(output_of("pair"), MatchesRegex("10000 round trips, [0-9.]+ us each\n"));
+}
+
+TEST_F(Examples, messages_are_kept_beyond_their_call_back) {
+  EXPECT_EQ(output_of("keep"), "an event of 4 fragments, 160000 bytes\n");
+}
+
+TEST_F(Examples, a_sender_goes_on_where_it_was_refused) {
+  EXPECT_THAT(output_of("back_pressure"), MatchesRegex("(nearly full: time to raise busy\n)+"
+                                                       "20000 delivered, refused [0-9]+ times\n"));
+}
+
+TEST_F(Examples, a_page_of_messages_comes_with_one_call) {
+  EXPECT_THAT(output_of("batch"),
+              MatchesRegex("100000 messages in [0-9]+ batches, sum 4999950000\n"));
+}
+
+TEST_F(Examples, everything_is_an_event_of_one_loop) {
+  const std::string out = output_of("events");
+  EXPECT_THAT(out, HasSubstr("a thread has done its work\n"));
+  EXPECT_THAT(out, HasSubstr("the pipe says hello\n"));
+  EXPECT_THAT(out, HasSubstr("3\n2\n1\nsignal 2, ending\n"));
+}
+
+TEST_F(Examples, netio_runs_inside_a_foreign_loop) {
+  EXPECT_EQ(output_of("poll_loop"), "got 5 bytes\n");
+}
+
+TEST_F(Examples, a_lent_buffer_comes_back) {
+  const std::string out = output_of("lend");
+  EXPECT_THAT(out, HasSubstr("a frame of 32 MiB\n"));
+  EXPECT_THAT(out, HasSubstr("buffer 7 is free\n"));
+  EXPECT_THAT(out, HasSubstr("1 delivered\n"));
+}
+
+TEST(Readme, quotes_the_first_program_as_it_is_built) {
+  for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
+    const std::string source = text_of(source_folder / path);
+    ASSERT_FALSE(source.empty()) << path;
+    EXPECT_EQ(quoted_in_readme(path), source) << path;
+    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
+  }
+}
+
+}  // namespace
+}  // namespace netio::test

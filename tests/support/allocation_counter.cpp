@@ -1,0 +1,58 @@
+// Replaces the global operator new by one that counts. All forms, so that none is paired with a
+// delete of a sanitizer's.
+#include "support/allocation_counter.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local std::uint64_t allocation_count = 0;
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  ++allocation_count;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void* allocate_or_throw(std::size_t size, std::size_t alignment = 1) {
+  if (void* memory = allocate(size, alignment)) return memory;
+  throw std::bad_alloc();
+}
+
+std::size_t bytes(std::align_val_t alignment) noexcept {
+  return static_cast<std::size_t>(alignment);
+}
+
+}  // namespace
+
+std::uint64_t netio::test::allocations_on_this_thread() noexcept { return allocation_count; }
+
+using std::align_val_t, std::nothrow_t, std::size_t;
+
+void* operator new(size_t n) { return allocate_or_throw(n); }
+void* operator new[](size_t n) { return allocate_or_throw(n); }
+void* operator new(size_t n, align_val_t a) { return allocate_or_throw(n, bytes(a)); }
+void* operator new[](size_t n, align_val_t a) { return allocate_or_throw(n, bytes(a)); }
+void* operator new(size_t n, const nothrow_t&) noexcept { return allocate(n, 1); }
+void* operator new[](size_t n, const nothrow_t&) noexcept { return allocate(n, 1); }
+void* operator new(size_t n, align_val_t a, const nothrow_t&) noexcept {
+  return allocate(n, bytes(a));
+}
+void* operator new[](size_t n, align_val_t a, const nothrow_t&) noexcept {
+  return allocate(n, bytes(a));
+}
+
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p, align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, size_t, align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t, align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, const nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, align_val_t, const nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, align_val_t, const nothrow_t&) noexcept { std::free(p); }

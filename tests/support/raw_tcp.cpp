@@ -1,0 +1,169 @@
+#include "support/raw_tcp.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "wire/frame.hpp"
+
+namespace netio::test {
+
+namespace {
+
+int check(int answer, const char* what) {
+  if (answer < 0) throw std::system_error(errno, std::generic_category(), what);
+  return answer;
+}
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+int new_socket() { return check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"); }
+
+void do_not_block(int fd) {
+  check(::fcntl(fd, F_SETFL, check(::fcntl(fd, F_GETFL), "fcntl") | O_NONBLOCK), "fcntl");
+}
+
+}  // namespace
+
+RawTcp RawTcp::connect(std::string_view address) {
+  RawTcp made(new_socket());
+  const sockaddr_in to = loopback(port_of(address));
+  check(::connect(made.fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to), "connect");
+  do_not_block(made.fd_);
+  const int on = 1;
+  check(::setsockopt(made.fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "TCP_NODELAY");
+  return made;
+}
+
+RawTcp::~RawTcp() { close(); }
+
+std::size_t RawTcp::send(std::span<const std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t sent = ::send(fd_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
+    done += static_cast<std::size_t>(sent);
+  }
+  return done;
+}
+
+const Bytes& RawTcp::received() {
+  std::array<std::byte, 16384> chunk{};
+  while (fd_ >= 0 && !ended_) {
+    const ssize_t got = ::recv(fd_, chunk.data(), chunk.size(), 0);
+    if (got > 0) {
+      append(received_, std::span(chunk).first(static_cast<std::size_t>(got)));
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+      ended_ = true;
+    } else if (errno == EAGAIN) {
+      break;
+    }
+  }
+  return received_;
+}
+
+bool RawTcp::ended() {
+  (void)received();
+  return ended_;
+}
+
+void RawTcp::close() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+void RawTcp::reset() noexcept {
+  const linger now{1, 0};
+  (void)::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  close();
+}
+
+RawListener::RawListener(std::uint16_t port) : fd_(new_socket()) {
+  const int on = 1;
+  check(::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), "SO_REUSEADDR");
+  sockaddr_in address = loopback(port);
+  socklen_t size = sizeof address;
+  check(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), size), "bind");
+  check(::listen(fd_, 64), "listen");
+  check(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
+  port_ = ntohs(address.sin_port);
+  do_not_block(fd_);
+}
+
+RawListener::~RawListener() { ::close(fd_); }
+
+std::string RawListener::address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+
+std::optional<RawTcp> RawListener::accept() {
+  const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  return RawTcp(fd);
+}
+
+std::uint16_t port_of(std::string_view address) {
+  const std::string_view digits = address.substr(address.rfind(':') + 1);
+  std::uint16_t port = 0;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return port;
+}
+
+Bytes hello_of(const detail::Hello& hello) {
+  Bytes bytes(detail::hello_bytes_max);
+  bytes.resize(detail::encode(hello, bytes));
+  return bytes;
+}
+
+detail::Hello sound_hello(detail::WirePattern pattern, std::uint8_t session) {
+  detail::Hello hello;
+  hello.pattern = pattern;
+  hello.page_bytes_max = 64U << 10U;
+  hello.message_bytes_max = std::uint64_t{1} << 30U;
+  hello.session.fill(session);
+  return hello;
+}
+
+Bytes page_of(const detail::PageHeader& header, std::span<const std::byte> body) {
+  Bytes bytes(detail::page_header_bytes);
+  detail::store(bytes.data(), header);
+  append(bytes, body);
+  return bytes;
+}
+
+Bytes frame_of(std::span<const std::byte> payload, std::uint32_t flags) {
+  Bytes bytes(detail::frame_word_bytes);
+  detail::store_u64(bytes.data(),
+                    detail::frame_word(static_cast<std::uint32_t>(payload.size()), flags));
+  append(bytes, payload);
+  bytes.resize(detail::wire_padded(bytes.size()));
+  return bytes;
+}
+
+Bytes message_page(std::uint64_t sequence, std::span<const std::byte> payload) {
+  const Bytes body = frame_of(payload);
+  detail::PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(body.size());
+  header.messages = 1;
+  header.sequence = sequence;
+  return page_of(header, body);
+}
+
+void append(Bytes& to, std::span<const std::byte> more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace netio::test

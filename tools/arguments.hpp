@@ -1,0 +1,72 @@
+// What can be asked of each command, and how the command line says it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <netio/loop.hpp>
+#include <netio/options.hpp>
+
+#include "framing.hpp"
+#include "load.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+struct ReportArguments {
+  std::string json;  // empty: none; "-": standard output; else a file
+  bool quiet = false;
+};
+
+struct PeerArguments {
+  std::string address;
+  bool binds = false;
+  // Without it: 10 s for who connects, for ever for who binds.
+  std::optional<std::chrono::nanoseconds> connect_timeout;
+  IdlePolicy wait = IdlePolicy::sleep;
+  std::size_t message_bytes_max = SocketOptions{}.message_bytes_max;
+};
+
+struct SendArguments {
+  PeerArguments peer;
+  ReportArguments report;
+  Mode mode = Mode::buffered;
+  std::string input = "-";
+  FrameSpec frame;
+  std::optional<LoadSpec> load;  // instead of the input
+  std::optional<std::chrono::nanoseconds> seconds;
+  std::optional<Rate> rate;
+  std::optional<std::chrono::nanoseconds> linger;
+};
+
+struct RecvArguments {
+  PeerArguments peer;
+  ReportArguments report;
+  std::string out;  // empty: count and discard
+  bool keep = false;
+  std::uint64_t senders_min = 1;
+  std::optional<std::uint64_t> count;
+  bool verify = false;
+  bool shared = false;
+};
+
+struct InfoArguments {
+  ReportArguments report;
+};
+
+enum class Command : std::uint8_t { send, recv, info };
+
+struct Arguments {
+  Command command = Command::info;
+  SendArguments send;
+  RecvArguments recv;
+  InfoArguments info;
+};
+
+// Nothing where all was said already (--help, --version, or a usage error): end with `exit_code`.
+[[nodiscard]] std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code);
+
+}  // namespace netio::cli

@@ -1,0 +1,33 @@
+// What a command's exit code says, and the error that carries one.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace netio::cli {
+
+enum class ExitCode : int {
+  done = 0,
+  failed = 1,         // at run time
+  usage = 2,          // nothing was tried
+  peer_lost = 3,      // a peer went in mid-stream, or messages are in doubt
+  interrupted = 130,  // Ctrl-C or SIGTERM
+};
+
+// Ends the command. what() is the cause, in words; `advice` is what to do about it, or empty.
+class Failure : public std::runtime_error {
+ public:
+  explicit Failure(const std::string& cause, std::string advice = {},
+                   ExitCode code = ExitCode::failed)
+      : std::runtime_error(cause), advice_(std::move(advice)), code_(code) {}
+
+  [[nodiscard]] const std::string& advice() const noexcept { return advice_; }
+  [[nodiscard]] ExitCode code() const noexcept { return code_; }
+
+ private:
+  std::string advice_;
+  ExitCode code_;
+};
+
+}  // namespace netio::cli

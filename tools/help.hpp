@@ -1,0 +1,54 @@
+// What --help says beyond the list of options.
+#pragma once
+
+#include <string_view>
+
+namespace netio::cli::help {
+
+inline constexpr std::string_view summary =
+    "netio moves messages between processes at the speed of the wire beneath it.";
+
+inline constexpr std::string_view main_footer =
+    R"(Each command has its own --help. A first try, in two terminals:
+  netio recv 'tcp://*:5555'
+  netio send tcp://localhost:5555 --size 64 --count 10M
+
+Exit codes: 0 done, 1 failed at run time, 2 usage, 3 a peer was lost, 130 Ctrl-C.
+)";
+
+inline constexpr std::string_view send_footer =
+    R"(Examples:
+  netio send tcp://host:5555 run42.dat                     the file is one message
+  netio send tcp://host:5555 log.txt --frame line          each line, newline included
+  netio send tcp://host:5555 run42.dat --frame fixed:4KiB  records of 4096 bytes
+  netio send tcp://host:5555 run42.xtc2 --frame length:20,4,12
+      each record's size is the 4-byte little-endian field at byte 20 of it, plus 12
+  zcat log.gz | netio send tcp://host:5555 --frame line    standard input, as it comes
+  netio send tcp://host:5555 --size 1KiB --seconds 10 --rate 100k --verify
+
+Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.
+Either side may start first. A lost receiver is waited for as long as --connect-timeout says.
+A file that ends inside a record: the complete ones are sent, then it ends with 1.
+
+Exit codes: 0 every message was acknowledged, 1 failed, 2 usage, 3 the receiver was lost or
+messages are in doubt (the summary has the books), 130 Ctrl-C.
+)";
+
+inline constexpr std::string_view recv_footer =
+    R"(Examples:
+  netio recv 'tcp://*:5555'                     count and discard
+  netio recv 'tcp://*:5555' --out run42.dat     messages back to back
+  netio recv 'tcp://*:5555' --out - | wc -l     what was sent line by line
+  netio recv 'tcp://*:0'                        any free port; says which
+  netio recv tcp://readout:5555 --connect       from a sender that was started with --bind
+  netio recv 'tcp://*:5555' --verify --json     check numbers and checksums, report as JSON
+
+Messages are written as they come: with send --frame line, fixed or length the output is the file
+that was sent, byte for byte. What a sender counts as acknowledged has been written. If the reader
+of the output pipe ends, so does recv, in order (exit code 0).
+
+Exit codes: 0 every sender that came has ended in order, 1 failed (or --verify found faults),
+2 usage, 3 a sender was lost in mid-stream, 130 Ctrl-C.
+)";
+
+}  // namespace netio::cli::help

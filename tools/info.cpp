@@ -1,0 +1,201 @@
+#include "info.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <netio/context.hpp>
+#include <netio/pull.hpp>
+#include <netio/status.hpp>
+
+#include "interfaces.hpp"
+#include "limits.hpp"
+#include "report.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Transport {
+  std::string scheme;
+  std::string form;   // of its addresses
+  std::string error;  // why it cannot be used here; empty: it can
+};
+
+struct Info {
+  std::vector<Transport> transports;
+  std::vector<Interface> interfaces;
+  Limits limits;
+};
+
+// Asked by using it, which is the only answer that is never wrong.
+std::string try_bind(std::string_view address) {
+  try {
+    ContextOptions options;
+    options.send_pool_bytes = options.receive_pool_bytes = std::size_t{1} << 20U;
+    Context context(options);
+    Pull pull(context);
+    pull.on_message([](const MessageView&) {});
+    pull.bind(address);
+    return {};
+  } catch (const Error& error) {
+    return error.cause().empty() ? error.what() : error.cause();
+  }
+}
+
+Info gather() {
+  return {{{"tcp", "tcp://HOST:PORT", try_bind("tcp://127.0.0.1:0")}},
+          read_interfaces(),
+          read_limits()};
+}
+
+std::string_view compiler() {
+#if defined(__clang__)
+  return "Clang " __clang_version__;
+#elif defined(__GNUC__)
+  return "GCC " __VERSION__;
+#else
+  return "an unknown compiler";
+#endif
+}
+
+std::vector<std::string> features() {
+  std::vector<std::string> list;
+#if defined(NDEBUG)
+  list.emplace_back("optimised");
+#else
+  list.emplace_back("assertions");
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+  list.emplace_back("address sanitizer");
+#endif
+#if defined(__SANITIZE_THREAD__)
+  list.emplace_back("thread sanitizer");
+#endif
+  return list;
+}
+
+std::string_view state_of(const Interface& one) {
+  if (!one.up) return "down";
+  return one.running ? "up" : "no carrier";
+}
+
+std::string limit_text(const SoftHard& limit, bool bytes) {
+  const auto text = [bytes](const std::optional<std::uint64_t>& value) {
+    if (!value) return std::string("unlimited");
+    return bytes ? binary_bytes(*value) : grouped(*value);
+  };
+  if (limit.soft == limit.hard) return text(limit.soft);
+  return fmt::format("{} (at most {})", text(limit.soft), text(limit.hard));
+}
+
+std::string huge_pages_text(const Limits& limits) {
+  std::string text = "not known";
+  if (limits.huge_pages && limits.huge_page_bytes) {
+    text = fmt::format("{} of {} reserved, {} free", grouped(*limits.huge_pages),
+                       binary_bytes(*limits.huge_page_bytes),
+                       grouped(limits.huge_pages_free.value_or(0)));
+  }
+  if (!limits.transparent_huge_pages.empty()) {
+    text += fmt::format("; transparent: {}", limits.transparent_huge_pages);
+  }
+  return text;
+}
+
+std::string to_text(const Info& info) {
+  std::string text = fmt::format("netio {}\n", NETIO_VERSION);
+  const auto row = [&text](std::string_view name, std::string_view value) {
+    text += fmt::format("  {:<16} {}\n", name, value);
+  };
+  std::string built = fmt::format("{}, C++{}", compiler(), __cplusplus / 100 % 100);
+  for (const std::string& feature : features()) built += ", " + feature;
+  row("built with", built);
+  text += "transports\n";
+  for (const Transport& one : info.transports) {
+    row(one.scheme, one.error.empty() ? one.form : "not usable here: " + one.error);
+  }
+  text += "interfaces\n";
+  for (const Interface& one : info.interfaces) {
+    std::string line = fmt::format("{:<10}", state_of(one));
+    for (const std::string& host : one.hosts) line += fmt::format("  tcp://{}:PORT", host);
+    row(one.name, line);
+  }
+  const Limits& limits = info.limits;
+  text += "limits\n";
+  row("CPUs", fmt::format("{} usable, {} online", limits.cpus_usable, limits.cpus_online));
+  row("memory", scaled(static_cast<double>(limits.memory_bytes), "B"));
+  row("open files", limit_text(limits.open_files, false));
+  row("locked memory", limit_text(limits.locked_bytes, true));
+  row("huge pages", huge_pages_text(limits));
+  if (limits.receive_buffer_bytes_max && limits.send_buffer_bytes_max) {
+    row("socket buffers", fmt::format("receive up to {}, send up to {}",
+                                      binary_bytes(*limits.receive_buffer_bytes_max),
+                                      binary_bytes(*limits.send_buffer_bytes_max)));
+  }
+  return text;
+}
+
+ordered_json json_of(const std::optional<std::uint64_t>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json json_of(const SoftHard& limit) {
+  return {{"soft", json_of(limit.soft)}, {"hard", json_of(limit.hard)}};
+}
+
+ordered_json json_of(const Limits& limits) {
+  return {{"cpus_usable", limits.cpus_usable},
+          {"cpus_online", limits.cpus_online},
+          {"memory_bytes", limits.memory_bytes},
+          {"open_files", json_of(limits.open_files)},
+          {"locked_bytes", json_of(limits.locked_bytes)},
+          {"huge_page_bytes", json_of(limits.huge_page_bytes)},
+          {"huge_pages", json_of(limits.huge_pages)},
+          {"huge_pages_free", json_of(limits.huge_pages_free)},
+          {"transparent_huge_pages", limits.transparent_huge_pages},
+          {"receive_buffer_bytes_max", json_of(limits.receive_buffer_bytes_max)},
+          {"send_buffer_bytes_max", json_of(limits.send_buffer_bytes_max)}};
+}
+
+std::string to_json(const Info& info) {
+  ordered_json json = {{"command", "info"},
+                       {"netio", NETIO_VERSION},
+                       {"compiler", compiler()},
+                       {"features", features()},
+                       {"transports", ordered_json::array()},
+                       {"interfaces", ordered_json::array()}};
+  for (const Transport& one : info.transports) {
+    ordered_json row = {{"scheme", one.scheme},
+                        {"form", one.form},
+                        {"usable", one.error.empty()},
+                        {"error", nullptr}};
+    if (!one.error.empty()) row["error"] = one.error;
+    json["transports"].push_back(std::move(row));
+  }
+  for (const Interface& one : info.interfaces) {
+    json["interfaces"].push_back({{"name", one.name},
+                                  {"state", state_of(one)},
+                                  {"loopback", one.loopback},
+                                  {"hosts", one.hosts}});
+  }
+  json["limits"] = json_of(info.limits);
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace
+
+ExitCode run_info(const InfoArguments& arguments) {
+  Report report(arguments.report, false);
+  const Info info = gather();
+  report.publish(to_text(info), [&info] { return to_json(info); });
+  return ExitCode::done;
+}
+
+}  // namespace netio::cli

@@ -1,0 +1,28 @@
+// Opens what `netio send` reads and chooses how: a regular file is mapped, all else is a stream.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <netio/loop.hpp>
+#include <netio/push.hpp>
+
+#include "framing.hpp"
+#include "source.hpp"
+
+namespace netio::cli {
+
+struct InputSpec {
+  std::string path;  // "-": standard input
+  FrameSpec frame;
+  std::uint64_t message_bytes_max = 0;
+  bool unbuffered = false;
+};
+
+// `on_ready` is called, from the loop, when there is input again after Turn::waiting. Opening a
+// named pipe blocks until it has a writer. Throws Failure.
+[[nodiscard]] std::unique_ptr<MessageSource> open_input(const InputSpec& spec, Loop& loop,
+                                                        Push& push, std::function<void()> on_ready);
+
+}  // namespace netio::cli

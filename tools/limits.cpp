@@ -1,0 +1,83 @@
+#include "limits.hpp"
+
+#include <fstream>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace netio::cli {
+
+namespace {
+
+SoftHard read_limit(decltype(RLIMIT_NOFILE) resource) {
+  rlimit limit{};
+  SoftHard result;
+  if (::getrlimit(resource, &limit) != 0) return result;
+  if (limit.rlim_cur != RLIM_INFINITY) result.soft = limit.rlim_cur;
+  if (limit.rlim_max != RLIM_INFINITY) result.hard = limit.rlim_max;
+  return result;
+}
+
+std::optional<std::uint64_t> read_number(const char* path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+void read_huge_pages(Limits& limits) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t value = 0;
+  std::string rest;
+  while (file >> name >> value && std::getline(file, rest)) {
+    if (name == "HugePages_Total:") limits.huge_pages = value;
+    if (name == "HugePages_Free:") limits.huge_pages_free = value;
+    if (name == "Hugepagesize:") limits.huge_page_bytes = value * 1024;
+  }
+}
+
+// The file reads "always [madvise] never".
+std::string read_transparent_huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string word;
+  while (file >> word) {
+    if (word.size() > 2 && word.front() == '[') return word.substr(1, word.size() - 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+Limits read_limits() {
+  Limits limits;
+  limits.open_files = read_limit(RLIMIT_NOFILE);
+  limits.locked_bytes = read_limit(RLIMIT_MEMLOCK);
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+    limits.cpus_usable = static_cast<unsigned>(CPU_COUNT(&cpus));
+  }
+  if (const long online = ::sysconf(_SC_NPROCESSORS_ONLN); online > 0) {
+    limits.cpus_online = static_cast<unsigned>(online);
+  }
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0) {
+    limits.memory_bytes =
+        static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+  }
+  read_huge_pages(limits);
+  limits.transparent_huge_pages = read_transparent_huge_pages();
+  limits.receive_buffer_bytes_max = read_number("/proc/sys/net/core/rmem_max");
+  limits.send_buffer_bytes_max = read_number("/proc/sys/net/core/wmem_max");
+  return limits;
+}
+
+void raise_open_files() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace netio::cli

@@ -1,0 +1,86 @@
+// The `netio` command: reads its arguments, runs one command, turns what it throws into a line
+// for a person and an exit code for a script.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <netio/status.hpp>
+
+#include "arguments.hpp"
+#include "exit_code.hpp"
+#include "info.hpp"
+#include "limits.hpp"
+#include "recv.hpp"
+#include "send.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+std::string_view name_of(Command command) {
+  switch (command) {
+    case Command::send:
+      return "netio send";
+    case Command::recv:
+      return "netio recv";
+    case Command::info:
+      return "netio info";
+  }
+  return "netio";
+}
+
+ExitCode run(const Arguments& arguments) {
+  switch (arguments.command) {
+    case Command::send:
+      return run_send(arguments.send);
+    case Command::recv:
+      return run_recv(arguments.recv);
+    case Command::info:
+      return run_info(arguments.info);
+  }
+  return ExitCode::usage;
+}
+
+ExitCode report_error(Command command, std::string_view cause, std::string_view advice,
+                      ExitCode code) {
+  fmt::print(stderr, "{}: error: {}\n", name_of(command), cause);
+  if (!advice.empty()) fmt::print(stderr, "  {}\n", advice);
+  return code;
+}
+
+ExitCode run_guarded(const Arguments& arguments) {
+  const Command command = arguments.command;
+  try {
+    return run(arguments);
+  } catch (const Failure& failure) {
+    return report_error(command, failure.what(), failure.advice(), failure.code());
+  } catch (const Error& error) {
+    return report_error(command, fmt::format("{}: {}", error.operation(), error.cause()),
+                        error.advice(), ExitCode::failed);
+  } catch (const std::bad_alloc&) {
+    return report_error(command, "out of memory", {}, ExitCode::failed);
+  } catch (const std::exception& error) {
+    return report_error(command, error.what(), {}, ExitCode::failed);
+  }
+}
+
+int run_command(int argc, char** argv) {
+  // A reader that went away is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  int exit_code = 0;
+  const std::optional<Arguments> arguments = parse_arguments(argc, argv, exit_code);
+  if (!arguments) return exit_code;
+  raise_open_files();
+  return static_cast<int>(run_guarded(*arguments));
+}
+
+}  // namespace
+
+}  // namespace netio::cli
+
+int main(int argc, char** argv) { return netio::cli::run_command(argc, argv); }

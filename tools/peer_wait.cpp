@@ -1,0 +1,110 @@
+#include "peer_wait.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+std::string_view advice_for(DownReason reason) {
+  switch (reason) {
+    case DownReason::refused:
+      return "start the other side there, or check host and port; --connect-timeout waits longer";
+    case DownReason::unreachable:
+      return "check the host, and the network and firewalls on the way to it";
+    case DownReason::name_unknown:
+      return "check how the host name is spelt";
+    case DownReason::name_temporary:
+      return "the name service does not answer: check the resolver, or give a numeric address";
+    case DownReason::foreign_protocol:
+      return "something other than netio is there: check the port";
+    case DownReason::version_mismatch:
+      return "use the same version of netio on both sides";
+    case DownReason::pattern_mismatch:
+      return "a sender (push) needs a receiver (pull) at the other end, and the other way round";
+    case DownReason::handshake_timeout:
+      return "something took the connection and said nothing: is it netio, and alive?";
+    case DownReason::message_too_big:
+      return "raise --message-max on both sides";
+    case DownReason::resources:
+      return "raise the limit of open files (ulimit -n), or free memory";
+    case DownReason::closed_by_peer:
+    case DownReason::closed_here:
+    case DownReason::lost:
+    case DownReason::rejected:
+    case DownReason::protocol_error:
+    case DownReason::stalled:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up)
+    : address_(arguments.address),
+      limit_(arguments.connect_timeout),
+      on_give_up_(std::move(on_give_up)),
+      timer_(loop, [this] { give_up(); }) {
+  if (!limit_ && !arguments.binds) limit_ = timeout_default;
+}
+
+void PeerWait::begin() { wait(limit_); }
+
+void PeerWait::up() {
+  met_ = true;
+  timer_.stop();
+}
+
+void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connected) {
+  last_down_ = down;
+  if (connected != 0) return;
+  if (peer.dialed && !peer.retrying && !closing_) {
+    // The only peer there could be will not come. (When closing, the socket knows what is owed.)
+    timer_.stop();
+    waited_.reset();
+    give_up();
+    return;
+  }
+  if (met_ && !timer_.running()) wait(closing_ && !limit_ ? timeout_default : limit_);
+}
+
+void PeerWait::closing(std::size_t connected) {
+  closing_ = true;
+  if (connected == 0 && !timer_.running()) wait(limit_ ? limit_ : timeout_default);
+}
+
+void PeerWait::wait(std::optional<std::chrono::nanoseconds> limit) {
+  waited_ = limit;
+  if (limit) timer_.start_once(*limit);
+}
+
+void PeerWait::give_up() {
+  if (!std::exchange(gave_up_, true)) on_give_up_();
+}
+
+std::string PeerWait::cause() const {
+  std::string text = met_ ? fmt::format("the peer at {} was lost", address_)
+                          : fmt::format("no peer at {}", address_);
+  if (waited_) {
+    const double seconds = std::chrono::duration<double>(*waited_).count();
+    text += fmt::format("{} within {}", met_ ? " and none came back" : "", duration_text(seconds));
+  }
+  if (last_down_) {
+    text += fmt::format(": {}", last_down_->detail.empty() ? to_string(last_down_->reason)
+                                                           : std::string_view(last_down_->detail));
+  }
+  return text;
+}
+
+std::string PeerWait::advice() const {
+  if (!last_down_) return met_ ? "" : "start the other side; --connect-timeout waits longer";
+  return std::string(advice_for(last_down_->reason));
+}
+
+}  // namespace netio::cli

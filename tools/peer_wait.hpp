@@ -1,0 +1,55 @@
+// How long a command goes on without a peer, and what it says when it gives up. Owner thread only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <netio/loop.hpp>
+#include <netio/socket.hpp>
+#include <netio/status.hpp>
+
+#include "arguments.hpp"
+
+namespace netio::cli {
+
+class PeerWait {
+ public:
+  static constexpr std::chrono::seconds timeout_default{10};
+
+  // `on_give_up` is called in the loop, once: no peer came in time, or none ever will.
+  PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up);
+
+  void begin();
+  // A peer came up.
+  void up();
+  // A connection or an attempt ended; `connected` peers are left.
+  void down(const PeerInfo& peer, const Down& down, std::size_t connected);
+  // The command has nothing more to say: from now on only a lost peer that is still to
+  // acknowledge is waited for, and not for ever.
+  void closing(std::size_t connected);
+
+  // A peer was there once.
+  [[nodiscard]] bool met() const noexcept { return met_; }
+  // Why it gave up, and what can be done about it.
+  [[nodiscard]] std::string cause() const;
+  [[nodiscard]] std::string advice() const;
+
+ private:
+  void wait(std::optional<std::chrono::nanoseconds> limit);
+  void give_up();
+
+  std::string address_;
+  std::optional<std::chrono::nanoseconds> limit_;
+  std::optional<std::chrono::nanoseconds> waited_;  // the limit that ran out; none: hopeless
+  bool met_ = false;
+  bool closing_ = false;
+  bool gave_up_ = false;
+  std::optional<Down> last_down_;
+  std::function<void()> on_give_up_;
+  Timer timer_;
+};
+
+}  // namespace netio::cli

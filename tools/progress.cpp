@@ -1,0 +1,123 @@
+#include "progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds terminal_period{100};
+constexpr std::chrono::seconds pipe_period{1};
+
+std::size_t terminal_columns() noexcept {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+double seconds(std::chrono::nanoseconds time) noexcept {
+  return std::chrono::duration<double>(time).count();
+}
+
+std::string bar(double fraction) {
+  static constexpr std::size_t cells = 24;
+  const auto full = static_cast<std::size_t>(std::lround(fraction * cells));
+  return fmt::format("[{}{}] {:3.0f}%", std::string(full, '#'), std::string(cells - full, '.'),
+                     std::floor(fraction * 100));
+}
+
+}  // namespace
+
+Progress::Progress(Loop& loop, std::string prefix, bool quiet,
+                   std::function<ProgressSample()> sample)
+    : loop_(loop),
+      prefix_(std::move(prefix)),
+      quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) == 1),
+      mute_(quiet),
+      sample_(std::move(sample)),
+      timer_(loop, [this] { show(); }) {}
+
+void Progress::start() {
+  if (mute_) return;
+  started_ = shown_ = loop_.now();
+  if (terminal_) {
+    timer_.start_periodic(terminal_period);
+  } else {
+    timer_.start_periodic(pipe_period);
+  }
+}
+
+void Progress::finish() noexcept {
+  timer_.stop();
+  clear_line();
+}
+
+void Progress::note(std::string_view text) {
+  if (quiet_) return;
+  clear_line();
+  fmt::print(stderr, "{}: {}\n", prefix_, text);
+  std::fflush(stderr);
+}
+
+void Progress::error(std::string_view text, std::string_view advice) {
+  clear_line();
+  fmt::print(stderr, "{}: error: {}\n", prefix_, text);
+  if (!advice.empty()) fmt::print(stderr, "  {}\n", advice);
+  std::fflush(stderr);
+}
+
+void Progress::show() {
+  const std::chrono::nanoseconds now = loop_.now();
+  const ProgressSample sample = sample_();
+  const std::string text = line(sample, seconds(now - started_), seconds(now - shown_));
+  last_ = sample;
+  shown_ = now;
+  if (!terminal_) {
+    fmt::print(stderr, "{}\n", text);
+  } else {
+    // The last column stays empty: some terminals wrap as soon as it is written.
+    const std::size_t columns = std::max<std::size_t>(terminal_columns(), 2) - 1;
+    fmt::print(stderr, "\r{}\x1b[K", text.substr(0, columns));
+    line_shown_ = true;
+  }
+  std::fflush(stderr);
+}
+
+void Progress::clear_line() noexcept {
+  if (!std::exchange(line_shown_, false)) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+std::string Progress::line(const ProgressSample& sample, double elapsed_seconds,
+                           double interval_seconds) const {
+  const double interval = std::max(interval_seconds, 1e-3);
+  const double messages = static_cast<double>(sample.messages - last_.messages) / interval;
+  const double bytes = static_cast<double>(sample.bytes - last_.bytes) / interval;
+  std::string text = fmt::format("{:>8}  ", duration_text(elapsed_seconds));
+  if (sample.fraction) {
+    const double fraction = std::clamp(*sample.fraction, 0.0, 1.0);
+    text += bar(fraction) + "  ";
+    // Too early to tell, it tells nonsense.
+    if (fraction > 0.01 && fraction < 1) {
+      text += fmt::format("{} left  ", duration_text(elapsed_seconds * (1 - fraction) / fraction));
+    }
+  }
+  text +=
+      fmt::format("{}, {}  {}, {} ({})", scaled(static_cast<double>(sample.messages), "messages"),
+                  scaled(static_cast<double>(sample.bytes), "B"), scaled(messages, "messages/s"),
+                  scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"));
+  return text;
+}
+
+}  // namespace netio::cli

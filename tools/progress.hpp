@@ -1,0 +1,58 @@
+// How it goes, while it goes, on standard error: a bar or a live rate on a terminal; elsewhere a
+// line a second, once a second has passed. Owner thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <netio/loop.hpp>
+
+namespace netio::cli {
+
+struct ProgressSample {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  std::optional<double> fraction;  // done, of what is known to come
+};
+
+class Progress {
+ public:
+  // `prefix` begins every note. A quiet one prints nothing but errors.
+  Progress(Loop& loop, std::string prefix, bool quiet, std::function<ProgressSample()> sample);
+  ~Progress() { finish(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // The terminal is needed for the data itself: lines a second would be mixed into it.
+  void stay_off_terminal() noexcept { mute_ = mute_ || terminal_; }
+  void start();
+  // Removes the bar. Nothing is shown afterwards but notes.
+  void finish() noexcept;
+  // A line of its own.
+  void note(std::string_view text);
+  void error(std::string_view text, std::string_view advice);
+
+ private:
+  void show();
+  void clear_line() noexcept;
+  [[nodiscard]] std::string line(const ProgressSample& sample, double elapsed_seconds,
+                                 double interval_seconds) const;
+
+  Loop& loop_;
+  std::string prefix_;
+  bool quiet_;
+  bool terminal_;
+  bool mute_;
+  bool line_shown_ = false;
+  std::function<ProgressSample()> sample_;
+  std::chrono::nanoseconds started_{0};
+  std::chrono::nanoseconds shown_{0};
+  ProgressSample last_;
+  Timer timer_;
+};
+
+}  // namespace netio::cli

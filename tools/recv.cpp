@@ -1,0 +1,273 @@
+#include "recv.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <netio/context.hpp>
+#include <netio/pull.hpp>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "peer_wait.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "session_options.hpp"
+#include "summary.hpp"
+#include "verifier.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+// For the last acknowledgements on their way out.
+constexpr std::chrono::seconds linger{1};
+
+class RecvSession {
+ public:
+  explicit RecvSession(const RecvArguments& arguments);
+  ExitCode run();
+
+ private:
+  void meet();
+  void take(const Batch& batch);
+  void on_up(const PeerInfo& peer);
+  void on_down(const PeerInfo& peer, const Down& down);
+  void close();
+  void output_ended();
+  void give_up();
+  void interrupt();
+  void fail(ExitCode code, std::string cause, std::string advice);
+  void judge();
+  [[nodiscard]] Summary summary() const;
+
+  const RecvArguments& arguments_;
+  Report report_;
+  Context context_;
+  Pull pull_;
+  Progress progress_;
+  PeerWait wait_;
+  Interrupt interrupt_;
+  std::optional<Output> output_;
+  std::optional<Verifier> verifier_;
+
+  bool closing_ = false;
+  bool interrupted_ = false;
+  std::string address_;
+  std::set<std::uint64_t> up_;  // ids of connected senders
+  SenderCounts senders_;
+  std::string last_loss_;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::chrono::nanoseconds first_{0};  // of a batch
+  std::chrono::nanoseconds last_{0};
+  ExitCode code_ = ExitCode::done;
+  std::string error_;
+  std::string advice_;
+};
+
+RecvSession::RecvSession(const RecvArguments& arguments)
+    : arguments_(arguments),
+      report_(arguments.report, arguments.out == "-"),
+      context_(context_options(arguments.peer, Role::receiver)),
+      pull_(context_, socket_options(arguments.peer, Mode::buffered)),
+      progress_(context_.loop(), "netio recv", arguments.report.quiet,
+                [this] {
+                  return ProgressSample{messages_, bytes_, std::nullopt};
+                }),
+      wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
+      interrupt_(context_.loop(), [this] { interrupt(); }),
+      address_(arguments.peer.address) {
+  if (arguments.verify) verifier_.emplace(arguments.shared);
+  pull_.on_batch([this](const Batch& batch) { take(batch); });
+  pull_.on_up([this](const PeerInfo& peer) { on_up(peer); });
+  pull_.on_down([this](const PeerInfo& peer, const Down& down) { on_down(peer, down); });
+  pull_.on_closed([this](const Books&) { context_.stop(); });
+}
+
+void RecvSession::meet() {
+  if (arguments_.peer.binds) {
+    address_ = pull_.bind(arguments_.peer.address);
+    progress_.note("listening on " + address_);
+  } else {
+    pull_.connect(arguments_.peer.address);
+  }
+  // Only now: an address that cannot be had must not empty somebody's file.
+  if (!arguments_.out.empty()) output_.emplace(arguments_.out);
+  if (arguments_.out == "-" && ::isatty(STDOUT_FILENO) == 1) progress_.stay_off_terminal();
+  wait_.begin();
+}
+
+ExitCode RecvSession::run() {
+  meet();
+  context_.run();
+  progress_.finish();
+  judge();
+  if (!error_.empty()) progress_.error(error_, advice_);
+  const Summary result = summary();
+  report_.publish(to_text(result), [&result] { return to_json(result); });
+  return code_;
+}
+
+// What this returns for is acknowledged to the sender: so it is written first.
+void RecvSession::take(const Batch& batch) {
+  if (closing_) return;
+  last_ = context_.loop().now();
+  if (messages_ == 0) first_ = last_;
+  const std::uint64_t sender_id = pull_.sender_id();
+  for (const MessageView message : batch) {
+    ++messages_;
+    bytes_ += message.size();
+    if (verifier_) verifier_->check(sender_id, message.bytes());
+    if (output_) output_->append(message.bytes());
+    if (messages_ == arguments_.count) break;
+  }
+  if (output_) {
+    output_->flush();
+    if (output_->state() != Output::State::open) return output_ended();
+  }
+  if (messages_ == arguments_.count) close();
+}
+
+void RecvSession::on_up(const PeerInfo& peer) {
+  up_.insert(peer.id);
+  wait_.up();
+  // The library knows a sender that returns by its session; its books go on where they were.
+  const std::uint64_t taken_before = peer.books.delivered + peer.books.missed;
+  if (verifier_) verifier_->expect(peer.id, taken_before);
+  if (taken_before != 0 && senders_.lost != 0) {
+    --senders_.lost;
+    progress_.note(fmt::format("sender {} came back", peer.address));
+    return;
+  }
+  if (senders_.came++ == 0) progress_.start();
+}
+
+void RecvSession::on_down(const PeerInfo& peer, const Down& down) {
+  if (down.reason == DownReason::closed_here || closing_) return;
+  const std::string_view why =
+      down.detail.empty() ? to_string(down.reason) : std::string_view(down.detail);
+  if (verifier_) verifier_->forget(peer.id);
+  if (up_.erase(peer.id) == 0) {
+    if (!peer.dialed) progress_.note(fmt::format("turned away {}: {}", peer.address, why));
+  } else if (down.reason == DownReason::closed_by_peer) {
+    ++senders_.ended;
+  } else {
+    ++senders_.lost;
+    last_loss_ = fmt::format("{}: {}", peer.address, why);
+    progress_.note("lost sender " + last_loss_);
+  }
+  if (!up_.empty()) return;
+  if (senders_.came >= arguments_.senders_min && senders_.came > 0 && !arguments_.keep) {
+    close();
+  } else {
+    wait_.down(peer, down, pull_.peers_connected());
+  }
+}
+
+void RecvSession::close() {
+  if (std::exchange(closing_, true)) return;
+  pull_.close(linger);
+}
+
+// The rest of the batch is not acknowledged: the socket is cut, not closed.
+void RecvSession::output_ended() {
+  closing_ = true;
+  pull_.pause();
+  switch (output_->state()) {
+    case Output::State::open:
+      return;
+    case Output::State::reader_gone:
+      break;
+    case Output::State::interrupted:
+      interrupted_ = true;
+      break;
+    case Output::State::failed: {
+      std::string cause =
+          fmt::format("cannot write to {}: {}; written before that: {}, {}", output_->name(),
+                      output_->error(), counted(output_->messages_written(), "message"),
+                      counted(output_->bytes_written(), "byte"));
+      if (output_->partial_bytes() != 0) {
+        cause += fmt::format(", of which the last {} are of a message that is cut off",
+                             grouped(output_->partial_bytes()));
+      }
+      fail(ExitCode::failed, std::move(cause), {});
+    }
+  }
+  context_.stop();
+}
+
+void RecvSession::give_up() {
+  fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  context_.stop();
+}
+
+void RecvSession::interrupt() {
+  const bool connected = !up_.empty() && !interrupted_ && !closing_;
+  interrupted_ = true;
+  if (connected) {
+    close();
+  } else {
+    context_.stop();
+  }
+}
+
+void RecvSession::fail(ExitCode code, std::string cause, std::string advice) {
+  if (!error_.empty()) return;
+  code_ = code;
+  error_ = std::move(cause);
+  advice_ = std::move(advice);
+}
+
+void RecvSession::judge() {
+  if (verifier_ && !verifier_->result().passed()) {
+    const Verification& checked = verifier_->result();
+    fail(ExitCode::failed,
+         fmt::format("verification failed: {} corrupt, {} missing, {} repeated",
+                     grouped(checked.corrupt), grouped(checked.missing), grouped(checked.repeated)),
+         checked.gaps != 0 ? "with several receivers, numbers are skipped: say --shared" : "");
+  }
+  if (senders_.lost != 0) {
+    fail(ExitCode::peer_lost,
+         fmt::format("{} of {} lost in mid-stream, the last was {}", grouped(senders_.lost),
+                     counted(senders_.came, "sender"), last_loss_),
+         "what it had sent and is not in the summary is gone");
+  } else if (const std::uint64_t missed = pull_.books().missed; missed != 0) {
+    fail(ExitCode::peer_lost,
+         fmt::format("{} lost while a sender was disconnected", counted(missed, "message")), {});
+  }
+  if (interrupted_) code_ = ExitCode::interrupted;
+}
+
+Summary RecvSession::summary() const {
+  Summary result;
+  result.command = "recv";
+  result.address = address_;
+  result.code = code_;
+  result.error = error_;
+  result.messages = messages_;
+  result.bytes = bytes_;
+  result.seconds = std::chrono::duration<double>(last_ - first_).count();
+  result.books = pull_.books();
+  result.counters = pull_.counters();
+  result.receiving = true;
+  result.senders = senders_;
+  if (output_) {
+    result.output =
+        WrittenOutput{output_->name(), output_->messages_written(), output_->bytes_written()};
+  }
+  if (verifier_) result.verification = verifier_->result();
+  return result;
+}
+
+}  // namespace
+
+ExitCode run_recv(const RecvArguments& arguments) { return RecvSession(arguments).run(); }
+
+}  // namespace netio::cli

@@ -1,0 +1,51 @@
+#include "report.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "exit_code.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+void write_all(std::FILE* file, const std::string& text, const std::string& name) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0) {
+    return;
+  }
+  if (errno == EPIPE) return;
+  throw Failure(fmt::format("cannot write the report to {}: {}", name, std::strerror(errno)));
+}
+
+}  // namespace
+
+Report::Report(const ReportArguments& arguments, bool output_carries_data)
+    : arguments_(arguments), output_is_taken_(output_carries_data || arguments.json == "-") {
+  if (arguments_.json.empty() || arguments_.json == "-") return;
+  file_.reset(std::fopen(arguments_.json.c_str(), "we"));
+  if (file_ == nullptr) {
+    throw Failure(
+        fmt::format("cannot open {} for writing: {}", arguments_.json, std::strerror(errno)));
+  }
+}
+
+void Report::publish(const std::string& text, const std::function<std::string()>& json) {
+  if (!arguments_.quiet) {
+    if (output_is_taken_) {
+      write_all(stderr, text, "standard error");
+    } else {
+      write_all(stdout, text, "standard output");
+    }
+  }
+  if (arguments_.json.empty()) return;
+  if (file_ != nullptr) {
+    write_all(file_.get(), json(), arguments_.json);
+  } else {
+    write_all(stdout, json(), "standard output");
+  }
+}
+
+}  // namespace netio::cli

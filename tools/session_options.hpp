@@ -1,0 +1,35 @@
+// The library's options for what the command line asks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <netio/context.hpp>
+#include <netio/options.hpp>
+
+#include "arguments.hpp"
+
+namespace netio::cli {
+
+enum class Role : std::uint8_t { sender, receiver };
+
+[[nodiscard]] inline ContextOptions context_options(const PeerArguments& peer, Role role) {
+  ContextOptions options;
+  options.idle = peer.wait;
+  // The other direction carries acknowledgements only.
+  std::size_t& idle_pool =
+      role == Role::sender ? options.receive_pool_bytes : options.send_pool_bytes;
+  idle_pool = std::size_t{4} << 20U;
+  // Two of the largest: one being delivered while the next arrives.
+  options.large_bytes_max = std::max(options.large_bytes_max, 2 * peer.message_bytes_max);
+  return options;
+}
+
+[[nodiscard]] inline SocketOptions socket_options(const PeerArguments& peer, Mode mode) {
+  SocketOptions options;
+  options.mode = mode;
+  options.message_bytes_max = peer.message_bytes_max;
+  return options;
+}
+
+}  // namespace netio::cli

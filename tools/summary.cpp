@@ -1,0 +1,153 @@
+#include "summary.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+double per_second(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
+
+std::string books_text(const Summary& summary) {
+  const Books& books = summary.books;
+  if (summary.receiving) {
+    return fmt::format("{} delivered, {} missed", grouped(books.delivered), grouped(books.missed));
+  }
+  std::string dropped = grouped(books.dropped()) + " dropped";
+  if (books.dropped() != 0) dropped += fmt::format(" ({})", drop_reasons(books));
+  return fmt::format("{} sent: {} acknowledged, {}, {} unacknowledged", grouped(books.sent),
+                     grouped(books.acknowledged), dropped, grouped(books.unacknowledged));
+}
+
+std::string verification_text(const Verification& checked) {
+  return fmt::format("{}: {} intact, {} corrupt, {} missing in {}{}, {} repeated",
+                     checked.passed() ? "passed" : "FAILED", grouped(checked.intact),
+                     grouped(checked.corrupt), grouped(checked.missing),
+                     counted(checked.gaps, "gap"), checked.shared ? " (shared)" : "",
+                     grouped(checked.repeated));
+}
+
+std::string_view outcome(ExitCode code) {
+  switch (code) {
+    case ExitCode::done:
+      return "done";
+    case ExitCode::failed:
+      return "failed";
+    case ExitCode::usage:
+      return "usage";
+    case ExitCode::peer_lost:
+      return "peer_lost";
+    case ExitCode::interrupted:
+      return "interrupted";
+  }
+  return "failed";
+}
+
+ordered_json json_of(const Books& books, bool receiving) {
+  if (receiving) return {{"delivered", books.delivered}, {"missed", books.missed}};
+  ordered_json reasons = ordered_json::object();
+  for (std::size_t i = 0; i < books.dropped_by.size(); ++i) {
+    reasons[std::string(to_string(static_cast<DropReason>(i)))] = books.dropped_by[i];
+  }
+  return {{"sent", books.sent},
+          {"acknowledged", books.acknowledged},
+          {"dropped", books.dropped()},
+          {"dropped_by", reasons},
+          {"unacknowledged", books.unacknowledged}};
+}
+
+ordered_json json_of(const Counters& counters) {
+  return {{"bytes_sent", counters.bytes_sent},   {"bytes_received", counters.bytes_received},
+          {"pages_sent", counters.pages_sent},   {"pages_received", counters.pages_received},
+          {"agains", counters.agains},           {"connects", counters.connects},
+          {"disconnects", counters.disconnects}, {"rejected", counters.rejected},
+          {"starved", counters.starved}};
+}
+
+ordered_json json_of(const Verification& checked) {
+  return {{"passed", checked.passed()}, {"intact", checked.intact},
+          {"corrupt", checked.corrupt}, {"gaps", checked.gaps},
+          {"missing", checked.missing}, {"repeated", checked.repeated},
+          {"shared", checked.shared}};
+}
+
+}  // namespace
+
+std::string drop_reasons(const Books& books) {
+  std::string text;
+  for (std::size_t i = 0; i < books.dropped_by.size(); ++i) {
+    if (books.dropped_by[i] == 0) continue;
+    if (!text.empty()) text += ", ";
+    text +=
+        fmt::format("{} {}", to_string(static_cast<DropReason>(i)), grouped(books.dropped_by[i]));
+  }
+  return text;
+}
+
+std::string to_text(const Summary& summary) {
+  const double messages = per_second(static_cast<double>(summary.messages), summary.seconds);
+  const double bytes = per_second(static_cast<double>(summary.bytes), summary.seconds);
+  std::string text;
+  const auto row = [&text](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<10} {}\n", name, value);
+  };
+  row(summary.receiving ? "received" : "sent",
+      fmt::format("{}, {} in {}{}", counted(summary.messages, "message"),
+                  scaled(static_cast<double>(summary.bytes), "B"), duration_text(summary.seconds),
+                  summary.code == ExitCode::interrupted ? ", interrupted" : ""));
+  if (summary.seconds > 0 && summary.messages > 0) {
+    row("rate", fmt::format("{}, {} ({})", scaled(messages, "messages/s"), scaled(bytes, "B/s"),
+                            scaled(bytes * 8, "b/s")));
+  }
+  if (summary.receiving) {
+    row("senders", fmt::format("{} came, {} ended in order, {} lost", summary.senders.came,
+                               summary.senders.ended, summary.senders.lost));
+  }
+  row("books", books_text(summary));
+  if (summary.verification) row("verify", verification_text(*summary.verification));
+  if (summary.output) {
+    row("written", fmt::format("{}, {} to {}", counted(summary.output->messages, "message"),
+                               counted(summary.output->bytes, "byte"), summary.output->name));
+  }
+  return text;
+}
+
+std::string to_json(const Summary& summary) {
+  ordered_json json = {{"command", summary.command},
+                       {"netio", NETIO_VERSION},
+                       {"outcome", outcome(summary.code)},
+                       {"exit_code", static_cast<int>(summary.code)},
+                       {"error", nullptr},
+                       {"address", summary.address}};
+  if (!summary.error.empty()) json["error"] = summary.error;
+  if (!summary.mode.empty()) json["mode"] = summary.mode;
+  json["messages"] = summary.messages;
+  json["bytes"] = summary.bytes;
+  json["seconds"] = summary.seconds;
+  json["messages_per_second"] = per_second(static_cast<double>(summary.messages), summary.seconds);
+  json["bytes_per_second"] = per_second(static_cast<double>(summary.bytes), summary.seconds);
+  json["books"] = json_of(summary.books, summary.receiving);
+  json["counters"] = json_of(summary.counters);
+  if (summary.receiving) {
+    json["senders"] = {{"came", summary.senders.came},
+                       {"ended", summary.senders.ended},
+                       {"lost", summary.senders.lost}};
+  }
+  if (summary.verification) json["verification"] = json_of(*summary.verification);
+  if (summary.output) {
+    json["output"] = {{"name", summary.output->name},
+                      {"messages", summary.output->messages},
+                      {"bytes", summary.output->bytes}};
+  }
+  // Names and causes may hold bytes that are not UTF-8: shown as such, never thrown over.
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace netio::cli

@@ -1,0 +1,52 @@
+// What a command has to report at its end, in words for a person and as JSON for a program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <netio/books.hpp>
+
+#include "exit_code.hpp"
+#include "verifier.hpp"
+
+namespace netio::cli {
+
+struct SenderCounts {
+  std::uint64_t came = 0;
+  std::uint64_t ended = 0;  // in order
+  std::uint64_t lost = 0;
+};
+
+struct WrittenOutput {
+  std::string name;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Summary {
+  std::string command;
+  std::string address;
+  std::string mode;  // empty: none
+  ExitCode code = ExitCode::done;
+  std::string error;  // empty: none
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;  // from the first message to the last, or to its acknowledgement
+  Books books;
+  Counters counters;
+  bool receiving = false;
+  SenderCounts senders;  // receiving
+  std::optional<WrittenOutput> output;
+  std::optional<Verification> verification;
+};
+
+// Lines, the last one ended.
+[[nodiscard]] std::string to_text(const Summary& summary);
+// An object, indented, its last line ended.
+[[nodiscard]] std::string to_json(const Summary& summary);
+
+// "connection lost 12, linger expired 3"; empty if nothing was dropped.
+[[nodiscard]] std::string drop_reasons(const Books& books);
+
+}  // namespace netio::cli
