@@ -1,0 +1,105 @@
+// One way: a Pull that counts, and Pushes that send as fast as they are let.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "systems/netio/netio.hpp"
+
+namespace netio::bench {
+
+namespace {
+
+// From this size on messages are lent to the wire instead of copied.
+constexpr std::size_t lent_bytes_min = 64U << 10U;
+// What one socket sends before the loop looks at the others.
+constexpr int messages_in_turn = 1000;
+
+class Sender {
+ public:
+  Sender(Context& context, const Options& options, std::uint32_t number)
+      : push_(context, socket_options(options)),
+        stamp_(number, options.verify),
+        lends_(!options.buffered && options.message_bytes >= lent_bytes_min) {
+    for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
+    push_.on_released([this](std::uint64_t) { ++free_; });
+    push_.connect(address_of(options));
+  }
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+  Push& push() noexcept { return push_; }
+
+  // False once the socket takes no more.
+  bool send_some() {
+    for (int i = 0; i < messages_in_turn; ++i) {
+      if (!(lends_ ? lend() : copy())) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool copy() {
+    stamp_.write(messages_[0]);
+    if (push_.send(messages_[0]) != Status::ok) return false;
+    stamp_.advance();
+    return true;
+  }
+  bool lend() {
+    if (free_ == 0) return false;
+    std::vector<std::byte>& message = messages_[next_];
+    stamp_.write(message);
+    if (push_.lend(message, next_) != Status::ok) return false;
+    stamp_.advance();
+    --free_;
+    next_ = (next_ + 1) % messages_.size();
+    return true;
+  }
+
+  Push push_;
+  Stamp stamp_;
+  bool lends_;
+  // In turn, as they come back in order.
+  std::array<std::vector<std::byte>, 3> messages_;
+  std::size_t next_ = 0;
+  std::size_t free_ = 3;
+};
+
+}  // namespace
+
+void receive(Worker& worker) {
+  Context context(context_options(worker.options));
+  stop_with(worker, context);
+  Pull pull(context, socket_options(worker.options));
+  pull.on_message([&worker](const MessageView& message) { worker.tally.take(message.bytes()); });
+  worker.ready(port_of(pull.bind(address_of(worker.options))));
+  context.run();
+  worker.join();
+}
+
+void send(Worker& worker) {
+  const Options& options = worker.options;
+  Context context(context_options(options));
+  stop_with(worker, context);
+  std::vector<std::unique_ptr<Sender>> senders;
+  for (std::uint32_t i = 0; i < options.connections; ++i) {
+    senders.push_back(
+        std::make_unique<Sender>(context, options, options.connection_first + i));
+  }
+  std::size_t connected = 0;
+  bool down = false;
+  for (const auto& sender : senders) {
+    sender->push().on_up([&](const PeerInfo&) { ++connected; });
+    sender->push().on_down([&](const PeerInfo&, const Down&) { down = true; });
+  }
+  while (connected < senders.size()) context.loop().run_once(std::chrono::seconds(1));
+  worker.ready();
+  if (options.idle) context.run();
+  while (!worker.stopping()) {
+    bool more = false;
+    for (const auto& sender : senders) more = sender->send_some() || more;
+    context.loop().run_once(more ? std::chrono::seconds(0) : std::chrono::seconds(-1));
+  }
+  worker.join();
+}
+
+}  // namespace netio::bench

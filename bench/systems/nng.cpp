@@ -1,0 +1,164 @@
+// nng: push0 and pull0, req0 and rep0, a message object each, default settings otherwise.
+#include <nng/nng.h>
+#include <nng/protocol/pipeline0/pull.h>
+#include <nng/protocol/pipeline0/push.h>
+#include <nng/protocol/reqrep0/rep.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "worker/worker.hpp"
+
+namespace netio::bench {
+
+namespace {
+
+void check(int error, const char* what) {
+  if (error != 0) throw std::runtime_error(std::string(what) + ": " + nng_strerror(error));
+}
+
+std::span<std::byte> bytes_of(nng_msg* message) {
+  return {static_cast<std::byte*>(nng_msg_body(message)), nng_msg_len(message)};
+}
+
+class Socket {
+ public:
+  Socket(int (*open)(nng_socket*), const Options& options) {
+    check(open(&socket_), "nng open");
+    flags_ = options.wait == Wait::sleep ? 0 : NNG_FLAG_NONBLOCK;
+    // A blocking call ends now and then, so that the end of the measurement is seen.
+    nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, 100);
+    nng_socket_set_ms(socket_, NNG_OPT_SENDTIMEO, 100);
+    nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, 0);
+  }
+  ~Socket() { nng_close(socket_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  std::uint16_t bind(const Options& options) {
+    nng_listener listener;
+    check(nng_listen(socket_, address(options).c_str(), &listener, 0), "nng_listen");
+    int port = options.port;
+    if (port == 0) check(nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), "port");
+    return static_cast<std::uint16_t>(port);
+  }
+  void connect(const Options& options) {
+    check(nng_dial(socket_, address(options).c_str(), nullptr, 0), "nng_dial");
+  }
+
+  // Null if nothing came for a while. The caller's to free or send.
+  nng_msg* receive() {
+    nng_msg* message = nullptr;
+    const int error = nng_recvmsg(socket_, &message, flags_);
+    if (error != NNG_ETIMEDOUT && error != NNG_EAGAIN) check(error, "nng_recvmsg");
+    return message;
+  }
+  // On true the message is gone.
+  bool send(nng_msg* message) {
+    const int error = nng_sendmsg(socket_, message, flags_);
+    if (error != NNG_ETIMEDOUT && error != NNG_EAGAIN) check(error, "nng_sendmsg");
+    return error == 0;
+  }
+
+ private:
+  static std::string address(const Options& options) {
+    const bool v6 = options.host.find(':') != std::string::npos;
+    return "tcp://" + (v6 ? "[" + options.host + "]" : options.host) + ":" +
+           std::to_string(options.port);
+  }
+
+  nng_socket socket_{};
+  int flags_ = 0;
+};
+
+nng_msg* next_message(const Options& options, Stamp& stamp) {
+  nng_msg* message = nullptr;
+  check(nng_msg_alloc(&message, options.message_bytes), "nng_msg_alloc");
+  stamp.write(bytes_of(message));
+  stamp.advance();
+  return message;
+}
+
+void receive(Worker& worker) {
+  Socket pull(nng_pull0_open, worker.options);
+  worker.ready(pull.bind(worker.options));
+  while (!worker.stopping()) {
+    nng_msg* const message = pull.receive();
+    if (message == nullptr) continue;
+    worker.tally.take(bytes_of(message));
+    nng_msg_free(message);
+  }
+}
+
+void send(Worker& worker) {
+  const Options& options = worker.options;
+  if (options.connections != 1) throw std::runtime_error("one connection only");
+  Socket push(nng_push0_open, options);
+  push.connect(options);
+  worker.ready();
+  Stamp stamp(options.connection_first, options.verify);
+  while (!worker.stopping()) {
+    nng_msg* const message = next_message(options, stamp);
+    while (!push.send(message)) {
+      if (worker.stopping()) return;
+    }
+  }
+}
+
+void reply(Worker& worker) {
+  Socket socket(nng_rep0_open, worker.options);
+  worker.ready(socket.bind(worker.options));
+  while (!worker.stopping()) {
+    nng_msg* const message = socket.receive();
+    if (message == nullptr) continue;
+    worker.tally.take(bytes_of(message));
+    while (!socket.send(message)) {
+      if (worker.stopping()) return;
+    }
+  }
+}
+
+// In turns, as with every REQ and REP: an open loop's late request counts from its intended time.
+void request(Worker& worker) {
+  const Options& options = worker.options;
+  Socket socket(nng_req0_open, options);
+  socket.connect(options);
+  worker.ready();
+  Stamp stamp(0, options.verify);
+  const Pace pace(options.rate);
+  for (std::uint64_t sent = 0; !worker.stopping(); ++sent) {
+    const std::int64_t begin = pace.wait(sent, options.wait == Wait::sleep);
+    nng_msg* message = next_message(options, stamp);
+    while (!socket.send(message)) {
+      if (worker.stopping()) return;
+    }
+    while ((message = socket.receive()) == nullptr) {
+      if (worker.stopping()) return;
+    }
+    worker.round_trip(now_ns() - begin);
+    worker.tally.take(bytes_of(message));
+    nng_msg_free(message);
+  }
+}
+
+void run(Worker& worker) {
+  switch (worker.options.role) {
+    case Role::receive:
+      return receive(worker);
+    case Role::send:
+      return send(worker);
+    case Role::reply:
+      return reply(worker);
+    case Role::request:
+      return request(worker);
+  }
+}
+
+}  // namespace
+
+}  // namespace netio::bench
+
+int main(int argc, char** argv) {
+  return netio::bench::worker_main(argc, argv, "nng", netio::bench::run);
+}

@@ -1,0 +1,47 @@
+#include "worker/options.hpp"
+
+#include <cstdlib>
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+namespace netio::bench {
+
+Options parse_options(int argc, char** argv, const char* system) {
+  Options options;
+  CLI::App app(std::string("One end of a measurement with ") + system +
+               ", started by `netio bench`. It obeys lines on standard input (bench/worker/).");
+  const std::map<std::string, Role> roles = {{"receive", Role::receive},
+                                             {"send", Role::send},
+                                             {"reply", Role::reply},
+                                             {"request", Role::request}};
+  const std::map<std::string, Wait> waits = {
+      {"sleep", Wait::sleep}, {"spin", Wait::spin}, {"adaptive", Wait::adaptive}};
+  const std::map<std::string, bool> modes = {{"buffered", true}, {"unbuffered", false}};
+  app.add_option("ROLE", options.role, "receive, send, reply or request")
+      ->required()
+      ->transform(CLI::CheckedTransformer(roles));
+  app.add_option("--host", options.host, "To bind or to connect to, as a number")
+      ->capture_default_str();
+  app.add_option("--port", options.port, "0: any free one, to bind");
+  app.add_option("--size", options.message_bytes, "Bytes of a message, at least 8")
+      ->check(CLI::Range(std::size_t{8}, std::size_t{1} << 30U));
+  app.add_option("--mode", options.buffered, "buffered or unbuffered")
+      ->transform(CLI::CheckedTransformer(modes));
+  app.add_option("--wait", options.wait, "sleep, spin or adaptive")
+      ->transform(CLI::CheckedTransformer(waits));
+  app.add_option("--cpu", options.cpu, "The core to run on; -1: any");
+  app.add_option("--connections", options.connections, "How many")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--connection-first", options.connection_first, "The number of the first");
+  app.add_option("--rate", options.rate, "Requests a second; 0: one after the other");
+  app.add_flag("--verify", options.verify, "Fill and check every byte");
+  app.add_flag("--idle", options.idle, "Connect, and send nothing");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : 2);
+  }
+  return options;
+}
+
+}  // namespace netio::bench

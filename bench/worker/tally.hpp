@@ -1,0 +1,92 @@
+// What every measured message carries and how its receiver checks it, the same in every system: a
+// word with the number of its connection and its own, then (verifying) bytes that follow from it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace netio::bench {
+
+inline constexpr unsigned sequence_bits = 40;
+
+[[nodiscard]] inline std::uint64_t filler(std::uint64_t word, std::size_t at) noexcept {
+  return (word + at) * 0x9e3779b97f4a7c15U;
+}
+
+// Writes the next message of one connection.
+class Stamp {
+ public:
+  Stamp(std::uint32_t connection, bool fill) noexcept
+      : word_(std::uint64_t{connection} << sequence_bits), fill_(fill) {}
+
+  void write(std::span<std::byte> message) noexcept {
+    std::memcpy(message.data(), &word_, sizeof word_);
+    if (fill_) [[unlikely]] {
+      for (std::size_t at = sizeof word_; at < message.size(); ++at) {
+        message[at] = static_cast<std::byte>(filler(word_, at) >> 56U);
+      }
+    }
+  }
+  // It was sent.
+  void advance() noexcept { ++word_; }
+
+ private:
+  std::uint64_t word_;
+  bool fill_;
+};
+
+// Counts and checks on the receiving thread; another may read the counts at any time.
+class Tally {
+ public:
+  Tally(std::uint32_t connections, std::size_t message_bytes, bool verify)
+      : next_(connections), message_bytes_(message_bytes), verify_(verify) {}
+
+  void take(std::span<const std::byte> message) noexcept {
+    if (message.size() != message_bytes_) [[unlikely]] {
+      fault();
+      return;
+    }
+    std::uint64_t word = 0;
+    std::memcpy(&word, message.data(), sizeof word);
+    const std::uint64_t connection = word >> sequence_bits;
+    constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
+    if (connection >= next_.size() || next_[connection]++ != (word & sequence_mask)) [[unlikely]] {
+      fault();
+    }
+    if (verify_) [[unlikely]]
+      check(message, word);
+    ++count_;
+    messages_.store(count_, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint64_t messages() const noexcept {
+    return messages_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t faults() const noexcept {
+    return faults_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void check(std::span<const std::byte> message, std::uint64_t word) noexcept {
+    for (std::size_t at = sizeof word; at < message.size(); ++at) {
+      if (message[at] == static_cast<std::byte>(filler(word, at) >> 56U)) continue;
+      fault();
+      return;
+    }
+  }
+  void fault() noexcept { faults_.fetch_add(1, std::memory_order_relaxed); }
+
+  std::vector<std::uint64_t> next_;  // by connection
+  std::size_t message_bytes_;
+  bool verify_;
+  std::uint64_t count_ = 0;
+  // A line of its own: who reads it does not slow down who counts.
+  alignas(64) std::atomic<std::uint64_t> messages_{0};
+  std::atomic<std::uint64_t> faults_{0};
+};
+
+}  // namespace netio::bench

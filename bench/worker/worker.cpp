@@ -1,0 +1,131 @@
+#include "worker/worker.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace netio::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::int64_t ns_of(const timeval& time) noexcept {
+  return (std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec) * 1000;
+}
+
+std::uint64_t resident_bytes() {
+  std::uint64_t pages = 0;
+  if (std::FILE* const file = std::fopen("/proc/self/statm", "re")) {
+    unsigned long long size = 0;
+    unsigned long long resident = 0;
+    if (std::fscanf(file, "%llu %llu", &size, &resident) == 2) pages = resident;
+    std::fclose(file);
+  }
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+ordered_json usage() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return {{"ns", now_ns()},
+          {"cpu_ns", ns_of(used.ru_utime) + ns_of(used.ru_stime)},
+          {"switches", used.ru_nvcsw + used.ru_nivcsw},
+          {"resident_bytes", resident_bytes()}};
+}
+
+void pin_to(int cpu) {
+  if (cpu < 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  // A machine with fewer cores measures all the same.
+  (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+}  // namespace
+
+Worker::Worker(const Options& given)
+    : options(given), tally(given.connections, given.message_bytes, given.verify) {}
+
+Worker::~Worker() {
+  if (control_.joinable()) control_.detach();  // it sits in a read that nothing ends
+}
+
+void Worker::ready(std::uint16_t port) {
+  answer(ordered_json{{"ready", true}, {"port", port}}.dump());
+  control_ = std::thread([this] { obey(); });
+}
+
+void Worker::obey() {
+  std::string line;
+  while (std::getline(std::cin, line) && line != "stop") {
+    if (line == "snap") {
+      ordered_json said = usage();
+      said["messages"] = tally.messages();
+      said["faults"] = tally.faults();
+      answer(said.dump());
+    } else if (line == "record") {
+      recording_.store(true, std::memory_order_relaxed);
+      answer("{}");
+    } else {
+      answer(ordered_json{{"error", "no such command: " + line}}.dump());
+    }
+  }
+  stopping_.store(true, std::memory_order_relaxed);
+  if (wake_) wake_();
+}
+
+void Worker::answer(const std::string& line) {
+  std::string text = line + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return;
+    done += static_cast<std::size_t>(wrote);
+  }
+}
+
+void Worker::finish() {
+  ordered_json said = {{"end", true}, {"faults", tally.faults()}};
+  if (options.role == Role::request) said["round_trips"] = round_trips_.steps();
+  answer(said.dump());
+}
+
+std::int64_t Pace::wait(std::uint64_t number, bool sleeps) const {
+  if (!open_loop()) return now_ns();
+  const std::int64_t due = at(number);
+  for (std::int64_t now = now_ns(); now < due; now = now_ns()) {
+    if (sleeps) std::this_thread::sleep_for(std::chrono::nanoseconds(due - now));
+  }
+  return due;
+}
+
+int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&)) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for the command, which then ends its workers
+  const Options options = parse_options(argc, argv, system);
+  pin_to(options.cpu);
+  // Never destroyed: the control thread may still look at it.
+  auto& worker = *new Worker(options);
+  try {
+    run(worker);
+    worker.finish();
+    std::_Exit(0);
+  } catch (const std::exception& error) {
+    std::cout << ordered_json{{"error", error.what()}}.dump() << std::endl;
+    std::_Exit(1);
+  }
+}
+
+}  // namespace netio::bench

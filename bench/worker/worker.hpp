@@ -1,0 +1,89 @@
+// One end of a measurement as a process. The system runs on the main thread; a second thread obeys
+// the lines on standard input and answers each on standard output with one line of JSON:
+//   snap    what was counted and used so far      record  round trips count from now on
+//   stop    (or the end of input) the system stops; a requester then says its histogram
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "worker/histogram.hpp"
+#include "worker/options.hpp"
+#include "worker/tally.hpp"
+
+namespace netio::bench {
+
+[[nodiscard]] inline std::int64_t now_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+class Worker {
+ public:
+  explicit Worker(const Options& options);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  const Options options;
+  Tally tally;
+
+  // Of an open loop: who is that far behind sends no more before some have returned.
+  static constexpr std::uint64_t requests_under_way_max = 1000;
+
+  // Bound (to `port`) or connected: the other end may be started, or the clock.
+  void ready(std::uint16_t port = 0);
+  // How a system that sleeps is woken to see stopping(): any thread calls it. Before ready().
+  void on_stop(std::function<void()> wake) { wake_ = std::move(wake); }
+  [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
+
+  // A requester's: the reply has come, so long after it was sent, or was to be.
+  void round_trip(std::int64_t ns) noexcept {
+    if (recording_.load(std::memory_order_relaxed)) {
+      round_trips_.add(ns < 0 ? 0 : static_cast<std::uint64_t>(ns));
+    }
+  }
+  // Blocks until the wake-up call has been made and has returned. Before what it uses goes.
+  void join() { control_.join(); }
+  // The last line, from the main thread.
+  void finish();
+
+ private:
+  void obey();
+  void answer(const std::string& line);
+
+  std::function<void()> wake_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> recording_{false};
+  Histogram round_trips_;
+  std::thread control_;
+};
+
+// When requests are to be sent: each at its time (a rate), or when the last has returned.
+class Pace {
+ public:
+  explicit Pace(double rate) noexcept : interval_ns_(rate > 0 ? 1e9 / rate : 0), begin_(now_ns()) {}
+  [[nodiscard]] bool open_loop() const noexcept { return interval_ns_ > 0; }
+  // When request `number` is to leave. Open loop only.
+  [[nodiscard]] std::int64_t at(std::uint64_t number) const noexcept {
+    return begin_ + static_cast<std::int64_t>(interval_ns_ * static_cast<double>(number));
+  }
+  // For systems that send one at a time: waits until it is time for request `number`, if there is
+  // a rate, and says from when it counts.
+  [[nodiscard]] std::int64_t wait(std::uint64_t number, bool sleeps) const;
+
+ private:
+  double interval_ns_;
+  std::int64_t begin_;
+};
+
+// A worker's main(): `run` does what worker.options.role says, until worker.stopping(). An
+// exception ends it with a line {"error": ...}.
+int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&));
+
+}  // namespace netio::bench
