@@ -9,49 +9,12 @@
 
 #include "exit_code.hpp"
 #include "help.hpp"
+#include "parsed_option.hpp"
 #include "stamp.hpp"
 
 namespace netio::cli {
 
 namespace {
-
-// An option whose text `parse` turns into a value, or throws std::invalid_argument.
-template <typename Parse, typename Take>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& type,
-                        Parse parse, Take take, const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [name, parse, take](const std::string& text) {
-            try {
-              take(parse(text));
-            } catch (const std::invalid_argument& error) {
-              throw CLI::ValidationError(name, error.what());
-            }
-          },
-          description)
-      ->type_name(type);
-}
-
-template <typename Parse, typename Target>
-CLI::Option* add_parsed_to(CLI::App& app, const std::string& name, const std::string& type,
-                           Parse parse, Target& target, const std::string& description) {
-  return add_parsed(
-      app, name, type, parse, [&target](const auto& value) { target = value; }, description);
-}
-
-IdlePolicy parse_wait(std::string_view text) {
-  if (text == "sleep") return IdlePolicy::sleep;
-  if (text == "spin") return IdlePolicy::spin;
-  if (text == "adaptive") return IdlePolicy::adaptive;
-  throw std::invalid_argument("is one of sleep, spin, adaptive");
-}
-
-Mode parse_mode(std::string_view text) {
-  if (text == "buffered") return Mode::buffered;
-  if (text == "unbuffered") return Mode::unbuffered;
-  throw std::invalid_argument("is buffered or unbuffered");
-}
 
 // A scheme that netio does not know is for the library to say; this is not even an address.
 std::string parse_address(const std::string& text) {
@@ -71,12 +34,6 @@ std::size_t parse_message_bytes(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
-void add_report(CLI::App& app, ReportArguments& report) {
-  app.add_flag("--json", report.json,
-               "Report as JSON on standard output, or with --json=FILE in a file");
-  app.add_flag("-q,--quiet", report.quiet, "No progress, notes or summary; errors and JSON remain");
-}
-
 void add_peer(CLI::App& app, PeerArguments& peer, bool binds_by_default) {
   peer.binds = binds_by_default;
   add_parsed_to(app, "ADDRESS", "", parse_address, peer.address,
@@ -94,8 +51,7 @@ void add_peer(CLI::App& app, PeerArguments& peer, bool binds_by_default) {
                     ? "Give up when no sender came for so long (for ever; connecting: 10s)"
                     : "Give up when no receiver came, or a lost one did not return, for "
                       "so long (10s; binding: for ever)");
-  add_parsed_to(app, "--wait", "HOW", parse_wait, peer.wait,
-                "When idle: sleep (default), spin (lowest latency, one core), adaptive");
+  add_wait(app, peer.wait);
   add_parsed_to(app, "--message-max", "BYTES", parse_message_bytes, peer.message_bytes_max,
                 "The largest message (1GiB)");
 }
@@ -214,12 +170,14 @@ std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code) 
   auto& send = *app.add_subcommand("send", "Send a file, standard input or generated load");
   auto& recv = *app.add_subcommand("recv", "Receive messages: into a file or pipe, or count them");
   auto& info = *app.add_subcommand("info", "What this netio and this machine have to offer");
+  auto& bench = *app.add_subcommand("bench", "Measure netio against the bare floor and its peers");
   for (CLI::App* const command : {&send, &recv, &info}) command->fallthrough();
   add_send(send, arguments.send, choice);
   send.footer(std::string(help::send_footer));
   add_recv(recv, arguments.recv);
   recv.footer(std::string(help::recv_footer));
   add_report(info, arguments.info.report);
+  add_bench(bench, arguments.bench);
 
   try {
     app.parse(argc, argv);
@@ -231,12 +189,15 @@ std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code) 
     settle_report(arguments.send.report);
     settle_report(arguments.recv.report);
     settle_report(arguments.info.report);
+    settle_report(arguments.bench.report);
     if (send.parsed()) {
       arguments.command = Command::send;
       settle_send(arguments.send, choice);
     } else if (recv.parsed()) {
       arguments.command = Command::recv;
       settle_recv(arguments.recv);
+    } else if (bench.parsed()) {
+      arguments.command = Command::bench;
     }
   } catch (const CLI::ParseError& error) {
     // CLI11 tells usage errors apart; ours are all the same to a script.

@@ -10,16 +10,13 @@
 #include <netio/loop.hpp>
 #include <netio/options.hpp>
 
+#include "bench/arguments.hpp"
 #include "framing.hpp"
 #include "load.hpp"
+#include "report_arguments.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
-
-struct ReportArguments {
-  std::string json;  // empty: none; "-": standard output; else a file
-  bool quiet = false;
-};
 
 struct PeerArguments {
   std::string address;
@@ -57,13 +54,14 @@ struct InfoArguments {
   ReportArguments report;
 };
 
-enum class Command : std::uint8_t { send, recv, info };
+enum class Command : std::uint8_t { send, recv, info, bench };
 
 struct Arguments {
   Command command = Command::info;
   SendArguments send;
   RecvArguments recv;
   InfoArguments info;
+  BenchArguments bench;
 };
 
 // Nothing where all was said already (--help, --version, or a usage error): end with `exit_code`.

@@ -51,4 +51,22 @@ Exit codes: 0 every sender that came has ended in order, 1 failed (or --verify f
 2 usage, 3 a sender was lost in mid-stream, 130 Ctrl-C.
 )";
 
+inline constexpr std::string_view bench_footer =
+    R"(Examples:
+  netio bench throughput                                   64 B, against every peer that is here
+  netio bench throughput --size 64,1KiB,64KiB --plot throughput.svg
+  netio bench throughput --size 1MiB --mode unbuffered --against raw,iperf3
+  netio bench latency --wait spin --against raw
+  netio bench latency --rate 10k --percentiles .           open loop
+  netio bench connections --count 1000
+  netio bench idle
+  netio bench serve 'tcp://*:5600'                         on one host, and on another:
+  netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600
+
+In each round every system runs once, and raw (bare sockets, the floor) a second time as a control:
+what two runs of one thing differ by. A ratio is netio over the peer, the median of the rounds'.
+
+Exit codes: 0 measured, 1 a system failed, 2 usage, 130 Ctrl-C (what was measured is reported).
+)";
+
 }  // namespace netio::cli::help

@@ -12,6 +12,7 @@
 #include <netio/status.hpp>
 
 #include "arguments.hpp"
+#include "bench/bench.hpp"
 #include "exit_code.hpp"
 #include "info.hpp"
 #include "limits.hpp"
@@ -30,6 +31,8 @@ std::string_view name_of(Command command) {
       return "netio recv";
     case Command::info:
       return "netio info";
+    case Command::bench:
+      return "netio bench";
   }
   return "netio";
 }
@@ -42,6 +45,8 @@ ExitCode run(const Arguments& arguments) {
       return run_recv(arguments.recv);
     case Command::info:
       return run_info(arguments.info);
+    case Command::bench:
+      return run_bench(arguments.bench);
   }
   return ExitCode::usage;
 }

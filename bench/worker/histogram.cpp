@@ -24,7 +24,8 @@ std::uint64_t Histogram::at(double share) const noexcept {
 
 double Histogram::mean() const noexcept {
   double sum = 0;
-  for (const auto& [ns, count] : steps()) sum += static_cast<double>(ns) * static_cast<double>(count);
+  for (const auto& [ns, count] : steps())
+    sum += static_cast<double>(ns) * static_cast<double>(count);
   return total_ == 0 ? 0 : sum / static_cast<double>(total_);
 }
 

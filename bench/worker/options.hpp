@@ -24,12 +24,12 @@ struct Options {
   std::size_t message_bytes = 64;
   bool buffered = true;
   Wait wait = Wait::sleep;
-  int cpu = -1;                       // -1: all that the process may use
-  std::uint32_t connections = 1;      // sending: how many of its own; receiving: how many will come
+  int cpu = -1;                   // -1: all that the process may use
+  std::uint32_t connections = 1;  // sending: how many of its own; receiving: how many will come
   std::uint32_t connection_first = 0;  // sending: the number of the first of them
-  double rate = 0;                    // requests a second, 0: the next when the last has returned
-  bool verify = false;                // fill and check every byte, not the number alone
-  bool idle = false;                  // connect, and send nothing
+  double rate = 0;                     // requests a second, 0: the next when the last has returned
+  bool verify = false;                 // fill and check every byte, not the number alone
+  bool idle = false;                   // connect, and send nothing
 };
 
 // Ends the process on a wrong option.

@@ -82,8 +82,7 @@ void send(Worker& worker) {
   stop_with(worker, context);
   std::vector<std::unique_ptr<Sender>> senders;
   for (std::uint32_t i = 0; i < options.connections; ++i) {
-    senders.push_back(
-        std::make_unique<Sender>(context, options, options.connection_first + i));
+    senders.push_back(std::make_unique<Sender>(context, options, options.connection_first + i));
   }
   std::size_t connected = 0;
   bool down = false;

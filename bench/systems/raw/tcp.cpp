@@ -97,7 +97,8 @@ void StopEvent::tell() const noexcept {
   (void)!write(fd_, &one, sizeof one);
 }
 
-Epoll::Epoll(Wait wait) : fd_(epoll_create1(EPOLL_CLOEXEC)), timeout_ms_(wait == Wait::sleep ? -1 : 0) {
+Epoll::Epoll(Wait wait)
+    : fd_(epoll_create1(EPOLL_CLOEXEC)), timeout_ms_(wait == Wait::sleep ? -1 : 0) {
   if (fd_ < 0) fail("epoll_create1");
 }
 Epoll::~Epoll() { close(fd_); }

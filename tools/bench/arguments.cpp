@@ -1,0 +1,131 @@
+#include "bench/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "bench/system.hpp"
+#include "help.hpp"
+#include "parsed_option.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+using What = BenchArguments::What;
+
+void add_common(CLI::App& app, BenchArguments& bench) {
+  app.add_option("ADDRESS", bench.address,
+                 "Where the ends meet (tcp://127.0.0.1:0); with --remote an address of that host")
+      ->type_name("");
+  add_wait(app, bench.wait);
+  add_parsed_to(app, "--seconds", "TIME", parse_duration, bench.seconds,
+                "How long each system runs in each round (2s)");
+  app.add_option("--remote", bench.remote,
+                 "The other end runs where `netio bench serve` listens, such as tcp://host:5600")
+      ->type_name("ADDRESS");
+  add_report(app, bench.report);
+}
+
+void add_comparison(CLI::App& app, BenchArguments& bench) {
+  add_parsed(
+      app, "--mode", "MODE", parse_mode, [&bench](Mode mode) { bench.mode = mode; },
+      "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
+  app.add_option("--rounds", bench.rounds, "Rounds; in each, every system has its turn (5)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  add_parsed(
+      app, "--against", "LIST",
+      [](const std::string& text) { return CLI::detail::split(text, ','); },
+      [&bench](std::vector<std::string> names) {
+        if (names == std::vector<std::string>{"none"}) names.clear();
+        bench.against = std::move(names);
+      },
+      "Peers, such as raw,zmq; or none. Known: " + system_names());
+  app.add_flag("!--no-check", bench.check, "Leave out the round in which every byte is checked");
+}
+
+void add_sizes(CLI::App& app, BenchArguments& bench) {
+  add_parsed(
+      app, "--size", "LIST",
+      [](const std::string& text) {
+        std::vector<std::size_t> sizes;
+        for (const std::string& part : CLI::detail::split(text, ',')) {
+          const std::uint64_t bytes = parse_bytes(part);
+          if (bytes < 8 || bytes > (std::uint64_t{1} << 30U)) {
+            throw std::invalid_argument("a measured message has 8 bytes to 1GiB, not " + part);
+          }
+          sizes.push_back(static_cast<std::size_t>(bytes));
+        }
+        return sizes;
+      },
+      [&bench](std::vector<std::size_t> sizes) { bench.message_bytes = std::move(sizes); },
+      "Bytes of a message; several, such as 64,1KiB,64KiB, are measured one after the other (64)");
+  app.add_option("--plot", bench.plot, "Draw the result into FILE (.svg or .png; needs gnuplot)")
+      ->type_name("FILE");
+}
+
+void add_throughput(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  add_comparison(app, bench);
+  add_sizes(app, bench);
+}
+
+void add_latency(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  add_comparison(app, bench);
+  add_sizes(app, bench);
+  add_parsed(
+      app, "--rate", "RATE", parse_rate,
+      [&bench](const Rate& rate) {
+        if (rate.in_bytes) throw CLI::ValidationError("--rate", "is in requests a second here");
+        bench.rate = rate.per_second;
+      },
+      "Open loop: so many requests a second, each timed from when it was to leave. Without it the "
+      "next leaves when the last has returned");
+  app.add_option("--percentiles", bench.percentiles,
+                 "Write NAME.hgrm for each system into this folder, for HdrHistogram's plotters")
+      ->type_name("FOLDER");
+}
+
+void add_connections(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  add_comparison(app, bench);
+  add_parsed(
+      app, "--count", "N", parse_count,
+      [&bench](std::uint64_t count) {
+        if (count < 2 || count > 100'000) {
+          throw CLI::ValidationError("--count", "is 2 to 100000");
+        }
+        bench.connections = static_cast<std::uint32_t>(count);
+      },
+      "Sending connections into one receiver (1000)");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, BenchArguments& bench) {
+  app.require_subcommand(1);
+  const auto add = [&](const char* name, const char* description, What what,
+                       void (*fill)(CLI::App&, BenchArguments&)) {
+    CLI::App& command = *app.add_subcommand(name, description);
+    fill(command, bench);
+    command.callback([&bench, what] { bench.what = what; });
+    return &command;
+  };
+  add("throughput", "Messages a second, one way, netio and its peers", What::throughput,
+      add_throughput);
+  add("latency", "Round trips, netio and its peers", What::latency, add_latency);
+  add("connections", "Many sending connections into one receiver", What::connections,
+      add_connections);
+  add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
+  CLI::App& serve = *app.add_subcommand(
+      "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");
+  serve.add_option("ADDRESS", bench.address, "Where to listen, such as tcp://*:5600")
+      ->required()
+      ->type_name("");
+  add_report(serve, bench.report);
+  serve.callback([&bench] { bench.what = What::serve; });
+  app.footer(std::string(help::bench_footer));
+}
+
+}  // namespace netio::cli

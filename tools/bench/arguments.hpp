@@ -1,0 +1,45 @@
+// What can be asked of `netio bench`.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <netio/loop.hpp>
+#include <netio/options.hpp>
+
+#include "report_arguments.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace netio::cli {
+
+struct BenchArguments {
+  enum class What : std::uint8_t { throughput, latency, connections, idle, serve };
+
+  What what = What::throughput;
+  ReportArguments report;
+  std::string address = "tcp://127.0.0.1:0";
+  std::vector<std::size_t> message_bytes = {64};
+  std::optional<Mode> mode;  // none: buffered for throughput, unbuffered for round trips
+  IdlePolicy wait = IdlePolicy::sleep;
+  std::chrono::nanoseconds seconds = std::chrono::seconds(2);
+  unsigned rounds = 5;
+  std::optional<std::vector<std::string>> against;  // none: every peer that fits and is here
+  double rate = 0;                                  // requests a second; 0: closed loop
+  std::uint32_t connections = 1000;
+  std::string remote;       // where `netio bench serve` runs; empty: this machine
+  std::string plot;         // a file, .svg or .png; empty: none
+  std::string percentiles;  // a folder for one percentile text a system; empty: none
+  bool check = true;        // an extra round in which every byte is checked
+};
+
+// Adds `bench` and what it measures to the command line.
+void add_bench(CLI::App& app, BenchArguments& bench);
+
+}  // namespace netio::cli

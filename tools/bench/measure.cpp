@@ -1,0 +1,180 @@
+#include "bench/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace netio::cli {
+
+namespace {
+
+using nlohmann::json;
+using std::chrono::nanoseconds;
+
+constexpr auto warm_up = std::chrono::milliseconds(300);
+
+std::string_view name_of(IdlePolicy wait) {
+  switch (wait) {
+    case IdlePolicy::spin:
+      return "spin";
+    case IdlePolicy::adaptive:
+      return "adaptive";
+    default:
+      return "sleep";
+  }
+}
+
+nanoseconds ns_of(double seconds) { return nanoseconds(std::llround(seconds * 1e9)); }
+
+// What an end did between two looks at it.
+struct Span {
+  double messages = 0;
+  double seconds = 0;
+  double cpu_ns = 0;
+  double switches = 0;
+
+  Span(const json& from, const json& to)
+      : messages(difference(from, to, "messages")),
+        seconds(difference(from, to, "ns") / 1e9),
+        cpu_ns(difference(from, to, "cpu_ns")),
+        switches(difference(from, to, "switches")) {}
+
+  [[nodiscard]] EndSample sample(double of_messages) const {
+    return {of_messages > 0 ? cpu_ns / of_messages : 0, seconds > 0 ? switches / seconds : 0};
+  }
+
+ private:
+  static double difference(const json& from, const json& to, const char* what) {
+    return to.at(what).get<double>() - from.at(what).get<double>();
+  }
+};
+
+void check_faults(const End& end, const json& said) {
+  const auto faults = said.at("faults").get<std::uint64_t>();
+  if (faults != 0) {
+    throw EndFailure(fmt::format("{} found {} messages wrong or out of order", end.name(), faults));
+  }
+}
+
+Sample measure_workers(const System& system, const Case& what, const Places& places) {
+  const bool round_trips = what.what == BenchArguments::What::latency;
+  std::uint16_t port = what.port;
+  const auto binder = start_worker(system, round_trips ? "reply" : "receive", what, places, port);
+  const auto dialer = start_worker(system, round_trips ? "request" : "send", what, places, port);
+  let_pass(dialer->loop(), warm_up);
+  if (round_trips) (void)dialer->ask("record");
+  const json binder_from = binder->ask("snap");
+  const json dialer_from = dialer->ask("snap");
+  let_pass(dialer->loop(), ns_of(what.seconds));
+  const json binder_to = binder->ask("snap");
+  const json dialer_to = dialer->ask("snap");
+  // The other end must not find its peer gone before it was told to stop.
+  const json dialer_last = stop_worker(*dialer);
+  check_faults(*dialer, dialer_last);
+  check_faults(*binder, binder_to);
+
+  const Span binder_did(binder_from, binder_to);
+  const Span dialer_did(dialer_from, dialer_to);
+  const double messages = round_trips ? dialer_did.messages : binder_did.messages;
+  const double seconds = round_trips ? dialer_did.seconds : binder_did.seconds;
+  if (messages <= 0) throw EndFailure(fmt::format("{}: nothing arrived", binder->name()));
+  Sample sample;
+  sample.messages_per_s = messages / seconds;
+  sample.bytes_per_s = sample.messages_per_s * static_cast<double>(what.message_bytes);
+  sample.sender = dialer_did.sample(messages);
+  sample.receiver = binder_did.sample(messages);
+  if (round_trips) {
+    for (const json& step : dialer_last.at("round_trips")) {
+      sample.round_trips.add(step.at(0).get<std::uint64_t>(), step.at(1).get<std::uint64_t>());
+    }
+  }
+  return sample;
+}
+
+// iperf3 has no messages: its bytes are counted as if they were.
+Sample measure_iperf3(const System& system, const Case& what, const Places& places) {
+  constexpr std::uint16_t port_default = 5201;
+  const std::string port = std::to_string(what.port != 0 ? what.port : port_default);
+  const std::string name(system.name);
+  const auto server = places.there.start(name + " (receiving)", name,
+                                         {"-s", "-1", "-B", what.host, "-p", port, "--forceflush"});
+  for (std::string line; line.find("listening") == std::string::npos;) {
+    line = server->hear(std::chrono::seconds(10));
+    if (line.find("error") != std::string::npos) throw EndFailure(name + ": " + line);
+  }
+  const auto seconds = static_cast<int>(std::max(1.0, std::round(what.seconds)));
+  const auto client = places.here.start(
+      name + " (sending)", name,
+      {"-c", what.host, "-p", port, "-J", "-O", "1", "-t", std::to_string(seconds), "-l",
+       std::to_string(std::min<std::size_t>(what.message_bytes, std::size_t{1} << 20U))});
+  std::string text;
+  for (std::string line; line != "}"; text += line) {
+    line = client->hear(std::chrono::seconds(seconds + 30));
+  }
+  const json said = json::parse(text, nullptr, false);
+  if (!said.is_object() || said.contains("error")) {
+    throw EndFailure(name + ": " +
+                     (said.is_object() ? said["error"].get<std::string>() : "no result"));
+  }
+  const json& end = said.at("end");
+  const json& used = end.at("cpu_utilization_percent");
+  Sample sample;
+  sample.bytes_per_s = end.at("sum_received").at("bits_per_second").get<double>() / 8;
+  sample.messages_per_s = sample.bytes_per_s / static_cast<double>(what.message_bytes);
+  const auto cpu_ns = [&](const char* side) {
+    return used.at(side).get<double>() / 100 * 1e9 / sample.messages_per_s;
+  };
+  sample.sender.cpu_ns_per_message = cpu_ns("host_total");
+  sample.receiver.cpu_ns_per_message = cpu_ns("remote_total");
+  return sample;
+}
+
+}  // namespace
+
+std::unique_ptr<End> start_worker(const System& system, const std::string& role, const Case& what,
+                                  const Places& places, std::uint16_t& port,
+                                  const std::vector<std::string>& more) {
+  const bool binds = role == "receive" || role == "reply";
+  std::vector<std::string> arguments = {role,
+                                        "--host",
+                                        what.host,
+                                        "--port",
+                                        std::to_string(port),
+                                        "--size",
+                                        std::to_string(what.message_bytes),
+                                        "--mode",
+                                        what.mode == Mode::buffered ? "buffered" : "unbuffered",
+                                        "--wait",
+                                        std::string(name_of(what.wait)),
+                                        "--rate",
+                                        fmt::format("{}", what.rate),
+                                        "--connections",
+                                        std::to_string(what.connections)};
+  const int cpu = !system.one_thread ? -1 : binds ? places.cpu_there : places.cpu_here;
+  arguments.insert(arguments.end(), {"--cpu", std::to_string(cpu)});
+  if (what.verify) arguments.emplace_back("--verify");
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const std::string name = fmt::format("{} ({}ing)", system.name,
+                                       role == "reply"     ? "reply"
+                                       : role == "receive" ? "receiv"
+                                                           : role);
+  auto end = (binds ? places.there : places.here).start(name, std::string(system.name), arguments);
+  const json ready = end->answer();
+  if (binds) port = ready.at("port").get<std::uint16_t>();
+  return end;
+}
+
+json stop_worker(End& end) {
+  end.say("stop");
+  return end.answer();
+}
+
+Sample measure(const System& system, const Case& what, const Places& places) {
+  return system.name == "iperf3" ? measure_iperf3(system, what, places)
+                                 : measure_workers(system, what, places);
+}
+
+}  // namespace netio::cli

@@ -1,0 +1,65 @@
+// One measurement of one system: starts both ends, lets them run, reads what they counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "bench/arguments.hpp"
+#include "bench/end.hpp"
+#include "bench/system.hpp"
+#include "worker/histogram.hpp"
+
+namespace netio::cli {
+
+// What is measured, but for the system.
+struct Case {
+  BenchArguments::What what = BenchArguments::What::throughput;
+  std::string host;
+  std::uint16_t port = 0;
+  std::size_t message_bytes = 64;
+  Mode mode = Mode::buffered;
+  IdlePolicy wait = IdlePolicy::sleep;
+  double rate = 0;
+  double seconds = 2;
+  std::uint32_t connections = 1;
+  bool verify = false;  // every byte
+};
+
+struct EndSample {
+  double cpu_ns_per_message = 0;
+  double switches_per_s = 0;
+};
+
+struct Sample {
+  double messages_per_s = 0;
+  double bytes_per_s = 0;
+  EndSample sender;    // or requester
+  EndSample receiver;  // or replier
+  bench::Histogram round_trips;
+
+  [[nodiscard]] double cpu_ns_per_message() const noexcept {
+    return sender.cpu_ns_per_message + receiver.cpu_ns_per_message;
+  }
+};
+
+// Where the ends run: the one that binds may be on another machine.
+struct Places {
+  Place& here;
+  Place& there;
+  int cpu_here = -1;  // of systems that run on one core; -1: any
+  int cpu_there = -1;
+};
+
+// Throws EndFailure, Interrupted.
+[[nodiscard]] Sample measure(const System& system, const Case& what, const Places& places);
+
+// A worker for `role`, ready; `port` is given to who connects and taken from who binds.
+[[nodiscard]] std::unique_ptr<End> start_worker(const System& system, const std::string& role,
+                                                const Case& what, const Places& places,
+                                                std::uint16_t& port,
+                                                const std::vector<std::string>& more = {});
+// Tells it to stop, and gives its last words.
+nlohmann::json stop_worker(End& end);
+
+}  // namespace netio::cli

@@ -1,0 +1,238 @@
+#include "bench/results.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bench/system.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// What the floor must reach, or the machine was too busy to conclude anything.
+constexpr double floor_over_zmq_min = 9;
+constexpr std::size_t floor_check_bytes = 64;
+constexpr const char* zmq_name = "zmq";
+
+double messages_per_s(const Sample& sample) { return sample.messages_per_s; }
+double bytes_per_s(const Sample& sample) { return sample.bytes_per_s; }
+double cpu_ns(const Sample& sample) { return sample.cpu_ns_per_message(); }
+
+auto rtt_us(double share) {
+  return [share](const Sample& sample) {
+    return static_cast<double>(sample.round_trips.at(share)) / 1000;
+  };
+}
+
+// A bare number of three digits: "26.3 M".
+std::string short_number(double value) {
+  std::string text = scaled(value, "");
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+ordered_json json_of(const Spread& spread) {
+  return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  const double median =
+      values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {median, values.front(), values.back()};
+}
+
+std::vector<std::string> Results::systems() const {
+  std::vector<std::string> names;
+  if (rounds_.empty()) return names;
+  for (const auto& [name, sample] : rounds_.front().samples) {
+    const bool everywhere = std::all_of(rounds_.begin(), rounds_.end(), [&](const Round& round) {
+      return round.samples.count(name) != 0;
+    });
+    if (everywhere) names.push_back(name);
+  }
+  const auto rank = [](const std::string& name) {
+    return name == our_name ? 0 : name == floor_name ? 1 : 2;
+  };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  return names;
+}
+
+bool Results::has(std::string_view system) const {
+  const std::vector<std::string> names = systems();
+  return std::find(names.begin(), names.end(), system) != names.end();
+}
+
+template <typename Value>
+Spread Results::ratio(const std::string& peer, Value&& value) const {
+  std::vector<double> ratios;
+  for (const Round& round : rounds_) {
+    double theirs = value(round.samples.at(peer));
+    if (peer == floor_name && round.control) theirs = (theirs + value(*round.control)) / 2;
+    ratios.push_back(value(round.samples.find(our_name)->second) / theirs);
+  }
+  return spread_of(std::move(ratios));
+}
+
+template <typename Value>
+std::optional<Spread> Results::control(Value&& value) const {
+  std::vector<double> ratios;
+  for (const Round& round : rounds_) {
+    const auto first = round.samples.find(floor_name);
+    if (!round.control || first == round.samples.end()) return std::nullopt;
+    ratios.push_back(value(*round.control) / value(first->second));
+  }
+  if (ratios.empty()) return std::nullopt;
+  return spread_of(std::move(ratios));
+}
+
+std::string Results::why_void() const {
+  if (what_.what != BenchArguments::What::throughput || what_.mode != Mode::buffered ||
+      what_.message_bytes != floor_check_bytes || !has(floor_name) || !has(zmq_name)) {
+    return {};
+  }
+  const double floor = spread(std::string(floor_name), messages_per_s).median;
+  const double zmq = spread(zmq_name, messages_per_s).median;
+  if (floor >= floor_over_zmq_min * zmq) return {};
+  return fmt::format("the floor reached {:.1f} times zmq, and must reach {:.0f} times", floor / zmq,
+                     floor_over_zmq_min);
+}
+
+bench::Histogram Results::round_trips(const std::string& system) const {
+  bench::Histogram all;
+  for (const Round& round : rounds_) all.add(round.samples.at(system).round_trips);
+  return all;
+}
+
+std::string Results::to_text() const {
+  const bool latency = what_.what == BenchArguments::What::latency;
+  std::string text = fmt::format(
+      "{}, {} messages of {}, {}, waiting by {}{}\n", latency ? "Round trips" : "One way",
+      what_.mode == Mode::buffered ? "buffered" : "unbuffered", binary_bytes(what_.message_bytes),
+      latency && what_.rate > 0 ? scaled(what_.rate, "requests/s")
+      : latency                 ? "closed loop"
+                                : "as fast as it goes",
+      what_.wait == IdlePolicy::spin       ? "spinning"
+      : what_.wait == IdlePolicy::adaptive ? "adaptive spinning"
+                                           : "sleeping",
+      "");
+  text += latency ? fmt::format("{:<8} {:>10} {:>10} {:>10} {:>24} {:>12} {:>12}\n", "", "p50 us",
+                                "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s")
+                  : fmt::format("{:<8} {:>18} {:>28} {:>12} {:>12} {:>12}\n", "", "messages/s",
+                                "min .. max", "bytes/s", "CPU ns/msg", "switches/s");
+  for (const std::string& name : systems()) {
+    const Spread cpu = spread(name, cpu_ns);
+    const Spread switches = spread(name, [](const Sample& sample) {
+      return sample.sender.switches_per_s + sample.receiver.switches_per_s;
+    });
+    const std::string tail = fmt::format("{:>12} {:>12}", fmt::format("{:.1f}", cpu.median),
+                                         short_number(switches.median));
+    if (latency) {
+      const Spread p50 = spread(name, rtt_us(0.5));
+      text += fmt::format("{:<8} {:>10.2f} {:>10.2f} {:>10.2f} {:>24} {}\n", name, p50.median,
+                          spread(name, rtt_us(0.99)).median, spread(name, rtt_us(0.999)).median,
+                          fmt::format("{:.2f} .. {:.2f}", p50.min, p50.max), tail);
+    } else {
+      const Spread rate = spread(name, messages_per_s);
+      text += fmt::format("{:<8} {:>18} {:>28} {:>12} {}\n", name, short_number(rate.median),
+                          fmt::format("{} .. {}", short_number(rate.min), short_number(rate.max)),
+                          scaled(spread(name, bytes_per_s).median, "B"), tail);
+    }
+  }
+  const auto ratio_line = [&](const std::string& name, const Spread& ratio) {
+    text += fmt::format("  {:<24} {:.3f}   ({:.3f} .. {:.3f})\n", name, ratio.median, ratio.min,
+                        ratio.max);
+  };
+  const bool ours = has(our_name);
+  const auto ratios = [&](auto&& value) {
+    for (const std::string& name : systems()) {
+      if (ours && name != our_name)
+        ratio_line(fmt::format("{} / {}", our_name, name), ratio(name, value));
+    }
+    if (const auto twice = control(value)) ratio_line("control: raw / raw", *twice);
+  };
+  text +=
+      latency ? "Ratios of the p50, round by round:\n" : "Ratios of the rates, round by round:\n";
+  if (latency) {
+    ratios(rtt_us(0.5));
+  } else {
+    ratios(messages_per_s);
+  }
+  for (const auto& [name, why] : failures_) text += fmt::format("FAILED {}: {}\n", name, why);
+  if (const std::string why = why_void(); !why.empty()) {
+    text += fmt::format("VOID: {}. The machine was busy; run it again.\n", why);
+  }
+  if (!complete()) {
+    text += fmt::format("INCOMPLETE: {} of {} rounds\n", rounds_.size(), rounds_wanted_);
+  }
+  return text;
+}
+
+ordered_json Results::to_json() const {
+  const bool latency = what_.what == BenchArguments::What::latency;
+  ordered_json json;
+  json["case"] = {{"what", latency ? "latency" : "throughput"},
+                  {"host", what_.host},
+                  {"size_bytes", what_.message_bytes},
+                  {"mode", what_.mode == Mode::buffered ? "buffered" : "unbuffered"},
+                  {"wait", what_.wait == IdlePolicy::spin       ? "spin"
+                           : what_.wait == IdlePolicy::adaptive ? "adaptive"
+                                                                : "sleep"},
+                  {"seconds", what_.seconds},
+                  {"rate_per_s", what_.rate},
+                  {"rounds", rounds_.size()},
+                  {"rounds_wanted", rounds_wanted_}};
+  json["complete"] = complete();
+  const std::string why = why_void();
+  json["void"] = !why.empty();
+  if (!why.empty()) json["void_why"] = why;
+  json["systems"] = ordered_json::object();
+  json["ratio"] = ordered_json::object();
+  json["ratio_spread"] = ordered_json::object();
+  for (const std::string& name : systems()) {
+    ordered_json& system = json["systems"][name];
+    system["messages_per_s"] = json_of(spread(name, messages_per_s));
+    system["bytes_per_s"] = json_of(spread(name, bytes_per_s));
+    if (latency) {
+      system["rtt_us"] = {{"p50", json_of(spread(name, rtt_us(0.5)))},
+                          {"p99", json_of(spread(name, rtt_us(0.99)))},
+                          {"p999", json_of(spread(name, rtt_us(0.999)))}};
+    }
+    system["cpu_ns_per_message"] = json_of(spread(name, cpu_ns));
+    const auto bytes = static_cast<double>(what_.message_bytes);
+    system["cpu_ns_per_byte"] =
+        json_of(spread(name, [bytes](const Sample& s) { return cpu_ns(s) / bytes; }));
+    system["sender_cpu_ns_per_message"] = json_of(
+        spread(name, [](const Sample& sample) { return sample.sender.cpu_ns_per_message; }));
+    system["receiver_cpu_ns_per_message"] = json_of(
+        spread(name, [](const Sample& sample) { return sample.receiver.cpu_ns_per_message; }));
+    system["context_switches_per_s"] = json_of(spread(name, [](const Sample& sample) {
+      return sample.sender.switches_per_s + sample.receiver.switches_per_s;
+    }));
+    if (name == our_name || !has(our_name)) continue;
+    const auto add = [&](const char* key, const Spread& spread) {
+      json["ratio"][name][key] = spread.median;
+      json["ratio_spread"][name][key] = json_of(spread);
+    };
+    add("messages_per_s", ratio(name, messages_per_s));
+    add("bytes_per_s", ratio(name, bytes_per_s));
+    if (latency) add("rtt_us_p50", ratio(name, rtt_us(0.5)));
+  }
+  if (const auto twice = latency ? control(rtt_us(0.5)) : control(messages_per_s)) {
+    json["control"] = {{latency ? "rtt_us_p50" : "messages_per_s", json_of(*twice)}};
+  }
+  json["failed"] = failures_;
+  return json;
+}
+
+}  // namespace netio::cli

@@ -1,0 +1,126 @@
+#include "bench/system.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "exit_code.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A stream cut into writes of any size says nothing about messages smaller than this.
+constexpr std::size_t stream_bytes_min = 4096;
+
+constexpr std::array<System, 5> systems = {{
+    {our_name, "", true, true, true, 8},
+    {floor_name, "", true, true, true, 8},
+    {"zmq", "libzmq3-dev", false, true, false, 8},
+    {"nng", "libnng-dev", false, true, false, 8},
+    {"iperf3", "iperf3", false, false, false, stream_bytes_min},
+}};
+
+std::string in_path(std::string_view name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view left = path == nullptr ? "" : path;
+  while (!left.empty()) {
+    const std::size_t end = left.find(':');
+    const fs::path candidate = fs::path(left.substr(0, end)) / name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    left = end == std::string_view::npos ? "" : left.substr(end + 1);
+  }
+  return {};
+}
+
+// Why it cannot do what is asked; empty if it can.
+std::string unfit(const System& system, const BenchArguments& arguments) {
+  using What = BenchArguments::What;
+  if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
+  if (arguments.what == What::connections && !system.many_connections) {
+    return "is not measured with many connections";
+  }
+  const auto smallest =
+      *std::min_element(arguments.message_bytes.begin(), arguments.message_bytes.end());
+  if (smallest < system.message_bytes_min) {
+    return fmt::format("knows no messages; compared from {} bytes on", system.message_bytes_min);
+  }
+  return {};
+}
+
+}  // namespace
+
+const System* find_system(std::string_view name) {
+  const auto* const found = std::find_if(systems.begin(), systems.end(),
+                                         [name](const System& s) { return s.name == name; });
+  return found == systems.end() ? nullptr : found;
+}
+
+std::string system_names() {
+  std::vector<std::string_view> names;
+  for (const System& system : systems) {
+    if (system.name != our_name) names.push_back(system.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string program_of(const System& system) {
+  if (system.name == "iperf3") return in_path(system.name);
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const std::string name = fmt::format("bench-{}", system.name);
+  for (const fs::path& folder : {here / "bench", here / "../libexec/netio"}) {
+    if (access((folder / name).c_str(), X_OK) == 0) return (folder / name).string();
+  }
+  return {};
+}
+
+void refuse_absent(const System& system) {
+  throw Failure(fmt::format("{} cannot be measured: its program is not there", system.name),
+                system.package.empty()
+                    ? "Build it with this command (CMake option NETIO_BENCH)."
+                    : fmt::format("Install {} and build again; script/bootstrap does the former.",
+                                  system.package));
+}
+
+std::vector<const System*> systems_for(const BenchArguments& arguments,
+                                       std::vector<std::string>& skipped) {
+  std::vector<const System*> chosen = {find_system(our_name)};
+  if (program_of(*chosen.front()).empty()) refuse_absent(*chosen.front());
+  if (arguments.against) {
+    for (const std::string& name : *arguments.against) {
+      const System* const system = find_system(name);
+      if (system == nullptr) {
+        throw Failure(fmt::format("{} is not a system that can be measured", name),
+                      "Known are: " + system_names(), ExitCode::usage);
+      }
+      if (const std::string why = unfit(*system, arguments); !why.empty()) {
+        throw Failure(fmt::format("{} {}", name, why), "Leave it out of --against.",
+                      ExitCode::usage);
+      }
+      if (program_of(*system).empty()) refuse_absent(*system);
+      if (std::find(chosen.begin(), chosen.end(), system) == chosen.end()) {
+        chosen.push_back(system);
+      }
+    }
+    return chosen;
+  }
+  for (const System& system : systems) {
+    if (system.name == our_name || !unfit(system, arguments).empty()) continue;
+    if (program_of(system).empty()) {
+      skipped.push_back(fmt::format("{} is not there (package {})", system.name, system.package));
+    } else {
+      chosen.push_back(&system);
+    }
+  }
+  return chosen;
+}
+
+}  // namespace netio::cli
