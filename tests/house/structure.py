@@ -121,9 +121,10 @@ def check_public(root, source):
 
 
 def check_user_code(root, source):
-    """tools/ and examples/ see what a user sees: public headers and what lies beside them."""
+    """tools/, bench/ and examples/ see what a user sees: public headers and what is theirs."""
+    own = [source.path.parent, Path(source.top), Path("bench")]
     for number, quoted, target in source.includes():
-        if quoted and not (root / source.path.parent / target).is_file():
+        if quoted and not any((root / folder / target).is_file() for folder in own):
             yield number, f'"{target}": {source.top}/ includes public headers, nothing of src/'
         elif not quoted and target.startswith("netio") and not (root / "include" / target).is_file():
             yield number, f"<{target}> is no public header"
@@ -225,7 +226,7 @@ def breaches_of(root, source):
         yield from check_public(root, source)
     elif source.top == "src":
         yield from check_src(root, source)
-    elif source.top in ("tools", "examples"):
+    elif source.top in ("tools", "bench", "examples"):
         yield from check_user_code(root, source)
     if not source.is_test:
         yield from check_functions(source)

@@ -130,99 +130,132 @@ Sample measure_rate(Stage& stage, const System& system, const Case& what, std::u
   return sample;
 }
 
+// What came of one system.
 struct Outcome {
-  std::uint32_t connected = 0;
   Memory memory;
-  std::vector<double> rates;
+  std::vector<double> rates;  // of the receiver, by round
 };
 
-std::string text_of(const std::string& name, const Outcome& outcome, const Spread& rate) {
-  return fmt::format(
-      "{:<6} {} connected, {} ({} .. {}); resident per idle connection {} here, {} there; "
-      "kernel {}\n",
-      name, grouped(outcome.connected), scaled(rate.median, "messages/s"),
-      scaled(rate.min, "messages/s"), scaled(rate.max, "messages/s"),
-      scaled(outcome.memory.sender_bytes, "B"), scaled(outcome.memory.receiver_bytes, "B"),
-      scaled(outcome.memory.socket_bytes, "B"));
-}
+class Comparison {
+ public:
+  Comparison(Stage& stage, const BenchArguments& arguments, std::vector<const System*> systems)
+      : stage_(stage),
+        what_(stage.first_case()),
+        count_(arguments.connections),
+        rounds_wanted_(arguments.rounds),
+        systems_(std::move(systems)) {}
+
+  ExitCode run() {
+    try {
+      for (const System* const system : systems_) {
+        stage_.note(fmt::format("{}: {} idle connections", system->name, count_));
+        outcomes_[std::string(system->name)].memory =
+            measure_memory(stage_, *system, what_, count_);
+      }
+      for (; rounds_ < rounds_wanted_; ++rounds_) round();
+    } catch (const EndFailure& error) {
+      failure_ = error.what();
+      return ExitCode::failed;
+    } catch (const Interrupted&) {
+      return ExitCode::interrupted;
+    }
+    return ExitCode::done;
+  }
+
+  [[nodiscard]] std::string to_text() const {
+    std::string text = fmt::format("{} connections, {} messages of {}\n", grouped(count_),
+                                   name_of(what_.mode), binary_bytes(what_.message_bytes));
+    for (const auto& [name, outcome] : outcomes_) {
+      if (outcome.rates.empty()) continue;
+      const Spread rate = spread_of(outcome.rates);
+      text += fmt::format(
+          "{:<6} {} connected, {} ({} .. {})\n"
+          "       an idle connection: {} resident in the sender, {} in the receiver, {} in the "
+          "kernel (both ends)\n",
+          name, grouped(count_), scaled(rate.median, "messages/s"), scaled(rate.min, "messages/s"),
+          scaled(rate.max, "messages/s"), scaled(outcome.memory.sender_bytes, "B"),
+          scaled(outcome.memory.receiver_bytes, "B"), scaled(outcome.memory.socket_bytes, "B"));
+      if (name == our_name) continue;
+      const Spread ratio = ratio_to(outcome);
+      text += fmt::format("  {} / {}   {:.3f}   ({:.3f} .. {:.3f})\n", our_name, name, ratio.median,
+                          ratio.min, ratio.max);
+    }
+    if (!failure_.empty()) text += "FAILED " + failure_ + "\n";
+    if (rounds_ != rounds_wanted_) {
+      text += fmt::format("INCOMPLETE: {} of {} rounds\n", rounds_, rounds_wanted_);
+    }
+    return text;
+  }
+
+  [[nodiscard]] ordered_json to_json() const {
+    ordered_json said = {{"case",
+                          {{"what", "connections"},
+                           {"count", count_},
+                           {"size_bytes", what_.message_bytes},
+                           {"rounds", rounds_},
+                           {"rounds_wanted", rounds_wanted_}}},
+                         {"complete", rounds_ == rounds_wanted_},
+                         {"systems", ordered_json::object()},
+                         {"ratio", ordered_json::object()}};
+    for (const auto& [name, outcome] : outcomes_) {
+      if (outcome.rates.empty()) continue;
+      said["systems"][name] = {
+          {"connected", count_},
+          {"messages_per_s", json_of(spread_of(outcome.rates))},
+          {"sender_resident_bytes_per_connection", outcome.memory.sender_bytes},
+          {"receiver_resident_bytes_per_connection", outcome.memory.receiver_bytes},
+          {"kernel_bytes_per_connection", outcome.memory.socket_bytes}};
+      if (name == our_name) continue;
+      const Spread ratio = ratio_to(outcome);
+      said["ratio"][name] = {{"messages_per_s", ratio.median}};
+      said["ratio_spread"][name] = {{"messages_per_s", json_of(ratio)}};
+    }
+    if (!failure_.empty()) said["failed"] = failure_;
+    return said;
+  }
+
+ private:
+  void round() {
+    stage_.note(fmt::format("round {} of {}", rounds_ + 1, rounds_wanted_));
+    std::map<std::string, double> rates;
+    for (const System* const system : systems_) {
+      rates[std::string(system->name)] =
+          measure_rate(stage_, *system, what_, count_).messages_per_s;
+    }
+    for (const auto& [name, rate] : rates) outcomes_[name].rates.push_back(rate);
+  }
+
+  [[nodiscard]] Spread ratio_to(const Outcome& theirs) const {
+    const std::vector<double>& ours = outcomes_.at(std::string(our_name)).rates;
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < theirs.rates.size(); ++i) {
+      ratios.push_back(ours[i] / theirs.rates[i]);
+    }
+    return spread_of(std::move(ratios));
+  }
+
+  Stage& stage_;
+  Case what_;
+  std::uint32_t count_;
+  unsigned rounds_wanted_;
+  unsigned rounds_ = 0;
+  std::vector<const System*> systems_;
+  std::map<std::string, Outcome> outcomes_;
+  std::string failure_;
+};
 
 }  // namespace
 
 ExitCode run_connections(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
-  const std::vector<const System*> systems = systems_for(arguments, skipped);
+  std::vector<const System*> systems = systems_for(arguments, skipped);
   Report report(arguments.report, false);
   Stage stage(arguments);
-  const Case what = stage.first_case();
-  const std::uint32_t count = arguments.connections;
-  std::map<std::string, Outcome> outcomes;
-  unsigned rounds_done = 0;
-  std::string failure;
-  bool interrupted = false;
-  try {
-    for (const System* const system : systems) {
-      const std::string name(system->name);
-      stage.note(fmt::format("{}: {} idle connections", name, count));
-      outcomes[name].memory = measure_memory(stage, *system, what, count);
-      outcomes[name].connected = count;  // or an end would have failed
-    }
-    for (; rounds_done < arguments.rounds; ++rounds_done) {
-      stage.note(fmt::format("round {} of {}", rounds_done + 1, arguments.rounds));
-      std::map<std::string, double> rates;
-      for (const System* const system : systems) {
-        rates[std::string(system->name)] = measure_rate(stage, *system, what, count).messages_per_s;
-      }
-      for (const auto& [name, rate] : rates) outcomes[name].rates.push_back(rate);
-    }
-  } catch (const EndFailure& error) {
-    failure = error.what();
-  } catch (const Interrupted&) {
-    interrupted = true;
-  }
-  std::string text = fmt::format("{} connections, {} messages of {}\n", grouped(count),
-                                 what.mode == Mode::buffered ? "buffered" : "unbuffered",
-                                 binary_bytes(what.message_bytes));
-  ordered_json said = {{"case",
-                        {{"what", "connections"},
-                         {"count", count},
-                         {"size_bytes", what.message_bytes},
-                         {"rounds", rounds_done},
-                         {"rounds_wanted", arguments.rounds}}},
-                       {"complete", rounds_done == arguments.rounds},
-                       {"systems", ordered_json::object()},
-                       {"ratio", ordered_json::object()}};
-  const auto spread_json = [](const Spread& spread) {
-    return ordered_json{{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
-  };
-  for (const auto& [name, outcome] : outcomes) {
-    if (outcome.rates.empty()) continue;
-    const Spread rate = spread_of(outcome.rates);
-    text += text_of(name, outcome, rate);
-    said["systems"][name] = {
-        {"connected", outcome.connected},
-        {"messages_per_s", spread_json(rate)},
-        {"sender_resident_bytes_per_connection", outcome.memory.sender_bytes},
-        {"receiver_resident_bytes_per_connection", outcome.memory.receiver_bytes},
-        {"kernel_bytes_per_connection", outcome.memory.socket_bytes}};
-    if (name == our_name) continue;
-    std::vector<double> ratios;
-    const std::vector<double>& ours = outcomes[std::string(our_name)].rates;
-    for (std::size_t i = 0; i < outcome.rates.size(); ++i) {
-      ratios.push_back(ours[i] / outcome.rates[i]);
-    }
-    const Spread ratio = spread_of(ratios);
-    text += fmt::format("  {} / {:<18} {:.3f}   ({:.3f} .. {:.3f})\n", our_name, name, ratio.median,
-                        ratio.min, ratio.max);
-    said["ratio"][name] = {{"messages_per_s", ratio.median}};
-  }
-  if (!failure.empty()) text += "FAILED " + failure + "\n";
-  said["failed"] = failure;
-  if (rounds_done != arguments.rounds) {
-    text += fmt::format("INCOMPLETE: {} of {} rounds\n", rounds_done, arguments.rounds);
-  }
-  report.publish(text, [&] { return said.dump(2) + "\n"; });
-  if (interrupted) return ExitCode::interrupted;
-  return failure.empty() ? ExitCode::done : ExitCode::failed;
+  for (const std::string& line : skipped) stage.note(line);
+  Comparison comparison(stage, arguments, std::move(systems));
+  const ExitCode code = comparison.run();
+  report.publish(comparison.to_text(), [&] { return comparison.to_json().dump(2) + "\n"; });
+  return code;
 }
 
 }  // namespace netio::cli

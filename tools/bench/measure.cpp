@@ -16,17 +16,6 @@ using std::chrono::nanoseconds;
 
 constexpr auto warm_up = std::chrono::milliseconds(300);
 
-std::string_view name_of(IdlePolicy wait) {
-  switch (wait) {
-    case IdlePolicy::spin:
-      return "spin";
-    case IdlePolicy::adaptive:
-      return "adaptive";
-    default:
-      return "sleep";
-  }
-}
-
 nanoseconds ns_of(double seconds) { return nanoseconds(std::llround(seconds * 1e9)); }
 
 // What an end did between two looks at it.
@@ -134,6 +123,19 @@ Sample measure_iperf3(const System& system, const Case& what, const Places& plac
 
 }  // namespace
 
+std::string_view name_of(Mode mode) { return mode == Mode::buffered ? "buffered" : "unbuffered"; }
+
+std::string_view name_of(IdlePolicy wait) {
+  switch (wait) {
+    case IdlePolicy::spin:
+      return "spin";
+    case IdlePolicy::adaptive:
+      return "adaptive";
+    default:
+      return "sleep";
+  }
+}
+
 std::unique_ptr<End> start_worker(const System& system, const std::string& role, const Case& what,
                                   const Places& places, std::uint16_t& port,
                                   const std::vector<std::string>& more) {
@@ -146,7 +148,7 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                         "--size",
                                         std::to_string(what.message_bytes),
                                         "--mode",
-                                        what.mode == Mode::buffered ? "buffered" : "unbuffered",
+                                        std::string(name_of(what.mode)),
                                         "--wait",
                                         std::string(name_of(what.wait)),
                                         "--rate",

@@ -26,6 +26,9 @@ struct Case {
   bool verify = false;  // every byte
 };
 
+[[nodiscard]] std::string_view name_of(Mode mode);
+[[nodiscard]] std::string_view name_of(IdlePolicy wait);
+
 struct EndSample {
   double cpu_ns_per_message = 0;
   double switches_per_s = 0;

@@ -24,6 +24,10 @@ double messages_per_s(const Sample& sample) { return sample.messages_per_s; }
 double bytes_per_s(const Sample& sample) { return sample.bytes_per_s; }
 double cpu_ns(const Sample& sample) { return sample.cpu_ns_per_message(); }
 
+double switches_per_s(const Sample& sample) {
+  return sample.sender.switches_per_s + sample.receiver.switches_per_s;
+}
+
 auto rtt_us(double share) {
   return [share](const Sample& sample) {
     return static_cast<double>(sample.round_trips.at(share)) / 1000;
@@ -37,11 +41,11 @@ std::string short_number(double value) {
   return text;
 }
 
+}  // namespace
+
 ordered_json json_of(const Spread& spread) {
   return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
 }
-
-}  // namespace
 
 Spread spread_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -114,60 +118,54 @@ bench::Histogram Results::round_trips(const std::string& system) const {
   return all;
 }
 
+std::string Results::title() const {
+  const bool latency = what_.what == BenchArguments::What::latency;
+  std::string pace = "as fast as it goes";
+  if (latency) pace = what_.rate > 0 ? scaled(what_.rate, "requests/s") : "closed loop";
+  std::string text = fmt::format("{}, {} messages of {}, {}, when idle: {}\n",
+                                 latency ? "Round trips" : "One way", name_of(what_.mode),
+                                 binary_bytes(what_.message_bytes), pace, name_of(what_.wait));
+  if (latency) {
+    return text + fmt::format("{:<8} {:>10} {:>10} {:>10} {:>18} {:>12} {:>11}\n", "", "p50 us",
+                              "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s");
+  }
+  return text + fmt::format("{:<8} {:>10} {:>20} {:>10} {:>12} {:>11}\n", "", "messages/s",
+                            "min .. max", "bytes/s", "CPU ns/msg", "switches/s");
+}
+
+std::string Results::row(const std::string& system) const {
+  const std::string tail = fmt::format("{:>12.1f} {:>11}\n", spread(system, cpu_ns).median,
+                                       short_number(spread(system, switches_per_s).median));
+  if (what_.what == BenchArguments::What::latency) {
+    const Spread p50 = spread(system, rtt_us(0.5));
+    return fmt::format("{:<8} {:>10.2f} {:>10.2f} {:>10.2f} {:>18} {}", system, p50.median,
+                       spread(system, rtt_us(0.99)).median, spread(system, rtt_us(0.999)).median,
+                       fmt::format("{:.2f} .. {:.2f}", p50.min, p50.max), tail);
+  }
+  const Spread rate = spread(system, messages_per_s);
+  return fmt::format("{:<8} {:>10} {:>20} {:>10} {}", system, short_number(rate.median),
+                     fmt::format("{} .. {}", short_number(rate.min), short_number(rate.max)),
+                     scaled(spread(system, bytes_per_s).median, "B"), tail);
+}
+
 std::string Results::to_text() const {
   const bool latency = what_.what == BenchArguments::What::latency;
-  std::string text = fmt::format(
-      "{}, {} messages of {}, {}, waiting by {}{}\n", latency ? "Round trips" : "One way",
-      what_.mode == Mode::buffered ? "buffered" : "unbuffered", binary_bytes(what_.message_bytes),
-      latency && what_.rate > 0 ? scaled(what_.rate, "requests/s")
-      : latency                 ? "closed loop"
-                                : "as fast as it goes",
-      what_.wait == IdlePolicy::spin       ? "spinning"
-      : what_.wait == IdlePolicy::adaptive ? "adaptive spinning"
-                                           : "sleeping",
-      "");
-  text += latency ? fmt::format("{:<8} {:>10} {:>10} {:>10} {:>24} {:>12} {:>12}\n", "", "p50 us",
-                                "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s")
-                  : fmt::format("{:<8} {:>18} {:>28} {:>12} {:>12} {:>12}\n", "", "messages/s",
-                                "min .. max", "bytes/s", "CPU ns/msg", "switches/s");
-  for (const std::string& name : systems()) {
-    const Spread cpu = spread(name, cpu_ns);
-    const Spread switches = spread(name, [](const Sample& sample) {
-      return sample.sender.switches_per_s + sample.receiver.switches_per_s;
-    });
-    const std::string tail = fmt::format("{:>12} {:>12}", fmt::format("{:.1f}", cpu.median),
-                                         short_number(switches.median));
-    if (latency) {
-      const Spread p50 = spread(name, rtt_us(0.5));
-      text += fmt::format("{:<8} {:>10.2f} {:>10.2f} {:>10.2f} {:>24} {}\n", name, p50.median,
-                          spread(name, rtt_us(0.99)).median, spread(name, rtt_us(0.999)).median,
-                          fmt::format("{:.2f} .. {:.2f}", p50.min, p50.max), tail);
-    } else {
-      const Spread rate = spread(name, messages_per_s);
-      text += fmt::format("{:<8} {:>18} {:>28} {:>12} {}\n", name, short_number(rate.median),
-                          fmt::format("{} .. {}", short_number(rate.min), short_number(rate.max)),
-                          scaled(spread(name, bytes_per_s).median, "B"), tail);
-    }
-  }
-  const auto ratio_line = [&](const std::string& name, const Spread& ratio) {
-    text += fmt::format("  {:<24} {:.3f}   ({:.3f} .. {:.3f})\n", name, ratio.median, ratio.min,
+  const auto measured = [latency](const Sample& sample) {
+    return latency ? rtt_us(0.5)(sample) : messages_per_s(sample);
+  };
+  std::string text = title();
+  for (const std::string& name : systems()) text += row(name);
+  const auto line = [&text](const std::string& name, const Spread& ratio) {
+    text += fmt::format("  {:<18} {:>8.3f}   ({:.3f} .. {:.3f})\n", name, ratio.median, ratio.min,
                         ratio.max);
   };
-  const bool ours = has(our_name);
-  const auto ratios = [&](auto&& value) {
+  if (has(our_name)) {
+    text += fmt::format("Ratios of the {}, round by round:\n", latency ? "p50" : "rates");
     for (const std::string& name : systems()) {
-      if (ours && name != our_name)
-        ratio_line(fmt::format("{} / {}", our_name, name), ratio(name, value));
+      if (name != our_name) line(fmt::format("{} / {}", our_name, name), ratio(name, measured));
     }
-    if (const auto twice = control(value)) ratio_line("control: raw / raw", *twice);
-  };
-  text +=
-      latency ? "Ratios of the p50, round by round:\n" : "Ratios of the rates, round by round:\n";
-  if (latency) {
-    ratios(rtt_us(0.5));
-  } else {
-    ratios(messages_per_s);
   }
+  if (const auto twice = control(measured)) line("control: raw / raw", *twice);
   for (const auto& [name, why] : failures_) text += fmt::format("FAILED {}: {}\n", name, why);
   if (const std::string why = why_void(); !why.empty()) {
     text += fmt::format("VOID: {}. The machine was busy; run it again.\n", why);
@@ -184,10 +182,8 @@ ordered_json Results::to_json() const {
   json["case"] = {{"what", latency ? "latency" : "throughput"},
                   {"host", what_.host},
                   {"size_bytes", what_.message_bytes},
-                  {"mode", what_.mode == Mode::buffered ? "buffered" : "unbuffered"},
-                  {"wait", what_.wait == IdlePolicy::spin       ? "spin"
-                           : what_.wait == IdlePolicy::adaptive ? "adaptive"
-                                                                : "sleep"},
+                  {"mode", name_of(what_.mode)},
+                  {"wait", name_of(what_.wait)},
                   {"seconds", what_.seconds},
                   {"rate_per_s", what_.rate},
                   {"rounds", rounds_.size()},
@@ -216,9 +212,7 @@ ordered_json Results::to_json() const {
         spread(name, [](const Sample& sample) { return sample.sender.cpu_ns_per_message; }));
     system["receiver_cpu_ns_per_message"] = json_of(
         spread(name, [](const Sample& sample) { return sample.receiver.cpu_ns_per_message; }));
-    system["context_switches_per_s"] = json_of(spread(name, [](const Sample& sample) {
-      return sample.sender.switches_per_s + sample.receiver.switches_per_s;
-    }));
+    system["context_switches_per_s"] = json_of(spread(name, switches_per_s));
     if (name == our_name || !has(our_name)) continue;
     const auto add = [&](const char* key, const Spread& spread) {
       json["ratio"][name][key] = spread.median;

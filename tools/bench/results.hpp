@@ -19,6 +19,7 @@ struct Spread {
 };
 // Of at least one value.
 [[nodiscard]] Spread spread_of(std::vector<double> values);
+[[nodiscard]] nlohmann::ordered_json json_of(const Spread& spread);
 
 // By system. The floor has a second sample, its control.
 struct Round {
@@ -56,6 +57,8 @@ class Results {
   [[nodiscard]] bench::Histogram round_trips(const std::string& system) const;
 
  private:
+  [[nodiscard]] std::string title() const;
+  [[nodiscard]] std::string row(const std::string& system) const;
   // Ours over the peer's, round by round. Of the floor, the mean of its two samples.
   template <typename Value>
   [[nodiscard]] Spread ratio(const std::string& peer, Value&& value) const;
