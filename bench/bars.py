@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The performance bars of netio: measures each and says whether it is met, or by how much missed.
+
+Usage: bars.py NETIO [--rounds N] [--seconds S] [--json FILE] [--list] [FILTER]
+FILTER: a regular expression on the names that --list prints. A miss counts only beyond what the
+control (the floor against itself) varies by. Exit status: 0 all met, 1 some missed, 2 usage,
+3 something could not be measured, 130 Ctrl-C.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+THROUGHPUT_64 = ["throughput", "--size", "64", "--against", "raw,zmq"]
+THROUGHPUT_1K = ["throughput", "--size", "1KiB", "--against", "raw"]
+THROUGHPUT_1M = ["throughput", "--size", "1MiB", "--mode", "unbuffered", "--against", "raw,iperf3"]
+ROUND_TRIP_SLEEPING = ["latency", "--size", "64", "--against", "raw,zmq"]
+ROUND_TRIP_SPINNING = ["latency", "--size", "64", "--wait", "spin", "--against", "raw"]
+CONNECTIONS = ["connections", "--count", "1000", "--against", "raw"]
+IDLE = ["idle"]
+
+# name, command, path into its JSON, bound, whether more is better, unit
+RATE = "messages_per_s"
+BARS = [
+    ("tcp-64B-raw", THROUGHPUT_64, ("ratio", "raw", RATE), 0.8, True, "x raw"),
+    ("tcp-64B-zmq", THROUGHPUT_64, ("ratio", "zmq", RATE), 9, True, "x zmq"),
+    ("tcp-1KiB-raw", THROUGHPUT_1K, ("ratio", "raw", RATE), 0.85, True, "x raw"),
+    ("tcp-1MiB-raw", THROUGHPUT_1M, ("ratio", "raw", RATE), 0.95, True, "x raw"),
+    ("tcp-1MiB-iperf3", THROUGHPUT_1M, ("ratio", "iperf3", RATE), 1.4, True, "x iperf3"),
+    ("tcp-rtt-sleep-raw", ROUND_TRIP_SLEEPING, ("ratio", "raw", "rtt_us_p50"), 1.1, False, "x raw"),
+    ("tcp-rtt-sleep-zmq", ROUND_TRIP_SLEEPING, ("ratio", "zmq", "rtt_us_p50"), 0.35, False,
+     "x zmq"),
+    ("tcp-rtt-spin-raw", ROUND_TRIP_SPINNING, ("ratio", "raw", "rtt_us_p50"), 1.1, False, "x raw"),
+    ("tcp-1000-connections-raw", CONNECTIONS, ("ratio", "raw", RATE), 0.7, True, "x raw"),
+    ("tcp-1000-connections-sender-memory", CONNECTIONS,
+     ("systems", "netio", "sender_resident_bytes_per_connection"), 65536, False, "bytes"),
+    ("tcp-1000-connections-receiver-memory", CONNECTIONS,
+     ("systems", "netio", "receiver_resident_bytes_per_connection"), 65536, False, "bytes"),
+    ("tcp-idle", IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
+]
+
+
+def dig(said, path):
+    for key in path:
+        said = said[key]
+    return said
+
+
+def run(netio, command, arguments):
+    """The JSON of one `netio bench` command. Raises RuntimeError with the reason."""
+    words = [netio, "bench", *command, "--seconds", str(arguments.seconds)]
+    if command[0] != "idle":
+        words += ["--rounds", str(arguments.rounds)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "result.json")
+        print("$ netio", " ".join(words[1:]), flush=True)
+        code = subprocess.run([*words, f"--json={path}"], check=False).returncode
+        if code == 130:
+            raise KeyboardInterrupt
+        if code != 0:
+            raise RuntimeError(f"netio bench ended with exit code {code}")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def judge(said, bar):
+    """(measured, spread text, control text, verdict, by how much missed) of one bar."""
+    name, _, path, bound, more, _ = bar
+    del name
+    measured = dig(said, path)
+    spread = ""
+    if path[0] == "ratio" and "ratio_spread" in said:
+        row = dig(said, ("ratio_spread", *path[1:]))
+        spread = f"{row['min']:.3f}..{row['max']:.3f}"
+    slack, control = 0.0, ""
+    for row in said.get("control", {}).values():
+        slack = max(row["max"], 1 / row["min"]) - 1 if path[1] == "raw" else 0.0
+        control = f"{row['min']:.3f}..{row['max']:.3f}"
+    if said.get("void"):
+        return measured, spread, control, "VOID", said["void_why"]
+    missed = (bound - measured) / bound if more else (measured - bound) / bound
+    if missed <= 0:
+        return measured, spread, control, "met", ""
+    verdict = "within control" if missed <= slack else "MISSED"
+    return measured, spread, control, verdict, f"by {missed * 100:.1f} %"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("netio")
+    parser.add_argument("filter", nargs="?", default="")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    try:
+        chosen = [bar for bar in BARS if re.search(arguments.filter, bar[0])]
+    except re.error as error:
+        parser.error(f"{arguments.filter}: {error}")
+    if not chosen:
+        parser.error(f"no bar matches {arguments.filter}; --list shows them")
+    if arguments.list:
+        for name, command, _, bound, more, unit in chosen:
+            print(f"{name:38} {'>=' if more else '<='} {bound:g} {unit:12} "
+                  f"netio bench {' '.join(command)}")
+        return 0
+    results, rows, unmeasured = {}, [], 0
+    for bar in chosen:
+        key = tuple(bar[1])
+        if key not in results:
+            try:
+                results[key] = run(arguments.netio, bar[1], arguments)
+            except RuntimeError as error:
+                results[key] = error
+        if isinstance(results[key], RuntimeError):
+            unmeasured += 1
+            rows.append((bar, None, "", "", "NOT MEASURED", str(results[key])))
+        else:
+            rows.append((bar, *judge(results[key], bar)))
+    print(f"\n{'bar':38} {'wanted':>14} {'measured':>10} {'spread':>16} {'control':>14}  verdict")
+    for (name, _, _, bound, more, unit), measured, spread, control, verdict, remark in rows:
+        wanted = f"{'>=' if more else '<='} {bound:g}"
+        shown = "-" if measured is None else f"{measured:.3f}" if measured < 1000 else f"{measured:.0f}"
+        print(f"{name:38} {wanted:>14} {shown:>10} {spread:>16} {control:>14}  {verdict} {remark}"
+              f"  ({unit})")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump([{"bar": bar[0], "bound": bar[3], "more_is_better": bar[4],
+                        "measured": measured, "verdict": verdict, "remark": remark}
+                       for bar, measured, _, _, verdict, remark in rows], file, indent=2)
+    if unmeasured:
+        return 3
+    return 1 if any(row[4] == "MISSED" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

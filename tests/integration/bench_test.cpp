@@ -1,0 +1,317 @@
+// `netio bench` as people and scripts run it: what it reports, and what it says when a part of it
+// is missing, dies or is in the way. The figures themselves are not tested.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/types.h>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/cli_support.hpp"
+#include "support/raw_tcp.hpp"
+
+namespace netio::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+fs::path build_folder() { return fs::path(NETIO_CLI_PATH).parent_path(); }
+
+class Bench : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(build_folder() / "bench/bench-raw"))
+      GTEST_SKIP() << "built without NETIO_BENCH";
+  }
+  // One short round of each system.
+  static Words quick(Words words) {
+    words.insert(words.begin(), "bench");
+    words.insert(words.end(), {"--seconds", "200ms"});
+    return words;
+  }
+  nlohmann::json result_of(Words words, int code = 0) {
+    words = quick(std::move(words));
+    words.push_back("--json=" + folder_.path("result.json"));
+    Process bench(netio_command(words));
+    EXPECT_EQ(bench.wait(120s), code) << bench.err() << bench.out();
+    said_ = bench.out();
+    noted_ = bench.err();
+    return read_json(folder_.path("result.json"));
+  }
+
+  Folder folder_;
+  std::string said_;
+  std::string noted_;
+};
+
+// The processes named `name` that this one's children have started.
+std::vector<pid_t> processes_below(pid_t parent, const std::string& name) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string number;
+    std::string command;
+    std::string state;
+    pid_t its_parent = 0;
+    if (!(file >> number >> command >> state >> its_parent) || its_parent != parent) continue;
+    if (command == "(" + name + ")") found.push_back(std::stoi(number));
+  }
+  return found;
+}
+
+pid_t await_process_below(pid_t parent, const std::string& name) {
+  for (int i = 0; i < 1000; ++i) {
+    const std::vector<pid_t> found = processes_below(parent, name);
+    if (!found.empty()) return found.front();
+    std::this_thread::sleep_for(10ms);
+  }
+  ADD_FAILURE() << "no process " << name;
+  return -1;
+}
+
+TEST_F(Bench, throughput_reports_systems_and_ratios) {
+  const auto said = result_of({"throughput", "--rounds", "2", "--against", "raw"});
+  EXPECT_EQ(said["case"]["size_bytes"], 64);
+  EXPECT_EQ(said["complete"], true);
+  for (const char* const name : {"netio", "raw"}) {
+    const auto& system = said["systems"][name];
+    for (const char* const what : {"messages_per_s", "bytes_per_s", "cpu_ns_per_message"}) {
+      EXPECT_GT(system[what]["median"].get<double>(), 0) << name << " " << what;
+      EXPECT_LE(system[what]["min"], system[what]["median"]);
+      EXPECT_LE(system[what]["median"], system[what]["max"]);
+    }
+  }
+  EXPECT_GT(said["ratio"]["raw"]["messages_per_s"].get<double>(), 0);
+  EXPECT_GT(said["control"]["messages_per_s"]["median"].get<double>(), 0);
+  EXPECT_THAT(said_, HasSubstr("netio / raw"));
+}
+
+TEST_F(Bench, every_peer_can_be_measured) {
+  const auto said = result_of(
+      {"throughput", "--rounds", "1", "--size", "4KiB", "--against", "raw,zmq,nng,iperf3"});
+  for (const char* const name : {"netio", "raw", "zmq", "nng", "iperf3"}) {
+    EXPECT_GT(said["systems"][name]["bytes_per_s"]["median"].get<double>(), 0) << name;
+  }
+}
+
+TEST_F(Bench, latency_reports_percentiles_in_both_loops) {
+  for (const char* const rate : {"", "5k"}) {
+    Words words = {"latency",       "--rounds",          "1", "--against", "raw,zmq,nng",
+                   "--percentiles", folder_.path("hgrm")};
+    if (*rate != '\0') words.insert(words.end(), {"--rate", rate});
+    const auto said = result_of(words);
+    for (const char* const name : {"netio", "raw", "zmq", "nng"}) {
+      const auto& times = said["systems"][name]["rtt_us"];
+      EXPECT_GT(times["p50"]["median"].get<double>(), 0) << name;
+      EXPECT_LE(times["p50"]["median"], times["p999"]["median"]) << name;
+      const std::string text = read_file(folder_.path(std::string("hgrm/") + name + ".hgrm"));
+      EXPECT_THAT(text, HasSubstr("1/(1-Percentile)"));
+      EXPECT_THAT(text, HasSubstr("#[Max     ="));
+    }
+    EXPECT_GT(said["ratio"]["zmq"]["rtt_us_p50"].get<double>(), 0);
+  }
+}
+
+TEST_F(Bench, every_wait_and_mode_works) {
+  for (const char* const wait : {"spin", "adaptive"}) {
+    for (const char* const mode : {"buffered", "unbuffered"}) {
+      const auto said = result_of({"throughput", "--rounds", "1", "--against", "raw", "--wait",
+                                   wait, "--mode", mode, "--no-check"});
+      EXPECT_EQ(said["case"]["wait"], wait);
+      EXPECT_EQ(said["case"]["mode"], mode);
+      EXPECT_GT(said["systems"]["netio"]["messages_per_s"]["median"].get<double>(), 0);
+    }
+  }
+}
+
+TEST_F(Bench, several_sizes_are_drawn) {
+  const auto said = result_of({"throughput", "--rounds", "1", "--against", "raw", "--size",
+                               "64,64KiB,1MiB", "--plot", folder_.path("rates.svg")});
+  ASSERT_EQ(said.size(), 3U);
+  EXPECT_EQ(said[2]["case"]["size_bytes"], 1U << 20U);
+  EXPECT_THAT(read_file(folder_.path("rates.svg")), HasSubstr("raw"));
+}
+
+TEST_F(Bench, round_trips_are_drawn) {
+  (void)result_of({"latency", "--rounds", "1", "--against", "raw", "--no-check", "--plot",
+                   folder_.path("trips.png")});
+  EXPECT_THAT(read_file(folder_.path("trips.png")), StartsWith("\x89PNG"));
+}
+
+TEST_F(Bench, many_connections_are_counted) {
+  const auto said =
+      result_of({"connections", "--count", "20", "--rounds", "1", "--against", "raw"});
+  EXPECT_EQ(said["systems"]["netio"]["connected"], 20);
+  EXPECT_GT(said["ratio"]["raw"]["messages_per_s"].get<double>(), 0);
+}
+
+TEST_F(Bench, an_idle_pair_is_measured) {
+  const auto said = result_of({"idle"});
+  EXPECT_GE(said["core_percent_max"].get<double>(), 0);
+}
+
+TEST_F(Bench, what_makes_no_sense_is_a_usage_error) {
+  const std::vector<std::pair<Words, std::string>> wrong = {
+      {{"throughput", "--against", "carrier-pigeon"}, "carrier-pigeon"},
+      {{"throughput", "--size", "4"}, "8 bytes"},
+      {{"throughput", "--size", "64", "--against", "iperf3"}, "4096"},
+      {{"latency", "--size", "8KiB", "--against", "iperf3"}, "no round trips"},
+      {{"throughput", "tcp://a-name:0"}, "not an IP address"},
+      {{"throughput", "shm://here"}, "not an address that can be measured"},
+      {{"throughput", "--plot", "picture.gif"}, ".svg or .png"},
+      {{"latency", "--rate", "1GB/s"}, "requests a second"},
+  };
+  for (const auto& [words, text] : wrong) {
+    Process bench(netio_command(quick(words)));
+    EXPECT_NE(bench.wait(), 0) << text;
+    EXPECT_THAT(bench.err() + bench.out(), HasSubstr(text));
+  }
+}
+
+TEST_F(Bench, a_port_taken_is_named) {
+  const RawListener taken;
+  result_of({"throughput", taken.address(), "--rounds", "1", "--against", "raw"}, 1);
+  EXPECT_THAT(said_, HasSubstr("FAILED raw"));
+  EXPECT_THAT(said_, HasSubstr("ddress already in use"));
+}
+
+// Its peers are measured all the same, nothing hangs and nothing is left.
+TEST_F(Bench, an_end_that_dies_is_named) {
+  Process bench(
+      netio_command({"bench", "throughput", "--rounds", "3", "--seconds", "1s", "--against",
+                     "raw,zmq", "--no-check", "--json=" + folder_.path("result.json")}));
+  ::kill(await_process_below(bench.pid(), "bench-zmq"), SIGKILL);
+  EXPECT_EQ(bench.wait(60s), 1) << bench.err();
+  EXPECT_THAT(bench.out(), HasSubstr("FAILED zmq"));
+  const auto said = read_json(folder_.path("result.json"));
+  EXPECT_EQ(said["systems"].count("zmq"), 0U);
+  EXPECT_GT(said["systems"]["netio"]["messages_per_s"]["median"].get<double>(), 0);
+  EXPECT_THAT(said["failed"]["zmq"].get<std::string>(), HasSubstr("killed by signal 9"));
+}
+
+TEST_F(Bench, an_interrupted_run_never_looks_whole) {
+  Process bench(
+      netio_command({"bench", "throughput", "--rounds", "50", "--seconds", "100ms", "--against",
+                     "raw", "--no-check", "--json=" + folder_.path("result.json")}));
+  ASSERT_TRUE(bench.wait_for_err("round 3 of 50")) << bench.err();
+  const pid_t worker = await_process_below(bench.pid(), "bench-raw");
+  bench.signal(SIGINT);
+  EXPECT_EQ(bench.wait(10s), 130);
+  EXPECT_THAT(bench.out(), HasSubstr("INCOMPLETE: "));
+  const auto said = read_json(folder_.path("result.json"));
+  EXPECT_EQ(said["complete"], false);
+  EXPECT_LT(said["case"]["rounds"].get<int>(), 50);
+  EXPECT_NE(::kill(worker, 0), 0) << "a worker was left behind";
+}
+
+// A copy of the command beside which there are no programs, or not all.
+TEST_F(Bench, a_missing_program_is_named) {
+  const fs::path copy = folder_.path("netio");
+  fs::copy_file(NETIO_CLI_PATH, copy);
+  const auto run = [&](Words words) {
+    words.insert(words.begin(), copy.string());
+    Process::Options options;
+    options.arguments = std::move(words);
+    Process bench(std::move(options));
+    const std::optional<int> code = bench.wait(60s);
+    return std::make_pair(code.value_or(-1), bench.err() + bench.out());
+  };
+  auto [code, text] = run({"bench", "throughput"});
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text, HasSubstr("netio cannot be measured: its program is not there"));
+
+  fs::create_directory(folder_.path("bench"));
+  for (const char* const name : {"bench/bench-netio", "bench/bench-raw"}) {
+    fs::copy_file(build_folder() / name, folder_.path(name));
+  }
+  std::tie(code, text) = run({"bench", "throughput", "--against", "zmq"});
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text, HasSubstr("Install libzmq3-dev"));
+  std::tie(code, text) = run({"bench", "throughput", "--rounds", "1", "--seconds", "100ms"});
+  EXPECT_EQ(code, 0);
+  EXPECT_THAT(text, HasSubstr("zmq is not there (package libzmq3-dev)"));
+}
+
+TEST_F(Bench, one_core_is_said_and_enough) {
+  Process::Options options =
+      netio_command(quick({"throughput", "--rounds", "1", "--against", "raw", "--no-check"}));
+  options.arguments.insert(options.arguments.begin(), {"/usr/bin/taskset", "-c", "0"});
+  Process bench(std::move(options));
+  EXPECT_EQ(bench.wait(60s), 0) << bench.err();
+  EXPECT_THAT(bench.err(), HasSubstr("one core only"));
+}
+
+TEST_F(Bench, another_machine_that_is_not_there_is_named) {
+  Process bench(netio_command({"bench", "throughput", "--remote", "tcp://no-such-host.invalid:1"}));
+  EXPECT_EQ(bench.wait(60s), 1);
+  EXPECT_THAT(bench.err(), HasSubstr("Start `netio bench serve`"));
+}
+
+// Two network namespaces, joined by a cable of their own: two hosts as far as TCP can tell.
+class BenchRemote : public Bench {
+ protected:
+  void SetUp() override {
+    Bench::SetUp();
+    if (::geteuid() != 0) GTEST_SKIP() << "making network namespaces needs root";
+    if (!ip("netns add " + first_)) GTEST_SKIP() << "no network namespaces here";
+    ASSERT_TRUE(ip("netns add " + second_));
+    ASSERT_TRUE(ip("link add " + cable_ + "a netns " + first_ + " type veth peer name " + cable_ +
+                   "b netns " + second_));
+    for (const auto& [host, end, number] :
+         {std::tuple(first_, "a", "1"), std::tuple(second_, "b", "2")}) {
+      ASSERT_TRUE(ip("-n " + host + " address add 10.77.0." + number + "/24 dev " + cable_ + end));
+      ASSERT_TRUE(ip("-n " + host + " link set " + cable_ + end + " up"));
+    }
+  }
+  void TearDown() override {
+    (void)ip("netns delete " + first_);
+    (void)ip("netns delete " + second_);
+  }
+  static bool ip(const std::string& words) {
+    return std::system(("ip " + words + " 2>/dev/null").c_str()) == 0;
+  }
+  static Process::Options on(const std::string& host, Words words) {
+    Process::Options options = netio_command(std::move(words));
+    options.arguments.insert(options.arguments.begin(),
+                             {"/usr/bin/env", "ip", "netns", "exec", host});
+    return options;
+  }
+
+  const std::string number_ = std::to_string(::getpid());
+  const std::string first_ = "netio-a-" + number_;
+  const std::string second_ = "netio-b-" + number_;
+  const std::string cable_ = "nio" + number_;
+};
+
+TEST_F(BenchRemote, both_measurements_run_between_two_hosts) {
+  Process serve(on(first_, {"bench", "serve", "tcp://10.77.0.1:5600"}));
+  ASSERT_TRUE(serve.wait_for_err("listening at")) << serve.err();
+  for (const char* const what : {"throughput", "latency"}) {
+    Process bench(on(
+        second_, quick({what, "tcp://10.77.0.1:0", "--remote", "tcp://10.77.0.1:5600", "--rounds",
+                        "1", "--against", "raw", "--json=" + folder_.path("result.json")})));
+    EXPECT_EQ(bench.wait(60s), 0) << bench.err();
+    const auto said = read_json(folder_.path("result.json"));
+    EXPECT_GT(said["systems"]["netio"]["messages_per_s"]["median"].get<double>(), 0);
+    EXPECT_GT(said["ratio"]["raw"]["messages_per_s"].get<double>(), 0);
+  }
+  // A host that is lost is named.
+  Process bench(on(second_, {"bench", "throughput", "tcp://10.77.0.1:0", "--remote",
+                             "tcp://10.77.0.1:5600", "--seconds", "30s", "--against", "raw"}));
+  ASSERT_TRUE(bench.wait_for_err("round 1")) << bench.err();
+  serve.signal(SIGKILL);
+  EXPECT_EQ(bench.wait(60s), 1) << bench.err();
+  EXPECT_THAT(bench.out() + bench.err(), HasSubstr("lost"));
+}
+
+}  // namespace
+}  // namespace netio::test
