@@ -58,10 +58,10 @@ class Sender {
   Push push_;
   Stamp stamp_;
   bool lends_;
-  // In turn, as they come back in order.
-  std::array<std::vector<std::byte>, 3> messages_;
+  // In turn, as they come back in order. Two: one is written to while the other leaves.
+  std::array<std::vector<std::byte>, 2> messages_;
   std::size_t next_ = 0;
-  std::size_t free_ = 3;
+  std::size_t free_ = 2;
 };
 
 }  // namespace
