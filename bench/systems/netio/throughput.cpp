@@ -1,4 +1,5 @@
 // One way: a Pull that counts, and Pushes that send as fast as they are let.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -16,20 +17,29 @@ constexpr int messages_in_turn = 1000;
 
 class Sender {
  public:
-  Sender(Context& context, const Options& options, std::uint32_t number)
+  // It is in `ready` whenever it can send.
+  Sender(Context& context, const Options& options, std::uint32_t number,
+         std::vector<Sender*>& ready)
       : push_(context, socket_options(options)),
         stamp_(number, options.verify),
         lends_(!options.buffered && options.message_bytes >= lent_bytes_min) {
     for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
-    push_.on_released([this](std::uint64_t) { ++free_; });
+    push_.on_up([this, &ready](const PeerInfo&) {
+      connected_ = true;
+      ready.push_back(this);
+    });
+    push_.on_writable([this, &ready] { ready.push_back(this); });
+    push_.on_released([this, &ready](std::uint64_t) {
+      if (free_++ == 0) ready.push_back(this);
+    });
     push_.connect(address_of(options));
   }
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  Push& push() noexcept { return push_; }
+  [[nodiscard]] bool connected() const noexcept { return connected_; }
 
-  // False once the socket takes no more.
+  // False once the socket takes no more: it is in `ready` again when it does.
   bool send_some() {
     for (int i = 0; i < messages_in_turn; ++i) {
       if (!(lends_ ? lend() : copy())) return false;
@@ -58,6 +68,7 @@ class Sender {
   Push push_;
   Stamp stamp_;
   bool lends_;
+  bool connected_ = false;
   // In turn, as they come back in order. Two: one is written to while the other leaves.
   std::array<std::vector<std::byte>, 2> messages_;
   std::size_t next_ = 0;
@@ -80,23 +91,23 @@ void send(Worker& worker) {
   const Options& options = worker.options;
   Context context(context_options(options));
   stop_with(worker, context);
+  std::vector<Sender*> ready;
   std::vector<std::unique_ptr<Sender>> senders;
   for (std::uint32_t i = 0; i < options.connections; ++i) {
-    senders.push_back(std::make_unique<Sender>(context, options, options.connection_first + i));
+    senders.push_back(
+        std::make_unique<Sender>(context, options, options.connection_first + i, ready));
   }
-  std::size_t connected = 0;
-  bool down = false;
-  for (const auto& sender : senders) {
-    sender->push().on_up([&](const PeerInfo&) { ++connected; });
-    sender->push().on_down([&](const PeerInfo&, const Down&) { down = true; });
-  }
-  while (connected < senders.size()) context.loop().run_once(std::chrono::seconds(1));
+  const auto all_connected = [&senders] {
+    return std::all_of(senders.begin(), senders.end(),
+                       [](const auto& sender) { return sender->connected(); });
+  };
+  while (!all_connected()) context.loop().run_once(std::chrono::seconds(1));
   worker.ready();
   if (options.idle) context.run();
   while (!worker.stopping()) {
-    bool more = false;
-    for (const auto& sender : senders) more = sender->send_some() || more;
-    context.loop().run_once(more ? std::chrono::seconds(0) : std::chrono::seconds(-1));
+    // Those that can send no more leave the list, and come back by call-back.
+    std::erase_if(ready, [](Sender* sender) { return !sender->send_some(); });
+    context.loop().run_once(std::chrono::seconds(ready.empty() ? -1 : 0));
   }
   worker.join();
 }
