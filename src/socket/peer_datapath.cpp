@@ -25,6 +25,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if (closing_) return;  // neither delivered nor acknowledged
+  if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.sender_id = id_;
   after_delivery(receiver_.take(header, block, body));
 }
@@ -36,7 +37,6 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
   link_->assembling(receiver_.assembling());
   switch (result) {
     case Receiver::Result::done:
-      socket_.count_page();
       socket_.page_received();
       break;
     case Receiver::Result::held:

@@ -39,6 +39,8 @@ static_assert(sizeof(PageHeader) == page_header_bytes);
 namespace page_flag {
 inline constexpr std::uint16_t control = 1U << 0U;  // control frames only; takes no sequence
 inline constexpr std::uint16_t known = control;
+// Never on a wire: a link hands out the first messages of a page, and later the rest as another.
+inline constexpr std::uint16_t begun = 1U << 15U;
 }  // namespace page_flag
 
 inline void store(std::byte* to, const PageHeader& header) noexcept {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <utility>
 
 namespace netio::detail {
 
@@ -29,7 +30,9 @@ TcpReader::TcpReader(const TransportResources& resources, const LinkOptions& opt
       std::min<std::uint64_t>(wire_padded(message) + frame_prefix_bytes_max, body_field_max);
 }
 
-bool TcpReader::mid_page() const noexcept { return begin_ != end_ || large_ || staged_bytes_ != 0; }
+bool TcpReader::mid_page() const noexcept {
+  return begin_ != end_ || large_ || staged_bytes_ != 0 || rest_.bytes != 0;
+}
 
 ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
                            std::size_t budget_bytes) {
@@ -38,6 +41,7 @@ ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
     ReadResult result = deliver(events, paused);
     if (result != ReadResult::drained) return result;
     if (short_read || budget_bytes == 0) {
+      deliver_begun(events);
       give_block_back();
       return short_read ? ReadResult::drained : ReadResult::more;
     }
@@ -60,24 +64,57 @@ ReadResult TcpReader::deliver(LinkEvents& events, const bool& paused) {
       events.on_page(large_header_, *page.get(), {page->data() + large_offset, large_filled_});
       continue;
     }
-    if (staged_bytes_ == page_header_bytes) {
+    if (after_large_ && staged_bytes_ == page_header_bytes) {
       if (const ReadResult result = unstage(); result != ReadResult::more) return result;
       continue;
     }
-    if (end_ - begin_ < page_header_bytes) return ReadResult::drained;
-    const std::byte* page = block_->data() + begin_;
-    const PageHeader header = load_page_header(page);
-    if (!allowed(header)) return ReadResult::bad;
-    if (header.bytes > page_bytes_ - page_header_bytes) {
-      if (const ReadResult result = begin_large(header); result != ReadResult::more) return result;
-      continue;
+    PageHeader header = rest_;
+    const std::size_t head = header.bytes != 0 ? 0 : page_header_bytes;
+    if (end_ - begin_ < head) return ReadResult::drained;
+    if (head != 0) {
+      header = load_page_header(block_->data() + begin_);
+      if (!allowed(header)) return ReadResult::bad;
+      if (header.bytes > page_bytes_ - page_header_bytes) {
+        if (const ReadResult result = begin_large(header); result != ReadResult::more) {
+          return result;
+        }
+        continue;
+      }
     }
-    const std::size_t bytes = page_header_bytes + header.bytes;
-    if (end_ - begin_ < bytes) return ReadResult::drained;
-    begin_ += bytes;
-    after_large_ = false;
-    events.on_page(header, *block_.get(), {page + page_header_bytes, header.bytes});
+    if (end_ - begin_ < head + header.bytes) return ReadResult::drained;
+    hand_out(header, head, events);
   }
+}
+
+void TcpReader::hand_out(const PageHeader& header, std::size_t head, LinkEvents& events) {
+  const std::byte* body = block_->data() + begin_ + head;
+  begin_ += head + header.bytes;
+  after_large_ = false;
+  rest_ = {};
+  events.on_page(header, *block_.get(), {body, header.bytes});
+}
+
+// What is whole of a page that is not goes as a page of its own, so that no block waits for its
+// end: with a thousand peers that would be a thousand blocks.
+void TcpReader::deliver_begun(LinkEvents& events) {
+  const std::size_t head = rest_.bytes != 0 ? 0 : page_header_bytes;
+  if (!block_ || end_ - begin_ <= head) return;
+  const std::byte* body = block_->data() + begin_ + head;
+  PageHeader first = head != 0 ? load_page_header(body - head) : rest_;
+  PageHeader rest = first;
+  first.bytes = first.messages = 0;
+  FrameWalker walker(body, end_ - begin_ - head);
+  for (Frame frame; rest.messages > 1 && walker.next(frame) && frame.flags <= frame_flag::tagged;) {
+    first.bytes = static_cast<std::uint32_t>(frame.payload + wire_padded(frame.size) - body);
+    ++first.messages;
+    --rest.messages;
+    ++rest.sequence;
+  }
+  if (first.messages == 0) return;
+  rest.bytes -= first.bytes;
+  first.flags |= page_flag::begun;
+  hand_out(first, head, events);
+  rest_ = rest;
 }
 
 // A complete header read behind a large page: of another large one, or of the first in a block.
@@ -88,8 +125,7 @@ ReadResult TcpReader::unstage() {
     if (const ReadResult result = begin_large(header); result != ReadResult::more) return result;
   } else {
     if (!take_block()) return starve(pool_);
-    std::memcpy(block_->data() + end_, staged_.data(), page_header_bytes);
-    end_ += page_header_bytes;
+    after_large_ = false;
   }
   staged_bytes_ = 0;
   return ReadResult::more;
@@ -126,10 +162,10 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
   const bool header_alone = expects_header();
   if (large_) {
     parts[0] = {large_->data() + large_offset + large_filled_, large_header_.bytes - large_filled_};
-    parts[1] = {staged_.data(), staged_.size()};
+    parts[1] = {staged_.data(), page_header_bytes};
     count = 2;
   } else if (header_alone) {
-    parts[0] = {staged_.data() + staged_bytes_, staged_.size() - staged_bytes_};
+    parts[0] = {staged_.data() + staged_bytes_, page_header_bytes - staged_bytes_};
   } else {
     if (!take_block()) return starve(pool_);
     parts[0] = {block_->data() + end_, read_limit() - end_};
@@ -176,6 +212,10 @@ bool TcpReader::take_block() {
     block_ = pool_.take(quota_);
     begin_ = end_ = 0;
   }
+  if (block_ && staged_bytes_ != 0) {
+    std::memcpy(block_->data() + end_, staged_.data(), staged_bytes_);
+    end_ += std::exchange(staged_bytes_, 0);
+  }
   return static_cast<bool>(block_);
 }
 
@@ -183,19 +223,20 @@ bool TcpReader::take_block() {
 // farther than a page of the largest size could begin. Both keep the next page whole.
 std::size_t TcpReader::read_limit() const noexcept {
   const std::size_t last_begin = block_->capacity() - page_bytes_;
-  std::size_t page_end = begin_ + page_header_bytes;
-  if (end_ - begin_ >= page_header_bytes) {
+  std::size_t page_end = begin_ + (rest_.bytes != 0 ? rest_.bytes : page_header_bytes);
+  if (rest_.bytes == 0 && end_ - begin_ >= page_header_bytes) {
     page_end += load_page_header(block_->data() + begin_).bytes;
   }
   return std::max(page_end, last_begin);
 }
 
-// Between pages, and after a few bytes of a header, no block is held.
+// Between pages, and with a few bytes of a header or message, no block is held.
 void TcpReader::give_block_back() noexcept {
-  if (!block_ || assembling_ || end_ - begin_ >= page_header_bytes) return;
+  if (!block_ || assembling_ || end_ - begin_ > staged_.size()) return;
   if (end_ != begin_) {
     staged_bytes_ = end_ - begin_;
     std::memcpy(staged_.data(), block_->data() + begin_, staged_bytes_);
+    after_large_ = false;
   }
   block_.reset();
   begin_ = end_ = 0;

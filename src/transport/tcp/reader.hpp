@@ -45,14 +45,13 @@ class TcpReader {
 
  private:
   ReadResult deliver(LinkEvents& events, const bool& paused);
+  void hand_out(const PageHeader& header, std::size_t head, LinkEvents& events);
+  void deliver_begun(LinkEvents& events);
   ReadResult begin_large(const PageHeader& header);
   ReadResult unstage();
   ReadResult receive(int fd, std::size_t& budget_bytes, bool& short_read);
-  // After one large page another is likely: its header is read alone, its body in place. And a
-  // header that came in pieces is finished without holding a block for it.
-  [[nodiscard]] bool expects_header() const noexcept {
-    return (after_large_ || staged_bytes_ != 0) && begin_ == end_;
-  }
+  // After one large page another is likely: its header is read alone, its body in place.
+  [[nodiscard]] bool expects_header() const noexcept { return after_large_ && begin_ == end_; }
   bool take_block();
   [[nodiscard]] std::size_t read_limit() const noexcept;
   void give_block_back() noexcept;
@@ -68,7 +67,7 @@ class TcpReader {
   std::uint64_t* starved_count_;
 
   Lease block_;            // holds [begin_, end_): received, not delivered
-  std::size_t begin_ = 0;  // always where a page begins
+  std::size_t begin_ = 0;  // where a page begins, or the rest of one
   std::size_t end_ = 0;
 
   Lease large_;  // the large page under way
@@ -76,8 +75,11 @@ class TcpReader {
   std::size_t large_filled_ = 0;
   bool after_large_ = false;  // the last page was large
   bool assembling_ = false;
-  std::array<std::byte, page_header_bytes> staged_{};  // a header read behind a large page
+  // A header read behind a large page; or what came of the next header or message of a stream that
+  // holds no block.
+  std::array<std::byte, 1088> staged_{};
   std::size_t staged_bytes_ = 0;
+  PageHeader rest_;  // of a page that was delivered in part
 
   std::uint64_t bytes_received_ = 0;
   Store* starved_store_ = nullptr;
