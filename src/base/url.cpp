@@ -102,15 +102,6 @@ void parse_options(std::string_view text, std::string_view rest, Url& url) {
 
 }  // namespace
 
-std::optional<std::string> Url::take_option(std::string_view key) {
-  const auto found = std::find_if(options.begin(), options.end(),
-                                  [key](const auto& option) { return option.first == key; });
-  if (found == options.end()) return std::nullopt;
-  std::string value = std::move(found->second);
-  options.erase(found);
-  return value;
-}
-
 std::string_view scheme_of(std::string_view text) {
   constexpr std::string_view advice =
       "begin with the transport, like tcp://host:5000 or shm://name";
@@ -141,13 +132,6 @@ Url parse_url(std::string_view text, UrlForm form) {
   }
   if (question != std::string_view::npos) parse_options(text, rest.substr(question + 1), url);
   return url;
-}
-
-void refuse_left_options(const Url& url, std::string_view known) {
-  if (url.options.empty()) return;
-  const std::string advice = known.empty() ? url.scheme + ":// takes no options here"
-                                           : url.scheme + ":// knows " + std::string(known);
-  refuse(to_string(url), "unknown option " + quoted(url.options.front().first), advice);
 }
 
 std::string to_string(const Url& url) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,10 +23,6 @@ struct Url {
   std::uint16_t port = 0;
   std::string name;                                          // empty unless parsed as UrlForm::name
   std::vector<std::pair<std::string, std::string>> options;  // in the order written, keys unique
-
-  // Removes an option and returns its value. What is left when the caller has taken all that
-  // it knows is unknown: see refuse_left_options().
-  [[nodiscard]] std::optional<std::string> take_option(std::string_view key);
 };
 
 // The part before "://", a view into `text`. Throws netio::Error if there is none.
@@ -35,9 +30,6 @@ struct Url {
 
 // Throws netio::Error, which quotes the address and says how to write it.
 [[nodiscard]] Url parse_url(std::string_view text, UrlForm form = UrlForm::host_port);
-
-// Throws if options are left; `known` lists the ones there are, for the advice.
-void refuse_left_options(const Url& url, std::string_view known);
 
 // The address as parse_url() takes it.
 [[nodiscard]] std::string to_string(const Url& url);

@@ -49,14 +49,11 @@ TEST(Url, of_a_name_has_no_port) {
 }
 
 TEST(Url, keeps_options_in_order) {
-  Url url = parse_url("shm://x?slots=64&mode=&path=a=b", UrlForm::name);
+  const Url url = parse_url("shm://x?slots=64&mode=&path=a=b", UrlForm::name);
   ASSERT_EQ(url.options.size(), 3U);
-  EXPECT_EQ(url.options[0].first, "slots");
-  EXPECT_EQ(url.take_option("path"), "a=b");
-  EXPECT_EQ(url.take_option("mode"), "");
-  EXPECT_EQ(url.take_option("mode"), std::nullopt);
-  EXPECT_EQ(url.take_option("slots"), "64");
-  EXPECT_NO_THROW(refuse_left_options(url, "slots"));
+  EXPECT_EQ(url.options[0], std::pair(std::string("slots"), std::string("64")));
+  EXPECT_EQ(url.options[1], std::pair(std::string("mode"), std::string()));
+  EXPECT_EQ(url.options[2], std::pair(std::string("path"), std::string("a=b")));
 }
 
 TEST(Url, is_printed_as_it_is_parsed) {
@@ -64,17 +61,6 @@ TEST(Url, is_printed_as_it_is_parsed) {
     EXPECT_EQ(to_string(parse_url(text)), text);
   }
   EXPECT_EQ(to_string(parse_url("shm:///a.sock?b=c", UrlForm::name)), "shm:///a.sock?b=c");
-}
-
-TEST(Url, left_options_are_refused_with_the_known_ones) {
-  const Url url = parse_url("tcp://host:1?nodleay=1");
-  try {
-    refuse_left_options(url, "nodelay, sndbuf");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.cause(), "unknown option \"nodleay\"");
-    EXPECT_EQ(error.advice(), "tcp:// knows nodelay, sndbuf");
-  }
 }
 
 TEST(Url, without_a_scheme_is_refused) {

@@ -1,4 +1,4 @@
-// Sets a context up: checks the options, pins the thread, takes the memory.
+// Sets a context up: checks the options, pins the thread, takes the memory; and its public front.
 #include "socket/context_core.hpp"
 
 #include <algorithm>
@@ -123,3 +123,15 @@ void ContextCore::run_deferred() noexcept {
 }
 
 }  // namespace netio::detail
+
+namespace netio {
+
+Context::Context(const ContextOptions& options)
+    : core_(std::make_unique<detail::ContextCore>(options)) {}
+Context::~Context() = default;
+
+Loop& Context::loop() noexcept { return core_->loop; }
+void Context::run() { core_->loop.run(); }
+void Context::stop() noexcept { core_->loop.stop(); }
+
+}  // namespace netio

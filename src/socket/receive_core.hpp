@@ -13,6 +13,7 @@ class ReceiveCore {
  public:
   explicit ReceiveCore(SocketCore& socket) noexcept : socket_(socket) {}
 
+  // Takes effect after the message at hand; resumed, every peer goes on from the loop.
   void pause(bool paused) noexcept;
   [[nodiscard]] bool paused() const noexcept { return paused_; }
   // Closing or destroyed: nothing is delivered any more.

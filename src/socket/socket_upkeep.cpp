@@ -39,6 +39,13 @@ void SocketCore::pause_peers(bool paused) noexcept {
   for (const auto& peer : peers_) peer->pause(paused);
 }
 
+void ReceiveCore::pause(bool paused) noexcept {
+  if (stopped_ || paused_ == paused) return;
+  paused_ = paused;
+  delivery.stopped = paused;
+  socket_.pause_peers(paused);
+}
+
 void SocketCore::page_received() noexcept {
   if (!acknowledge_timer_.running()) acknowledge_timer_.start_once(options_.acknowledge_after);
   // Kept messages fill a receiver: look when the turn ends.

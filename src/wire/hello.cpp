@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "wire/page.hpp"
-#include "wire/text.hpp"
 
 namespace netio::detail {
 namespace {
@@ -82,6 +81,14 @@ std::string foreign_name(std::span<const std::byte> from) {
 
 HelloResult defective(std::string what) { return {HelloParse::defective, 0, std::move(what)}; }
 
+// It goes to a terminal, which obeys control characters.
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
 // Null if the entries, which fill `entries`, are sound.
 const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
   // Sizes are multiples of 8 throughout: what is left is nothing, or a header at least.
@@ -97,7 +104,7 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
     if (wire_padded(length) > entries.size()) return "hello entry longer than its hello";
     if (type == entry_text) {
       const char* const text = reinterpret_cast<const char*>(entries.data());
-      hello.text = printable({text, length}, hello_text_bytes_max);
+      hello.text = printable({text, std::min<std::size_t>(length, hello_text_bytes_max)});
     }
     entries = entries.subspan(wire_padded(length));
   }
@@ -130,7 +137,7 @@ std::string_view to_string(WirePattern pattern) noexcept {
 }
 
 std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
-  const std::string_view text = cut_utf8(hello.text, hello_text_bytes_max);
+  const std::string_view text = std::string_view(hello.text).substr(0, hello_text_bytes_max);
   const std::size_t bytes =
       hello_fixed_bytes + (text.empty() ? 0 : entry_header_bytes + wire_padded(text.size()));
   if (to.size() < bytes) return 0;
