@@ -30,6 +30,9 @@ class Pool final : public Store {
     return hand_out(*std::exchange(free_, free_->next), quota);
   }
 
+  // Who waits for blocks of its own to come home takes more only then: the first blocks of many
+  // who are slow must not leave the others without any.
+  [[nodiscard]] bool plenty() const noexcept { return blocks_free_ >= blocks_.size() / 4 * 3; }
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
   // Without those that other threads returned since the last collect(). Owner thread.

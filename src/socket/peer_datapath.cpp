@@ -92,6 +92,8 @@ void Peer::on_writable() noexcept {
 void Peer::on_idle() noexcept {
   if (closing_ || bye_heard_) {
     advance_ending();
+  } else if (sender.waiting()) {
+    on_writable();
   } else if (socket_.options().flush_when_idle) {
     sender.flush();
   }

@@ -82,8 +82,10 @@ Status Sender::gather_large(std::span<const std::byte> message, std::uint64_t ta
 
 Status Sender::open_page() noexcept {
   assert(!page_);
-  page_ = link_->pool().take();
-  if (!page_) return wait_for(link_->pool());
+  Pool& pool = link_->pool();
+  if (!pool.plenty()) link_->flush();
+  if (link_->idle() || pool.plenty()) page_ = pool.take();
+  if (!page_) return wait_for(pool);
   cursor_ = page_->data();
   end_ = cursor_ + body_max();
   owner_.on_page_opened();

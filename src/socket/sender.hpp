@@ -74,9 +74,10 @@ class Sender final : private StoreWaiter {
   void end_turn(bool flush_when_idle) noexcept;
   void flush() noexcept;
 
+  // The last send found no memory.
+  using StoreWaiter::waiting;
   // Something was taken that the link has not.
   [[nodiscard]] bool pending() const noexcept { return page_messages_ != 0 || large_.active(); }
-  [[nodiscard]] bool connected() const noexcept { return link_ != nullptr; }
 
   // The connection.
   void attach(Link& link) noexcept;

@@ -71,7 +71,7 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
   Lease spill;
   if (spill_room() < bytes) {
     // Had before anything is written: what the kernel leaves over must have a place.
-    spill = pool_.take();
+    if (count_ == 0 || pool_.plenty()) spill = pool_.take();
     if (!spill) return Status::again;
   }
   std::size_t sent = 0;

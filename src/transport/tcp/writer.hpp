@@ -22,11 +22,8 @@ class TcpWriter {
   TcpWriter(Pool& pool, std::size_t queue_bytes_max) noexcept
       : pool_(pool), queue_bytes_max_(queue_bytes_max) {}
 
-  // The fewer pages are free in the pool, the fewer a link may hold, so that some are left for the
-  // others however many readers are slow (a switch shares its buffer among ports like that).
   [[nodiscard]] bool full() const noexcept {
-    return queued_bytes_ >= queue_bytes_max_ || count_ == entries_max ||
-           (count_ != 0 && queued_bytes_ / pool_.block_bytes() > pool_.blocks_free() / 4);
+    return queued_bytes_ >= queue_bytes_max_ || count_ == entries_max;
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   // Worth telling who was answered again: half is free.
