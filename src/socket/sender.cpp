@@ -234,9 +234,9 @@ Status Sender::post_pending() noexcept {
 
 void Sender::end_turn(bool flush_when_idle) noexcept {
   if (page_ && page_messages_ == 0) close_page();  // reserved, and not committed
-  if (link_ == nullptr || !flush_when_idle || !pending()) return;
-  link_->flush();  // what was posted in this turn does not make the wire busy
-  if (link_->idle()) flush();
+  if (link_ == nullptr) return;
+  link_->flush();  // what was posted in this turn does not make the wire busy, or anybody full
+  if (flush_when_idle && pending() && link_->idle()) flush();
 }
 
 void Sender::flush() noexcept {

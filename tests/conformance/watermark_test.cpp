@@ -69,6 +69,53 @@ TEST_P(Watermark, a_sender_held_back_fills_up_and_empties_again) {
   EXPECT_EQ(from_inside, 0);
 }
 
+// Who stops at the high one need not be refused first.
+TEST_P(Watermark, the_low_one_comes_though_nothing_was_refused) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  pull.on_message([](const MessageView&) {});
+  pull.pause();
+  int high = 0;
+  int low = 0;
+  join(pull, push);
+  pump_.run_for(20ms);
+  push.on_high_watermark([&] { ++high; });
+  push.on_low_watermark([&] { ++low; });
+  ASSERT_SOON(pump_, [&] {
+    while (push.fill() < 0.8 && push.send(payload(0, 3000)) == Status::ok) {
+    }
+    return high > 0;
+  }());
+  ASSERT_EQ(push.counters().agains, 0U);
+  pull.resume();
+  ASSERT_SOON(pump_, low == high);
+  EXPECT_LE(push.fill(), 0.25);
+}
+
+// The wire takes at the end of the turn what crossed the high one just before.
+TEST_P(Watermark, the_low_one_comes_though_the_wire_was_never_busy) {
+  SocketOptions early = options();
+  early.high_watermark = 0.01;
+  early.low_watermark = 0.005;
+  early.flush_when_idle = false;
+  early.flush_after = 1h;
+  Pull pull(there_, options());
+  Push push(here_, early);
+  pull.on_message([](const MessageView&) {});
+  join(pull, push);
+  pump_.run_for(20ms);
+  int high = 0;
+  int low = 0;
+  push.on_high_watermark([&] { ++high; });
+  push.on_low_watermark([&] { ++low; });
+  // A few messages more than what fills a page.
+  for (std::size_t bytes = 0; bytes < GetParam().page_bytes + 3000; bytes += 1000) {
+    ASSERT_EQ(push.send(payload(0, 1000)), Status::ok);
+  }
+  pump_.run_for(20ms);
+  EXPECT_EQ(low, high);
+}
+
 TEST_P(Watermark, watermarks_are_options) {
   SocketOptions early = options();
   early.high_watermark = 0.3;
