@@ -254,15 +254,15 @@ void Sender::attach(Link& link) noexcept {
     books.drop_unposted(DropReason::not_sent, 1);
     large_ = {};
   }
-  if (page_messages_ == 0) {
-    if (page_) close_page();
-    return;
-  }
-  // Gathered for a connection that was: it goes as it is, if the new one takes pages of its size.
-  if (static_cast<std::size_t>(cursor_ - page_->data()) > body_max()) {
+  if (!page_) return;
+  // Gathered for a connection that was: it goes as it is, if the new one takes all of it.
+  const auto bytes = static_cast<std::size_t>(cursor_ - page_->data());
+  bool fits = bytes <= body_max();
+  FrameWalker walker(page_->data(), bytes);
+  for (Frame frame; walker.next(frame);) fits = fits && frame.size <= gather_bytes_max_;
+  if (!fits) {
     books.drop_unposted(DropReason::not_sent, page_messages_);
     close_page();
-    return;
   }
   end_ = cursor_;
 }
