@@ -38,9 +38,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link);
   ~Peer() override;
 
-  // Where messages for it go. Its position in the socket's list of those that take more.
-  Sender sender;
-  std::ptrdiff_t ready_index = -1;
+  Sender sender;  // where messages for it go
 
   [[nodiscard]] bool up() const noexcept { return up_; }
   [[nodiscard]] bool half_open() const noexcept { return link_ && !dialed() && !up_ && !down_; }

@@ -1,6 +1,7 @@
 // The user's calls on the data path, and the turn in which peers get their messages.
 #include "socket/send_core.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "socket/context_core.hpp"
@@ -136,8 +137,7 @@ Status SendCore::commit(std::size_t bytes, std::uint64_t tag) noexcept {
 void SendCore::flush() noexcept { socket_.flush(); }
 
 void SendCore::ready(Peer& peer) noexcept {
-  if (stopped_ || peer.ready_index >= 0) return;
-  peer.ready_index = static_cast<std::ptrdiff_t>(ready_.size());
+  if (stopped_ || std::find(ready_.begin(), ready_.end(), &peer) != ready_.end()) return;
   ready_.push_back(&peer);
 }
 
@@ -149,19 +149,16 @@ void SendCore::tell_writable() noexcept {
 
 void SendCore::not_ready(Peer& peer) noexcept {
   if (reserved_ == &peer) reserved_ = nullptr;
-  if (peer.ready_index < 0) return;
-  const auto index = static_cast<std::size_t>(std::exchange(peer.ready_index, -1));
-  Peer* last = ready_.back();
-  ready_.pop_back();
-  if (last == &peer) return;
-  ready_[index] = last;
-  last->ready_index = static_cast<std::ptrdiff_t>(index);
+  const auto found = std::find(ready_.begin(), ready_.end(), &peer);
+  if (found == ready_.end()) return;
+  // The others keep their turns.
+  if (static_cast<std::size_t>(found - ready_.begin()) < turn_) --turn_;
+  ready_.erase(found);
 }
 
 void SendCore::stop() noexcept {
   stopped_ = true;
   reserved_ = nullptr;
-  for (Peer* peer : ready_) peer->ready_index = -1;
   ready_.clear();
 }
 

@@ -1,4 +1,5 @@
 // Push: who gets which message, and what it answers when nobody can take one.
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -85,6 +86,34 @@ TEST_P(PushSocket, skips_a_peer_that_is_full) {
   }
   settle(push);
   EXPECT_EQ(push.books().acknowledged, count);
+}
+
+// One that is full is left out until it has room, and none of the others because of that.
+TEST_P(PushSocket, keeps_the_turns_of_those_that_are_ready_whoever_is_full) {
+  Push push(here_, options());
+  Pull slow(there_, options());
+  slow.on_message([](const MessageView&) {});
+  slow.pause();
+  join(slow, push);
+  std::vector<std::unique_ptr<Pull>> others;
+  std::map<std::uint64_t, int> taker_of;  // by message number
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(std::make_unique<Pull>(there_, options()));
+    others.back()->on_message(
+        [&, i](const MessageView& message) { taker_of.emplace(number_of(message.bytes()), i); });
+    join(*others.back(), push);
+  }
+  std::uint64_t sent = 0;
+  // A quarter is for the slow one, as long as it takes any.
+  ASSERT_SOON(pump_, [&] {
+    for (int i = 0; i < 16; ++i) {
+      if (push.send(payload(sent, 3000)) == Status::ok) ++sent;
+    }
+    return taker_of.size() > sent / 4 * 3 + 1000;
+  }());
+  std::vector<int> order;
+  for (const auto& [number, taker] : taker_of) order.push_back(taker);
+  for (std::size_t i = 3; i < order.size(); ++i) ASSERT_EQ(order[i], order[i - 3]) << i;
 }
 
 TEST_P(PushSocket, again_changes_nothing) {
