@@ -1,4 +1,6 @@
 // Messages much larger than a page: split or lent, whole at the other end, or refused with reason.
+#include <memory>
+
 #include "conformance/conformance.hpp"
 
 namespace netio::test {
@@ -75,6 +77,39 @@ TEST_P(Large, more_large_messages_than_the_memory_for_them_arrive_one_after_the_
     ASSERT_EQ(status, Status::ok);
   }
   ASSERT_SOON(pump, count == 12);
+  EXPECT_EQ(wrong, 0U);
+}
+
+// Who waits for a large buffer holds a block with its first part; who has one needs blocks for the
+// rest. Neither may wait for the other.
+TEST_P(Large, many_at_once_through_few_blocks_all_arrive) {
+  ContextOptions tight = small_context(GetParam().page_bytes);
+  tight.receive_pool_bytes = 16 * tight.page_bytes;  // four blocks
+  tight.large_bytes_max = 2 * mebi;
+  Context there(tight);
+  Pump pump{&here_, &there};
+  Pull pull(there, options());
+  std::uint64_t count = 0;
+  std::uint64_t wrong = 0;
+  pull.on_message([&](const MessageView& message) {
+    if (message.size() != mebi || !is_payload(message.bytes(), message.tag())) ++wrong;
+    ++count;
+  });
+  const std::string address = bind(pull);
+  std::vector<std::unique_ptr<Push>> pushes;
+  for (int i = 0; i < 12; ++i) {
+    pushes.push_back(std::make_unique<Push>(here_, options()));
+    pushes.back()->connect(address);
+  }
+  constexpr std::uint64_t each = 3;
+  std::vector<std::uint64_t> sent(pushes.size(), 0);
+  ASSERT_SOON(pump, [&] {
+    for (std::size_t i = 0; i < pushes.size(); ++i) {
+      const std::uint64_t number = each * i + sent[i];
+      if (sent[i] < each && pushes[i]->send(payload(number, mebi), number) == Status::ok) ++sent[i];
+    }
+    return count == each * pushes.size();
+  }());
   EXPECT_EQ(wrong, 0U);
 }
 
