@@ -216,6 +216,62 @@ TEST_P(Close, is_not_held_up_by_a_peer_that_is_away_and_owes_nothing) {
   EXPECT_EQ(at_push.closings[0].acknowledged, 1U);
 }
 
+// Messages that no connection was handed so far wait for the peer to return, and not for ever.
+TEST_P(Close, gives_up_on_a_peer_that_is_away_when_linger_expires) {
+  SocketOptions patient = options();
+  patient.flush_when_idle = false;
+  patient.flush_after = 1h;
+  Push push(here_, patient);
+  Seen at_push(push);
+  {
+    Pull pull(there_, options());
+    pull.pause();
+    join(pull, push);
+    ASSERT_EQ(push.send("for nobody"), Status::ok);
+  }
+  ASSERT_SOON(pump_, push.peers_connected() == 0);
+  const auto start = std::chrono::steady_clock::now();
+  push.close(100ms);
+  ASSERT_SOON(pump_, at_push.closings.size() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+  const Books& books = at_push.closings[0];
+  EXPECT_TRUE(add_up(books));
+  EXPECT_EQ(books.sent, 1U);
+  EXPECT_EQ(books.acknowledged, 0U);
+  if (GetParam().mode == Mode::buffered) {
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 90ms);
+    EXPECT_EQ(books.dropped_by[static_cast<std::size_t>(DropReason::linger_expired)], 1U);
+  }
+}
+
+TEST_P(Close, delivers_to_a_peer_that_returns_while_it_lingers) {
+  SocketOptions patient = options();
+  patient.flush_when_idle = false;
+  patient.flush_after = 1h;
+  Push push(here_, patient);
+  Seen at_push(push);
+  std::string address;
+  {
+    Pull pull(there_, options());
+    pull.pause();
+    address = bind(pull);
+    push.connect(address);
+    ASSERT_SOON(pump_, push.peers_connected() == 1);
+    ASSERT_EQ(push.send("for who returns"), Status::ok);
+  }
+  ASSERT_SOON(pump_, push.peers_connected() == 0);
+  push.close(20s);
+  Pull pull(there_, options());
+  Inbox inbox(pull);
+  (void)pull.bind(address);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_SOON(pump_, at_push.closings.size() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
+  if (GetParam().mode == Mode::unbuffered) return;  // the first one had it
+  EXPECT_EQ(at_push.closings[0].acknowledged, 1U);
+  EXPECT_EQ(inbox.size(), 1U);
+}
+
 TEST_P(Close, of_both_ends_at_once_is_in_order) {
   Pair left(here_, options());
   Pair right(there_, options());
