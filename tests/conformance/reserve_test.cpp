@@ -129,6 +129,59 @@ TEST_P(Reserve, what_is_never_committed_is_never_sent) {
   EXPECT_EQ(push_.books().sent, 2U);
 }
 
+TEST_P(Reserve, what_is_reserved_and_not_committed_does_not_hold_up_close) {
+  for (const bool behind_another : {false, true}) {
+    Push push(here_);
+    Seen at_push(push);
+    join(pull_, push);
+    if (behind_another) {
+      ASSERT_EQ(push.send("before"), Status::ok);
+    }
+    Status status = Status::again;
+    (void)push.reserve(100, status);
+    ASSERT_EQ(status, Status::ok);
+    const auto start = std::chrono::steady_clock::now();
+    push.close(20s);
+    EXPECT_EQ(push.commit(100), Status::closed);
+    ASSERT_SOON(pump_, at_push.closings.size() == 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
+    EXPECT_EQ(at_push.closings[0].sent, behind_another ? 1U : 0U);
+    EXPECT_EQ(at_push.closings[0].acknowledged, behind_another ? 1U : 0U);
+  }
+  EXPECT_EQ(inbox_.size(), 1U);
+}
+
+// The room goes with the peer it was in, one that dialed as well as one that was dialed.
+TEST_P(Reserve, what_is_reserved_goes_with_its_peer) {
+  for (const bool dialed : {false, true}) {
+    SocketOptions patient;
+    patient.flush_when_idle = false;
+    patient.flush_after = 1h;
+    Push push(here_, patient);
+    Seen at_push(push);
+    auto pull = std::make_unique<Pull>(there_);
+    if (dialed) {
+      join(*pull, push);
+    } else {
+      join(push, *pull);
+    }
+    ASSERT_EQ(push.send("before"), Status::ok);
+    push.on_down(
+        [&](const PeerInfo&, const Down&) { EXPECT_EQ(push.commit(100), Status::invalid); });
+    Status status = Status::again;
+    (void)push.reserve(100, status);
+    ASSERT_EQ(status, Status::ok);
+    pull.reset();
+    ASSERT_SOON(pump_, push.peers_connected() == 0);
+    EXPECT_EQ(push.commit(100), Status::invalid);
+    EXPECT_EQ(push.send("after"), Status::not_connected);
+    EXPECT_TRUE(push.reserve(100, status).empty());
+    EXPECT_EQ(status, Status::not_connected);
+    EXPECT_EQ(push.books().sent, 1U);
+    EXPECT_TRUE(add_up(push.books()));
+  }
+}
+
 TEST_P(Reserve, more_than_a_page_is_too_big_to_reserve) {
   Status status = Status::ok;
   const std::span<std::byte> room = push_.reserve(GetParam().page_bytes, status);
