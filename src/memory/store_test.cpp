@@ -157,6 +157,44 @@ TEST_F(StoreWait, who_waits_again_while_served_is_served_in_the_next_round) {
   EXPECT_EQ(rounds, 3);
 }
 
+// One block is not enough for two: the second waits on, and its wake-up is not lost.
+TEST_F(StoreWait, of_two_waiters_each_gets_a_block_when_one_comes_home) {
+  std::vector<Lease> got;
+  const auto take = [&](Waiter& waiter) {
+    Lease lease = pool_->take();
+    if (lease) {
+      got.push_back(std::move(lease));
+    } else {
+      pool_->wait(waiter);
+    }
+  };
+  Waiter one([&] { take(one); });
+  Waiter two([&] { take(two); });
+  for (const bool elsewhere : {false, true}) {
+    wakes_ = 0;
+    got.clear();
+    pool_->wait(one);
+    pool_->wait(two);
+    first_.reset();
+    EXPECT_EQ(wakes_, 1);
+    pool_->serve_waiters();
+    EXPECT_EQ(got.size(), 1U);
+    EXPECT_FALSE(one.waiting());
+    EXPECT_TRUE(two.waiting());
+    if (elsewhere) {
+      return_on_other_thread(second_);
+    } else {
+      second_.reset();
+    }
+    EXPECT_EQ(wakes_, 2);
+    pool_->serve_waiters();
+    ASSERT_EQ(got.size(), 2U);
+    EXPECT_FALSE(two.waiting());
+    first_ = std::move(got[0]);
+    second_ = std::move(got[1]);
+  }
+}
+
 TEST_F(StoreWait, a_waiter_may_destroy_itself_and_others_while_served) {
   auto victim = std::make_unique<Waiter>([this] { ++served_; });
   Waiter stopped([this] { ++served_; });
