@@ -217,6 +217,43 @@ TEST_P(BooksOf, counters_count_messages_bytes_and_pages) {
   }
 }
 
+// Each page that carries messages is counted once, also one that a pause cuts in two; greetings,
+// acknowledgements and good-byes are not.
+TEST_P(BooksOf, pages_are_counted_exactly) {
+  SocketOptions patient = options();
+  patient.flush_when_idle = false;
+  patient.flush_after = 1h;
+  Pull pull(there_, options());
+  Push push(here_, patient);
+  Seen at_push(push);
+  std::uint64_t delivered = 0;
+  pull.on_message([&](const MessageView&) {
+    if (++delivered == 8) pull.pause();
+  });
+  join(pull, push);
+  const bool buffered = GetParam().mode == Mode::buffered;
+  for (std::uint64_t page = 1; page <= 3; ++page) {
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(send(push, payload(0, 100)), Status::ok);
+    push.flush();
+    ASSERT_EQ(push.counters().pages_sent, buffered ? page : 3 * page);
+  }
+  ASSERT_SOON(pump_, pull.paused());
+  EXPECT_EQ(pull.counters().pages_received, buffered ? 2U : 8U);
+  pull.resume();
+  ASSERT_SOON(pump_, delivered == 9);
+  EXPECT_EQ(pull.counters().pages_received, buffered ? 3U : 9U);
+
+  // Ten pages as a whole, less than a page more for what stands before each part.
+  ASSERT_EQ(send(push, payload(0, 10 * GetParam().page_bytes)), Status::ok);
+  settle(push);
+  push.close();
+  ASSERT_SOON(pump_, at_push.closings.size() == 1 && pull.peers_connected() == 0);
+  EXPECT_EQ(push.counters().pages_sent, buffered ? 3U + 11U : 9U + 1U);
+  EXPECT_EQ(pull.counters().pages_received, buffered ? 3U + 11U : 9U + 1U);
+  EXPECT_EQ(pull.counters().pages_sent, 0U);
+  EXPECT_EQ(push.counters().pages_received, 0U);
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(BooksOf);
 
 }  // namespace
