@@ -1,9 +1,12 @@
 // Messages kept beyond their call-back: whole as long as they live, and bounded in what they hold.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "conformance/conformance.hpp"
 
@@ -170,6 +173,43 @@ TEST_P(Keep, who_keeps_everything_is_held_at_receive_bytes_max_and_goes_on_after
   settle(to_hoarder);
   EXPECT_EQ(to_hoarder.books().acknowledged, taken);
   EXPECT_EQ(to_hoarder.counters().disconnects, 0U);
+}
+
+// One block for three senders, held by what is kept for as long as anything comes.
+TEST_P(Keep, the_least_receive_bytes_max_lets_messages_of_every_size_through) {
+  const std::size_t page = GetParam().page_bytes;
+  SocketOptions least = options();
+  least.receive_bytes_max = 4 * page - 1;
+  EXPECT_THROW(Pull(there_, least), Error);
+  least.receive_bytes_max = 4 * page;
+  Pull pull(there_, least);
+  std::vector<Message> kept;
+  std::uint64_t count = 0;
+  std::uint64_t wrong = 0;
+  pull.on_message([&](const MessageView& message) {
+    if (!is_payload(message.bytes(), number_of(message.bytes()))) ++wrong;
+    kept.push_back(message.keep());
+    ++count;
+  });
+  const std::string address = bind(pull);
+  std::vector<std::unique_ptr<Push>> pushes;
+  for (int i = 0; i < 3; ++i) {
+    pushes.push_back(std::make_unique<Push>(here_, options()));
+    pushes.back()->connect(address);
+  }
+  const std::array<std::size_t, 4> sizes = {100, page * 3 / 4, 3 * page, 300'000};
+  constexpr std::uint64_t total = 60;
+  std::uint64_t sent = 0;
+  std::uint64_t before = 0;
+  ASSERT_SOON(pump_, [&] {
+    for (const auto& push : pushes) {
+      if (sent < total && push->send(payload(sent, sizes[sent % 4])) == Status::ok) ++sent;
+    }
+    if (std::exchange(before, count) == count) kept.clear();
+    return count == total;
+  }());
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_EQ(pull.counters().disconnects, 0U);
 }
 
 // Without it, 64 bytes would hold 64 KiB and more.
