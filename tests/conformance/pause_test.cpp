@@ -86,6 +86,34 @@ TEST_P(Pause, pause_and_resume_inside_one_call_back_change_nothing) {
   EXPECT_EQ(wrong, 0U);
 }
 
+TEST_P(Pause, closing_in_the_same_call_back_is_the_end_whatever_came_before) {
+  for (const int calls : {1, 2, 3, 4}) {
+    Pull pull(there_, options());
+    Push push(here_, options());
+    Seen at_pull(pull);
+    std::uint64_t count = 0;
+    pull.on_message([&](const MessageView&) {
+      if (++count != 3) return;
+      pull.pause();
+      if (calls == 2) pull.resume();
+      pull.close(20s);
+      if (calls == 3) pull.resume();
+      if (calls == 4) pull.pause();
+    });
+    // It dials, so that the push has no reason to expect it back.
+    join(push, pull);
+    send_numbered(push, 0, 10, [](std::uint64_t) { return std::size_t{20}; });
+    push.flush();
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_SOON(pump_, at_pull.closings.size() == 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
+    ASSERT_SOON(pump_, push.peers_connected() == 0);
+    EXPECT_EQ(count, 3U);
+    EXPECT_EQ(push.books().acknowledged, 3U);
+    EXPECT_EQ(push.books().unacknowledged, 0U);
+  }
+}
+
 TEST_P(Pause, a_large_message_half_read_goes_on_after_the_pause) {
   Pull pull(there_, options());
   Push push(here_, options());
