@@ -132,6 +132,31 @@ TEST_P(Flush, an_idle_wire_takes_the_page_at_the_end_of_the_turn) {
   ASSERT_SOON(pump_, inbox.size() == 2);
 }
 
+// Also when the wire was busy as the last message came: nobody need flush, or send more.
+TEST_P(Flush, a_wire_that_falls_idle_takes_the_end_of_a_burst) {
+  SocketOptions options = patient();
+  options.flush_when_idle = true;
+  for (const double fill : {0.3, 2.0}) {
+    Pull pull(there_);
+    Push push(here_, options);
+    Inbox inbox(pull);
+    join(pull, push);
+    pull.pause();
+    std::uint64_t sent = 0;
+    // Until the wire is busy, or so much so that it refuses.
+    for (int idle = 0; idle < 20; ++idle) {
+      while (push.fill() < fill && push.send(payload(sent, 900)) == Status::ok) {
+        ++sent;
+        idle = 0;
+      }
+      pump_.turn();
+    }
+    EXPECT_GT(push.fill(), 0.2);
+    pull.resume();
+    ASSERT_SOON(pump_, inbox.size() == sent);
+  }
+}
+
 TEST_P(Flush, each_peer_has_its_own_open_page) {
   Pull first(there_);
   Pull second(there_);
