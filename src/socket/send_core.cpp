@@ -26,16 +26,15 @@ Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
   if (stopped_) [[unlikely]]
     return Status::closed;
   for (std::size_t too_small = 0; too_small < ready_.size();) {
-    if (turn_ >= ready_.size()) turn_ = 0;
     Peer& peer = *ready_[turn_];
     const Status status = offer(peer);
     if (status == Status::ok) [[likely]] {
-      ++turn_;
+      next_turn();
       return status;
     }
     if (status == Status::too_big) {
       // For this peer; another may take it.
-      ++turn_;
+      next_turn();
       ++too_small;
     } else if (status == Status::again || status == Status::not_connected) {
       not_ready(peer);
@@ -60,6 +59,17 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 }
 
 Status SendCore::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  if (mode_ == Mode::buffered && !ready_.empty()) [[likely]] {
+    if (ready_[turn_]->sender.gather_at_once(message, tag)) [[likely]] {
+      next_turn();
+      bytes_sent_ += message.size();
+      return Status::ok;
+    }
+  }
+  return send_slow(message, tag);
+}
+
+Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   const Status status =
       mode_ == Mode::buffered
           ? offer_in_turn(message.size(),
@@ -154,11 +164,13 @@ void SendCore::not_ready(Peer& peer) noexcept {
   // The others keep their turns.
   if (static_cast<std::size_t>(found - ready_.begin()) < turn_) --turn_;
   ready_.erase(found);
+  if (turn_ == ready_.size()) turn_ = 0;
 }
 
 void SendCore::stop() noexcept {
   stopped_ = true;
   reserved_ = nullptr;
+  turn_ = 0;
   ready_.clear();
 }
 

@@ -50,7 +50,11 @@ class SendCore {
   // Offers to the ready peers in turn until one takes it.
   template <typename Offer>
   Status offer_in_turn(std::size_t bytes, Offer&& offer) noexcept;
+  void next_turn() noexcept {
+    if (++turn_ == ready_.size()) turn_ = 0;
+  }
   Status refused(std::size_t bytes) noexcept;
+  Status send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
 
   SocketCore& socket_;
   std::size_t copied_bytes_max_;
@@ -58,7 +62,7 @@ class SendCore {
   bool stopped_ = false;
   bool wanted_ = false;  // a send was refused: on_writable is owed
   std::vector<Peer*> ready_;
-  std::size_t turn_ = 0;  // index into ready_ of the next to be offered
+  std::size_t turn_ = 0;  // index into ready_ of the next to be offered; 0 when there is none
   Peer* reserved_ = nullptr;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;

@@ -31,7 +31,7 @@ Status Sender::sendable(std::size_t bytes) const noexcept {
   return bytes > most ? Status::too_big : Status::ok;
 }
 
-Status Sender::gather_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status Sender::gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   reserved_at_ = nullptr;
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
   const std::size_t frame =

@@ -41,24 +41,24 @@ class Sender final : private StoreWaiter {
 
   // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
 
-  // Copies into the open page.
-  Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  // Copies into the open page, if it has room and the message no tag: nearly always. The first
+  // bound holds every limit on a message (a size that wraps when padded included); the second
+  // fails without an open page.
+  bool gather_at_once(std::span<const std::byte> message, std::uint64_t tag) noexcept {
     const std::size_t padded = wire_padded(message.size());
-    // The first bound holds every limit on a message (a size that wraps when padded included);
-    // the second fails without an open page.
-    if (message.size() <= gather_bytes_max_ && padded + frame_word_bytes <= room() && tag == 0)
-        [[likely]] {
-      if (padded != message.size()) store_u64(cursor_ + padded, 0);
-      store_u64(cursor_, frame_word(static_cast<std::uint32_t>(message.size()), 0));
-      if (!message.empty()) {
-        std::memcpy(cursor_ + frame_word_bytes, message.data(), message.size());
-      }
-      cursor_ += frame_word_bytes + padded;
-      ++page_messages_;
-      return Status::ok;
-    }
-    return gather_slow(message, tag);
+    if (message.size() > gather_bytes_max_ || padded + frame_word_bytes > room() || tag != 0)
+        [[unlikely]]
+      return false;
+    std::byte* const frame = cursor_;
+    cursor_ = frame + frame_word_bytes + padded;
+    ++page_messages_;
+    if (padded != message.size()) store_u64(cursor_ - wire_align, 0);
+    store_u64(frame, frame_word(static_cast<std::uint32_t>(message.size()), 0));
+    if (!message.empty()) std::memcpy(frame + frame_word_bytes, message.data(), message.size());
+    return true;
   }
+  // Copies into the open page, or a new one.
+  Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Posts it now, copied only if the wire does not take it at once or cannot take it whole.
   Status post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
@@ -107,7 +107,6 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] std::size_t body_max() const noexcept {
     return link_->limits().page_bytes_max - page_header_bytes;
   }
-  Status gather_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status copy_large(std::span<const std::byte> message, Lease& copy) noexcept;
   Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status open_page() noexcept;
