@@ -1,0 +1,61 @@
+// Tally: finds each way a message can be wrong.
+#include "worker/tally.hpp"
+
+#include <gtest/gtest.h>
+
+namespace netio::bench {
+namespace {
+
+using Message = std::vector<std::byte>;
+
+Message next(Stamp& stamp, std::size_t bytes = 64) {
+  Message message(bytes);
+  stamp.write(message);
+  stamp.advance();
+  return message;
+}
+
+TEST(Tally, counts_what_is_in_order) {
+  Tally tally(2, 64, true);
+  Stamp first(0, true);
+  Stamp second(1, true);
+  for (int i = 0; i < 10; ++i) {
+    tally.take(next(first));
+    tally.take(next(second));
+  }
+  EXPECT_EQ(tally.messages(), 20U);
+  EXPECT_EQ(tally.faults(), 0U);
+}
+
+TEST(Tally, finds_a_message_that_is_missing_or_comes_twice) {
+  Tally tally(1, 64, false);
+  Stamp stamp(0, false);
+  const Message first = next(stamp);
+  (void)next(stamp);
+  tally.take(first);
+  tally.take(next(stamp));
+  EXPECT_EQ(tally.faults(), 1U);
+  Tally again(1, 64, false);
+  again.take(first);
+  again.take(first);
+  EXPECT_EQ(again.faults(), 1U);
+}
+
+TEST(Tally, finds_a_wrong_size_connection_or_byte) {
+  Tally tally(1, 64, true);
+  Stamp stamp(0, true);
+  tally.take(next(stamp, 32));
+  EXPECT_EQ(tally.faults(), 1U);
+  Stamp stranger(5, true);
+  tally.take(next(stranger));
+  EXPECT_EQ(tally.faults(), 2U);
+  Tally fresh(1, 64, true);
+  Stamp clean(0, true);
+  Message message = next(clean);
+  message.back() ^= std::byte{1};
+  fresh.take(message);
+  EXPECT_EQ(fresh.faults(), 1U);
+}
+
+}  // namespace
+}  // namespace netio::bench
