@@ -37,6 +37,11 @@ class NETIO_API Error : public std::runtime_error {
   std::string advice_;
 };
 
+// Thrown for an address that makes no sense, whatever is there to be found.
+class NETIO_API AddressError : public Error {
+  using Error::Error;
+};
+
 // Why a connection ended, or was not made.
 enum class DownReason : std::uint8_t {
   closed_by_peer,     // the peer ended in order: everything it sent has arrived

@@ -18,7 +18,7 @@ bool is_printable(char c) noexcept { return c > ' ' && c < '\x7f'; }
   std::string shown(text);
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c != ' ' && !is_printable(c); }, '?');
-  throw Error("address \"" + shown + '"', std::move(cause), std::string(advice));
+  throw AddressError("address \"" + shown + '"', std::move(cause), std::string(advice));
 }
 
 std::string quoted(std::string_view part) { return '"' + std::string(part) + '"'; }
@@ -43,7 +43,7 @@ std::uint16_t parse_port(std::string_view text, std::string_view digits) {
   }
   if (parsed_to != end) {
     refuse(text, "unexpected " + quoted({parsed_to, end}) + " after the port",
-           "only ?option=value may follow it");
+           "nothing may follow it");
   }
   return static_cast<std::uint16_t>(value);
 }
@@ -54,6 +54,9 @@ void parse_host_port(std::string_view text, std::string_view authority, Url& url
   const auto end = authority.find(bracketed ? ']' : ':');
   if (bracketed && end == std::string_view::npos) {
     refuse(text, "'[' without ']'", "write an IPv6 address like tcp://[::1]:5000");
+  }
+  if (!bracketed && std::count(authority.begin(), authority.end(), ':') > 1) {
+    refuse(text, "more than one ':'", "put an IPv6 address in brackets, like tcp://[::1]:5000");
   }
   url.host = bracketed ? authority.substr(1, end - 1) : authority.substr(0, end);
   if (url.host.empty()) {
@@ -73,14 +76,11 @@ void parse_host_port(std::string_view text, std::string_view authority, Url& url
   if (rest.front() != ':') {
     refuse(text, "unexpected " + quoted(rest) + " after ']'", "only :port may follow it");
   }
-  if (rest.find(':', 1) != std::string_view::npos) {
-    refuse(text, "more than one ':'", "put an IPv6 address in brackets, like tcp://[::1]:5000");
-  }
   url.port = parse_port(text, rest.substr(1));
 }
 
 void parse_options(std::string_view text, std::string_view rest, Url& url) {
-  constexpr std::string_view advice = "options look like ?name=value&other=value";
+  constexpr std::string_view advice = "remove the ? and what follows it";
   for (bool more = true; more;) {
     const auto separator = rest.find('&');
     const auto option = rest.substr(0, separator);
@@ -103,8 +103,7 @@ void parse_options(std::string_view text, std::string_view rest, Url& url) {
 }  // namespace
 
 std::string_view scheme_of(std::string_view text) {
-  constexpr std::string_view advice =
-      "begin with the transport, like tcp://host:5000 or shm://name";
+  constexpr std::string_view advice = "begin with the transport, like tcp://host:5000";
   const auto end = text.find("://");
   if (end == std::string_view::npos || end == 0) refuse(text, "the scheme is missing", advice);
   const auto scheme = text.substr(0, end);

@@ -86,7 +86,8 @@ TEST(Url, with_a_bad_host_is_refused) {
   EXPECT_REFUSED("tcp://", "the host is missing");
   EXPECT_REFUSED("tcp://:5000", "the host is missing");
   EXPECT_REFUSED("tcp://[::1:5000", "'[' without ']'");
-  EXPECT_REFUSED("tcp://::1]:5000", "the host is missing");
+  EXPECT_REFUSED("tcp://::1]:5000", "more than one ':'");
+  EXPECT_REFUSED("tcp://::1:5000", "more than one ':'");
   EXPECT_REFUSED("tcp://a]:5000", "unexpected \"]\" in the host");
   EXPECT_REFUSED("tcp://[::1]5000", "unexpected \"5000\" after ']'");
   EXPECT_REFUSED("tcp://[]:5000", "the host is missing");

@@ -105,9 +105,9 @@ Transport& ContextCore::transport(std::string_view address) {
                                      options_.page_bytes};
   auto made = make_transport(std::string(scheme), resources);
   if (!made) {
-    throw Error("use " + std::string(address),
-                "there is no transport '" + std::string(scheme) + "'",
-                "this build knows " + known_schemes());
+    throw AddressError("use " + std::string(address),
+                       "there is no transport '" + std::string(scheme) + "'",
+                       "this build knows " + known_schemes());
   }
   return *transports_.emplace(std::string(scheme), std::move(made)).first->second;
 }

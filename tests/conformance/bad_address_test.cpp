@@ -10,12 +10,12 @@ namespace {
 
 class BadAddress : public testing::Test {
  protected:
-  // The Error that `call` throws; a test failure if it throws none.
-  template <class Call>
+  // What `call` throws; a test failure if it throws nothing.
+  template <class Thrown = Error, class Call>
   static Error error_of(Call&& call, const std::string& what) {
     try {
       call();
-    } catch (const Error& error) {
+    } catch (const Thrown& error) {
       return error;
     }
     ADD_FAILURE() << "no error for " << what;
@@ -49,7 +49,7 @@ TEST_F(BadAddress, an_address_that_makes_no_sense_is_thrown_and_named) {
                                     "tcp://host\n:5000",
                                     "://127.0.0.1:5000"}) {
     for (const bool binding : {true, false}) {
-      const Error error = error_of(
+      const Error error = error_of<AddressError>(
           [&] {
             if (binding) {
               push.bind(address);
@@ -69,7 +69,7 @@ TEST_F(BadAddress, an_address_that_makes_no_sense_is_thrown_and_named) {
 TEST_F(BadAddress, an_unknown_scheme_is_answered_with_the_known_ones) {
   Push push(context_);
   for (const char* address : {"carrier-pigeon://host:5000", "TCP://127.0.0.1:5000", "tcpx://a:1"}) {
-    const Error error = error_of([&] { push.connect(address); }, address);
+    const Error error = error_of<AddressError>([&] { push.connect(address); }, address);
     EXPECT_NE(std::string(error.what()).find("tcp"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find(std::string(address).substr(0, 4)), std::string::npos)
         << error.what();
@@ -79,8 +79,8 @@ TEST_F(BadAddress, an_unknown_scheme_is_answered_with_the_known_ones) {
 
 TEST_F(BadAddress, nobody_can_connect_to_any_port_or_any_host) {
   Push push(context_);
-  (void)error_of([&] { push.connect("tcp://127.0.0.1:0"); }, "port 0");
-  (void)error_of([&] { push.connect("tcp://*:5000"); }, "host *");
+  (void)error_of<AddressError>([&] { push.connect("tcp://127.0.0.1:0"); }, "port 0");
+  (void)error_of<AddressError>([&] { push.connect("tcp://*:5000"); }, "host *");
 }
 
 TEST_F(BadAddress, a_port_in_use_is_thrown_and_leaves_the_socket_usable) {

@@ -23,12 +23,12 @@ class TcpTransport final : public Transport {
   std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) override {
     refuse_options("connect", url);
     if (url.host == "*") {
-      throw Error("connect " + to_string(url), "* is every address, not one to connect to",
-                  "name the host, for example tcp://localhost:" + std::to_string(url.port));
+      throw AddressError("connect " + to_string(url), "* is every address, not one to connect to",
+                         "name the host, for example tcp://localhost:" + std::to_string(url.port));
     }
     if (url.port == 0) {
-      throw Error("connect " + to_string(url), "port 0 is nobody's",
-                  "give the port that the other side printed when it was bound");
+      throw AddressError("connect " + to_string(url), "port 0 is nobody's",
+                         "give the port that the other side printed when it was bound");
     }
     return std::make_unique<TcpLink>(shared_, options, url);
   }
@@ -36,9 +36,9 @@ class TcpTransport final : public Transport {
  private:
   static void refuse_options(const char* verb, const Url& url) {
     if (url.options.empty()) return;
-    throw Error(std::string(verb) + " " + to_string(url),
-                "tcp addresses have no option '" + url.options.front().first + "'",
-                "remove what follows the ?");
+    throw AddressError(std::string(verb) + " " + to_string(url),
+                       "tcp addresses have no option '" + url.options.front().first + "'",
+                       "remove what follows the ?");
   }
 
   TcpShared shared_;
