@@ -51,7 +51,7 @@ class NETIO_API Socket {
 
   // Stops taking messages, delivers what was taken, says good-bye, and calls on_closed when every
   // peer has acknowledged or `linger` has passed; connections that are left then are cut, without
-  // on_down. Never blocks. Pull: stops delivering at once.
+  // on_down. Never blocks. Pull: stops delivering at once. Again: only `linger` is a new one.
   void close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
   void on_closed(std::function<void(const Books&)> call);
   [[nodiscard]] bool closed() const noexcept;

@@ -190,14 +190,14 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
 }
 
 void SocketCore::close(std::chrono::nanoseconds linger) {
-  if (closing_) return;
-  closing_ = true;
+  if (closed_ || abandoned_) return;
+  linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
+  if (std::exchange(closing_, true)) return;
   listeners_.clear();
   if (pattern_.sends) flush();
   sending.stop();
   receiving.stop();
   for (const auto& peer : peers_) peer->close();
-  linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
   touch();
 }
 

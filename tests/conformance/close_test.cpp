@@ -114,6 +114,25 @@ TEST_P(Close, twice_is_once) {
 }
 
 TEST_P(Close, without_peers_comes_at_once) {
+TEST_P(Close, again_sets_a_new_linger) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  Seen at_push(push);
+  pull.on_message([](const MessageView&) {});
+  pull.pause();
+  join(pull, push);
+  const std::uint64_t taken = send_until_again(push, 4000);
+  const auto start = std::chrono::steady_clock::now();
+  push.close(1h);
+  pump_.run_for(30ms);
+  EXPECT_TRUE(at_push.closings.empty());
+  push.close(0s);
+  ASSERT_SOON(pump_, at_push.closings.size() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_EQ(at_push.closings[0].sent, taken);
+  EXPECT_TRUE(add_up(at_push.closings[0]));
+}
+
   Push never_used(here_, options());
   Push bound(here_, options());
   Push connecting(here_, options());
