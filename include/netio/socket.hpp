@@ -26,6 +26,7 @@ struct PeerInfo {
   std::string address;    // of the other end
   bool dialed = false;    // this side connected, and reconnects when it goes
   bool retrying = false;  // in on_down: another attempt is scheduled
+  bool was_up = false;    // in on_down: on_up came before; false for an attempt that failed
   Books books;            // of the streams shared with this peer
 };
 

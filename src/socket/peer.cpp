@@ -235,12 +235,13 @@ void Peer::cut() noexcept {
   sender.drop_pending(closing_ ? DropReason::linger_expired : DropReason::not_sent);
 }
 
-PeerInfo Peer::info() const {
+PeerInfo Peer::info(bool was_up) const {
   PeerInfo info;
   info.id = id_;
   info.address = address_;
   info.dialed = dialed();
   info.retrying = retrying_;
+  info.was_up = was_up;
   add_to(info.books);
   return info;
 }

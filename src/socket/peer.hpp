@@ -48,7 +48,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   // Nothing more will come of it: the socket forgets it.
   [[nodiscard]] bool gone() const noexcept { return gone_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
-  [[nodiscard]] PeerInfo info() const;
+  [[nodiscard]] PeerInfo info(bool was_up) const;
   // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
   PeerRecord surrender() noexcept;
   // Ends it because it came back on a new connection before this one was known to be dead.

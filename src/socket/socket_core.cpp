@@ -172,7 +172,7 @@ void SocketCore::peer_up(Peer& peer) {
   sending.ready(peer);
   limit_half_open();
   if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
-  if (on_up && !abandoned_) on_up(peer.info());
+  if (on_up && !abandoned_) on_up(peer.info(true));
 }
 
 void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
@@ -185,7 +185,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
   if (peers_up_ == 0) stall_timer_.stop();
   limit_half_open();
   touch();
-  if (on_down && !abandoned_) on_down(peer.info(), down);
+  if (on_down && !abandoned_) on_down(peer.info(was_up), down);
   sending.tell_writable();  // a message that only this one was large enough for has no taker now
 }
 

@@ -169,6 +169,7 @@ TEST_F(BadAnswer, that_refuses_is_told_with_its_text) {
     EXPECT_EQ(gone.down.reason, one.reason) << gone.down.detail;
     EXPECT_NE(gone.down.detail.find("because it rains"), std::string::npos) << gone.down.detail;
     EXPECT_EQ(gone.peer.retrying, !one.permanent) << gone.down.detail;
+    EXPECT_FALSE(gone.peer.was_up) << gone.down.detail;
     good_messages();
   }
 }

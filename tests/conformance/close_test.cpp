@@ -63,6 +63,7 @@ TEST_P(Close, is_seen_as_closed_by_peer) {
   ASSERT_SOON(pump_, at_pull.downs.size() == 1 && at_push.closings.size() == 1);
   EXPECT_EQ(at_pull.downs[0].down.reason, DownReason::closed_by_peer) << at_pull.why();
   EXPECT_FALSE(at_pull.downs[0].peer.retrying);
+  EXPECT_TRUE(at_pull.downs[0].peer.was_up);
   EXPECT_EQ(at_pull.downs[0].peer.books.delivered, 1U);
   EXPECT_EQ(pull.peers_connected(), 0U);
   EXPECT_EQ(pull.counters().disconnects, 1U);
@@ -113,7 +114,6 @@ TEST_P(Close, twice_is_once) {
   EXPECT_EQ(at_push.closings.size(), 1U);
 }
 
-TEST_P(Close, without_peers_comes_at_once) {
 TEST_P(Close, again_sets_a_new_linger) {
   Pull pull(there_, options());
   Push push(here_, options());
@@ -133,6 +133,7 @@ TEST_P(Close, again_sets_a_new_linger) {
   EXPECT_TRUE(add_up(at_push.closings[0]));
 }
 
+TEST_P(Close, without_peers_comes_at_once) {
   Push never_used(here_, options());
   Push bound(here_, options());
   Push connecting(here_, options());
@@ -171,6 +172,7 @@ TEST_P(Close, stops_listening) {
   push.connect(address);
   ASSERT_SOON(pump_, !at_push.downs.empty());
   EXPECT_EQ(at_push.downs[0].down.reason, DownReason::refused) << at_push.why();
+  EXPECT_FALSE(at_push.downs[0].peer.was_up);
   Pull successor(there_, options());
   EXPECT_EQ(port_of(successor.bind(address)), port_of(address));
 }
