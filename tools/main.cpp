@@ -1,7 +1,6 @@
 // The `netio` command: reads its arguments, runs one command, turns what it throws into a line
 // for a person and an exit code for a script.
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "limits.hpp"
 #include "recv.hpp"
 #include "send.hpp"
+#include "standard_error.hpp"
 
 namespace netio::cli {
 
@@ -53,8 +53,7 @@ ExitCode run(const Arguments& arguments) {
 
 ExitCode report_error(Command command, std::string_view cause, std::string_view advice,
                       ExitCode code) {
-  fmt::print(stderr, "{}: error: {}\n", name_of(command), cause);
-  if (!advice.empty()) fmt::print(stderr, "  {}\n", advice);
+  say_error(name_of(command), cause, advice);
   return code;
 }
 
@@ -64,6 +63,9 @@ ExitCode run_guarded(const Arguments& arguments) {
     return run(arguments);
   } catch (const Failure& failure) {
     return report_error(command, failure.what(), failure.advice(), failure.code());
+  } catch (const AddressError& error) {
+    return report_error(command, fmt::format("{}: {}", error.operation(), error.cause()),
+                        error.advice(), ExitCode::usage);
   } catch (const Error& error) {
     return report_error(command, fmt::format("{}: {}", error.operation(), error.cause()),
                         error.advice(), ExitCode::failed);
@@ -77,6 +79,7 @@ ExitCode run_guarded(const Arguments& arguments) {
 int run_command(int argc, char** argv) {
   // A reader that went away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  occupy_standard_descriptors();
   int exit_code = 0;
   const std::optional<Arguments> arguments = parse_arguments(argc, argv, exit_code);
   if (!arguments) return exit_code;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "standard_error.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -65,15 +65,12 @@ void Progress::finish() noexcept {
 void Progress::note(std::string_view text) {
   if (quiet_) return;
   clear_line();
-  fmt::print(stderr, "{}: {}\n", prefix_, text);
-  std::fflush(stderr);
+  say("{}: {}\n", prefix_, text);
 }
 
 void Progress::error(std::string_view text, std::string_view advice) {
   clear_line();
-  fmt::print(stderr, "{}: error: {}\n", prefix_, text);
-  if (!advice.empty()) fmt::print(stderr, "  {}\n", advice);
-  std::fflush(stderr);
+  say_error(prefix_, text, advice);
 }
 
 void Progress::show() {
@@ -83,20 +80,18 @@ void Progress::show() {
   last_ = sample;
   shown_ = now;
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", text);
+    say("{}\n", text);
   } else {
     // The last column stays empty: some terminals wrap as soon as it is written.
     const std::size_t columns = std::max<std::size_t>(terminal_columns(), 2) - 1;
-    fmt::print(stderr, "\r{}\x1b[K", text.substr(0, columns));
+    say("\r{}\x1b[K", text.substr(0, columns));
     line_shown_ = true;
   }
-  std::fflush(stderr);
 }
 
 void Progress::clear_line() noexcept {
   if (!std::exchange(line_shown_, false)) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  say_text("\r\x1b[K");
 }
 
 std::string Progress::line(const ProgressSample& sample, double elapsed_seconds,
@@ -109,15 +104,17 @@ std::string Progress::line(const ProgressSample& sample, double elapsed_seconds,
     const double fraction = std::clamp(*sample.fraction, 0.0, 1.0);
     text += bar(fraction) + "  ";
     // Too early to tell, it tells nonsense.
-    if (fraction > 0.01 && fraction < 1) {
+    if (fraction > 0.01 && fraction < 1 && sample.waits_for.empty()) {
       text += fmt::format("{} left  ", duration_text(elapsed_seconds * (1 - fraction) / fraction));
     }
   }
-  text +=
-      fmt::format("{}, {}  {}, {} ({})", scaled(static_cast<double>(sample.messages), "messages"),
-                  scaled(static_cast<double>(sample.bytes), "B"), scaled(messages, "messages/s"),
-                  scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"));
-  return text;
+  text += fmt::format(
+      "{}, {}  ",
+      scaled(static_cast<double>(sample.messages), sample.messages == 1 ? "message" : "messages"),
+      scaled(static_cast<double>(sample.bytes), "B"));
+  if (!sample.waits_for.empty()) return text.append(sample.waits_for);
+  return text + fmt::format("{}, {} ({})", scaled(messages, "messages/s"), scaled(bytes, "B/s"),
+                            scaled(bytes * 8, "b/s"));
 }
 
 }  // namespace netio::cli

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "exit_code.hpp"
+#include "standard_error.hpp"
 
 namespace netio::cli {
 
@@ -35,7 +36,7 @@ Report::Report(const ReportArguments& arguments, bool output_carries_data)
 void Report::publish(const std::string& text, const std::function<std::string()>& json) {
   if (!arguments_.quiet) {
     if (output_is_taken_) {
-      write_all(stderr, text, "standard error");
+      say_text(text);
     } else {
       write_all(stdout, text, "standard output");
     }

@@ -182,7 +182,7 @@ TEST_F(CliLoad, a_short_transfer_prints_no_progress) {
 TEST_F(CliLoad, a_terminal_gets_a_bar_that_is_gone_at_the_end) {
   Process recv(netio_command({"recv", any_port}));
   auto options = netio_command({"send", address_of(recv), "--rate", "1k", "--count", "500"});
-  options.stderr_terminal = true;
+  options.standard_error = Process::Options::Stderr::terminal;
   Process send(std::move(options));
   EXPECT_EQ(send.wait(), 0) << send.err();
   EXPECT_THAT(send.err(), HasSubstr("\r"));

@@ -53,6 +53,27 @@ std::pair<int, int> make_terminal() {
   return {user, program};
 }
 
+// The side that is read, and the child's; -1 where there is none.
+std::pair<int, int> make_standard_error(Process::Options::Stderr kind) {
+  using Stderr = Process::Options::Stderr;
+  switch (kind) {
+    case Stderr::pipe:
+      break;
+    case Stderr::terminal:
+      return make_terminal();
+    case Stderr::closed:
+      return {-1, -1};
+    case Stderr::unread_pipe: {
+      auto [read, write] = make_pipe();
+      close_if_open(read);
+      return {-1, write};
+    }
+    case Stderr::full_disk:
+      return {-1, open_file("/dev/full", O_WRONLY)};
+  }
+  return make_pipe();
+}
+
 pid_t spawn(std::vector<std::string>& arguments, int in, int out, int err) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
@@ -62,7 +83,11 @@ pid_t spawn(std::vector<std::string>& arguments, int in, int out, int err) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  if (err >= 0) {
+    ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  } else {
+    ::posix_spawn_file_actions_addclose(&actions, STDERR_FILENO);
+  }
   // Whatever the test's own parent ignores or blocks, the child starts like any other.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -99,7 +124,7 @@ Process::Process(Options options) {
   } else {
     child_out = open_file(options.stdout_path, O_WRONLY | O_CREAT | O_TRUNC);
   }
-  std::tie(err_, child_err) = options.stderr_terminal ? make_terminal() : make_pipe();
+  std::tie(err_, child_err) = make_standard_error(options.standard_error);
   pid_ = spawn(options.arguments, child_in, child_out, child_err);
   close_if_open(child_in);
   close_if_open(child_out);
@@ -107,7 +132,7 @@ Process::Process(Options options) {
   wake_ = ::eventfd(0, EFD_CLOEXEC);
   if (wake_ < 0) fail("eventfd");
   out_open_ = out_ >= 0;
-  err_open_ = true;
+  err_open_ = err_ >= 0;
   collector_ = std::thread([this] { collect(); });
 }
 

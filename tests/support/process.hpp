@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,8 +24,9 @@ class Process {
     std::string stdin_path;
     // Its standard output: a file opened for writing; else collected.
     std::string stdout_path;
-    // Its standard error is a terminal of 100 columns.
-    bool stderr_terminal = false;
+    // Its standard error is collected, and so is that of a terminal of 100 columns.
+    enum class Stderr : std::uint8_t { pipe, terminal, closed, unread_pipe, full_disk };
+    Stderr standard_error = Stderr::pipe;
   };
   using Clock = std::chrono::steady_clock;
 

@@ -120,7 +120,7 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");
-  serve.add_option("ADDRESS", bench.address, "Where to listen, such as tcp://*:5600")
+  serve.add_option("ADDRESS", bench.address, "Where to listen, such as 'tcp://*:5600'")
       ->required()
       ->type_name("");
   add_report(serve, bench.report);

@@ -1,6 +1,5 @@
 #include "bench/serve.hpp"
 
-#include <cstdio>
 #include <map>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "bench/process.hpp"
 #include "bench/system.hpp"
 #include "interrupt.hpp"
+#include "standard_error.hpp"
 
 namespace netio::cli {
 
@@ -82,7 +82,7 @@ class Server {
     if (pair_.send(message.dump()) != Status::ok) note("a line could not be sent");
   }
   void note(const std::string& text) const {
-    if (!arguments_.report.quiet) fmt::print(stderr, "netio bench serve: {}\n", text);
+    if (!arguments_.report.quiet) say("netio bench serve: {}\n", text);
   }
 
   const BenchArguments& arguments_;

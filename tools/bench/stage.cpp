@@ -1,7 +1,6 @@
 #include "bench/stage.hpp"
 
 #include <charconv>
-#include <cstdio>
 #include <sched.h>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "bench/local.hpp"
 #include "bench/remote.hpp"
 #include "exit_code.hpp"
+#include "standard_error.hpp"
 
 namespace netio::cli {
 
@@ -86,7 +86,7 @@ Case Stage::first_case() const {
 }
 
 void Stage::note(const std::string& text) const {
-  if (!arguments_.report.quiet) fmt::print(stderr, "netio bench: {}\n", text);
+  if (!arguments_.report.quiet) say("netio bench: {}\n", text);
 }
 
 }  // namespace netio::cli
