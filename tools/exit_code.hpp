@@ -12,7 +12,7 @@ enum class ExitCode : int {
   failed = 1,         // at run time
   usage = 2,          // nothing was tried
   peer_lost = 3,      // a peer went in mid-stream, or messages are in doubt
-  interrupted = 130,  // Ctrl-C or SIGTERM
+  interrupted = 130,  // Ctrl-C, SIGTERM or SIGHUP
 };
 
 // Ends the command. what() is the cause, in words; `advice` is what to do about it, or empty.

@@ -37,6 +37,9 @@ Interrupt::Interrupt(Loop& loop, std::function<void()> on_interrupt)
   handle(SIGALRM, handle_alarm);
   handle(SIGINT, handle_interrupt);
   handle(SIGTERM, handle_interrupt);
+  struct sigaction before {};
+  ::sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) handle(SIGHUP, handle_interrupt);  // else as nohup wants it
 }
 
 Interrupt::~Interrupt() {

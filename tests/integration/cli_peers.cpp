@@ -106,12 +106,26 @@ TEST_F(CliPeers, ctrl_c_ends_both_with_a_summary) {
   EXPECT_EQ(recv.wait(), 0) << recv.err();
 }
 
-TEST_F(CliPeers, sigterm_is_like_ctrl_c) {
-  Process recv(netio_command({"recv", any_port}));
-  (void)address_of(recv);
-  recv.signal(SIGTERM);
-  EXPECT_EQ(recv.wait(), 130) << recv.err();
-  EXPECT_THAT(recv.out(), HasSubstr("received   0 messages"));
+TEST_F(CliPeers, sigterm_and_sighup_are_like_ctrl_c) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    Process recv(netio_command({"recv", any_port}));
+    (void)address_of(recv);
+    recv.signal(signal);
+    EXPECT_EQ(recv.wait(), 130) << recv.err();
+    EXPECT_THAT(recv.out(), HasSubstr("received   0 messages"));
+  }
+}
+
+TEST_F(CliPeers, a_hang_up_that_is_ignored_ends_nothing) {
+  Process::Options options;
+  options.arguments = {"/bin/sh", "-c", "trap '' HUP; exec \"$0\" recv tcp://127.0.0.1:0",
+                       NETIO_CLI_PATH};
+  Process recv(std::move(options));
+  const std::string address = address_of(recv);
+  recv.signal(SIGHUP);
+  Process send(netio_command({"send", address, "--count", "10"}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
 }
 
 TEST_F(CliPeers, ctrl_c_ends_a_sender_that_nobody_listens_to) {
