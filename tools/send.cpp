@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include <netio/context.hpp>
 #include <netio/push.hpp>
 
+#include "connected_time.hpp"
 #include "input.hpp"
 #include "interrupt.hpp"
 #include "load.hpp"
@@ -42,17 +44,19 @@ class SendSession {
  private:
   enum class Phase : std::uint8_t { waiting, sending, closing, closed };
 
-  void make_source();
   void meet();
+  void make_source();
   void pump();
   void on_up(const PeerInfo& peer);
   void on_down(const PeerInfo& peer, const Down& down);
   void close(std::chrono::nanoseconds linger);
-  void on_closed(const Books& books);
+  void on_closed();
+  void end_now();
   void give_up();
   void interrupt();
   void fail(ExitCode code, std::string cause, std::string advice);
   void judge(const Books& books);
+  [[nodiscard]] std::string_view waits_for() const;
   [[nodiscard]] Summary summary() const;
 
   const SendArguments& arguments_;
@@ -73,8 +77,7 @@ class SendSession {
   std::string address_;
   std::set<std::uint64_t> up_;  // ids of connected peers
   bool attempt_noted_ = false;
-  std::chrono::nanoseconds started_{0};
-  std::chrono::nanoseconds ended_{0};
+  ConnectedTime connected_;
   Books books_;
   ExitCode code_ = ExitCode::done;
   std::string error_;
@@ -88,7 +91,8 @@ SendSession::SendSession(const SendArguments& arguments)
       push_(context_, socket_options(arguments.peer, arguments.mode)),
       progress_(context_.loop(), "netio send", arguments.report.quiet,
                 [this] {
-                  return ProgressSample{source_->messages(), source_->bytes(), source_->fraction()};
+                  return ProgressSample{source_->messages(), source_->bytes(), source_->fraction(),
+                                        waits_for()};
                 }),
       wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
       pace_(arguments.rate),
@@ -102,7 +106,7 @@ SendSession::SendSession(const SendArguments& arguments)
     blocked_ = false;
     pump();
   });
-  push_.on_closed([this](const Books& books) { on_closed(books); });
+  push_.on_closed([this](const Books&) { on_closed(); });
 }
 
 void SendSession::make_source() {
@@ -123,19 +127,19 @@ void SendSession::make_source() {
 void SendSession::meet() {
   if (arguments_.peer.binds) {
     address_ = push_.bind(arguments_.peer.address);
-    progress_.note("listening on " + address_);
   } else {
     push_.connect(arguments_.peer.address);
   }
+  make_source();
+  if (arguments_.peer.binds) progress_.note("listening on " + address_);
   wait_.begin();
 }
 
 ExitCode SendSession::run() {
-  make_source();
   meet();
   context_.run();
   progress_.finish();
-  judge(phase_ == Phase::closed ? books_ : push_.books());
+  judge(push_.books());
   if (!error_.empty()) progress_.error(error_, advice_);
   const Summary result = summary();
   report_.publish(to_text(result), [&result] { return to_json(result); });
@@ -179,6 +183,7 @@ void SendSession::pump() {
 
 void SendSession::on_up(const PeerInfo& peer) {
   up_.insert(peer.id);
+  connected_.up(context_.loop().now());
   wait_.up();
   attempt_noted_ = false;
   if (phase_ != Phase::waiting) {
@@ -186,8 +191,7 @@ void SendSession::on_up(const PeerInfo& peer) {
     return;
   }
   phase_ = Phase::sending;
-  started_ = ended_ = context_.loop().now();
-  pace_.start(started_);
+  pace_.start(context_.loop().now());
   progress_.start();
   if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
   // Not from here: the call-back of one event is no place for the work of another.
@@ -195,17 +199,18 @@ void SendSession::on_up(const PeerInfo& peer) {
 }
 
 void SendSession::on_down(const PeerInfo& peer, const Down& down) {
-  const bool was_up = up_.erase(peer.id) != 0;
+  up_.erase(peer.id);
+  if (up_.empty()) connected_.down(context_.loop().now());
   const bool in_order =
       down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
   const std::string_view why =
       down.detail.empty() ? to_string(down.reason) : std::string_view(down.detail);
-  if (was_up && in_order) {
+  if (peer.was_up && in_order) {
     if (phase_ != Phase::closing)
       progress_.note(fmt::format("receiver {} has ended", peer.address));
-  } else if (was_up) {
+  } else if (peer.was_up) {
     progress_.note(fmt::format("lost {}: {}", peer.address, why));
-  } else if (!was_up && peer.retrying && !std::exchange(attempt_noted_, true)) {
+  } else if (peer.retrying && !std::exchange(attempt_noted_, true)) {
     progress_.note(fmt::format("waiting for {}: {}", peer.address, why));
   }
   wait_.down(peer, down, push_.peers_connected());
@@ -220,16 +225,21 @@ void SendSession::close(std::chrono::nanoseconds linger) {
   wait_.closing(push_.peers_connected());
 }
 
-void SendSession::on_closed(const Books& books) {
+void SendSession::on_closed() {
   phase_ = Phase::closed;
-  books_ = books;
-  ended_ = context_.loop().now();
+  connected_.down(context_.loop().now());
   context_.stop();
+}
+
+// What is not on the wire by now is dropped, so that the books are final.
+void SendSession::end_now() {
+  phase_ = Phase::closing;
+  push_.close(std::chrono::nanoseconds(0));
 }
 
 void SendSession::give_up() {
   fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
-  context_.stop();
+  end_now();
 }
 
 void SendSession::interrupt() {
@@ -239,7 +249,7 @@ void SendSession::interrupt() {
     close(std::min<std::chrono::nanoseconds>(arguments_.linger.value_or(linger_interrupted),
                                              linger_interrupted));
   } else {
-    context_.stop();  // Nothing was sent yet, or it was asked for twice.
+    end_now();  // Nothing was sent yet, or it was asked for twice.
   }
 }
 
@@ -252,7 +262,6 @@ void SendSession::fail(ExitCode code, std::string cause, std::string advice) {
 
 void SendSession::judge(const Books& books) {
   books_ = books;
-  if (phase_ != Phase::closed && phase_ != Phase::waiting) ended_ = context_.loop().now();
   if (interrupted_) {
     code_ = ExitCode::interrupted;
     return;
@@ -274,6 +283,12 @@ void SendSession::judge(const Books& books) {
   }
 }
 
+std::string_view SendSession::waits_for() const {
+  if (up_.empty()) return "waiting for a receiver to come back";
+  if (phase_ == Phase::closing) return "waiting for acknowledgements (Ctrl-C ends it at once)";
+  return {};
+}
+
 Summary SendSession::summary() const {
   Summary result;
   result.command = "send";
@@ -283,7 +298,7 @@ Summary SendSession::summary() const {
   result.error = error_;
   result.messages = source_->messages();
   result.bytes = source_->bytes();
-  result.seconds = std::chrono::duration<double>(ended_ - started_).count();
+  result.seconds = std::chrono::duration<double>(connected_.total()).count();
   result.books = books_;
   result.counters = push_.counters();
   return result;

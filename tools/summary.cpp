@@ -1,5 +1,6 @@
 #include "summary.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,7 +14,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
-double per_second(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
+// Over less time a rate says more about the start than about the wire.
+constexpr double rated_seconds_min = 0.01;
+
+std::optional<double> per_second(std::uint64_t amount, double seconds) {
+  if (seconds < rated_seconds_min) return std::nullopt;
+  return static_cast<double>(amount) / seconds;
+}
+
+ordered_json json_of(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
 
 std::string books_text(const Summary& summary) {
   const Books& books = summary.books;
@@ -54,7 +65,9 @@ ordered_json json_of(const Books& books, bool receiving) {
   if (receiving) return {{"delivered", books.delivered}, {"missed", books.missed}};
   ordered_json reasons = ordered_json::object();
   for (std::size_t i = 0; i < books.dropped_by.size(); ++i) {
-    reasons[std::string(to_string(static_cast<DropReason>(i)))] = books.dropped_by[i];
+    std::string key(to_string(static_cast<DropReason>(i)));
+    std::replace(key.begin(), key.end(), ' ', '_');
+    reasons[key] = books.dropped_by[i];
   }
   return {{"sent", books.sent},
           {"acknowledged", books.acknowledged},
@@ -92,8 +105,8 @@ std::string drop_reasons(const Books& books) {
 }
 
 std::string to_text(const Summary& summary) {
-  const double messages = per_second(static_cast<double>(summary.messages), summary.seconds);
-  const double bytes = per_second(static_cast<double>(summary.bytes), summary.seconds);
+  const auto messages = per_second(summary.messages, summary.seconds);
+  const auto bytes = per_second(summary.bytes, summary.seconds);
   std::string text;
   const auto row = [&text](std::string_view name, const std::string& value) {
     text += fmt::format("{:<10} {}\n", name, value);
@@ -102,9 +115,9 @@ std::string to_text(const Summary& summary) {
       fmt::format("{}, {} in {}{}", counted(summary.messages, "message"),
                   scaled(static_cast<double>(summary.bytes), "B"), duration_text(summary.seconds),
                   summary.code == ExitCode::interrupted ? ", interrupted" : ""));
-  if (summary.seconds > 0 && summary.messages > 0) {
-    row("rate", fmt::format("{}, {} ({})", scaled(messages, "messages/s"), scaled(bytes, "B/s"),
-                            scaled(bytes * 8, "b/s")));
+  if (messages && summary.messages > 0) {
+    row("rate", fmt::format("{}, {} ({})", scaled(*messages, "messages/s"), scaled(*bytes, "B/s"),
+                            scaled(*bytes * 8, "b/s")));
   }
   if (summary.receiving) {
     row("senders", fmt::format("{} came, {} ended in order, {} lost", summary.senders.came,
@@ -131,8 +144,8 @@ std::string to_json(const Summary& summary) {
   json["messages"] = summary.messages;
   json["bytes"] = summary.bytes;
   json["seconds"] = summary.seconds;
-  json["messages_per_second"] = per_second(static_cast<double>(summary.messages), summary.seconds);
-  json["bytes_per_second"] = per_second(static_cast<double>(summary.bytes), summary.seconds);
+  json["messages_per_second"] = json_of(per_second(summary.messages, summary.seconds));
+  json["bytes_per_second"] = json_of(per_second(summary.bytes, summary.seconds));
   json["books"] = json_of(summary.books, summary.receiving);
   json["counters"] = json_of(summary.counters);
   if (summary.receiving) {

@@ -32,7 +32,9 @@ struct Summary {
   std::string error;  // empty: none
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  double seconds = 0;  // from the first message to the last, or to its acknowledgement
+  // From the first message (receiving: or its sender's coming just before it) to the last, or to
+  // its acknowledgement; sending: without the time in which there was no receiver.
+  double seconds = 0;
   Books books;
   Counters counters;
   bool receiving = false;

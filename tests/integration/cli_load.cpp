@@ -173,6 +173,7 @@ TEST_F(CliLoad, a_pipe_gets_a_line_a_second) {
   EXPECT_THAT(recv.err(), Not(HasSubstr("%")));  // ... by the sender.
   EXPECT_THAT(send.err(), Not(HasSubstr("\r")));
 }
+  EXPECT_TRUE(sent["books"]["dropped_by"].contains("peer_closed"));
 
 TEST_F(CliLoad, a_short_transfer_prints_no_progress) {
   const Transfer result = transfer(folder_, {"--count", "10"});

@@ -201,6 +201,43 @@ TEST_F(CliPeers, a_killed_receiver_is_waited_for_and_then_reported) {
                                                     books["unacknowledged"].get<std::uint64_t>());
 }
 
+TEST_F(CliPeers, when_a_receiver_has_ended_every_message_has_its_place) {
+  const std::string json = folder_.path("send.json");
+  Process recv(netio_command({"recv", any_port, "--out", "-"}));
+  Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "200k",
+                              "--connect-timeout", "300ms", "--json=" + json}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(64 * 1000)) << recv.err();
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  EXPECT_EQ(send.wait(), 3) << send.err();
+  const auto books = read_json(json)["books"];
+  EXPECT_EQ(books["unacknowledged"], 0) << books;
+  EXPECT_EQ(books["sent"].get<std::uint64_t>(),
+            books["acknowledged"].get<std::uint64_t>() + books["dropped"].get<std::uint64_t>());
+}
+
+TEST_F(CliPeers, time_without_a_receiver_is_said_and_is_not_in_the_rate) {
+  const std::string json = folder_.path("send.json");
+  Process recv(netio_command({"recv", any_port, "--out", "-"}));
+  const std::string address = address_of(recv);
+  Process send(
+      netio_command({"send", address, "--rate", "2k", "--count", "1000", "--json=" + json}));
+  EXPECT_TRUE(recv.wait_for_out_bytes(64 * 100)) << recv.err();
+  recv.signal(SIGKILL);
+  EXPECT_EQ(recv.wait(), -SIGKILL);
+  EXPECT_TRUE(send.wait_for_err("waiting for a receiver to come back")) << send.err();
+  EXPECT_THAT(send.err(), Not(HasSubstr(" left  ")));
+  std::this_thread::sleep_for(1s);
+  Process next(netio_command({"recv", address}));
+  EXPECT_EQ(send.wait(), 3) << send.err();
+  EXPECT_EQ(next.wait(), 0) << next.err();
+  // Half a second of work, 0.1 s of which may be made up for, and two of waiting. A busy machine
+  // is slower.
+  const auto report = read_json(json);
+  EXPECT_GE(report["seconds"], 0.35);
+  EXPECT_GE(report["messages_per_second"], 700);
+}
+
 // --- No peer at all.
 
 TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
@@ -273,7 +310,7 @@ TEST_F(CliPeers, a_port_in_use_is_an_error_that_leaves_the_output_alone) {
 TEST_F(CliPeers, an_unknown_scheme_is_an_error) {
   for (const char* const command : {"send", "recv"}) {
     Process process(netio_command({command, "pigeon://roof:1"}));
-    EXPECT_EQ(process.wait(), 1);
+    EXPECT_EQ(process.wait(), 2);
     EXPECT_THAT(process.err(), HasSubstr("pigeon"));
     EXPECT_THAT(process.err(), Not(HasSubstr("listening")));
   }
