@@ -11,6 +11,11 @@ namespace netio::cli {
 
 namespace {
 
+// Contents for a message that is numbered later; unless it is stamped then, it never verifies.
+void prepare(std::span<std::byte> message, std::uint64_t sequence) noexcept {
+  if (message.size() >= stamp_bytes) stamp(message, ~sequence);
+}
+
 void number(std::span<std::byte> message, std::uint64_t sequence, bool stamped) noexcept {
   if (stamped) {
     stamp(message, sequence);
@@ -38,7 +43,7 @@ std::optional<double> fraction_of(const LoadSpec& spec, std::uint64_t sent) {
 }  // namespace
 
 CopiedLoad::CopiedLoad(const LoadSpec& spec) : spec_(spec), message_(spec.message_bytes) {
-  if (spec.message_bytes >= stamp_bytes) stamp(message_, 0);
+  prepare(message_, 0);
 }
 
 Turn CopiedLoad::send_some(Push& push, Allowance allowance) {
@@ -65,7 +70,7 @@ LentLoad::LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_fr
   const std::size_t buffers = std::max<std::size_t>(ring_bytes / spec.message_bytes, 2);
   memory_.resize(buffers * spec.message_bytes);
   for (std::size_t i = 0; i < buffers; ++i) {
-    stamp(buffer(i), i);
+    prepare(buffer(i), i);
     free_.push_back(i);
   }
   push.on_released([this](std::uint64_t token) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ namespace {
 Descriptor open_for_writing(const std::string& path) {
   if (path == "-") return Descriptor(STDOUT_FILENO);
   for (;;) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd >= 0) return Descriptor(fd);
     if (Interrupt::requested()) {
       throw Failure(fmt::format("interrupted while {} had no other end", path), {},
@@ -34,7 +35,18 @@ Descriptor open_for_writing(const std::string& path) {
 Output::Output(const std::string& path)
     : name_(path == "-" ? "standard output" : path),
       descriptor_(open_for_writing(path)),
-      gathered_(std::make_unique_for_overwrite<std::byte[]>(gather_bytes_max)) {}
+      gathered_(std::make_unique_for_overwrite<std::byte[]>(gather_bytes_max)),
+      holds_old_(path != "-") {}
+
+void Output::finish() noexcept {
+  flush();
+  empty();
+}
+
+// Pipes and devices have nothing to be emptied of, and say so.
+void Output::empty() noexcept {
+  if (std::exchange(holds_old_, false)) (void)!::ftruncate(descriptor_.get(), 0);
+}
 
 void Output::append(std::span<const std::byte> message) {
   if (message.size() > gathered_message_bytes_max) {
@@ -74,6 +86,7 @@ void Output::flush() noexcept {
 }
 
 std::size_t Output::write_all(std::span<const std::byte> bytes) noexcept {
+  empty();
   std::size_t written = 0;
   while (written < bytes.size()) {
     const ssize_t n = ::write(descriptor_.get(), bytes.data() + written, bytes.size() - written);

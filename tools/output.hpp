@@ -23,12 +23,15 @@ class Output {
   };
 
   // "-" is standard output; an existing named pipe is opened for writing, which blocks until it
-  // has a reader; a file is created or emptied. Throws Failure.
+  // has a reader; a file is created, and one that is there is emptied when the first message is
+  // written, or by finish(). Throws Failure.
   explicit Output(const std::string& path);
 
   // Both do nothing once the state is not open any more.
   void append(std::span<const std::byte> message);
   void flush() noexcept;
+  // All of it, if there was any, has come: a file that is still as it was is emptied.
+  void finish() noexcept;
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -49,12 +52,14 @@ class Output {
 
   // How many bytes were written: all of them, or state() says why not.
   std::size_t write_all(std::span<const std::byte> bytes) noexcept;
+  void empty() noexcept;
 
   std::string name_;
   Descriptor descriptor_;
   std::unique_ptr<std::byte[]> gathered_;
   std::size_t gathered_bytes_ = 0;
   std::vector<std::uint32_t> gathered_sizes_;  // of the messages in it
+  bool holds_old_;                             // not emptied yet
   State state_ = State::open;
   int error_number_ = 0;
   std::uint64_t messages_written_ = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -28,6 +29,19 @@ namespace {
 
 // For the last acknowledgements on their way out.
 constexpr std::chrono::seconds linger{1};
+// A sender whose first message comes within this was sending since it was connected.
+constexpr std::chrono::milliseconds at_once{100};
+
+std::string_view advice_for(const Verification& checked) {
+  if (checked.unstamped_senders != 0) {
+    return "the first message of a sender bears no checksum: it was started without --verify";
+  }
+  if (checked.gaps != 0) {
+    return "numbers are skipped by a sender that has several receivers, or was joined in "
+           "mid-stream: say --shared";
+  }
+  return {};
+}
 
 class RecvSession {
  public:
@@ -36,7 +50,10 @@ class RecvSession {
 
  private:
   void meet();
-  void take(const Batch& batch);
+  void receive_each();
+  void receive_pages();
+  void take(const MessageView& message);
+  void write_out();
   void on_up(const PeerInfo& peer);
   void on_down(const PeerInfo& peer, const Down& down);
   void close();
@@ -65,8 +82,9 @@ class RecvSession {
   std::string last_loss_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
-  std::chrono::nanoseconds first_{0};  // of a batch
-  std::chrono::nanoseconds last_{0};
+  std::chrono::nanoseconds up_at_{0};  // the first sender
+  std::chrono::nanoseconds begun_{0};
+  std::chrono::nanoseconds last_{0};  // message
   ExitCode code_ = ExitCode::done;
   std::string error_;
   std::string advice_;
@@ -79,13 +97,18 @@ RecvSession::RecvSession(const RecvArguments& arguments)
       pull_(context_, socket_options(arguments.peer, Mode::buffered)),
       progress_(context_.loop(), "netio recv", arguments.report.quiet,
                 [this] {
-                  return ProgressSample{messages_, bytes_, std::nullopt};
+                  return ProgressSample{messages_, bytes_, std::nullopt,
+                                        up_.empty() ? "waiting for a sender" : ""};
                 }),
       wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
       interrupt_(context_.loop(), [this] { interrupt(); }),
       address_(arguments.peer.address) {
   if (arguments.verify) verifier_.emplace(arguments.shared);
-  pull_.on_batch([this](const Batch& batch) { take(batch); });
+  if (arguments.count) {
+    receive_each();
+  } else {
+    receive_pages();
+  }
   pull_.on_up([this](const PeerInfo& peer) { on_up(peer); });
   pull_.on_down([this](const PeerInfo& peer, const Down& down) { on_down(peer, down); });
   pull_.on_closed([this](const Books&) { context_.stop(); });
@@ -94,12 +117,12 @@ RecvSession::RecvSession(const RecvArguments& arguments)
 void RecvSession::meet() {
   if (arguments_.peer.binds) {
     address_ = pull_.bind(arguments_.peer.address);
-    progress_.note("listening on " + address_);
   } else {
     pull_.connect(arguments_.peer.address);
   }
-  // Only now: an address that cannot be had must not empty somebody's file.
+  // Only now: an address that cannot be had leaves no file behind.
   if (!arguments_.out.empty()) output_.emplace(arguments_.out);
+  if (arguments_.peer.binds) progress_.note("listening on " + address_);
   if (arguments_.out == "-" && ::isatty(STDOUT_FILENO) == 1) progress_.stay_off_terminal();
   wait_.begin();
 }
@@ -108,6 +131,7 @@ ExitCode RecvSession::run() {
   meet();
   context_.run();
   progress_.finish();
+  if (output_ && senders_.came != 0) output_->finish();
   judge();
   if (!error_.empty()) progress_.error(error_, advice_);
   const Summary result = summary();
@@ -115,24 +139,38 @@ ExitCode RecvSession::run() {
   return code_;
 }
 
-// What this returns for is acknowledged to the sender: so it is written first.
-void RecvSession::take(const Batch& batch) {
-  if (closing_) return;
+// The last one may lie in the middle of a page, whose rest is then neither delivered nor
+// acknowledged.
+void RecvSession::receive_each() {
+  pull_.on_message([this](const MessageView& message) {
+    if (closing_) return;
+    take(message);
+    write_out();
+    if (messages_ == arguments_.count) close();
+  });
+}
+
+void RecvSession::receive_pages() {
+  pull_.on_batch([this](const Batch& batch) {
+    if (closing_) return;
+    for (const MessageView message : batch) take(message);
+    write_out();
+  });
+}
+
+void RecvSession::take(const MessageView& message) {
   last_ = context_.loop().now();
-  if (messages_ == 0) first_ = last_;
-  const std::uint64_t sender_id = pull_.sender_id();
-  for (const MessageView message : batch) {
-    ++messages_;
-    bytes_ += message.size();
-    if (verifier_) verifier_->check(sender_id, message.bytes());
-    if (output_) output_->append(message.bytes());
-    if (messages_ == arguments_.count) break;
-  }
-  if (output_) {
-    output_->flush();
-    if (output_->state() != Output::State::open) return output_ended();
-  }
-  if (messages_ == arguments_.count) close();
+  if (messages_++ == 0) begun_ = last_ - up_at_ < at_once ? up_at_ : last_;
+  bytes_ += message.size();
+  if (verifier_) verifier_->check(pull_.sender_id(), message.bytes());
+  if (output_) output_->append(message.bytes());
+}
+
+// What a call-back returns for is acknowledged to the sender: so it is written first.
+void RecvSession::write_out() {
+  if (!output_) return;
+  output_->flush();
+  if (output_->state() != Output::State::open) output_ended();
 }
 
 void RecvSession::on_up(const PeerInfo& peer) {
@@ -146,7 +184,9 @@ void RecvSession::on_up(const PeerInfo& peer) {
     progress_.note(fmt::format("sender {} came back", peer.address));
     return;
   }
-  if (senders_.came++ == 0) progress_.start();
+  if (senders_.came++ != 0) return;
+  up_at_ = context_.loop().now();
+  progress_.start();
 }
 
 void RecvSession::on_down(const PeerInfo& peer, const Down& down) {
@@ -154,7 +194,8 @@ void RecvSession::on_down(const PeerInfo& peer, const Down& down) {
   const std::string_view why =
       down.detail.empty() ? to_string(down.reason) : std::string_view(down.detail);
   if (verifier_) verifier_->forget(peer.id);
-  if (up_.erase(peer.id) == 0) {
+  up_.erase(peer.id);
+  if (!peer.was_up) {
     if (!peer.dialed) progress_.note(fmt::format("turned away {}: {}", peer.address, why));
   } else if (down.reason == DownReason::closed_by_peer) {
     ++senders_.ended;
@@ -176,15 +217,16 @@ void RecvSession::close() {
   pull_.close(linger);
 }
 
-// The rest of the batch is not acknowledged: the socket is cut, not closed.
+// What could not be written is not acknowledged: the socket is cut, not closed. A reader that left
+// has what it wanted; what was on its way to it counts as taken, as what is left in the pipe does.
 void RecvSession::output_ended() {
+  if (output_->state() == Output::State::reader_gone) return close();
   closing_ = true;
   pull_.pause();
   switch (output_->state()) {
     case Output::State::open:
-      return;
     case Output::State::reader_gone:
-      break;
+      return;
     case Output::State::interrupted:
       interrupted_ = true;
       break;
@@ -231,7 +273,7 @@ void RecvSession::judge() {
     fail(ExitCode::failed,
          fmt::format("verification failed: {} corrupt, {} missing, {} repeated",
                      grouped(checked.corrupt), grouped(checked.missing), grouped(checked.repeated)),
-         checked.gaps != 0 ? "with several receivers, numbers are skipped: say --shared" : "");
+         std::string(advice_for(checked)));
   }
   if (senders_.lost != 0) {
     fail(ExitCode::peer_lost,
@@ -253,7 +295,7 @@ Summary RecvSession::summary() const {
   result.error = error_;
   result.messages = messages_;
   result.bytes = bytes_;
-  result.seconds = std::chrono::duration<double>(last_ - first_).count();
+  result.seconds = std::chrono::duration<double>(last_ - begun_).count();
   result.books = pull_.books();
   result.counters = pull_.counters();
   result.receiving = true;

@@ -9,12 +9,13 @@
 namespace netio::cli {
 
 struct Verification {
-  std::uint64_t intact = 0;    // messages with a right checksum
-  std::uint64_t corrupt = 0;   // a wrong one, or too short to have one
-  std::uint64_t gaps = 0;      // times numbers were skipped
-  std::uint64_t missing = 0;   // numbers skipped, in all
-  std::uint64_t repeated = 0;  // numbers not higher than the sender's one before
-  bool shared = false;         // senders spread over several receivers: gaps are no fault
+  std::uint64_t intact = 0;             // messages with a right checksum
+  std::uint64_t corrupt = 0;            // a wrong one, or too short to have one
+  std::uint64_t gaps = 0;               // times numbers were skipped
+  std::uint64_t missing = 0;            // numbers skipped, in all
+  std::uint64_t repeated = 0;           // numbers not higher than the sender's one before
+  std::uint64_t unstamped_senders = 0;  // whose first message was corrupt
+  bool shared = false;                  // senders spread over several receivers: gaps are no fault
 
   [[nodiscard]] bool passed() const noexcept {
     return corrupt == 0 && repeated == 0 && (shared || gaps == 0);
@@ -35,11 +36,17 @@ class Verifier {
   [[nodiscard]] const Verification& result() const noexcept { return result_; }
 
  private:
+  struct Stream {
+    std::uint64_t next = 0;  // number
+    bool begun = false;
+  };
+  Stream& stream_of(std::uint64_t sender_id);
+
   Verification result_;
-  std::unordered_map<std::uint64_t, std::uint64_t> next_by_sender_;
+  std::unordered_map<std::uint64_t, Stream> streams_;
   // Messages come in runs from one sender.
   std::uint64_t last_sender_ = 0;
-  std::uint64_t* last_next_ = nullptr;
+  Stream* last_stream_ = nullptr;
 };
 
 }  // namespace netio::cli

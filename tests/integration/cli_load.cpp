@@ -39,8 +39,30 @@ TEST_F(CliLoad, messages_without_a_checksum_fail_verification) {
   const Transfer result = transfer(folder_, {"--size", "64", "--count", "100"}, {"--verify"});
   EXPECT_EQ(result.send_code, 0) << result.send_err;
   EXPECT_EQ(result.recv_code, 1);
-  // The first is number 0, and its memory begins as a stamped message 0.
-  EXPECT_THAT(result.recv_err, HasSubstr("verification failed: 99 corrupt"));
+  EXPECT_THAT(result.recv_err, HasSubstr("verification failed: 100 corrupt"));
+  EXPECT_THAT(result.recv_err, HasSubstr("started without --verify"));
+}
+
+TEST_F(CliLoad, zeros_fail_verification) {
+  for (const std::size_t size : {1U, 16U, 64U, 1000U}) {
+    const std::string input = folder_.write("input", std::string(size, '\0'));
+    const Transfer result = transfer(folder_, {input}, {"--verify"});
+    EXPECT_EQ(result.recv_code, 1) << size;
+    EXPECT_EQ(result.recv["verification"]["corrupt"], 1) << size;
+  }
+}
+
+TEST_F(CliLoad, no_rate_is_told_of_less_than_a_hundredth_of_a_second) {
+  Process recv(netio_command({"recv", any_port}));
+  Process send(netio_command({"send", address_of(recv), "--count", "1"}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  // Unless the machine was so busy that it took longer.
+  for (Process* const process : {&send, &recv}) {
+    EXPECT_NE(process->out().find(" in 0.00") != std::string::npos,
+              process->out().find("messages/s") != std::string::npos)
+        << process->out();
+  }
 }
 
 TEST_F(CliLoad, a_changed_byte_fails_verification) {
@@ -81,6 +103,7 @@ TEST_F(CliLoad, gaps_are_no_fault_where_receivers_share) {
   EXPECT_GT(read_json(json)["verification"]["gaps"], 0);
   EXPECT_EQ(strict.wait(), 1);
   EXPECT_THAT(strict.err(), HasSubstr("say --shared"));
+  EXPECT_THAT(strict.err(), HasSubstr("mid-stream"));
 }
 
 TEST_F(CliLoad, a_rate_in_messages_is_kept) {
@@ -150,6 +173,7 @@ TEST_F(CliLoad, json_is_alone_on_standard_output) {
   EXPECT_EQ(sent["outcome"], "done");
   EXPECT_EQ(sent["books"]["acknowledged"], 10);
   EXPECT_EQ(sent["books"]["dropped_by"].size(), 4U);
+  EXPECT_TRUE(sent["books"]["dropped_by"].contains("peer_closed"));
   EXPECT_EQ(received["books"]["delivered"], 10);
   EXPECT_EQ(received["bytes"], 640);
   EXPECT_EQ(send.err(), "");                                            // quiet
@@ -173,7 +197,6 @@ TEST_F(CliLoad, a_pipe_gets_a_line_a_second) {
   EXPECT_THAT(recv.err(), Not(HasSubstr("%")));  // ... by the sender.
   EXPECT_THAT(send.err(), Not(HasSubstr("\r")));
 }
-  EXPECT_TRUE(sent["books"]["dropped_by"].contains("peer_closed"));
 
 TEST_F(CliLoad, a_short_transfer_prints_no_progress) {
   const Transfer result = transfer(folder_, {"--count", "10"});

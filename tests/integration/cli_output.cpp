@@ -78,14 +78,57 @@ TEST_F(CliOutput, a_named_pipe_carries_the_messages) {
 
 TEST_F(CliOutput, a_reader_that_had_enough_ends_it_quietly) {
   Process recv(netio_command({"recv", any_port, "--out", "-"}));
-  Process send(netio_command(
-      {"send", address_of(recv), "--size", "1KiB", "--rate", "10k", "--connect-timeout", "200ms"}));
+  const std::string json = folder_.path("send.json");
+  Process send(netio_command({"send", address_of(recv), "--size", "1KiB", "--rate", "10k",
+                              "--connect-timeout", "200ms", "--json=" + json}));
   EXPECT_TRUE(recv.wait_for_out_bytes(10 * 1024));
   recv.close_output();
   EXPECT_EQ(recv.wait(), 0) << recv.err();
   EXPECT_THAT(recv.err(), Not(HasSubstr("error")));
-  // The sender knows that not all it sent was taken.
+  // The sender knows that the receiver has ended, and what it had taken until then.
   EXPECT_EQ(send.wait(), 3) << send.err();
+  EXPECT_THAT(send.err(), HasSubstr(" has ended"));
+  EXPECT_THAT(send.err(), Not(HasSubstr("lost tcp")));
+  const auto books = read_json(json)["books"];
+  EXPECT_GE(books["acknowledged"], 10);
+  EXPECT_EQ(books["dropped_by"]["connection_lost"], 0);
+  EXPECT_EQ(books["unacknowledged"], 0);
+}
+
+TEST_F(CliOutput, a_count_acknowledges_what_was_written_and_no_more) {
+  for (const char* const size : {"100", "100kB"}) {
+    const std::string json = folder_.path("send.json");
+    const std::string out = folder_.path("received");
+    Process recv(netio_command({"recv", any_port, "--count", "3", "--out", out}));
+    Process send(netio_command({"send", address_of(recv), "--size", size, "--count", "50",
+                                "--connect-timeout", "100ms", "--json=" + json}));
+    EXPECT_EQ(recv.wait(), 0) << recv.err();
+    EXPECT_EQ(send.wait(), 3) << send.err();
+    const auto report = read_json(json);
+    EXPECT_EQ(read_file(out).size(),
+              3 * report["bytes"].get<std::size_t>() / report["messages"].get<std::size_t>());
+    EXPECT_EQ(report["books"]["acknowledged"], 3) << report;
+    EXPECT_EQ(report["books"]["unacknowledged"], 0) << report;
+  }
+}
+
+TEST_F(CliOutput, a_file_is_left_alone_until_something_comes) {
+  const std::string out = folder_.write("precious", "data");
+  Process nobody(netio_command({"recv", any_port, "--out", out, "--connect-timeout", "50ms"}));
+  EXPECT_EQ(nobody.wait(), 1) << nobody.err();
+  EXPECT_EQ(read_file(out), "data");
+  // A sender that had nothing to send replaces it with nothing.
+  Process recv(netio_command({"recv", any_port, "--out", out}));
+  Process send(netio_command({"send", address_of(recv), "--count", "0"}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  EXPECT_EQ(read_file(out), "");
+}
+
+TEST_F(CliOutput, a_file_that_cannot_be_opened_is_said_before_anything_else) {
+  Process recv(netio_command({"recv", any_port, "--out", folder_.path("no/such/folder")}));
+  EXPECT_EQ(recv.wait(), 1);
+  EXPECT_TRUE(recv.err().starts_with("netio recv: error: cannot open ")) << recv.err();
 }
 
 TEST_F(CliOutput, ctrl_c_ends_a_receiver_that_waits_for_a_slow_pipe) {
