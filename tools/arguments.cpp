@@ -1,29 +1,24 @@
 #include "arguments.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "exit_code.hpp"
 #include "help.hpp"
 #include "parsed_option.hpp"
 #include "stamp.hpp"
+#include "standard_error.hpp"
 
 namespace netio::cli {
 
 namespace {
-
-// A scheme that netio does not know is for the library to say; this is not even an address.
-std::string parse_address(const std::string& text) {
-  const std::size_t colon = text.find("://");
-  if (colon == std::string::npos || colon == 0 || colon + 3 == text.size()) {
-    throw std::invalid_argument("\"" + text + "\" is not an address, such as tcp://host:5555");
-  }
-  return text;
-}
 
 std::size_t parse_message_bytes(const std::string& text) {
   const std::uint64_t bytes = parse_bytes(text);
@@ -36,8 +31,10 @@ std::size_t parse_message_bytes(const std::string& text) {
 
 void add_peer(CLI::App& app, PeerArguments& peer, bool binds_by_default) {
   peer.binds = binds_by_default;
-  add_parsed_to(app, "ADDRESS", "", parse_address, peer.address,
-                "Where to meet, such as tcp://host:5555; to bind, the host may be * and the port 0")
+  app.add_option(
+         "ADDRESS", peer.address,
+         "Where to meet, such as tcp://host:5555; to bind, the host may be * and the port 0")
+      ->type_name("")
       ->required();
   auto* const bind = app.add_flag_callback(
       "--bind", [&peer] { peer.binds = true; },
@@ -100,7 +97,8 @@ void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
   add_parsed_to(app, "--rate", "RATE", parse_rate, send.rate,
                 "Send at most so much: 50k messages a second, 1GB/s, 10Gb/s");
   add_parsed_to(app, "--linger", "TIME", parse_duration, send.linger,
-                "At the end, wait for the receiver at most so long (while it is connected)");
+                "At the end, wait for acknowledgements at most so long (as long as the receiver "
+                "is connected; after Ctrl-C: 1s)");
   add_report(app, send.report);
 }
 
@@ -135,7 +133,9 @@ void settle_send(SendArguments& send, const SendChoice& choice) {
                                                  counted(stamp_bytes, "byte") + " (see --size)");
     }
     if (choice.load.message_bytes > send.peer.message_bytes_max) {
-      throw CLI::ValidationError("--size", "is larger than --message-max");
+      throw CLI::ValidationError("--size", fmt::format("{} is larger than --message-max, {}",
+                                                       binary_bytes(choice.load.message_bytes),
+                                                       binary_bytes(send.peer.message_bytes_max)));
     }
     send.load = choice.load;
   } else if (!choice.file.empty()) {
@@ -153,6 +153,13 @@ void settle_recv(const RecvArguments& recv) {
     throw CLI::ValidationError("--json", "standard output carries the messages: use --json=FILE");
   }
   if (recv.count == 0) throw CLI::ValidationError("--count", "is at least 1");
+}
+
+// The exit code for what --help or --version has put on standard output since errno was cleared.
+int printed() {
+  if (std::cout.flush() || errno == EPIPE) return static_cast<int>(ExitCode::done);
+  say_error("netio", fmt::format("cannot write to standard output: {}", std::strerror(errno)), {});
+  return static_cast<int>(ExitCode::failed);
 }
 
 }  // namespace
@@ -201,7 +208,8 @@ std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code) 
     }
   } catch (const CLI::ParseError& error) {
     // CLI11 tells usage errors apart; ours are all the same to a script.
-    exit_code = app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    errno = 0;
+    exit_code = app.exit(error) == 0 ? printed() : static_cast<int>(ExitCode::usage);
     return std::nullopt;
   }
   return arguments;

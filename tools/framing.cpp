@@ -135,9 +135,11 @@ Cut Framer::cut_fixed(std::span<const std::byte> window, bool at_end) {
   const auto bytes = static_cast<std::size_t>(spec_.record_bytes);
   if (window.size() >= bytes) return {Cut::Kind::record, bytes};
   if (!at_end) return {Cut::Kind::more, bytes};
-  return fail(fmt::format("the input ends inside {}: {} left over, of the {} of a record", here(),
-                          window.size() == 1 ? "1 byte is" : grouped(window.size()) + " bytes are",
-                          grouped(spec_.record_bytes)));
+  return fail(fmt::format(
+      "the input ends inside {}: {} left over, of the {} of a record; send the whole file as one "
+      "message (--frame whole) or give a size that divides it",
+      here(), window.size() == 1 ? "1 byte is" : grouped(window.size()) + " bytes are",
+      grouped(spec_.record_bytes)));
 }
 
 Cut Framer::cut_length(std::span<const std::byte> window, bool at_end) {

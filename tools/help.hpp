@@ -29,6 +29,8 @@ inline constexpr std::string_view send_footer =
 Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.
 Either side may start first. A lost receiver is waited for as long as --connect-timeout says.
 A file that ends inside a record: the complete ones are sent, then it ends with 1.
+At the end it waits until the receiver has acknowledged everything, or for --linger. After Ctrl-C
+that is 1 s at most; a second Ctrl-C ends it at once, and the summary says what is in doubt.
 
 Exit codes: 0 every message was acknowledged, 1 failed, 2 usage, 3 the receiver was lost or
 messages are in doubt (the summary has the books), 130 Ctrl-C.
@@ -45,7 +47,9 @@ inline constexpr std::string_view recv_footer =
 
 Messages are written as they come: with send --frame line, fixed or length the output is the file
 that was sent, byte for byte. What a sender counts as acknowledged has been written. If the reader
-of the output pipe ends, so does recv, in order (exit code 0).
+of the output pipe ends, so does recv, in order (exit code 0); the page that was then on its way
+into the pipe counts as taken. An existing FILE is emptied when the first message comes, or when a
+sender that had none has ended.
 
 Exit codes: 0 every sender that came has ended in order, 1 failed (or --verify found faults),
 2 usage, 3 a sender was lost in mid-stream, 130 Ctrl-C.

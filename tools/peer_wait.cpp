@@ -28,7 +28,8 @@ std::string_view advice_for(DownReason reason) {
     case DownReason::pattern_mismatch:
       return "a sender (push) needs a receiver (pull) at the other end, and the other way round";
     case DownReason::handshake_timeout:
-      return "something took the connection and said nothing: is it netio, and alive?";
+      return "something took the connection and said nothing: is it netio, alive, and not held up "
+             "by other connections that say nothing? (ss -tn shows them)";
     case DownReason::message_too_big:
       return "raise --message-max on both sides";
     case DownReason::resources:

@@ -19,7 +19,11 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{}, "Subcommands:"},
       {{"transmogrify"}, "transmogrify"},
       {{"send"}, "ADDRESS"},
-      {{"send", "localhost:5555"}, "\"localhost:5555\" is not an address"},
+      {{"send", "localhost:5555"}, "error: address \"localhost:5555\": the scheme is missing"},
+      {{"recv", "tcp://::1:5555"}, "like tcp://[::1]:5000"},
+      {{"recv", "tcp://localhost:port"}, "error: address \"tcp://localhost:port\": \"port\" is"},
+      {{"send", "tcp://*:5555"}, "error: connect tcp://*:5555: "},
+      {{"recv", "tcp://localhost:1?fast=1"}, "error: bind tcp://localhost:1?fast=1: "},
       {{"send", address, "--frame", "spiral"}, "\"spiral\" is none of whole, line"},
       {{"send", address, "--frame", "fixed:0"}, "at least 1 byte"},
       {{"send", address, "--frame", "length:20,4"}, "length:OFFSET,WIDTH,ADJUST"},
@@ -28,7 +32,7 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "file", "--size", "64"}, "not both"},
       {{"send", address, "--size", "64 parsecs"}, "is not a number of bytes"},
       {{"send", address, "--size", "-1"}, "-1"},
-      {{"send", address, "--size", "2GiB"}, "larger than --message-max"},
+      {{"send", address, "--size", "2GiB"}, "2 GiB is larger than --message-max, 1 GiB"},
       {{"send", address, "--size", "8", "--verify"}, "at least 16 bytes"},
       {{"send", address, "--rate", "0"}, "is not a rate"},
       {{"send", address, "--seconds", "soon"}, "is not a time"},
@@ -81,11 +85,13 @@ TEST(CliUsage, info_knows_transports_addresses_and_limits) {
 }
 
 TEST(CliUsage, a_full_standard_output_is_an_error) {
-  auto options = netio_command({"info"});
-  options.stdout_path = "/dev/full";
-  Process process(std::move(options));
-  EXPECT_EQ(process.wait(), 1);
-  EXPECT_THAT(process.err(), HasSubstr("No space left on device"));
+  for (const char* const what : {"info", "--help", "--version"}) {
+    auto options = netio_command({what});
+    options.stdout_path = "/dev/full";
+    Process process(std::move(options));
+    EXPECT_EQ(process.wait(), 1) << what;
+    EXPECT_THAT(process.err(), HasSubstr("No space left on device")) << what;
+  }
 }
 
 }  // namespace
