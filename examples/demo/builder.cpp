@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "fragment.hpp"
+#include "text.hpp"
 
 namespace demo {
 
@@ -26,10 +27,7 @@ Builder::Builder(const ChildOptions& options)
       reporter_(context_, options.report_address, [this](bool final) { return report(final); }) {
   report_.child = options.index;
   pull_.on_message([this](const netio::MessageView& message) { on_fragment(message); });
-  pull_.on_up([this](const netio::PeerInfo&) {
-    stopwatch_.reset();
-    reporter_.start();
-  });
+  pull_.on_up([this](const netio::PeerInfo&) { reporter_.start(); });
   pull_.on_down([this](const netio::PeerInfo&, const netio::Down& down) { on_down(down); });
 }
 
@@ -46,7 +44,10 @@ void Builder::on_fragment(const netio::MessageView& message) {
     return;
   }
   // All builders at the same time: one alone would only leave its share to the other.
-  if (report_.fragments++ == 0) pause_.start_once(options_.run / 2);
+  if (report_.fragments++ == 0) {
+    stopwatch_.reset();
+    pause_.start_once(options_.run / 2);
+  }
   report_.bytes += message.size();
   switch (ledger_.enter(header.link, header.sequence)) {
     case Ledger::Entry::in_order:
@@ -62,7 +63,7 @@ void Builder::on_fragment(const netio::MessageView& message) {
 
 void Builder::on_down(const netio::Down& down) {
   if (down.reason != netio::DownReason::closed_by_peer) {
-    fmt::print(stderr, "builder {}: {}\n", options_.index + 1, down.detail);
+    print(stderr, "builder {}: {}\n", options_.index + 1, down.detail);
     context_.stop();
     return;
   }
@@ -76,6 +77,7 @@ void Builder::on_down(const netio::Down& down) {
 Report Builder::report(bool final) const {
   Report report = report_;
   report.final = final;
+  if (report.fragments == 0) return report;
   report.seconds = stopwatch_.seconds();
   report.cpu_seconds = stopwatch_.cpu_seconds();
   return report;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "text.hpp"
+
 namespace demo {
 
 namespace {
@@ -56,7 +58,7 @@ std::optional<Options> parse_child(int argc, char** argv) {
 }
 
 std::optional<Options> wrong(std::string_view what, int& exit_code) {
-  fmt::print(stderr, "demo: {}; see --help\n", what);
+  print(stderr, "demo: {}; see --help\n", what);
   exit_code = 2;
   return std::nullopt;
 }
@@ -73,7 +75,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--help" || name == "-h") {
-      fmt::print("{}", help);
+      print(stdout, "{}", help);
       exit_code = 0;
       return std::nullopt;
     }

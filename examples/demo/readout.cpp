@@ -86,7 +86,8 @@ void Readout::watch_ring() {
 }
 
 void Readout::tell_busy() {
-  if (busy() && !told_busy_ && card_.made() != 0) ++times_busy_;  // not before there are builders
+  // Not before there are builders, and not when they go.
+  if (busy() && !told_busy_ && card_.made() != 0 && !closing_) ++times_busy_;
   told_busy_ = busy();
   const Pulse pulse{PulseKind::level, told_busy_, 0, 0};
   // If the wire is full, the next echo says it.

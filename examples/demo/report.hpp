@@ -14,7 +14,7 @@ namespace demo {
 struct Report {
   std::uint32_t child = 0;  // which: 0 and 1 are the builders, 2 is the trigger
   std::uint32_t final = 0;  // the last one; a builder's ledger follows in the same message
-  double seconds = 0;       // since this child was connected
+  double seconds = 0;       // since a builder's first fragment, or the trigger was connected
   double cpu_seconds = 0;   // used since then
   // A builder's.
   std::uint64_t fragments = 0;

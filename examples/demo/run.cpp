@@ -43,10 +43,10 @@ Run::Run(const Options& options)
 }
 
 int Run::run() {
-  fmt::print(
-      "A read-out card with {} links makes {} fragments a second for {} s; two builders take "
-      "them,\nand pause at half-time. A trigger watches. Ctrl-C ends it early.\n\n",
-      link_count, grouped(options_.fragments_per_second), options_.seconds);
+  print(stdout,
+        "A read-out card with {} links makes {} fragments a second for {} s; two builders take "
+        "them,\nand pause at half-time. A trigger watches. Ctrl-C ends it early.\n\n",
+        link_count, grouped(options_.fragments_per_second), options_.seconds);
   std::fflush(stdout);
   start_children();
   give_up_.start_once(connect_within);
@@ -180,7 +180,7 @@ int Run::judge() {
   if (seconds_ > 0) print_summary(outcome, card_);
   if (!failure_.empty()) {
     std::fflush(stdout);
-    fmt::print(stderr, "demo: {}\n", failure_);
+    print(stderr, "demo: {}\n", failure_);
     return exit_code_;
   }
   const bool verified = verify(outcome, card_, ledgers_);

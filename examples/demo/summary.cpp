@@ -1,7 +1,10 @@
 // Figures first, then the verdict: the line that begins with "Verified" or "NOT VERIFIED".
 #include "summary.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -9,34 +12,45 @@
 
 namespace demo {
 
+namespace {
+
+// Of what builders and trigger have told: whether that was their last word.
+std::string_view age_of(std::span<const Report> reports) {
+  const bool final = std::all_of(reports.begin(), reports.end(),
+                                 [](const Report& report) { return report.final != 0; });
+  return final ? "" : " (as of their last reports)";
+}
+
+}  // namespace
+
 void print_summary(const Outcome& outcome, const Card& card) {
   const Snapshot& last = outcome.last;
   const Report& trigger = last.children[trigger_index];
   const netio::Books& books = outcome.books;
   const double seconds = outcome.seconds;
   const auto load = [&](double cpu_seconds) { return percent(cpu_seconds / seconds); };
-  fmt::print("\n{}{} fragments, {:.2f} GB in {:.1f} s: {} a second, {:.1f} MB/s\n",
-             outcome.interrupted ? "Interrupted. " : "", grouped(last.sent),
-             static_cast<double>(last.sent_bytes) / 1e9, seconds,
-             grouped(static_cast<double>(last.sent) / seconds),
-             static_cast<double>(last.sent_bytes) / 1e6 / seconds);
-  fmt::print("  builders       {} and {} fragments\n", grouped(last.children[0].fragments),
-             grouped(last.children[1].fragments));
-  fmt::print("  books          {} sent, {} acknowledged, {} dropped, {} in doubt\n",
-             grouped(books.sent), grouped(books.acknowledged), grouped(books.dropped()),
-             grouped(books.unacknowledged));
-  fmt::print("  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns: {}\n",
-             grouped(outcome.agains), grouped(last.times_busy), card.held_seconds(),
-             grouped(card.overruns()));
-  fmt::print("  CPU            read-out {}, its card's thread {}, builders {} and {}, trigger {}\n",
-             load(outcome.cpu_seconds - card.cpu_seconds()), load(card.cpu_seconds()),
-             load(last.children[0].cpu_seconds), load(last.children[1].cpu_seconds),
-             load(trigger.cpu_seconds));
+  print(stdout, "\n{}{} fragments, {:.2f} GB in {:.1f} s: {} a second, {:.1f} MB/s\n",
+        outcome.interrupted ? "Interrupted. " : "", grouped(last.sent),
+        static_cast<double>(last.sent_bytes) / 1e9, seconds,
+        grouped(static_cast<double>(last.sent) / seconds),
+        static_cast<double>(last.sent_bytes) / 1e6 / seconds);
+  print(stdout, "  builders       {} and {} fragments{}\n", grouped(last.children[0].fragments),
+        grouped(last.children[1].fragments), age_of(std::span(last.children).first(builder_count)));
+  print(stdout, "  books          {} sent, {} acknowledged, {} dropped, {} in doubt\n",
+        grouped(books.sent), grouped(books.acknowledged), grouped(books.dropped()),
+        grouped(books.unacknowledged));
+  print(stdout, "  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns: {}\n",
+        grouped(outcome.agains), grouped(last.times_busy), card.held_seconds(),
+        grouped(card.overruns()));
+  print(stdout,
+        "  CPU            read-out {}, its card's thread {}, builders {} and {}, trigger {}{}\n",
+        load(outcome.cpu_seconds - card.cpu_seconds()), load(card.cpu_seconds()),
+        load(last.children[0].cpu_seconds), load(last.children[1].cpu_seconds),
+        load(trigger.cpu_seconds), age_of(last.children));
   if (trigger.final == 0) return;  // what is known is not of the whole run
-  fmt::print("  round trip     p50 {}, p99 {}, p99.9 {}, max {} ({} triggers)\n",
-             microseconds(trigger.p50_ns), microseconds(trigger.p99_ns),
-             microseconds(trigger.p999_ns), microseconds(trigger.max_ns),
-             grouped(trigger.round_trips));
+  print(stdout, "  round trip     p50 {}, p99 {}, p99.9 {}, max {} ({} triggers)\n",
+        microseconds(trigger.p50_ns), microseconds(trigger.p99_ns), microseconds(trigger.p999_ns),
+        microseconds(trigger.max_ns), grouped(trigger.round_trips));
 }
 
 bool verify(const Outcome& outcome, const Card& card, std::span<const Ledger> ledgers) {
@@ -53,17 +67,17 @@ bool verify(const Outcome& outcome, const Card& card, std::span<const Ledger> le
                     found.missing + found.several + found.unknown == 0 &&
                     outcome.books.acknowledged == card.made();
   if (good) {
-    fmt::print(
-        "Verified: {} fragments from {} links, each arrived exactly once, in order and "
-        "undamaged.\n",
-        grouped(found.once), link_count);
+    print(stdout,
+          "Verified: {} fragments from {} links, each arrived exactly once, in order and "
+          "undamaged.\n",
+          grouped(found.once), link_count);
   } else {
-    fmt::print(
-        "NOT VERIFIED: of {} fragments {} arrived once, {} are missing, {} came to several "
-        "builders or {} twice to one, {} were never made, {} damaged, {} out of order; {} "
-        "acknowledged. {}\n",
-        card.made(), found.once, found.missing, found.several, twice, found.unknown, damaged,
-        out_of_order, outcome.books.acknowledged, found.first_fault);
+    print(stdout,
+          "NOT VERIFIED: of {} fragments {} arrived once, {} are missing, {} came to several "
+          "builders or {} twice to one, {} were never made, {} damaged, {} out of order; {} "
+          "acknowledged. {}\n",
+          card.made(), found.once, found.missing, found.several, twice, found.unknown, damaged,
+          out_of_order, outcome.books.acknowledged, found.first_fault);
   }
   return good;
 }

@@ -84,10 +84,9 @@ void Table::print_line(const Snapshot& now) const {
     builders += fmt::format(", builder {}: {}/s", i + 1, grouped(built_[i].per_second));
   }
   const Report& trigger = now.children[trigger_index];
-  fmt::print("{:3.0f} s: {}/s, {:.1f} MB/s, ring {}, to send {}{}{}, round trip {}\n", now.seconds,
-             grouped(sent_.per_second), sent_.megabytes_per_second, percent(now.ring_fill),
-             percent(now.send_fill), now.busy ? ", BUSY" : "", builders,
-             microseconds(trigger.p50_ns));
+  print(stdout, "{:3.0f} s: {}/s, {:.1f} MB/s, ring {}, to send {}{}{}, round trip {}\n",
+        now.seconds, grouped(sent_.per_second), sent_.megabytes_per_second, percent(now.ring_fill),
+        percent(now.send_fill), now.busy ? ", BUSY" : "", builders, microseconds(trigger.p50_ns));
 }
 
 }  // namespace demo

@@ -1,13 +1,22 @@
-// Numbers as people read them.
+// Numbers as people read them, and texts on their way out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace demo {
+
+// To standard output or error; if it cannot be written, main() says so at the end.
+template <typename... Values>
+void print(std::FILE* to, fmt::format_string<Values...> form, Values&&... values) {
+  const std::string text = fmt::format(form, std::forward<Values>(values)...);
+  (void)std::fwrite(text.data(), 1, text.size(), to);
+}
 
 // 1234567 as "1,234,567".
 inline std::string grouped(std::uint64_t number) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "pulse.hpp"
+#include "text.hpp"
 
 namespace demo {
 
@@ -74,7 +75,7 @@ void Trigger::on_message(const netio::MessageView& message) {
 void Trigger::on_down(const netio::Down& down) {
   timer_.stop();
   if (down.reason != netio::DownReason::closed_by_peer) {
-    fmt::print(stderr, "trigger: {}\n", down.detail);
+    print(stderr, "trigger: {}\n", down.detail);
     context_.stop();
     return;
   }

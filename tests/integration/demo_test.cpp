@@ -73,6 +73,7 @@ TEST_F(Demo, accounts_for_every_fragment) {
   EXPECT_THAT(out, ContainsRegex("books +[0-9,]+ sent, [0-9,]+ acknowledged, 0 dropped, 0 in d"));
   EXPECT_THAT(out, ContainsRegex("round trip +p50 [0-9]+ us, p99 [0-9]+ us, p99.9 [0-9]+ us"));
   EXPECT_THAT(out, Not(HasSubstr("\x1b["))) << "a pipe gets plain lines";
+  EXPECT_THAT(out, Not(HasSubstr("last reports")));
 }
 
 TEST_F(Demo, ends_in_order_when_interrupted) {
@@ -82,6 +83,7 @@ TEST_F(Demo, ends_in_order_when_interrupted) {
   EXPECT_EQ(process.wait(), 130) << process.out() << process.err();
   EXPECT_THAT(process.out(), HasSubstr("Interrupted. "));
   EXPECT_THAT(process.out(), HasSubstr("\nVerified: "));
+  EXPECT_THAT(process.out(), Not(HasSubstr("busy: 1 (card held off for 0.00 s)")));
 }
 
 TEST_F(Demo, tells_of_a_builder_that_dies) {
@@ -93,7 +95,19 @@ TEST_F(Demo, tells_of_a_builder_that_dies) {
   EXPECT_EQ(process.wait(), 3) << process.out();
   EXPECT_THAT(process.err(), ContainsRegex("builder 1 .* was killed by signal 9"));
   EXPECT_THAT(process.out(), Not(HasSubstr("Verified")));
+  EXPECT_THAT(process.out(), ContainsRegex("builders .* fragments \\(as of their last reports\\)"));
   for (const pid_t child : children) EXPECT_FALSE(runs(child));
+}
+
+TEST_F(Demo, says_that_its_output_could_not_be_written) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--help"}, {"--seconds", "0.5", "--rate", "1e4"}}) {
+    Process::Options options = demo(words);
+    options.stdout_path = "/dev/full";
+    Process process(std::move(options));
+    EXPECT_EQ(process.wait(), 1) << words.front();
+    EXPECT_THAT(process.err(), HasSubstr("written to standard output"));
+  }
 }
 
 TEST_F(Demo, leaves_no_process_behind_when_it_is_killed) {
