@@ -4,7 +4,7 @@
 
 #include <netio/netio.hpp>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   netio::Context context;
   netio::Pull pull(context);
   std::size_t count = 0;
@@ -13,10 +13,13 @@ int main(int argc, char** argv) {
   });
   pull.on_down([&](const netio::PeerInfo& peer, const netio::Down& down) {
     std::printf("%zu messages, then: %s\n", count, down.detail.c_str());
-    if (peer.books.delivered != 0) context.stop();
+    if (peer.was_up) context.stop();  // else it was somebody who was turned away
   });
   const std::string address = pull.bind(argc > 1 ? argv[1] : "tcp://*:5555");
   std::printf("pulling at %s\n", address.c_str());
   std::fflush(stdout);
   context.run();
+} catch (const netio::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
 }

@@ -4,7 +4,7 @@
 
 #include <netio/netio.hpp>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   netio::Context context;
   netio::Push push(context);
   int next = 0;
@@ -13,6 +13,9 @@ int main(int argc, char** argv) {
     if (next == 1000) push.close();  // after everything has been delivered
   };
   push.on_writable(send_on);  // a receiver came, or has room again
+  push.on_down([](const netio::PeerInfo& peer, const netio::Down& down) {
+    if (!peer.was_up) std::fprintf(stderr, "%s\n", down.detail.c_str());  // it goes on trying
+  });
   push.on_closed([&](const netio::Books& books) {
     std::printf("%zu of %zu delivered\n", books.acknowledged, books.sent);
     context.stop();
@@ -20,4 +23,7 @@ int main(int argc, char** argv) {
   push.connect(argc > 1 ? argv[1] : "tcp://localhost:5555");
   send_on();  // answers "not connected" now; on_writable goes on
   context.run();
+} catch (const netio::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
 }
