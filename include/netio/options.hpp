@@ -37,7 +37,8 @@ struct SocketOptions {
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
   // A connection attempt, and the hello that must follow it, each within this.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
-  // Accepted connections that have not said hello; more wait in the kernel's queue.
+  // Accepted connections that have not said hello; more wait in the kernel's queue. When there are
+  // so many, the oldest is ended every 10 ms.
   std::size_t half_open_max = 64;
   // A message begun and not continued for this long ends the connection.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);

@@ -55,6 +55,10 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void replace() noexcept {
     fail({DownReason::lost, "came back on a new connection; this one is given up"});
   }
+  // Ends it because it has not said hello, and others want to.
+  void give_way() noexcept {
+    fail({DownReason::handshake_timeout, "sent no hello while others were waiting"});
+  }
   [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
   void add_to(Books& books) const noexcept;
   [[nodiscard]] const Link* link() const noexcept { return link_.get(); }

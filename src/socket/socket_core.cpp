@@ -15,6 +15,9 @@ namespace {
 // Books of accepted peers that went are kept apart for this many, in case they return.
 constexpr std::size_t records_max = 1024;
 
+// Each is looked at twice: 64 (half_open_max) have two thirds of a second for their hello.
+constexpr std::chrono::milliseconds half_open_look_after{5};
+
 void check(const SocketOptions& options, std::size_t receive_block_bytes) {
   const auto refuse = [](const char* what, const char* advice) {
     throw Error("make a socket", what, advice);
@@ -71,7 +74,8 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       flush_timer_(context.loop, [this] { flush(); }),
       acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
       stall_timer_(context.loop, [this] { check_stalls(); }),
-      linger_timer_(context.loop, [this] { give_up_lingering(); }) {}
+      linger_timer_(context.loop, [this] { give_up_lingering(); }),
+      crowd_timer_(context.loop, [this] { drop_oldest_half_open(); }) {}
 
 SocketCore::~SocketCore() {
   abandon();
@@ -98,11 +102,27 @@ void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
   limit_half_open();
 }
 
-// New peers wait in the kernel's queue while too many have not said hello.
+// New peers wait in the kernel's queue while too many have not said hello; one after the other
+// those then give way, so that silent ones do not keep the others out.
 void SocketCore::limit_half_open() noexcept {
   const auto half_open = static_cast<std::size_t>(std::count_if(
       peers_.begin(), peers_.end(), [](const auto& peer) { return peer->half_open(); }));
-  for (const auto& listener : listeners_) listener->pause(half_open >= options_.half_open_max);
+  const bool crowded = half_open >= options_.half_open_max && !closing_;
+  for (const auto& listener : listeners_) listener->pause(crowded);
+  if (crowded == crowd_timer_.running()) return;
+  if (crowded) {
+    crowd_timer_.start_periodic(half_open_look_after);
+  } else {
+    crowd_timer_.stop();
+  }
+}
+
+void SocketCore::drop_oldest_half_open() noexcept {
+  const auto oldest = std::find_if(peers_.begin(), peers_.end(),
+                                   [](const auto& peer) { return peer->half_open(); });
+  if (oldest == peers_.end()) return;
+  // It may be this thread that is late: hellos are read between two looks.
+  if (std::exchange(silent_peer_id_, (*oldest)->id()) == (*oldest)->id()) (*oldest)->give_way();
 }
 
 Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
@@ -194,6 +214,7 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
   if (std::exchange(closing_, true)) return;
   listeners_.clear();
+  crowd_timer_.stop();
   if (pattern_.sends) flush();
   sending.stop();
   receiving.stop();
@@ -222,7 +243,8 @@ void SocketCore::abandon() noexcept {
   receiving.stop();
   listeners_.clear();
   for (const auto& peer : peers_) cut(*peer);
-  for (Timer* timer : {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_}) {
+  for (Timer* timer :
+       {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_, &crowd_timer_}) {
     timer->stop();
   }
   cancel();

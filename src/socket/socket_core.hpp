@@ -94,6 +94,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void check_stalls() noexcept;
   [[nodiscard]] std::chrono::nanoseconds stall_period() const noexcept;
   void limit_half_open() noexcept;
+  void drop_oldest_half_open() noexcept;
   void forget_gone_peers();
   void remember(Peer& peer);
   void forget_oldest_record();
@@ -123,6 +124,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Timer acknowledge_timer_;
   Timer stall_timer_;
   Timer linger_timer_;
+  Timer crowd_timer_;                 // runs while too many have not said hello
+  std::uint64_t silent_peer_id_ = 0;  // the oldest of those, when last looked at
   bool closing_ = false;
   bool closed_ = false;
   bool abandoned_ = false;

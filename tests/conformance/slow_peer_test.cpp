@@ -61,6 +61,23 @@ TEST_F(SlowSender, more_silent_connections_than_are_let_in_hold_nobody_up_for_lo
   ASSERT_SOON(pump_, late.closed());
 }
 
+TEST_F(SlowSender, silent_connections_give_way_before_their_time_is_up) {
+  SocketOptions patient = wary_options();
+  patient.handshake_within = 60s;
+  Pull pull(there_, patient);
+  pull.on_message([](const MessageView&) {});
+  const std::string crowded = pull.bind("tcp://127.0.0.1:0");
+  std::vector<RawTcp> silent;
+  for (int i = 0; i < 32; ++i) silent.push_back(RawTcp::connect(crowded));
+  Push late(here_, patient);
+  late.connect(crowded);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_SOON(pump_, late.peers_connected() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  // Those that keep nobody out are left alone.
+  EXPECT_LT(pull.counters().rejected, 32U);
+}
+
 TEST_F(SlowSender, a_message_announced_and_never_sent_stalls) {
   for (const std::uint32_t bytes : {1000U, 60'000U, 500'000U}) {
     RawTcp raw = greeted();

@@ -253,6 +253,16 @@ TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
   EXPECT_THAT(send.err(), HasSubstr("start the other side"));
 }
 
+TEST_F(CliPeers, a_crowd_that_says_nothing_keeps_no_sender_out) {
+  Process recv(netio_command({"recv", any_port}));
+  const std::string address = address_of(recv);
+  std::vector<RawTcp> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(RawTcp::connect(address));
+  Process send(netio_command({"send", address, "--count", "10"}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+}
+
 TEST_F(CliPeers, a_receiver_that_nobody_sends_to_ends_after_its_timeout) {
   Process recv(netio_command({"recv", any_port, "--connect-timeout", "100ms"}));
   EXPECT_EQ(recv.wait(), 1);
