@@ -34,7 +34,7 @@ bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noe
 
 Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
   if (!could_ever_take(bytes, quota)) return {};
-  collect();
+  if (!waited_for()) collect();
   const std::size_t charged = charged_bytes(bytes);
   if (charged > bytes_max_ - bytes_out_) return {};
   if (quota != nullptr && !quota->fits(charged)) return {};

@@ -23,7 +23,7 @@ class Pool final : public Store {
     const bool look = free_ == nullptr || ++takes_ % takes_between_looks == 0 ||
                       (quota != nullptr && !quota->fits(block_bytes_));
     if (look) [[unlikely]] {
-      collect();
+      if (!waited_for()) collect();
       if (free_ == nullptr || (quota != nullptr && !quota->fits(block_bytes_))) return {};
     }
     --blocks_free_;

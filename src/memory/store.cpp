@@ -42,16 +42,11 @@ Lease Store::hand_out(Block& block, Quota* quota) noexcept {
 }
 
 void Store::give_back(Block& block) noexcept {
-  if (owner_thread_.load(std::memory_order_relaxed) != this_thread()) {
+  // For who waits, not for who comes by first.
+  if (owner_thread_.load(std::memory_order_relaxed) != this_thread() || !waiters_.alone()) {
     return_from_afar(block);
-    return;
-  }
-  come_home(block);
-  if (!waiters_.alone()) [[unlikely]] {
-    std::uintptr_t expected = somebody_waits;
-    if (returned_.compare_exchange_strong(expected, nothing_returned, std::memory_order_relaxed)) {
-      wake();
-    }
+  } else {
+    come_home(block);
   }
 }
 
@@ -111,10 +106,11 @@ void Store::serve_waiters() noexcept {
   const std::uint64_t round = round_++;  // Who waits from now on is served in the next one.
   while (!waiters_.alone()) {
     auto& waiter = static_cast<StoreWaiter&>(*waiters_.next());
-    if (waiter.round_ > round) return;
+    if (waiter.round_ > round) break;
     waiter.leave();
     waiter.on_memory();
   }
+  if (!waiters_.alone()) waiters_.next()->join(waiters_);  // Whoever was first is last now.
 }
 
 void Store::wake() noexcept {

@@ -49,6 +49,8 @@ class Store : public BlockOwner {
   // Brings home what other threads returned: one relaxed load when that is nothing, so it can be
   // called every turn. Takes call it when they find nothing else. Owner thread.
   void collect() noexcept;
+  // What comes home while somebody waits is left to who is served next: takes do not look for it.
+  [[nodiscard]] bool waited_for() const noexcept { return !waiters_.alone(); }
 
   void give_back(Block& block) noexcept final;
 

@@ -195,6 +195,37 @@ TEST_F(StoreWait, of_two_waiters_each_gets_a_block_when_one_comes_home) {
   }
 }
 
+TEST_F(StoreWait, what_comes_home_is_for_who_waits_and_not_for_who_comes_by) {
+  pool_->wait(waiter_);
+  first_.reset();
+  return_on_other_thread(second_);
+  EXPECT_FALSE(pool_->take());
+  pool_->serve_waiters();
+  EXPECT_TRUE(pool_->take());
+}
+
+// Both want all they can get: who got something waits behind who did not.
+TEST_F(StoreWait, two_who_always_want_more_get_the_same) {
+  Lease got;
+  std::string order;
+  const auto take = [&](Waiter& waiter, char name) {
+    if (Lease lease = pool_->take()) {
+      got = std::move(lease);
+      order += name;
+    }
+    pool_->wait(waiter);
+  };
+  Waiter one([&] { take(one, '1'); });
+  Waiter two([&] { take(two, '2'); });
+  pool_->wait(one);
+  pool_->wait(two);
+  for (int round = 0; round < 4; ++round) {
+    (round == 0 ? first_ : got).reset();
+    pool_->serve_waiters();
+  }
+  EXPECT_EQ(order, "1212");
+}
+
 TEST_F(StoreWait, a_waiter_may_destroy_itself_and_others_while_served) {
   auto victim = std::make_unique<Waiter>([this] { ++served_; });
   Waiter stopped([this] { ++served_; });

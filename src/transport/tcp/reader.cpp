@@ -202,7 +202,9 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
 // A block with room for the page at begin_, whatever its size.
 bool TcpReader::take_block() {
   if (block_ && begin_ == end_) {
-    if (block_->sole()) {
+    if (pool_.waited_for() && !assembling_) {
+      block_.reset();  // in turn
+    } else if (block_->sole()) {
       begin_ = end_ = 0;  // nobody kept anything: the warm beginning again
     } else if (begin_ > block_->capacity() - page_bytes_) {
       block_.reset();
