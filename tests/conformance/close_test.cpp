@@ -282,6 +282,8 @@ TEST_P(Close, delivers_to_a_peer_that_returns_while_it_lingers) {
   }
   ASSERT_SOON(pump_, push.peers_connected() == 0);
   push.close(20s);
+  // Nobody is there at first.
+  ASSERT_SOON(pump_, push.closed() || at_push.was_down_for(DownReason::refused));
   Pull pull(there_, options());
   Inbox inbox(pull);
   (void)pull.bind(address);
