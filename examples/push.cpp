@@ -13,16 +13,12 @@ int main(int argc, char** argv) try {
     if (next == 1000) push.close();  // after everything has been delivered
   };
   push.on_writable(send_on);  // a receiver came, or has room again
-  push.on_down([](const netio::PeerInfo& peer, const netio::Down& down) {
-    if (!peer.was_up) std::fprintf(stderr, "%s\n", down.detail.c_str());  // it goes on trying
-  });
-  push.on_closed([&](const netio::Books& books) {
-    std::printf("%zu of %zu delivered\n", books.acknowledged, books.sent);
-    context.stop();
-  });
+  push.on_down([](auto&, auto& down) { std::fprintf(stderr, "%s\n", down.detail.c_str()); });
+  push.on_closed([&](const auto&) { context.stop(); });
   push.connect(argc > 1 ? argv[1] : "tcp://localhost:5555");
   send_on();  // answers "not connected" now; on_writable goes on
   context.run();
+  std::printf("%zu of %d delivered\n", push.books().acknowledged, next);
 } catch (const netio::Error& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 2;

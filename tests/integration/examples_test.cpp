@@ -124,7 +124,7 @@ TEST(Readme, quotes_the_first_program_as_it_is_built) {
     const std::string source = text_of(source_folder / path);
     ASSERT_FALSE(source.empty()) << path;
     EXPECT_EQ(quoted_in_readme(path), source) << path;
-    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 30) << path;
+    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
   }
 }
 
