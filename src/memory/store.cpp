@@ -35,6 +35,7 @@ Lease Store::hand_out(Block& block, Quota* quota) noexcept {
     owner_thread_.store(this_thread(), std::memory_order_relaxed);
   }
   ++blocks_out_;
+  place_ = &waiters_;
   block.reset_count();
   block.quota = quota;
   if (quota != nullptr) quota->charge(block.capacity());
@@ -42,12 +43,9 @@ Lease Store::hand_out(Block& block, Quota* quota) noexcept {
 }
 
 void Store::give_back(Block& block) noexcept {
-  // For who waits, not for who comes by first.
-  if (owner_thread_.load(std::memory_order_relaxed) != this_thread() || !waiters_.alone()) {
-    return_from_afar(block);
-  } else {
-    come_home(block);
-  }
+  const bool here = owner_thread_.load(std::memory_order_relaxed) == this_thread();
+  // What somebody waits for is not for who comes by first.
+  return here && waiters_.alone() ? come_home(block) : return_from_afar(block);
 }
 
 void Store::return_from_afar(Block& block) noexcept {
@@ -89,8 +87,7 @@ void Store::forget_quota(Block& block) noexcept {
 }
 
 void Store::wait(StoreWaiter& waiter) noexcept {
-  waiter.join(waiters_);
-  waiter.round_ = round_;
+  waiter.join(*place_);
   std::uintptr_t expected = nothing_returned;
   if (returned_.compare_exchange_strong(expected, somebody_waits, std::memory_order_acq_rel)) {
     return;
@@ -103,14 +100,17 @@ void Store::serve_waiters() noexcept {
   std::uintptr_t expected = somebody_waits;
   returned_.compare_exchange_strong(expected, nothing_returned, std::memory_order_relaxed);
   collect();
-  const std::uint64_t round = round_++;  // Who waits from now on is served in the next one.
-  while (!waiters_.alone()) {
+  RingNode end;     // Who waits from now on is behind it, and served in the next round;
+  RingNode served;  // who got something before that, also behind who did not.
+  end.join(waiters_);
+  served.join(waiters_);
+  while (waiters_.next() != &end) {
     auto& waiter = static_cast<StoreWaiter&>(*waiters_.next());
-    if (waiter.round_ > round) break;
     waiter.leave();
+    place_ = &served;
     waiter.on_memory();
   }
-  if (!waiters_.alone()) waiters_.next()->join(waiters_);  // Whoever was first is last now.
+  place_ = &waiters_;
 }
 
 void Store::wake() noexcept {

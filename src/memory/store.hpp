@@ -26,7 +26,6 @@ class StoreWaiter : private RingNode {
 
  private:
   friend class Store;
-  std::uint64_t round_ = 0;  // of serving, that it waits for
 };
 
 class Store : public BlockOwner {
@@ -80,8 +79,8 @@ class Store : public BlockOwner {
   void drop_holds(std::size_t holds) noexcept;
 
   // Owner thread.
-  RingNode waiters_;  // the head; in the order of their wait()
-  std::uint64_t round_ = 0;
+  RingNode waiters_;             // the head; in the order of their wait()
+  RingNode* place_ = &waiters_;  // before which a waiter joins
   std::size_t blocks_out_ = 0;
   std::function<void()> wake_;
   std::mutex wake_mutex_;  // between wake_ being called and its end at retirement

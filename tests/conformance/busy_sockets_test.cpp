@@ -1,5 +1,6 @@
 // Many sockets in one context: each gets its share of the loop, however many others there are.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,36 @@ namespace netio::test {
 namespace {
 
 class BusySockets : public Conformance {};
+
+// Whoever has more to read all the time gives a block back, too, where others wait for one.
+TEST_P(BusySockets, get_equal_shares_of_few_blocks) {
+  ContextOptions tight = small_context(GetParam().page_bytes);
+  tight.receive_pool_bytes = 16 * tight.page_bytes;  // four blocks
+  Context there(tight);
+  Pump pump{&here_, &there};
+  Pull pull(there, options());
+  std::map<std::uint64_t, std::uint64_t> received;
+  pull.on_message([&](const MessageView&) { ++received[pull.sender_id()]; });
+  const std::string address = bind(pull);
+  std::vector<std::unique_ptr<Push>> pushes;
+  const std::vector<std::byte> message = payload(0, 1000);
+  for (int i = 0; i < 8; ++i) {
+    pushes.push_back(std::make_unique<Push>(here_, options()));
+    pushes.back()->on_writable([&message, &push = *pushes.back()] {
+      while (push.send(message) == Status::ok) {
+      }
+    });
+    EXPECT_EQ(pushes.back()->send(message), Status::not_connected);
+    pushes.back()->connect(address);
+  }
+  ASSERT_SOON(pump, [&] {
+    // The senders are ahead all the time.
+    for (int i = 0; i < 20; ++i) here_.loop().run_once(0ns);
+    return received.size() == 8 && std::all_of(received.begin(), received.end(),
+                                               [](const auto& one) { return one.second > 5000; });
+  }());
+  for (const auto& [id, count] : received) EXPECT_LT(count, 20000U) << id;
+}
 
 TEST_P(BusySockets, get_equal_shares_beside_closed_and_idle_ones) {
   constexpr std::size_t dozens = 36;
