@@ -13,7 +13,7 @@ namespace {
 // From this size on messages are lent to the wire instead of copied.
 constexpr std::size_t lent_bytes_min = 64U << 10U;
 // What one socket sends before the loop looks at the others.
-constexpr int messages_in_turn = 1000;
+constexpr int messages_in_turn = 16384;
 
 class Sender {
  public:
