@@ -58,7 +58,8 @@ Spread spread_of(std::vector<double> values) {
 std::vector<std::string> Results::systems() const {
   std::vector<std::string> names;
   if (rounds_.empty()) return names;
-  for (const auto& [name, sample] : rounds_.front().samples) {
+  for (const auto& first : rounds_.front().samples) {
+    const std::string& name = first.first;
     const bool everywhere = std::all_of(rounds_.begin(), rounds_.end(), [&](const Round& round) {
       return round.samples.count(name) != 0;
     });
