@@ -45,6 +45,9 @@ Interrupt::Interrupt(Loop& loop, std::function<void()> on_interrupt)
 Interrupt::~Interrupt() {
   handle(SIGINT, SIG_DFL);
   handle(SIGTERM, SIG_DFL);
+  struct sigaction hang_up {};
+  ::sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) handle(SIGHUP, SIG_DFL);
   ::alarm(0);
   target.store(nullptr);
 }

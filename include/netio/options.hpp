@@ -38,7 +38,7 @@ struct SocketOptions {
   // A connection attempt, and the hello that must follow it, each within this.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
   // Accepted connections that have not said hello; more wait in the kernel's queue. When there are
-  // so many, the oldest is ended every 10 ms.
+  // so many, those silent for half a second are ended, the oldest first, one every 10 ms.
   std::size_t half_open_max = 64;
   // A message begun and not continued for this long ends the connection.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);

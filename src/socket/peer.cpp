@@ -55,7 +55,8 @@ Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link)
       receiver_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       our_session_(socket.session()),
-      retry_timer_(socket.context().loop, [this] { dial(); }) {
+      retry_timer_(socket.context().loop, [this] { dial(); }),
+      up_since_ns_(socket.context().loop.now().count()) {
   link_->start(*this);
 }
 

@@ -56,6 +56,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
     fail({DownReason::lost, "came back on a new connection; this one is given up"});
   }
   // Ends it because it has not said hello, and others want to.
+  [[nodiscard]] std::int64_t up_since_ns() const noexcept { return up_since_ns_; }
   void give_way() noexcept {
     fail({DownReason::handshake_timeout, "sent no hello while others were waiting"});
   }
@@ -123,8 +124,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::optional<Down> down_;       // run_deferred ends the connection
 
   Timer retry_timer_;
-  int attempts_ = 0;  // since the last connection that lasted
-  std::int64_t up_since_ns_ = 0;
+  int attempts_ = 0;                 // since the last connection that lasted
+  std::int64_t up_since_ns_ = 0;     // or was accepted
   std::uint64_t stall_bytes_ = 0;    // received when last checked
   std::int64_t stall_since_ns_ = 0;  // when that was last more than before
   bool stall_suspected_ = false;     // the time was up when last checked

@@ -83,8 +83,13 @@ Status Sender::gather_large(std::span<const std::byte> message, std::uint64_t ta
 Status Sender::open_page() noexcept {
   assert(!page_);
   Pool& pool = link_->pool();
-  if (!pool.plenty()) link_->flush();
-  if (link_->idle() || pool.plenty()) page_ = pool.take();
+  held_back_ = false;
+  if (!pool.plenty()) {
+    link_->flush();
+    held_back_ = !link_->idle() && !pool.plenty();
+    if (held_back_) return Status::again;  // until the link is idle
+  }
+  page_ = pool.take();
   if (!page_) return wait_for(pool);
   cursor_ = page_->data();
   end_ = cursor_ + body_max();
@@ -269,6 +274,7 @@ void Sender::attach(Link& link) noexcept {
 
 void Sender::detach() noexcept {
   link_ = nullptr;
+  held_back_ = false;
   stop_waiting();
   reserved_at_ = nullptr;
   end_ = cursor_;  // no room: the fast path falls through to the check of the connection

@@ -74,8 +74,8 @@ class Sender final : private StoreWaiter {
   void end_turn(bool flush_when_idle) noexcept;
   void flush() noexcept;
 
-  // The last send found no memory.
-  using StoreWaiter::waiting;
+  // The last send found no memory, or was to leave it to others.
+  [[nodiscard]] bool waiting() const noexcept { return held_back_ || StoreWaiter::waiting(); }
   // Something was taken that the link has not.
   [[nodiscard]] bool pending() const noexcept { return page_messages_ != 0 || large_.active(); }
 
@@ -135,6 +135,7 @@ class Sender final : private StoreWaiter {
   std::byte* end_ = nullptr;
   Lease page_;
   std::uint32_t page_messages_ = 0;
+  bool held_back_ = false;  // few pages are left, and this link has some of them
   std::size_t gather_bytes_max_ = 0;
   std::byte* reserved_at_ = nullptr;  // cursor_ when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;

@@ -15,7 +15,8 @@ namespace {
 // Books of accepted peers that went are kept apart for this many, in case they return.
 constexpr std::size_t records_max = 1024;
 
-// Each is looked at twice: 64 (half_open_max) have two thirds of a second for their hello.
+// Who has not said hello for this long gives way to others, one at each second look.
+constexpr std::chrono::milliseconds hello_within_crowd{500};
 constexpr std::chrono::milliseconds half_open_look_after{5};
 
 void check(const SocketOptions& options, std::size_t receive_block_bytes) {
@@ -121,6 +122,8 @@ void SocketCore::drop_oldest_half_open() noexcept {
   const auto oldest = std::find_if(peers_.begin(), peers_.end(),
                                    [](const auto& peer) { return peer->half_open(); });
   if (oldest == peers_.end()) return;
+  const std::chrono::nanoseconds accepted((*oldest)->up_since_ns());
+  if (context_.loop.now() - accepted < hello_within_crowd) return;
   // It may be this thread that is late: hellos are read between two looks.
   if (std::exchange(silent_peer_id_, (*oldest)->id()) == (*oldest)->id()) (*oldest)->give_way();
 }

@@ -106,6 +106,11 @@ ExitCode compare(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
   std::vector<const System*> systems = systems_for(arguments, skipped);
   if (!arguments.plot.empty()) check_plot(arguments.plot);
+  const bool pictures_of_one = arguments.what == BenchArguments::What::latency &&
+                               (!arguments.plot.empty() || !arguments.percentiles.empty());
+  if (pictures_of_one && arguments.message_bytes.size() > 1) {
+    throw Failure("--plot and --percentiles of round trips take one --size", {}, ExitCode::usage);
+  }
   Report report(arguments.report, false);
   Stage stage(arguments);
   for (const std::string& line : skipped) stage.note(line);

@@ -24,7 +24,7 @@ constexpr auto settling = std::chrono::milliseconds(1000);
 
 double resident(End& end) { return end.ask("snap").at("resident_bytes").get<double>(); }
 
-// What the kernel holds for the TCP sockets of this machine: both ends, if both are here.
+// What the buffers of all TCP sockets of this machine hold, whoever has them.
 double socket_bytes() {
   double pages = 0;
   if (std::FILE* const file = std::fopen("/proc/net/sockstat", "re")) {
@@ -170,8 +170,8 @@ class Comparison {
       const Spread rate = spread_of(outcome.rates);
       text += fmt::format(
           "{:<6} {} connected, {} ({} .. {})\n"
-          "       an idle connection: {} resident in the sender, {} in the receiver, {} in the "
-          "kernel (both ends)\n",
+          "       an idle connection: {} resident in the sender, {} in the receiver, {} in "
+          "buffers of the kernel here\n",
           name, grouped(count_), scaled(rate.median, "messages/s"), scaled(rate.min, "messages/s"),
           scaled(rate.max, "messages/s"), scaled(outcome.memory.sender_bytes, "B"),
           scaled(outcome.memory.receiver_bytes, "B"), scaled(outcome.memory.socket_bytes, "B"));

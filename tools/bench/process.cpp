@@ -71,6 +71,8 @@ Process::Process(Loop& loop, const std::string& program, const std::vector<std::
   pointers.push_back(nullptr);
   Pipe in;
   Pipe out;
+  // Before there is a child: from here on nothing throws.
+  watch_.emplace(loop, out.read.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Failure(fmt::format("cannot start a process: {}", std::strerror(errno)));
@@ -78,7 +80,6 @@ Process::Process(Loop& loop, const std::string& program, const std::vector<std::
   input_ = std::move(in.write);
   output_ = std::move(out.read);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
-  watch_.emplace(loop, output_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
 }
 
 Process::~Process() {

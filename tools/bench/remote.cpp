@@ -79,12 +79,15 @@ void RemotePlace::tell(const json& message) {
 }
 
 void RemotePlace::take(std::string_view text) {
-  const json said = json::parse(text, nullptr, false);
-  if (!said.is_object() || !said.contains("id")) return;
-  const auto found = lines_.find(said["id"].get<std::uint64_t>());
-  if (found == lines_.end()) return;
-  if (said.contains("line")) found->second->add(said["line"].get<std::string>());
-  if (said.contains("ended")) found->second->end(said["ended"].get<std::string>());
+  try {
+    const json said = json::parse(text);
+    const auto found = lines_.find(said.at("id").get<std::uint64_t>());
+    if (found == lines_.end()) return;
+    if (said.contains("line")) found->second->add(said["line"].get<std::string>());
+    if (said.contains("ended")) found->second->end(said["ended"].get<std::string>());
+  } catch (const json::exception& error) {
+    lost_ = fmt::format("speaks another language ({})", error.what());
+  }
 }
 
 }  // namespace netio::cli

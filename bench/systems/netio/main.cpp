@@ -16,7 +16,6 @@ ContextOptions context_options(const Options& options) {
 SocketOptions socket_options(const Options& options) {
   SocketOptions socket;
   socket.mode = options.buffered ? Mode::buffered : Mode::unbuffered;
-  socket.half_open_max = 4096;
   return socket;
 }
 

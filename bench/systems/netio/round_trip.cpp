@@ -1,5 +1,5 @@
 // Requests and replies over a Pair.
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "systems/netio/netio.hpp"
@@ -10,9 +10,15 @@ void reply(Worker& worker) {
   Context context(context_options(worker.options));
   stop_with(worker, context);
   Pair pair(context, socket_options(worker.options));
+  Message refused;  // the reply that could not be sent; nothing more is taken before it is
   pair.on_message([&](const MessageView& message) {
     worker.tally.take(message.bytes());
-    if (pair.send(message.bytes()) != Status::ok) throw std::runtime_error("a reply was refused");
+    if (pair.send(message.bytes()) == Status::ok) return;
+    refused = message.keep();
+    pair.pause();
+  });
+  pair.on_writable([&] {
+    if (pair.send(std::move(refused)) == Status::ok) pair.resume();
   });
   worker.ready(port_of(pair.bind(address_of(worker.options))));
   context.run();
@@ -26,7 +32,7 @@ void request(Worker& worker) {
   Pair pair(context, socket_options(options));
   Stamp stamp(0, options.verify);
   std::vector<std::byte> message(options.message_bytes);
-  const Pace pace(options.rate);
+  Pace pace(options.rate);
   std::uint64_t sent = 0;
   std::uint64_t returned = 0;
   std::int64_t sent_at = 0;
@@ -60,6 +66,7 @@ void request(Worker& worker) {
   pair.connect(address_of(options));
   while (!up) context.loop().run_once(std::chrono::seconds(1));
   worker.ready();
+  pace = Pace(options.rate);  // from now on
   if (pace.open_loop()) {
     timer.start_once(std::chrono::nanoseconds(0));
   } else {

@@ -13,70 +13,90 @@ namespace netio::bench::raw {
 
 namespace {
 
+// What the messages are put into: one page for all connections, which stays in the cache. Large
+// ones are sent from where they are, each connection's from its own.
+struct Page {
+  explicit Page(const Options& options)
+      : gathers(length_bytes + options.message_bytes <= page_bytes),
+        per_page(options.buffered ? page_bytes / (length_bytes + options.message_bytes) : 1),
+        message(options.message_bytes),
+        bytes(gathers ? per_page * (length_bytes + options.message_bytes) : length_bytes) {}
+
+  bool gathers;  // else `bytes` is the length of the message, which is not copied
+  std::size_t per_page;
+  std::vector<std::byte> message;
+  std::vector<std::byte> bytes;
+};
+
 class Connection {
  public:
   Connection(const Options& options, std::uint32_t number)
-      : stamp_(number, options.verify),
-        message_(options.message_bytes),
-        fd_(connect_to(options.host, options.port)) {
-    const std::size_t frame = length_bytes + options.message_bytes;
-    gathers_ = frame <= page_bytes;
-    per_page_ = options.buffered ? page_bytes / frame : 1;
-    page_.resize(gathers_ ? per_page_ * frame : length_bytes);
-  }
-  Connection(Connection&&) = default;
+      : stamp_(number, options.verify), fd_(connect_to(options.host, options.port)) {}
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
   // Sends a page, or the rest of one. False if the kernel takes no more.
-  bool push() {
-    if (left_ == 0) fill();
-    std::array<iovec, 2> parts{};
-    std::size_t count = 0;
-    const std::size_t done = page_.size() + (gathers_ ? 0 : message_.size()) - left_;
-    if (done < page_.size()) parts[count++] = {page_.data() + done, page_.size() - done};
-    if (!gathers_) {
-      const std::size_t body = done > page_.size() ? done - page_.size() : 0;
-      parts[count++] = {message_.data() + body, message_.size() - body};
-    }
-    msghdr header{};
-    header.msg_iov = parts.data();
-    header.msg_iovlen = count;
-    const ssize_t sent = sendmsg(fd_, &header, MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (errno == EAGAIN || errno == EINTR) return false;
-      fail("send");
-    }
-    left_ -= static_cast<std::size_t>(sent);
-    return left_ == 0;
+  bool push(Page& page) {
+    if (!page.gathers) return push_large(page);
+    if (!rest_.empty()) return push_rest();
+    fill(page);
+    iovec part = {page.bytes.data(), page.bytes.size()};
+    const std::size_t sent = send(&part, 1);
+    rest_.assign(page.bytes.begin() + static_cast<std::ptrdiff_t>(sent), page.bytes.end());
+    return rest_.empty();
   }
 
  private:
-  void fill() noexcept {
-    std::byte* at = page_.data();
-    if (gathers_) {
-      for (std::size_t i = 0; i < per_page_; ++i) {
-        stamp_.write(message_);
-        stamp_.advance();
-        write_length(at, message_.size());
-        std::memcpy(at + length_bytes, message_.data(), message_.size());
-        at += length_bytes + message_.size();
-      }
-      left_ = page_.size();
-    } else {
-      stamp_.write(message_);
+  void fill(Page& page) noexcept {
+    std::byte* at = page.bytes.data();
+    for (std::size_t i = 0; i < page.per_page || !page.gathers; ++i) {
+      stamp_.write(page.message);
       stamp_.advance();
-      write_length(at, message_.size());
-      left_ = page_.size() + message_.size();
+      write_length(at, page.message.size());
+      if (!page.gathers) return;
+      std::memcpy(at + length_bytes, page.message.data(), page.message.size());
+      at += length_bytes + page.message.size();
     }
   }
 
+  std::size_t send(iovec* parts, std::size_t count) const {
+    msghdr header{};
+    header.msg_iov = parts;
+    header.msg_iovlen = count;
+    const ssize_t sent = sendmsg(fd_, &header, MSG_NOSIGNAL);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno != EAGAIN && errno != EINTR) fail("send");
+    return 0;
+  }
+
+  bool push_large(Page& page) {
+    const std::size_t head = page.bytes.size();
+    if (large_left_ == 0) {
+      fill(page);
+      large_left_ = head + page.message.size();
+    }
+    const std::size_t done = head + page.message.size() - large_left_;
+    const std::size_t of_head = std::min(done, head);
+    std::array<iovec, 2> parts = {
+        {{page.bytes.data() + of_head, head - of_head},
+         {page.message.data() + (done - of_head), page.message.size() - (done - of_head)}}};
+    large_left_ -= send(parts.data(), parts.size());
+    return large_left_ == 0;
+  }
+
+  bool push_rest() {
+    iovec part = {rest_.data() + rest_done_, rest_.size() - rest_done_};
+    rest_done_ += send(&part, 1);
+    if (rest_done_ < rest_.size()) return false;
+    rest_.clear();
+    rest_done_ = 0;
+    return true;
+  }
+
   Stamp stamp_;
-  std::vector<std::byte> message_;
-  std::vector<std::byte> page_;  // of frames; or the length of the message, which is not copied
-  bool gathers_ = true;
-  std::size_t per_page_ = 1;
-  std::size_t left_ = 0;
+  std::vector<std::byte> rest_;
+  std::size_t rest_done_ = 0;
+  std::size_t large_left_ = 0;
   int fd_;
 };
 
@@ -99,12 +119,15 @@ void send(Worker& worker) {
       epoll.add(connections[i].fd(), EPOLLOUT, i);
     }
   }
-  // Alone, a connection is served until it blocks; beside others, a page in turn.
-  const int pages_in_turn = connections.size() == 1 ? 64 : 1;
+  // A connection is served until it blocks, or has sent about a megabyte.
+  constexpr int pages_in_turn = 16;
+  const bool shared = Page(options).gathers;
+  std::vector<Page> pages(shared ? 1 : connections.size(), Page(options));
   while (!worker.stopping()) {
     for (const epoll_event& event : epoll.wait()) {
       if (event.data.u64 == connections.size()) continue;
-      for (int i = 0; i < pages_in_turn && connections[event.data.u64].push(); ++i) {
+      Page& page = pages[shared ? 0 : event.data.u64];
+      for (int i = 0; i < pages_in_turn && connections[event.data.u64].push(page); ++i) {
       }
     }
   }

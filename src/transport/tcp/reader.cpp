@@ -47,6 +47,7 @@ ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
     }
     result = receive(fd, budget_bytes, short_read);
     if (result != ReadResult::more) {
+      if (result == ReadResult::drained) deliver_begun(events);
       give_block_back();
       return result;
     }
@@ -202,7 +203,7 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
 // A block with room for the page at begin_, whatever its size.
 bool TcpReader::take_block() {
   if (block_ && begin_ == end_) {
-    if (pool_.waited_for() && !assembling_) {
+    if (pool_.blocks_free() == 0 && pool_.waited_for() && !assembling_) {
       block_.reset();  // in turn
     } else if (block_->sole()) {
       begin_ = end_ = 0;  // nobody kept anything: the warm beginning again
