@@ -2,7 +2,6 @@
 #include <array>
 #include <string_view>
 
-#include "transport/tcp/transport.hpp"
 #include "transport/transport.hpp"
 
 namespace netio::detail {

@@ -67,6 +67,9 @@ class Transport {
   virtual std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) = 0;
 };
 
+// tcp://host:port: our own transport on non-blocking sockets (tcp/transport.cpp).
+std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources);
+
 // Null for a scheme nobody has.
 std::unique_ptr<Transport> make_transport(const std::string& scheme,
                                           const TransportResources& resources);

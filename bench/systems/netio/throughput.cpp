@@ -69,10 +69,11 @@ class Sender {
   Stamp stamp_;
   bool lends_;
   bool connected_ = false;
-  // In turn, as they come back in order. Two: one is written to while the other leaves.
-  std::array<std::vector<std::byte>, 2> messages_;
+  // In turn, as they come back in order. One, as raw has: two and the copies that the kernel makes
+  // of them do not fit a cache of 2 MiB.
+  std::array<std::vector<std::byte>, 1> messages_;
   std::size_t next_ = 0;
-  std::size_t free_ = 2;
+  std::size_t free_ = 1;
 };
 
 }  // namespace

@@ -176,7 +176,8 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
   message.msg_iovlen = count;
   ssize_t got = 0;
   do {
-    got = recvmsg(fd, &message, 0);
+    // The plain call costs the kernel less.
+    got = count == 1 ? recv(fd, parts[0].iov_base, parts[0].iov_len, 0) : recvmsg(fd, &message, 0);
   } while (got < 0 && errno == EINTR);
   if (got == 0) return ReadResult::end;
   if (got < 0) {

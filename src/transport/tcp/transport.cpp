@@ -1,5 +1,5 @@
 // Checks tcp addresses and makes listeners and links of them.
-#include "transport/tcp/transport.hpp"
+#include "transport/transport.hpp"
 
 #include <netio/status.hpp>
 
