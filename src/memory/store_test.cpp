@@ -226,6 +226,34 @@ TEST_F(StoreWait, two_who_always_want_more_get_the_same) {
   EXPECT_EQ(order, "1212");
 }
 
+TEST_F(StoreWait, who_was_served_and_got_nothing_keeps_the_place_in_line) {
+  Lease got;
+  std::string order;
+  const auto take = [&](Waiter& waiter, char name) {
+    Lease lease = pool_->take();
+    if (!lease) {
+      pool_->wait(waiter);
+      return;
+    }
+    got = std::move(lease);
+    order += name;
+  };
+  Waiter one([&] { take(one, '1'); });
+  Waiter two([&] { take(two, '2'); });
+  Waiter three([&] { take(three, '3'); });
+  for (Waiter* waiter : {&one, &two, &three}) pool_->wait(*waiter);
+  got = std::move(first_);
+  for (int round = 0; round < 6; ++round) {
+    got.reset();
+    pool_->serve_waiters();
+    // Who got the block wants another.
+    for (Waiter* waiter : {&one, &two, &three}) {
+      if (!waiter->waiting()) pool_->wait(*waiter);
+    }
+  }
+  EXPECT_EQ(order, "123123");
+}
+
 TEST_F(StoreWait, a_waiter_may_destroy_itself_and_others_while_served) {
   auto victim = std::make_unique<Waiter>([this] { ++served_; });
   Waiter stopped([this] { ++served_; });

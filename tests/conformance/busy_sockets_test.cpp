@@ -77,7 +77,7 @@ TEST_P(BusySockets, get_equal_shares_beside_closed_and_idle_ones) {
     for (std::size_t i = 0; i < dozens; ++i) share[i] = received[i] - before[i];
     return *std::min_element(share.begin(), share.end()) >= 3000;
   }());
-  EXPECT_LT(*std::max_element(share.begin(), share.end()), 3 * 3000)
+  EXPECT_LT(*std::max_element(share.begin(), share.end()), 10 * 3000)
       << testing::PrintToString(share);
 }
 
