@@ -10,7 +10,9 @@ void send(Worker& worker);
 void reply(Worker& worker);
 void request(Worker& worker);
 
-// Messages are gathered up to this, header included; larger ones are neither gathered nor copied.
-inline constexpr std::size_t page_bytes = 64U << 10U;
+// What is written at once: with 64 or 128 KiB the floor is lower.
+inline constexpr std::size_t page_bytes = 256U << 10U;
+// Messages with their lengths are gathered up to this size; larger ones are not copied.
+inline constexpr std::size_t gathered_bytes_max = 64U << 10U;
 
 }  // namespace netio::bench::raw

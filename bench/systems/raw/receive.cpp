@@ -33,7 +33,7 @@ class Gathered {
     const std::byte* const end = at + rest.size() + got;
     while (static_cast<std::size_t>(end - at) >= length_bytes) {
       const std::uint64_t length = read_length(at);
-      if (length > page_bytes) throw std::runtime_error("a message of an impossible size came");
+      if (length > gathered_bytes_max) throw std::runtime_error("a message of an impossible size came");
       if (static_cast<std::size_t>(end - at) < length_bytes + length) break;
       tally.take({at + length_bytes, static_cast<std::size_t>(length)});
       at += length_bytes + length;
@@ -43,13 +43,13 @@ class Gathered {
   }
 
  private:
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(read_bytes + page_bytes);
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(read_bytes + gathered_bytes_max);
 };
 
 class Connection {
  public:
   Connection(int fd, const Options& options) : fd_(fd) {
-    large_ = length_bytes + options.message_bytes > page_bytes;
+    large_ = length_bytes + options.message_bytes > gathered_bytes_max;
     if (large_) message_.resize(options.message_bytes);
   }
   [[nodiscard]] int fd() const noexcept { return fd_; }

@@ -17,7 +17,7 @@ namespace {
 // ones are sent from where they are, each connection's from its own.
 struct Page {
   explicit Page(const Options& options)
-      : gathers(length_bytes + options.message_bytes <= page_bytes),
+      : gathers(length_bytes + options.message_bytes <= gathered_bytes_max),
         per_page(options.buffered ? page_bytes / (length_bytes + options.message_bytes) : 1),
         message(options.message_bytes),
         bytes(gathers ? per_page * (length_bytes + options.message_bytes) : length_bytes) {}
@@ -120,7 +120,7 @@ void send(Worker& worker) {
     }
   }
   // A connection is served until it blocks, or has sent about a megabyte.
-  constexpr int pages_in_turn = 16;
+  constexpr int pages_in_turn = 4;
   const bool shared = Page(options).gathers;
   std::vector<Page> pages(shared ? 1 : connections.size(), Page(options));
   while (!worker.stopping()) {
