@@ -12,6 +12,8 @@ void request(Worker& worker);
 
 // What is written at once: with 64 or 128 KiB the floor is lower.
 inline constexpr std::size_t page_bytes = 256U << 10U;
+// The same of one connection among many: what the kernel takes whole, so that no rest is copied.
+inline constexpr std::size_t crowd_page_bytes = 64U << 10U;
 // Messages with their lengths are gathered up to this size; larger ones are not copied.
 inline constexpr std::size_t gathered_bytes_max = 64U << 10U;
 

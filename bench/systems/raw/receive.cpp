@@ -33,7 +33,8 @@ class Gathered {
     const std::byte* const end = at + rest.size() + got;
     while (static_cast<std::size_t>(end - at) >= length_bytes) {
       const std::uint64_t length = read_length(at);
-      if (length > gathered_bytes_max) throw std::runtime_error("a message of an impossible size came");
+      if (length > gathered_bytes_max)
+        throw std::runtime_error("a message of an impossible size came");
       if (static_cast<std::size_t>(end - at) < length_bytes + length) break;
       tally.take({at + length_bytes, static_cast<std::size_t>(length)});
       at += length_bytes + length;

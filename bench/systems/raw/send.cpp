@@ -16,14 +16,16 @@ namespace {
 // What the messages are put into: one page for all connections, which stays in the cache. Large
 // ones are sent from where they are, each connection's from its own.
 struct Page {
-  explicit Page(const Options& options)
-      : gathers(length_bytes + options.message_bytes <= gathered_bytes_max),
-        per_page(options.buffered ? page_bytes / (length_bytes + options.message_bytes) : 1),
-        message(options.message_bytes),
-        bytes(gathers ? per_page * (length_bytes + options.message_bytes) : length_bytes) {}
+  explicit Page(const Options& options) : message(options.message_bytes) {
+    const std::size_t frame = length_bytes + options.message_bytes;
+    gathers = frame <= gathered_bytes_max;
+    per_page = (options.connections > 1 ? crowd_page_bytes : page_bytes) / frame;
+    if (!options.buffered) per_page = 1;
+    bytes.resize(gathers ? per_page * frame : length_bytes);
+  }
 
-  bool gathers;  // else `bytes` is the length of the message, which is not copied
-  std::size_t per_page;
+  bool gathers = true;  // else `bytes` is the length of the message, which is not copied
+  std::size_t per_page = 1;
   std::vector<std::byte> message;
   std::vector<std::byte> bytes;
 };
