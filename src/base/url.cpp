@@ -144,7 +144,7 @@ std::string to_string(const Url& url) {
   }
   char separator = '?';
   for (const auto& [key, value] : url.options) {
-    text += separator + key + '=' + value;
+    text.append(1, separator).append(key).append(1, '=').append(value);
     separator = '&';
   }
   return text;

@@ -92,7 +92,8 @@ Sample measure_iperf3(const System& system, const Case& what, const Places& plac
                                          {"-s", "-1", "-B", what.host, "-p", port, "--forceflush"});
   for (std::string line; line.find("listening") == std::string::npos;) {
     line = server->hear(std::chrono::seconds(10));
-    if (line.find("error") != std::string::npos) throw EndFailure(name + ": " + line);
+    if (line.find("error") != std::string::npos)
+      throw EndFailure(fmt::format("{}: {}", name, line));
   }
   const auto seconds = static_cast<int>(std::max(1.0, std::round(what.seconds)));
   const auto client = places.here.start(

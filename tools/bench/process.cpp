@@ -67,6 +67,7 @@ Process::Process(Loop& loop, const std::string& program, const std::vector<std::
   std::vector<std::string> texts = {program};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   Pipe in;
