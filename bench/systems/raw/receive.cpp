@@ -22,7 +22,7 @@ class Gathered {
  public:
   // False at the end of the connection.
   bool read(int fd, std::vector<std::byte>& rest, Tally& tally) {
-    std::memcpy(buffer_.data(), rest.data(), rest.size());
+    std::copy(rest.begin(), rest.end(), buffer_.begin());
     const ssize_t got = recv(fd, buffer_.data() + rest.size(), buffer_.size() - rest.size(), 0);
     if (got == 0) return false;
     if (got < 0) {
