@@ -75,9 +75,9 @@ TEST_P(BusySockets, get_equal_shares_beside_closed_and_idle_ones) {
     if (before.empty() && *std::min_element(received.begin(), received.end()) < 1000) return false;
     if (before.empty()) before = received;
     for (std::size_t i = 0; i < dozens; ++i) share[i] = received[i] - before[i];
-    return *std::min_element(share.begin(), share.end()) >= 3000;
+    return *std::min_element(share.begin(), share.end()) >= 10'000;
   }());
-  EXPECT_LT(*std::max_element(share.begin(), share.end()), 10 * 3000)
+  EXPECT_LT(*std::max_element(share.begin(), share.end()), 3 * 10'000)
       << testing::PrintToString(share);
 }
 
