@@ -83,8 +83,9 @@ void TcpLink::start(LinkEvents& events) noexcept {
     std::reverse(addresses_.begin(), addresses_.end());
     loop_.defer(*this);
   } else {
-    resolver_.emplace(loop_, url_->host, url_->port,
-                      [this](LookUp found) { on_resolved(std::move(found)); });
+    resolver_.emplace(
+        loop_, [host = url_->host, port = url_->port] { return look_up_name(host, port); },
+        [this](LookUp found) { on_resolved(std::move(found)); });
   }
 }
 
@@ -102,12 +103,12 @@ void TcpLink::connect_next(Down last_failure) {
     go_down(std::move(last_failure));
     return;
   }
-  const TcpAddress address = addresses_.back();
+  const InternetAddress address = addresses_.back();
   addresses_.pop_back();
   begin_connect(address);
 }
 
-void TcpLink::begin_connect(const TcpAddress& address) {
+void TcpLink::begin_connect(const InternetAddress& address) {
   state_ = State::connecting;
   const int fd = socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {

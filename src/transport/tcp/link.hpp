@@ -14,10 +14,10 @@
 #include "base/file_descriptor.hpp"
 #include "base/url.hpp"
 #include "memory/store.hpp"
+#include "transport/inquiry.hpp"
+#include "transport/internet_address.hpp"
 #include "transport/link.hpp"
-#include "transport/tcp/address.hpp"
 #include "transport/tcp/reader.hpp"
-#include "transport/tcp/resolver.hpp"
 #include "transport/tcp/writer.hpp"
 #include "transport/transport.hpp"
 
@@ -61,7 +61,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   // Connecting (link.cpp)
   void on_resolved(LookUp answer);
   void connect_next(Down last_failure);
-  void begin_connect(const TcpAddress& address);
+  void begin_connect(const InternetAddress& address);
   void on_connected();
   void on_handshake_late();
   void adopt(int fd);
@@ -108,8 +108,8 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   std::string peer_address_;
 
   std::optional<Url> url_;  // dialed only
-  std::optional<Resolver> resolver_;
-  std::vector<TcpAddress> addresses_;  // not yet tried, last first
+  std::optional<Inquiry<LookUp>> resolver_;
+  std::vector<InternetAddress> addresses_;  // not yet tried, last first
   Timer handshake_timer_;
   std::vector<std::byte> hello_out_;
   std::size_t hello_out_done_ = 0;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/system_error.hpp"
-#include "transport/tcp/address.hpp"
+#include "transport/internet_address.hpp"
 
 namespace netio::detail {
 
@@ -39,9 +39,9 @@ std::string advice_for(int error) {
 }
 
 // The addresses to try, in order: for * the IPv6 one that takes IPv4 too, then plain IPv4.
-std::vector<TcpAddress> addresses_to_bind(const Url& url) {
+std::vector<InternetAddress> addresses_to_bind(const Url& url) {
   if (url.host == "*") {
-    std::vector<TcpAddress> any;
+    std::vector<InternetAddress> any;
     for (const char* host : {"::", "0.0.0.0"}) {
       if (auto found = look_up_number(host, url.port)) any.push_back(found->addresses.front());
     }
@@ -57,7 +57,7 @@ std::vector<TcpAddress> addresses_to_bind(const Url& url) {
 }
 
 // An open, listening socket, or an errno.
-FileDescriptor listen_at(const TcpAddress& address, int& error) {
+FileDescriptor listen_at(const InternetAddress& address, int& error) {
   FileDescriptor fd(
       socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   const int on = 1;
@@ -85,7 +85,7 @@ TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& o
       events_(events),
       retry_timer_(shared.resources.loop, [this] { update_watch(); }) {
   int error = 0;
-  for (const TcpAddress& address : addresses_to_bind(url)) {
+  for (const InternetAddress& address : addresses_to_bind(url)) {
     fd_ = listen_at(address, error);
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) break;
   }

@@ -1,4 +1,4 @@
-// A TCP address: a sockaddr with its size, and the ways to make and print one.
+// An internet address and port: a sockaddr with its size, and the ways to make and print one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace netio::detail {
 
-struct TcpAddress {
+struct InternetAddress {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
 
@@ -22,12 +22,12 @@ struct TcpAddress {
 };
 
 // "127.0.0.1:5000", "[::1]:5000".
-std::string to_string(const TcpAddress& address);
-TcpAddress local_address(int fd);
-TcpAddress remote_address(int fd);
+std::string to_string(const InternetAddress& address);
+InternetAddress local_address(int fd);
+InternetAddress remote_address(int fd);
 
 struct LookUp {
-  std::vector<TcpAddress> addresses;  // in the order to try; empty if it failed
+  std::vector<InternetAddress> addresses;  // in the order to try; empty if it failed
   Down failure;
 };
 // Numbers only: never asks a name service, never blocks. Nothing if `host` is a name.

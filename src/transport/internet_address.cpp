@@ -1,5 +1,5 @@
 // Conversions between names, numbers and sockaddrs, by getaddrinfo and getnameinfo.
-#include "transport/tcp/address.hpp"
+#include "transport/internet_address.hpp"
 
 #include <array>
 #include <cstring>
@@ -27,7 +27,7 @@ int ask(const std::string& host, std::uint16_t port, int flags, LookUp& result) 
   if (error != 0) return error;
   for (const addrinfo* each = list.get(); each != nullptr; each = each->ai_next) {
     if (each->ai_addrlen > sizeof(sockaddr_storage)) continue;
-    TcpAddress address;
+    InternetAddress address;
     std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
     address.bytes = each->ai_addrlen;
     result.addresses.push_back(address);
@@ -54,8 +54,8 @@ Down failure_of(const std::string& host, int error) {
 }
 
 using AddressOf = int (*)(int, sockaddr*, socklen_t*);
-TcpAddress address_of(int fd, AddressOf ask_kernel) {
-  TcpAddress address;
+InternetAddress address_of(int fd, AddressOf ask_kernel) {
+  InternetAddress address;
   address.bytes = sizeof address.storage;
   if (ask_kernel(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.bytes) != 0) {
     address.bytes = 0;
@@ -65,7 +65,7 @@ TcpAddress address_of(int fd, AddressOf ask_kernel) {
 
 }  // namespace
 
-std::string to_string(const TcpAddress& address) {
+std::string to_string(const InternetAddress& address) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
   if (address.bytes == 0 ||
@@ -77,8 +77,8 @@ std::string to_string(const TcpAddress& address) {
   return (address.family() == AF_INET6 ? "[" + name + "]" : name) + ":" + port.data();
 }
 
-TcpAddress local_address(int fd) { return address_of(fd, getsockname); }
-TcpAddress remote_address(int fd) { return address_of(fd, getpeername); }
+InternetAddress local_address(int fd) { return address_of(fd, getsockname); }
+InternetAddress remote_address(int fd) { return address_of(fd, getpeername); }
 
 std::optional<LookUp> look_up_number(const std::string& host, std::uint16_t port) {
   LookUp result;
