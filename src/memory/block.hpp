@@ -31,6 +31,7 @@ class Block {
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] const BlockOwner* owner() const noexcept { return owner_; }
 
   void add_count() noexcept { counts_.fetch_add(1, std::memory_order_relaxed); }
   void drop_count() noexcept {

@@ -66,7 +66,7 @@ void LargePool::recycle(Block& block) noexcept {
   auto& buffer = static_cast<Buffer&>(block);
   bytes_out_ -= buffer.capacity();
   if (buffer.capacity() > kept_bytes_max_) {
-    delete &buffer;
+    free_buffer(buffer);
     return;
   }
   trim(kept_bytes_max_ - buffer.capacity());
@@ -78,8 +78,15 @@ void LargePool::trim(std::size_t bytes_max) noexcept {
   while (bytes_kept_ > bytes_max) {
     auto* const oldest = static_cast<Buffer*>(kept_.next());
     bytes_kept_ -= oldest->capacity();
-    delete oldest;
+    free_buffer(*oldest);
   }
+}
+
+void LargePool::free_buffer(Buffer& buffer) noexcept {
+  for (RingNode* node = watchers_.next(); node != &watchers_; node = node->next()) {
+    static_cast<Watcher*>(node)->on_buffer_gone(buffer);
+  }
+  delete &buffer;
 }
 
 void LargePool::discard(Block& block) noexcept { delete static_cast<Buffer*>(&block); }

@@ -5,12 +5,26 @@
 #include <cstddef>
 #include <memory>
 
+#include "memory/ring.hpp"
 #include "memory/store.hpp"
 
 namespace netio::detail {
 
 class LargePool final : public Store {
  public:
+  // Is told when a buffer's memory is about to go back to the system, on the owner thread: whoever
+  // registered it must not keep that. Leaves the pool when destroyed, which must come first.
+  class Watcher : private RingNode {
+   public:
+    virtual ~Watcher() = default;
+    virtual void on_buffer_gone(const Block& buffer) noexcept = 0;
+
+   private:
+    friend class LargePool;
+  };
+  void add(Watcher& watcher) noexcept { watcher.join(watchers_); }
+  [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
+
   using Ptr = std::unique_ptr<LargePool, Store::Retire>;
   // Sizes go from 128 KiB by powers of two; each bound and quota counts whole buffers.
   static constexpr std::size_t buffer_bytes_min = std::size_t{128} << 10U;
@@ -40,6 +54,7 @@ class LargePool final : public Store {
   void forget_quotas() noexcept override;
 
   Buffer* take_kept(std::size_t capacity) noexcept;
+  void free_buffer(Buffer& buffer) noexcept;
   // Frees kept buffers, the oldest first, until not more than `bytes_max` bytes are kept.
   void trim(std::size_t bytes_max) noexcept;
 
@@ -49,6 +64,7 @@ class LargePool final : public Store {
   std::size_t bytes_kept_ = 0;
   RingNode out_;   // the head of all that are out
   RingNode kept_;  // the head of those kept, the newest last
+  RingNode watchers_;
 };
 
 }  // namespace netio::detail

@@ -75,6 +75,7 @@ ContextCore::ContextCore(const ContextOptions& options)
     : loop(options.idle), options_(options), memory_came_home_(loop, [this] {
         send_pool_->serve_waiters();
         receive_pool_->serve_waiters();
+        if (receive_pages_) receive_pages_->serve_waiters();
         large_pool_->serve_waiters();
       }) {
   check(options);
@@ -96,13 +97,24 @@ ContextCore::~ContextCore() {
   transports_.clear();
 }
 
+Pool& ContextCore::receive_pages() {
+  if (!receive_pages_) {
+    const PreferNode prefer(options_.numa_node);
+    receive_pages_ =
+        Pool::create(options_.page_bytes, options_.receive_pool_bytes / options_.page_bytes);
+    receive_pages_->set_wake([this] { memory_came_home_.notify(); });
+  }
+  return *receive_pages_;
+}
+
 Transport& ContextCore::transport(std::string_view address) {
   const std::string_view scheme = scheme_of(address);
   if (const auto found = transports_.find(scheme); found != transports_.end()) {
     return *found->second;
   }
-  const TransportResources resources{loop, *send_pool_, *receive_pool_, *large_pool_,
-                                     options_.page_bytes};
+  const TransportResources resources{
+      loop,         *send_pool_,         *receive_pool_,
+      *large_pool_, options_.page_bytes, [this]() -> Pool& { return receive_pages(); }};
   auto made = make_transport(std::string(scheme), resources);
   if (!made) {
     throw AddressError("use " + std::string(address),

@@ -27,6 +27,9 @@ class ContextCore final : private Deferred {
 
   [[nodiscard]] const ContextOptions& options() const noexcept { return options_; }
   [[nodiscard]] Pool& receive_pool() noexcept { return *receive_pool_; }
+  // The same, a page a block: for wires that need a place for each page in advance. Made at the
+  // first call; throws Error without memory.
+  [[nodiscard]] Pool& receive_pages();
   [[nodiscard]] LargePool& large_pool() noexcept { return *large_pool_; }
   // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.
   Transport& transport(std::string_view address);
@@ -41,6 +44,7 @@ class ContextCore final : private Deferred {
   Signal memory_came_home_;
   Pool::Ptr send_pool_;
   Pool::Ptr receive_pool_;
+  Pool::Ptr receive_pages_;
   LargePool::Ptr large_pool_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
   std::vector<std::unique_ptr<SocketCore>> buried_;

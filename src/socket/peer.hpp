@@ -62,7 +62,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   }
   [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
   void add_to(Books& books) const noexcept;
-  [[nodiscard]] const Link* link() const noexcept { return link_.get(); }
+  [[nodiscard]] Link* link() const noexcept { return link_.get(); }
 
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it

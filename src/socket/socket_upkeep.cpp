@@ -93,6 +93,14 @@ double SocketCore::fill() const noexcept {
   return static_cast<double>(queued) / static_cast<double>(options_.send_bytes_max * peers_up_);
 }
 
+// Where memory that this socket's messages hold comes home to.
+Store& SocketCore::receive_store() noexcept {
+  for (const auto& peer : peers_) {
+    if (peer->up() && peer->link() != nullptr) return peer->link()->receive_store();
+  }
+  return context_.receive_pool();
+}
+
 void SocketCore::check_watermarks() {
   if (abandoned_ || closed_ || (!on_high_watermark && !on_low_watermark)) return;
   const double filled = fill();
@@ -104,7 +112,7 @@ void SocketCore::check_watermarks() {
     if (on_low_watermark) on_low_watermark();
   }
   // Kept messages may be released on any thread; memory coming home is the time to look again.
-  if (above_high_ && !pattern_.sends && !waiting()) context_.receive_pool().wait(*this);
+  if (above_high_ && !pattern_.sends && !waiting()) receive_store().wait(*this);
 }
 
 void SocketCore::forget_oldest_record() {

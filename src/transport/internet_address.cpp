@@ -65,16 +65,22 @@ InternetAddress address_of(int fd, AddressOf ask_kernel) {
 
 }  // namespace
 
-std::string to_string(const InternetAddress& address) {
+std::string host_number(const InternetAddress& address) {
   std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  if (address.bytes == 0 ||
-      getnameinfo(address.get(), address.bytes, host.data(), host.size(), port.data(), port.size(),
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return "(unknown address)";
+  if (address.bytes == 0 || getnameinfo(address.get(), address.bytes, host.data(), host.size(),
+                                        nullptr, 0, NI_NUMERICHOST) != 0) {
+    return {};
   }
-  const std::string name = host.data();
-  return (address.family() == AF_INET6 ? "[" + name + "]" : name) + ":" + port.data();
+  return host.data();
+}
+
+std::string to_string(const InternetAddress& address) {
+  const std::string host = host_number(address);
+  if (host.empty()) return "(unknown address)";
+  // The port has the same place in both families.
+  const auto port = reinterpret_cast<const sockaddr_in*>(address.get())->sin_port;
+  return (address.family() == AF_INET6 ? "[" + host + "]" : host) + ":" +
+         std::to_string(ntohs(port));
 }
 
 InternetAddress local_address(int fd) { return address_of(fd, getsockname); }

@@ -23,6 +23,8 @@ struct InternetAddress {
 
 // "127.0.0.1:5000", "[::1]:5000".
 std::string to_string(const InternetAddress& address);
+// "127.0.0.1", "::1": without the port, as look_up_number() takes it.
+std::string host_number(const InternetAddress& address);
 InternetAddress local_address(int fd);
 InternetAddress remote_address(int fd);
 

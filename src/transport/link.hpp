@@ -87,6 +87,8 @@ class Link {
 
   // The memory this wire likes best to send from.
   [[nodiscard]] virtual Pool& pool() noexcept = 0;
+  // The memory that pages come in: where to wait for what the user kept to come home.
+  [[nodiscard]] virtual Store& receive_store() noexcept = 0;
 
   // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
   // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by
@@ -108,7 +110,8 @@ class Link {
   // Of limits().queue_bytes_max, which it reaches when post() answers again.
   [[nodiscard]] virtual std::size_t queued_bytes() const noexcept = 0;
 
-  // While paused no on_page comes and nothing is read, except what is needed to see the end.
+  // While paused no message comes and nothing is read, except what is needed to see the end and,
+  // on wires that have them, grants and acknowledgements.
   // Inside on_page it takes effect with the next page.
   virtual void pause(bool paused) noexcept = 0;
   // A message in parts is under way (or not any more): a large page would be a breach now, and the
@@ -131,10 +134,12 @@ class Link {
   [[nodiscard]] virtual std::string peer_address() const = 0;
 
  protected:
-  std::uint64_t tell_acknowledged() noexcept {
-    if (expected_ != nullptr) acknowledged_ = *expected_;
-    return acknowledged_;
+  // What the next page's header should say; and that it was posted with that.
+  [[nodiscard]] std::uint64_t to_acknowledge() const noexcept {
+    return expected_ != nullptr ? *expected_ : acknowledged_;
   }
+  void acknowledged_with(std::uint64_t sequence) noexcept { acknowledged_ = sequence; }
+  std::uint64_t tell_acknowledged() noexcept { return acknowledged_ = to_acknowledge(); }
 
  private:
   const std::uint64_t* expected_ = nullptr;

@@ -1,6 +1,8 @@
-// The table of schemes: a transport is a row here.
+// The table of schemes: a transport is a row here. Refuses in one place what no transport takes.
 #include <array>
 #include <string_view>
+
+#include <netio/status.hpp>
 
 #include "transport/transport.hpp"
 
@@ -9,12 +11,31 @@ namespace netio::detail {
 namespace {
 
 struct Scheme {
-  std::string_view name;
-  std::unique_ptr<Transport> (*make)(const TransportResources&);
+  std::string_view name;  // one that ends in + is followed by a provider's name
+  std::unique_ptr<Transport> (*make)(const TransportResources&, const std::string& scheme);
 };
 
+std::unique_ptr<Transport> make_tcp(const TransportResources& resources, const std::string&) {
+  return make_tcp_transport(resources);
+}
+
+std::unique_ptr<Transport> make_fabric(const TransportResources& resources,
+                                       const std::string& scheme) {
+#ifdef NETIO_WITH_FABRIC
+  const std::size_t plus = scheme.find('+');
+  return make_ofi_transport(resources, scheme,
+                            plus == std::string::npos ? scheme : scheme.substr(plus + 1));
+#else
+  (void)resources;
+  throw AddressError("use " + scheme + "://", "this build of netio has no RDMA fabrics",
+                     "install libfabric-dev (1.17 or newer) and build netio again");
+#endif
+}
+
 constexpr std::array schemes{
-    Scheme{"tcp", make_tcp_transport},
+    Scheme{"tcp", make_tcp},
+    Scheme{"verbs", make_fabric},
+    Scheme{"ofi+", make_fabric},
 };
 
 }  // namespace
@@ -22,7 +43,10 @@ constexpr std::array schemes{
 std::unique_ptr<Transport> make_transport(const std::string& scheme,
                                           const TransportResources& resources) {
   for (const Scheme& each : schemes) {
-    if (each.name == scheme) return each.make(resources);
+    const bool open_ended = each.name.ends_with('+');
+    if (open_ended ? scheme.starts_with(each.name) && scheme != each.name : scheme == each.name) {
+      return each.make(resources, scheme);
+    }
   }
   return nullptr;
 }
@@ -32,9 +56,21 @@ std::string known_schemes() {
   for (const Scheme& each : schemes) {
     if (!names.empty()) names += ", ";
     names += each.name;
-    names += "://";
+    names += each.name.ends_with('+') ? "PROVIDER://" : "://";
   }
   return names;
+}
+
+void refuse_nobody(const Url& url) {
+  if (url.host == "*") {
+    throw AddressError(
+        "connect " + to_string(url), "* is every address, not one to connect to",
+        "name the host, for example " + url.scheme + "://localhost:" + std::to_string(url.port));
+  }
+  if (url.port == 0) {
+    throw AddressError("connect " + to_string(url), "port 0 is nobody's",
+                       "give the port that the other side printed when it was bound");
+  }
 }
 
 }  // namespace netio::detail

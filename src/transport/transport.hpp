@@ -25,6 +25,9 @@ struct TransportResources {
   Pool& receive_pool;  // blocks of several pages
   LargePool& large_pool;
   std::size_t page_bytes;
+  // Blocks of one page, for wires that need a place for each in advance. Made at the first call,
+  // as large as receive_pool; throws Error without memory.
+  std::function<Pool&()> receive_pages;
 };
 
 // What a socket asks of its links. Outlives them.
@@ -69,6 +72,15 @@ class Transport {
 
 // tcp://host:port: our own transport on non-blocking sockets (tcp/transport.cpp).
 std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources);
+
+// verbs://host:port and ofi+PROVIDER://host:port: any fabric that libfabric knows
+// (ofi/transport.cpp). Its provider is "verbs", or what follows the +.
+std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
+                                              const std::string& scheme,
+                                              const std::string& provider);
+
+// Throws AddressError for a host and port that nobody can have.
+void refuse_nobody(const Url& url);
 
 // Null for a scheme nobody has.
 std::unique_ptr<Transport> make_transport(const std::string& scheme,

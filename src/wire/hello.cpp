@@ -38,7 +38,11 @@ void for_version_fields(AnyHello& hello, Field field) {
 
 constexpr std::size_t entry_header_bytes = 8;  // u16 type, u16 length, u32 zero
 constexpr std::uint16_t entry_text = 1;
-static_assert(hello_fixed_bytes + entry_header_bytes + hello_text_bytes_max <= hello_bytes_max);
+constexpr std::uint16_t entry_receives = 2;
+constexpr std::size_t entry_receives_bytes = entry_header_bytes + wire_padded(4);
+static_assert(hello_fixed_bytes + entry_receives_bytes + entry_header_bytes +
+                  hello_text_bytes_max <=
+              hello_bytes_max);
 
 template <typename T>
 void put(std::byte* hello, std::size_t offset, const T& value) noexcept {
@@ -105,6 +109,9 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
     if (type == entry_text) {
       const char* const text = reinterpret_cast<const char*>(entries.data());
       hello.text = printable({text, std::min<std::size_t>(length, hello_text_bytes_max)});
+    } else if (type == entry_receives) {
+      if (length != sizeof hello.receives) return "hello entry of the wrong length";
+      get(entries.data(), 0, hello.receives);
     }
     entries = entries.subspan(wire_padded(length));
   }
@@ -138,8 +145,8 @@ std::string_view to_string(WirePattern pattern) noexcept {
 
 std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   const std::string_view text = std::string_view(hello.text).substr(0, hello_text_bytes_max);
-  const std::size_t bytes =
-      hello_fixed_bytes + (text.empty() ? 0 : entry_header_bytes + wire_padded(text.size()));
+  const std::size_t bytes = hello_fixed_bytes + (hello.receives == 0 ? 0 : entry_receives_bytes) +
+                            (text.empty() ? 0 : entry_header_bytes + wire_padded(text.size()));
   if (to.size() < bytes) return 0;
   std::byte* const out = to.data();
   std::memset(out, 0, bytes);
@@ -150,12 +157,15 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   };
   for_lasting_fields(hello, put_field);
   for_version_fields(hello, put_field);
-  if (!text.empty()) {
-    std::byte* const entry = out + hello_fixed_bytes;
-    put(entry, 0, entry_text);
-    put(entry, 2, static_cast<std::uint16_t>(text.size()));
-    std::memcpy(entry + entry_header_bytes, text.data(), text.size());
-  }
+  std::byte* entry = out + hello_fixed_bytes;
+  const auto put_entry = [&entry](std::uint16_t type, const void* value, std::size_t length) {
+    put(entry, 0, type);
+    put(entry, 2, static_cast<std::uint16_t>(length));
+    std::memcpy(entry + entry_header_bytes, value, length);
+    entry += entry_header_bytes + wire_padded(length);
+  };
+  if (hello.receives != 0) put_entry(entry_receives, &hello.receives, sizeof hello.receives);
+  if (!text.empty()) put_entry(entry_text, text.data(), text.size());
   return bytes;
 }
 

@@ -27,8 +27,9 @@ struct PageHeader {
   std::uint32_t bytes = 0;     // of the body that follows; a multiple of 8
   std::uint32_t messages = 0;  // that end in this page
   std::uint16_t flags = 0;
-  std::uint16_t credits = 0;
-  std::uint32_t reserved = 0;
+  std::uint16_t credits = 0;  // so many pages more may be sent to who sends this one
+  std::uint16_t fetched = 0;  // so many messages more were fetched from where they were lent
+  std::uint16_t reserved = 0;
   std::uint64_t sequence = 0;      // of the first message with bytes in this page
   std::uint64_t acknowledged = 0;  // how many messages of the peer were delivered here
 
@@ -38,6 +39,9 @@ static_assert(sizeof(PageHeader) == page_header_bytes);
 
 namespace page_flag {
 inline constexpr std::uint16_t control = 1U << 0U;  // control frames only; takes no sequence
+// In place of its payload, the one message says where it lies: the receiver fetches it. Only on
+// fabrics.
+inline constexpr std::uint16_t lent = 1U << 1U;
 inline constexpr std::uint16_t known = control;
 // Never on a wire: a link hands out the first messages of a page, and later the rest as another.
 inline constexpr std::uint16_t begun = 1U << 15U;
@@ -58,10 +62,13 @@ inline PageHeader load_page_header(const std::byte* from) noexcept {
 }
 
 // What is wrong with a header whatever the peer negotiated; null if nothing is.
-[[nodiscard]] constexpr const char* defect(const PageHeader& header) noexcept {
+[[nodiscard]] constexpr const char* defect(const PageHeader& header,
+                                           std::uint16_t flags = page_flag::known) noexcept {
   if (header.bytes % wire_align != 0) return "page size is not a multiple of 8";
-  if ((header.flags & ~page_flag::known) != 0) return "unknown page flags";
-  if (header.reserved != 0) return "reserved page field is not zero";
+  if ((header.flags & ~flags) != 0) return "unknown page flags";
+  if (header.reserved != 0 || (header.fetched != 0 && (flags & page_flag::lent) == 0)) {
+    return "reserved page field is not zero";
+  }
   // Every message takes a frame word at least.
   if (header.messages > header.bytes / wire_align) return "more messages than the page can hold";
   if ((header.flags & page_flag::control) != 0 && header.messages != 0) {

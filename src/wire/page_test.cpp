@@ -12,7 +12,8 @@ static_assert(offsetof(PageHeader, bytes) == 0);
 static_assert(offsetof(PageHeader, messages) == 4);
 static_assert(offsetof(PageHeader, flags) == 8);
 static_assert(offsetof(PageHeader, credits) == 10);
-static_assert(offsetof(PageHeader, reserved) == 12);
+static_assert(offsetof(PageHeader, fetched) == 12);
+static_assert(offsetof(PageHeader, reserved) == 14);
 static_assert(offsetof(PageHeader, sequence) == 16);
 static_assert(offsetof(PageHeader, acknowledged) == 24);
 
@@ -36,6 +37,16 @@ TEST(PageHeader, every_bit_of_the_flags_but_control_is_unknown) {
   for (unsigned bit = 0; bit < 16; ++bit) {
     const PageHeader header{.flags = static_cast<std::uint16_t>(1U << bit)};
     EXPECT_EQ(defect(header) == nullptr, header.flags == page_flag::control) << bit;
+  }
+}
+
+TEST(PageHeader, messages_are_lent_on_fabrics_only) {
+  const PageHeader lent{.bytes = 24, .messages = 1, .flags = page_flag::lent};
+  const PageHeader fetched{.fetched = 1};
+  constexpr std::uint16_t of_fabrics = page_flag::known | page_flag::lent;
+  for (const PageHeader& header : {lent, fetched}) {
+    EXPECT_NE(defect(header), nullptr);
+    EXPECT_EQ(defect(header, of_fabrics), nullptr);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -26,6 +27,33 @@ std::string why_no_ipv6() {
   return {};
 }
 
+std::string why_no_fabric() {
+#ifdef NETIO_WITH_FABRIC
+  return {};
+#else
+  return "built without libfabric";
+#endif
+}
+
+std::string why_no_fabric_on_ipv6() {
+  const std::string why = why_no_fabric();
+  return why.empty() ? why_no_ipv6() : why;
+}
+
+// An RDMA device is where the environment says: its address, a number.
+std::string why_no_verbs() {
+  const std::string why = why_no_fabric();
+  if (!why.empty()) return why;
+  return std::getenv("NETIO_TEST_VERBS") != nullptr
+             ? ""
+             : "NETIO_TEST_VERBS names no RDMA device's address (tests/rdma/ runs with one)";
+}
+
+std::string verbs_address() {
+  const char* const host = std::getenv("NETIO_TEST_VERBS");
+  return "verbs://" + std::string(host != nullptr ? host : "127.0.0.1") + ":0";
+}
+
 }  // namespace
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
@@ -35,6 +63,10 @@ std::vector<Row> every_transport() {
       {"tcp_ipv4", "tcp://127.0.0.1:0", never_absent, false},
       {"tcp_ipv6", "tcp://[::1]:0", why_no_ipv6, true},
       {"tcp_name", "tcp://localhost:0", never_absent, true},
+      {"ofi_tcp", "ofi+tcp://127.0.0.1:0", why_no_fabric, false},
+      {"ofi_tcp_ipv6", "ofi+tcp://[::1]:0", why_no_fabric_on_ipv6, true},
+      {"ofi_tcp_name", "ofi+tcp://localhost:0", why_no_fabric, true},
+      {"verbs", verbs_address(), why_no_verbs, false},
   };
 }
 

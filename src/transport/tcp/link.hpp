@@ -39,6 +39,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
 
   void start(LinkEvents& events) noexcept override;
   [[nodiscard]] Pool& pool() noexcept override { return resources_.send_pool; }
+  [[nodiscard]] Store& receive_store() noexcept override { return resources_.receive_pool; }
   Status post(Post& post) noexcept override;
   void flush() noexcept override;
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }

@@ -22,14 +22,7 @@ class TcpTransport final : public Transport {
 
   std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) override {
     refuse_options("connect", url);
-    if (url.host == "*") {
-      throw AddressError("connect " + to_string(url), "* is every address, not one to connect to",
-                         "name the host, for example tcp://localhost:" + std::to_string(url.port));
-    }
-    if (url.port == 0) {
-      throw AddressError("connect " + to_string(url), "port 0 is nobody's",
-                         "give the port that the other side printed when it was bound");
-    }
+    refuse_nobody(url);
     return std::make_unique<TcpLink>(shared_, options, url);
   }
 

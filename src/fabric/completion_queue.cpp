@@ -1,0 +1,91 @@
+#include "fabric/completion_queue.hpp"
+
+#include <array>
+#include <utility>
+
+#include <rdma/fi_errno.h>
+
+#include "fabric/error.hpp"
+
+namespace netio::detail {
+
+namespace {
+// Entries read at once; a burst is also what one turn may take before others get theirs.
+constexpr std::size_t burst = 64;
+
+int open_queue(const Domain& domain, std::size_t size, fid_cq** opened) {
+  fi_cq_attr attributes{};
+  attributes.size = size;
+  attributes.format = FI_CQ_FORMAT_MSG;
+  attributes.wait_obj = FI_WAIT_FD;
+  return fi_cq_open(domain.get(), &attributes, opened, nullptr);
+}
+}  // namespace
+
+CompletionQueue::CompletionQueue(Loop& loop, const Fabric& fabric, const Domain& domain,
+                                 std::size_t size, std::size_t size_min)
+    : loop_(loop), fabric_(fabric.get()), size_(size) {
+  fid_cq* opened = nullptr;
+  int answer = open_queue(domain, size_, &opened);
+  for (; answer != 0 && size_ / 2 >= size_min; answer = open_queue(domain, size_, &opened)) {
+    size_ /= 2;
+  }
+  check_fabric(answer, "open a completion queue");
+  queue_.reset(opened);
+  check_fabric(fi_control(&opened->fid, FI_GETWAIT, &fd_),
+               "get the completion queue's descriptor to sleep on");
+  loop_.add_source(*this);
+}
+
+CompletionQueue::~CompletionQueue() { loop_.remove_source(*this); }
+
+bool CompletionQueue::reserve(std::size_t operations) noexcept {
+  if (operations > size_ - reserved_) return false;
+  reserved_ += operations;
+  return true;
+}
+
+bool CompletionQueue::poll(int) noexcept {
+  std::array<fi_cq_msg_entry, burst> entries;
+  const auto dead = static_cast<std::ptrdiff_t>(graves_.size());
+  const ssize_t count = fi_cq_read(queue_.get(), entries.data(), entries.size());
+  if (count == -FI_EAGAIN || count == 0) {
+    if (dead != 0) graves_.erase(graves_.begin(), graves_.begin() + dead);
+    return false;
+  }
+  if (count < 0) {
+    read_failure();
+    return true;
+  }
+  for (ssize_t i = 0; i < count; ++i) {
+    const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
+    auto* const operation = static_cast<Operation*>(entry.op_context);
+    if (operation == nullptr || operation->owner == nullptr) continue;
+    operation->owner->on_completion(*operation, entry.len);
+  }
+  return true;
+}
+
+void CompletionQueue::read_failure() noexcept {
+  fi_cq_err_entry entry{};
+  if (fi_cq_readerr(queue_.get(), &entry, 0) != 1) return;
+  auto* const operation = static_cast<Operation*>(entry.op_context);
+  if (operation == nullptr || operation->owner == nullptr) return;
+  operation->owner->on_failure(*operation, entry.err < 0 ? -entry.err : entry.err);
+}
+
+void CompletionQueue::drain() noexcept {
+  while (poll(0)) {
+  }
+}
+
+bool CompletionQueue::may_sleep() noexcept {
+  fid* object = &queue_->fid;
+  return fi_trywait(fabric_, &object, 1) == 0;
+}
+
+void CompletionQueue::bury(std::unique_ptr<Operation[]> operations) {
+  graves_.push_back(std::move(operations));
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,71 @@
+// What became of operations posted on a device's endpoints, read in bursts from the loop. Owner
+// thread only.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <rdma/fi_eq.h>
+
+#include <netio/loop.hpp>
+
+#include "fabric/domain.hpp"
+
+namespace netio::detail {
+
+class OperationOwner;
+
+// What an operation is known by while it is posted; it must not move meanwhile.
+struct Operation {
+  fi_context2 context{};            // the provider's
+  OperationOwner* owner = nullptr;  // null: nobody wants to know any more
+};
+
+class OperationOwner {
+ public:
+  // `bytes`: of a receive, what came.
+  virtual void on_completion(Operation& operation, std::size_t bytes) noexcept = 0;
+  // `error` is positive.
+  virtual void on_failure(Operation& operation, int error) noexcept = 0;
+
+ protected:
+  ~OperationOwner() = default;
+};
+
+class CompletionQueue final : private Source {
+ public:
+  // Of `size` completions, or half of that and so on down to `size_min` where the device has no
+  // larger one. Throws FabricError.
+  CompletionQueue(Loop& loop, const Fabric& fabric, const Domain& domain, std::size_t size,
+                  std::size_t size_min);
+  ~CompletionQueue() override;
+
+  [[nodiscard]] fid_cq* get() const noexcept { return queue_.get(); }
+
+  // Room for that many operations posted at once; false if the queue could overflow.
+  [[nodiscard]] bool reserve(std::size_t operations) noexcept;
+  void release(std::size_t operations) noexcept { reserved_ -= operations; }
+
+  // Reads until there is nothing more. From the loop, and not from within a completion.
+  void drain() noexcept;
+  // Operations of an endpoint that was closed. What became of them may still be in the queue: they
+  // are freed once it has been seen empty.
+  void bury(std::unique_ptr<Operation[]> operations);
+
+ private:
+  bool poll(int budget) noexcept override;
+  bool may_sleep() noexcept override;
+  [[nodiscard]] int fd() const noexcept override { return fd_; }
+  void read_failure() noexcept;
+
+  Loop& loop_;
+  fid_fabric* fabric_;
+  FabricHandle<fid_cq> queue_;
+  int fd_ = -1;
+  std::size_t size_;
+  std::size_t reserved_ = 0;
+  std::vector<std::unique_ptr<Operation[]>> graves_;
+};
+
+}  // namespace netio::detail

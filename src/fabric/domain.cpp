@@ -1,0 +1,13 @@
+#include "fabric/domain.hpp"
+
+#include "fabric/error.hpp"
+
+namespace netio::detail {
+
+Domain::Domain(const Fabric& fabric, const Info& info) : mr_mode_(info->domain_attr->mr_mode) {
+  fid_domain* opened = nullptr;
+  check_fabric(fi_domain(fabric.get(), info.get(), &opened, nullptr), "open the device");
+  domain_.reset(opened);
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,31 @@
+#include "fabric/error.hpp"
+
+#include <sys/resource.h>
+
+#include <rdma/fi_errno.h>
+
+namespace netio::detail {
+
+std::string fabric_text(int error) { return fi_strerror(error); }
+
+std::string fabric_advice(int error) {
+  switch (error) {
+    case FI_ENOMEM: {
+      rlimit limit{};
+      if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+      return "this process may lock " + std::to_string(limit.rlim_cur >> 10U) +
+             " KiB of memory, and a fabric's buffers are locked: raise the limit (ulimit -l "
+             "unlimited, or memlock in /etc/security/limits.conf)";
+    }
+    case FI_ENODATA:
+      return "fi_info -p PROVIDER shows what this machine has";
+    case FI_EMFILE:
+      return "raise the limit of open files (ulimit -n)";
+    case FI_EADDRINUSE:
+      return "another program listens there; stop it, or bind port 0 for any free one";
+    default:
+      return {};
+  }
+}
+
+}  // namespace netio::detail

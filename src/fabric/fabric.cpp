@@ -1,0 +1,13 @@
+#include "fabric/fabric.hpp"
+
+#include "fabric/error.hpp"
+
+namespace netio::detail {
+
+Fabric::Fabric(const Info& info) {
+  fid_fabric* opened = nullptr;
+  check_fabric(fi_fabric(info->fabric_attr, &opened, nullptr), "open the fabric");
+  fabric_.reset(opened);
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,71 @@
+#include "fabric/info.hpp"
+
+#include <cstring>
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include "fabric/error.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// What netio can cope with: it registers what it sends from and receives into, gives every
+// operation a context of its own, and takes keys and addresses as they are granted.
+Info hints_for(const std::string& provider) {
+  Info hints(fi_allocinfo());
+  if (!hints) throw FabricError("ask for fabrics", FI_ENOMEM);
+  hints->caps = FI_MSG | FI_RMA;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_MSG;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
+  return hints;
+}
+
+// The first of the list that is the provider itself: "verbs" is not "verbs;ofi_rxm".
+Info query(const std::string& provider, const char* host, const std::string& port,
+           std::uint64_t flags) {
+  const Info hints = hints_for(provider);
+  fi_info* found = nullptr;
+  check_fabric(fi_getinfo(fabric_api, host, port.c_str(), flags, hints.get(), &found),
+               "ask for fabrics");
+  const Info list(found);
+  for (const fi_info* each = found; each != nullptr; each = each->next) {
+    if (provider == each->fabric_attr->prov_name) return Info(fi_dupinfo(each));
+  }
+  throw FabricError("ask for fabrics", FI_ENODATA);
+}
+
+}  // namespace
+
+Info Info::to_connect(const std::string& provider, const std::string& host, std::uint16_t port) {
+  return query(provider, host.c_str(), std::to_string(port), FI_NUMERICHOST);
+}
+
+Info Info::to_listen(const std::string& provider, const std::string& host, std::uint16_t port) {
+  return query(provider, host.empty() ? nullptr : host.c_str(), std::to_string(port), FI_SOURCE);
+}
+
+std::vector<Info> Info::all(const std::string& provider) {
+  std::vector<Info> infos;
+  Info hints(fi_allocinfo());
+  if (!hints) return infos;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->mode = ~std::uint64_t{0};
+  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
+  fi_info* found = nullptr;
+  if (fi_getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0) return infos;
+  const Info list(found);
+  for (const fi_info* each = found; each != nullptr; each = each->next) {
+    infos.emplace_back(fi_dupinfo(each));
+  }
+  return infos;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,28 @@
+#include "fabric/memory_region.hpp"
+
+#include <string>
+
+#include "fabric/error.hpp"
+
+namespace netio::detail {
+
+std::atomic<std::size_t> MemoryRegion::live_{0};
+
+MemoryRegion::MemoryRegion(Domain& domain, std::span<const std::byte> bytes, Use use) {
+  const std::uint64_t access =
+      use == Use::local ? FI_SEND | FI_RECV | FI_READ | FI_WRITE : FI_REMOTE_READ;
+  fid_mr* registered = nullptr;
+  const int answer = fi_mr_reg(domain.get(), bytes.data(), bytes.size(), access, 0,
+                               domain.next_key(), 0, &registered, nullptr);
+  if (answer != 0) {
+    throw FabricError("register " + std::to_string(bytes.size() >> 10U) + " KiB with the fabric",
+                      -answer);
+  }
+  region_.reset(registered);
+  if (!domain.virtual_addresses()) base_ = reinterpret_cast<std::uintptr_t>(bytes.data());
+  ++live_;
+}
+
+MemoryRegion::~MemoryRegion() { --live_; }
+
+}  // namespace netio::detail

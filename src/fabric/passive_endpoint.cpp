@@ -1,0 +1,25 @@
+#include "fabric/passive_endpoint.hpp"
+
+#include "fabric/error.hpp"
+
+namespace netio::detail {
+
+PassiveEndpoint::PassiveEndpoint(const Fabric& fabric, const Info& info, const EventQueue& events,
+                                 ConnectionOwner& owner) {
+  fid_pep* opened = nullptr;
+  check_fabric(fi_passive_ep(fabric.get(), info.get(), &opened, &owner), "open a passive endpoint");
+  endpoint_.reset(opened);
+  check_fabric(fi_pep_bind(opened, &events.get()->fid, 0), "bind the passive endpoint");
+  check_fabric(fi_listen(opened), "listen");
+}
+
+bool PassiveEndpoint::address(sockaddr_storage& to, std::size_t& bytes) const noexcept {
+  bytes = sizeof to;
+  return fi_getname(&endpoint_->fid, &to, &bytes) == 0;
+}
+
+void PassiveEndpoint::reject(const Info& request) noexcept {
+  (void)fi_reject(endpoint_.get(), request->handle, nullptr, 0);
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,50 @@
+// How many pages each side may send the other: one for each receive that was posted for it. Knows
+// numbers only.
+//
+// The last two credits are kept back: one for a page that only grants credits, or two sides that
+// have sent all they may could both wait for the other's grant; and one for the good-bye, so that
+// nothing need be granted behind one's own.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace netio::detail {
+
+class Credits {
+ public:
+  static constexpr std::uint32_t kept_for_grants = 1;
+  static constexpr std::uint32_t kept_for_bye = 1;
+  // Fewer receives than this leave nothing for messages.
+  static constexpr std::uint32_t window_min = 4;
+  static constexpr std::uint32_t window_max = 1024;
+
+  // What the peer has posted for us.
+  [[nodiscard]] bool may_post() const noexcept { return left_ > kept_for_grants + kept_for_bye; }
+  [[nodiscard]] bool may_grant() const noexcept { return left_ > kept_for_bye; }
+  [[nodiscard]] bool may_say_bye() const noexcept { return left_ > 0; }
+  void spend() noexcept { --left_; }
+  // False if nobody can have posted that many.
+  [[nodiscard]] bool granted(std::uint32_t more) noexcept {
+    if (more > window_max - left_) return false;
+    left_ += more;
+    most_ = most_ > left_ ? most_ : left_;
+    return true;
+  }
+  // Of the most there ever was, how much is spent, as a part of `whole`.
+  [[nodiscard]] std::size_t spent_of(std::size_t whole) const noexcept {
+    return most_ == 0 ? 0 : whole / most_ * (most_ - left_);
+  }
+
+  // What we have posted for the peer and not told it of.
+  void posted() noexcept { ++untold_; }
+  [[nodiscard]] std::uint32_t untold() const noexcept { return untold_; }
+  void told(std::uint32_t credits) noexcept { untold_ -= credits; }
+
+ private:
+  std::uint32_t left_ = 0;
+  std::uint32_t most_ = 0;
+  std::uint32_t untold_ = 0;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,105 @@
+#include "transport/ofi/device.hpp"
+
+#include <utility>
+
+#include "fabric/error.hpp"
+#include "memory/mapping.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// Of one queue: about a hundred links of 216 operations (sends, injected ones that complete in
+// secret, receives, reads). Software devices end at 32767.
+constexpr std::size_t queue_size = 24U << 10U;
+constexpr std::size_t queue_size_min = 512;
+constexpr std::size_t heads_blocks = 64;
+
+bool holds(const Pool& pool, const std::byte* data) noexcept {
+  const std::span<std::byte> region = pool.region();
+  return data >= region.data() && data < region.data() + region.size();
+}
+
+}  // namespace
+
+Device::Device(const TransportResources& resources, FabricPort& port, const Info& info)
+    : resources_(resources), port_(port), domain_(port.fabric, info) {
+  if (domain_.registers_local()) {
+    using Use = MemoryRegion::Use;
+    send_region_.emplace(domain_, resources_.send_pool.region(), Use::local);
+    receive_region_.emplace(domain_, resources_.receive_pages().region(), Use::local);
+  }
+  resources_.large_pool.add(*this);
+}
+
+ReservedQueue Device::reserve_queue(std::size_t operations) {
+  for (const auto& queue : queues_) {
+    if (queue->reserve(operations)) return {*queue, operations};
+  }
+  queues_.push_back(std::make_unique<CompletionQueue>(resources_.loop, port_.fabric, domain_,
+                                                      queue_size, queue_size_min));
+  if (!queues_.back()->reserve(operations)) {
+    throw Error("open a completion queue", "the device has none large enough for one connection",
+                "use a smaller ?window=");
+  }
+  return {*queues_.back(), operations};
+}
+
+Device::Local Device::local(const Block* block, std::span<const std::byte> bytes) noexcept {
+  if (!domain_.registers_local()) return {true, nullptr};
+  if (holds(resources_.send_pool, bytes.data())) return {true, send_region_->descriptor()};
+  if (holds(resources_.receive_pages(), bytes.data())) return {true, receive_region_->descriptor()};
+  if (block == nullptr || !resources_.large_pool.owns(*block)) return {};
+  const MemoryRegion* const region =
+      cover(large_[block].local, *block, bytes, MemoryRegion::Use::local);
+  return region == nullptr ? Local() : Local{true, region->descriptor()};
+}
+
+// Registering more of a buffer takes the place of what was registered, which nobody may be using.
+MemoryRegion* Device::cover(LargeRegion& large, const Block& block,
+                            std::span<const std::byte> bytes, MemoryRegion::Use use) noexcept {
+  const auto end = static_cast<std::size_t>(bytes.data() + bytes.size() - block.data());
+  if (large.region && end <= large.bytes) return &*large.region;
+  large.bytes = (end + small_page_bytes - 1) & ~(small_page_bytes - 1);
+  try {
+    return &large.region.emplace(domain_, std::span(block.data(), large.bytes), use);
+  } catch (const FabricError&) {
+    large.region.reset();
+    return nullptr;
+  }
+}
+
+MemoryRegion* Device::lend(const Block& block, std::span<const std::byte> bytes,
+                           std::optional<MemoryRegion>& own) noexcept {
+  if (resources_.large_pool.owns(block) && block.sole()) {
+    return cover(large_[&block].lent, block, bytes, MemoryRegion::Use::lent);
+  }
+  try {
+    return &own.emplace(domain_, bytes, MemoryRegion::Use::lent);
+  } catch (const FabricError&) {
+    return nullptr;
+  }
+}
+
+Lease Device::take_heads(void*& descriptor) {
+  for (Heads& heads : heads_) {
+    Lease lease = heads.pool->take();
+    if (!lease) continue;
+    descriptor = heads.region ? heads.region->descriptor() : nullptr;
+    return lease;
+  }
+  Pool::Ptr pool = Pool::create(heads_bytes, heads_blocks);
+  Heads& heads = heads_.emplace_back();
+  heads.pool = std::move(pool);
+  if (domain_.registers_local()) {
+    try {
+      heads.region.emplace(domain_, heads.pool->region(), MemoryRegion::Use::local);
+    } catch (...) {
+      heads_.pop_back();
+      throw;
+    }
+  }
+  return take_heads(descriptor);
+}
+
+}  // namespace netio::detail

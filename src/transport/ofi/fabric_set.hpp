@@ -1,0 +1,37 @@
+// The fabrics and devices of one provider that a context uses, opened when first needed. Owner
+// thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "fabric/info.hpp"
+#include "transport/ofi/device.hpp"
+#include "transport/transport.hpp"
+
+namespace netio::detail {
+
+class FabricSet {
+ public:
+  // `scheme` as users write it, `provider` as libfabric does: verbs and verbs, ofi+tcp and tcp.
+  FabricSet(const TransportResources& resources, std::string scheme, std::string provider)
+      : resources_(resources), scheme_(std::move(scheme)), provider_(std::move(provider)) {}
+
+  [[nodiscard]] const TransportResources& resources() const noexcept { return resources_; }
+  [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }
+  [[nodiscard]] const std::string& provider() const noexcept { return provider_; }
+  // Throw Error.
+  FabricPort& port_of(const Info& info);
+  Device& device_of(const Info& info);
+
+ private:
+  TransportResources resources_;
+  std::string scheme_;
+  std::string provider_;
+  std::map<std::string, std::unique_ptr<FabricPort>> ports_;  // by the fabric's name
+  std::map<std::pair<FabricPort*, std::string>, std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace netio::detail

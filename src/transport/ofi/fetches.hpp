@@ -1,0 +1,98 @@
+// Messages that the peer has lent: read from its memory into ours, several at a time, told in
+// order. Owner thread only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "fabric/endpoint.hpp"
+#include "memory/large_pool.hpp"
+#include "transport/link.hpp"
+#include "transport/ofi/device.hpp"
+#include "transport/ofi/sends.hpp"
+#include "transport/transport.hpp"
+
+namespace netio::detail {
+
+class OfiFetches final : private OperationOwner {
+ public:
+  static constexpr std::size_t reads_max = 16;
+  static constexpr std::size_t fetches_max = OfiSends::lends_max;
+
+  OfiFetches(OfiOperationsOwner& owner, Device& device, const TransportResources& resources,
+             const LinkOptions& options, std::size_t read_bytes_max);
+
+  // A page came that says where its message lies. False if it makes no sense: down() says why.
+  bool add(const PageHeader& header, std::span<const std::byte> body);
+  // Starts what can be started. 0, or a negative error.
+  long go_on(Endpoint& endpoint) noexcept;
+  // No memory for the next one: wait for the large pool.
+  [[nodiscard]] bool starved() const noexcept { return starved_; }
+
+  // The first of those that were added is here: its header is that of a page with the payload.
+  [[nodiscard]] bool first_is_here() const noexcept;
+  struct Page {
+    PageHeader header;
+    Lease block;
+    std::span<const std::byte> body;
+  };
+  Page take_first() noexcept;
+  // Taken and not told to the peer, which lends no more than fetches_max before it is.
+  [[nodiscard]] std::uint32_t untold() const noexcept { return untold_; }
+  void told(std::uint32_t count) noexcept { untold_ -= count; }
+
+  [[nodiscard]] bool under_way() const noexcept { return used_ != 0; }
+  [[nodiscard]] std::uint64_t bytes_fetched() const noexcept { return bytes_fetched_; }
+  [[nodiscard]] const Down& down() const noexcept { return down_; }
+
+  // The endpoint is closed: nothing is written any more.
+  void abandon(CompletionQueue& queue) noexcept;
+
+ private:
+  struct Fetch {
+    PageHeader header;
+    std::array<std::byte, frame_prefix_bytes_max> prefix{};
+    std::size_t prefix_bytes = 0;
+    std::uint64_t address = 0;
+    std::uint64_t key = 0;
+    std::size_t bytes = 0;
+    std::size_t asked = 0;
+    std::size_t done = 0;
+    Lease block;
+    void* descriptor = nullptr;
+  };
+  struct Read {
+    std::uint32_t fetch = 0;
+    std::uint32_t bytes = 0;
+  };
+  [[nodiscard]] Fetch& at(std::size_t index) noexcept {
+    return fetches_[(first_ + index) % fetches_max];
+  }
+  bool make_room(Fetch& fetch) noexcept;
+  void on_completion(Operation& operation, std::size_t bytes) noexcept override;
+  void on_failure(Operation& operation, int error) noexcept override;
+
+  OfiOperationsOwner& owner_;
+  Device& device_;
+  LargePool& large_pool_;
+  Quota* large_quota_;
+  std::uint64_t message_bytes_max_;
+  std::size_t read_bytes_max_;
+  std::unique_ptr<Operation[]> operations_;
+  std::array<Read, reads_max> reads_;
+  std::array<std::uint8_t, reads_max> free_reads_{};
+  std::size_t free_reads_count_ = reads_max;
+  std::array<Fetch, fetches_max> fetches_;
+  std::size_t first_ = 0;
+  std::size_t used_ = 0;
+  std::size_t complete_ = 0;  // of those used, from the first
+  std::uint32_t untold_ = 0;
+  std::uint64_t bytes_fetched_ = 0;
+  bool starved_ = false;
+  Down down_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,68 @@
+// An ofi link's greeting: a hello each way, the connecting side's first, each one message.
+#include <utility>
+
+#include <rdma/fi_errno.h>
+
+#include "transport/ofi/link.hpp"
+
+namespace netio::detail {
+
+// One of the receives posted is for the peer's hello; the others are its to use.
+void OfiLink::send_hello(Hello hello) {
+  refused_ = hello.refusal != Refusal::none;
+  hello.receives = credits_.untold() - 1;
+  credits_.told(credits_.untold());
+  std::array<std::byte, hello_bytes_max> bytes;
+  const std::size_t used = encode(hello, bytes);
+  const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});
+  if (answer == 0) return;
+  if (wire_->sends.waits_for_memory()) {
+    go_bad(DownReason::resources, "no page is left in send_pool_bytes for the greeting");
+  } else {
+    go_down(down_from(static_cast<int>(-answer)));
+  }
+}
+
+void OfiLink::take_hello(std::span<const std::byte> bytes) {
+  Hello theirs;
+  const HelloResult result = parse(bytes, theirs);
+  if (result.state == HelloParse::foreign) {
+    go_bad(DownReason::foreign_protocol, "does not speak netio: " + result.what);
+  } else if (result.state != HelloParse::done || result.bytes != bytes.size()) {
+    go_bad(DownReason::protocol_error, "sent a damaged hello: " + result.what);
+  } else if (dialed_) {
+    if (auto objection = events_->judge(theirs)) {
+      go_down(std::move(*objection));
+    } else {
+      come_up(theirs);
+    }
+  } else {
+    send_hello(events_->greet(&theirs));
+    if (state_ == State::down) return;
+    // The reason must reach the peer, which then ends the connection; or the timer does.
+    if (refused_) {
+      state_ = State::refusing;
+    } else {
+      come_up(theirs);
+    }
+  }
+}
+
+void OfiLink::come_up(const Hello& theirs) {
+  if (!credits_.granted(theirs.receives) || theirs.receives < Credits::window_min - 1) {
+    go_bad(DownReason::protocol_error, "has posted an impossible number of receives");
+    return;
+  }
+  handshake_timer_.stop();
+  const std::size_t page =
+      std::min<std::size_t>(resources_.page_bytes, theirs.page_bytes_max) & ~(wire_align - 1);
+  limits_.page_bytes_max = page;
+  limits_.inject_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
+  limits_.lent_page_bytes_max = std::size_t{1} << 31U;
+  limits_.queue_bytes_max = options_.queue_bytes_max;
+  limits_.message_bytes_max = theirs.message_bytes_max;
+  state_ = State::up;
+  events_->on_up(theirs);
+}
+
+}  // namespace netio::detail

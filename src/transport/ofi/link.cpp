@@ -1,0 +1,277 @@
+// Set-up of an ofi link: finding a way, connecting, and its end. The data path is
+// link_datapath.cpp.
+#include "transport/ofi/link.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include <rdma/fi_errno.h>
+
+#include "fabric/error.hpp"
+#include "transport/internet_address.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// A window that grows by need begins with this many pages and ends with that many.
+constexpr std::size_t window_first = 8;
+constexpr std::size_t window_last = 64;
+// Posted at once besides the receives: sends, injected ones, reads.
+constexpr std::size_t transmits_max = OfiSends::entries_max + window_last + OfiFetches::reads_max;
+
+// Names, then the way to each address: both may block, and run on a thread of their own.
+Ways find_ways(const std::string& provider, const std::string& host, std::uint16_t port) {
+  Ways ways;
+  LookUp found;
+  if (auto number = look_up_number(host, port)) {
+    found = std::move(*number);
+  } else {
+    found = look_up_name(host, port);
+  }
+  ways.failure = std::move(found.failure);
+  for (const InternetAddress& address : found.addresses) {
+    try {
+      ways.infos.push_back(Info::to_connect(provider, host_number(address), port));
+    } catch (const FabricError& error) {
+      ways.failure = {error.code() == FI_ENODATA ? DownReason::unreachable : DownReason::resources,
+                      "no way over '" + provider + "' to " + to_string(address) + ": " +
+                          error.cause() + " (fi_info -p " + provider +
+                          " shows the devices there are)"};
+    } catch (const Error& error) {
+      ways.failure = {DownReason::resources, error.what()};
+    }
+  }
+  std::reverse(ways.infos.begin(), ways.infos.end());
+  return ways;
+}
+
+std::string address_of(const std::string& scheme, const Info& request) {
+  InternetAddress address;
+  address.bytes = static_cast<socklen_t>(std::min(request->dest_addrlen, sizeof address.storage));
+  if (request->dest_addr != nullptr) {
+    std::memcpy(&address.storage, request->dest_addr, address.bytes);
+  }
+  return scheme + "://" + to_string(address);
+}
+
+Info with_depths(const Info& info, std::size_t receives) {
+  Info sized(fi_dupinfo(info.get()));
+  if (!sized) throw FabricError("describe an endpoint", FI_ENOMEM);
+  sized->tx_attr->size = std::min(sized->tx_attr->size, transmits_max);
+  sized->rx_attr->size = std::min(sized->rx_attr->size, receives);
+  return sized;
+}
+
+}  // namespace
+
+OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window)
+    : fabrics_(fabrics),
+      resources_(fabrics.resources()),
+      options_(options),
+      loop_(resources_.loop),
+      dialed_(true),
+      peer_address_(to_string(url)),
+      url_(url),
+      handshake_timer_(loop_, [this] { on_handshake_late(); }),
+      window_(window != 0 ? window : window_first),
+      window_max_(window != 0 ? window : window_last),
+      arrived_(window_max_ + OfiFetches::fetches_max),
+      retry_timer_(loop_, [this] { loop_.defer(*this); }) {}
+
+OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
+                 std::shared_ptr<PassiveEndpoint> listener, std::size_t window)
+    : fabrics_(fabrics),
+      resources_(fabrics.resources()),
+      options_(options),
+      loop_(resources_.loop),
+      dialed_(false),
+      peer_address_(address_of(fabrics.scheme(), request)),
+      request_(std::move(request)),
+      listener_(std::move(listener)),
+      handshake_timer_(loop_, [this] { on_handshake_late(); }),
+      window_(window != 0 ? window : window_first),
+      window_max_(window != 0 ? window : window_last),
+      arrived_(window_max_ + OfiFetches::fetches_max),
+      retry_timer_(loop_, [this] { loop_.defer(*this); }) {}
+
+OfiLink::~OfiLink() {
+  if (request_) listener_->reject(request_);
+  if (state_ != State::down) cut();
+}
+
+OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
+    : reserved(device.reserve_queue(transmits_max + link.window_max_)),
+      queue(reserved.queue()),
+      sends(link, device, link.resources_, info->tx_attr->inject_size),
+      receives(link, device, link.resources_.receive_pages(), link.options_.receive_quota,
+               link.window_max_),
+      fetches(link, device, link.resources_, link.options_, info->ep_attr->max_msg_size) {
+  endpoint.emplace(device.domain(), with_depths(info, link.window_max_), queue, device.events(),
+                   static_cast<ConnectionOwner&>(link));
+}
+
+OfiLink::Wire::~Wire() {
+  endpoint.reset();
+  sends.abandon(queue);
+  receives.abandon(queue);
+  fetches.abandon(queue);
+}
+
+Store& OfiLink::receive_store() noexcept { return resources_.receive_pages(); }
+
+void OfiLink::start(LinkEvents& events) noexcept {
+  assert(state_ == State::idle);
+  events_ = &events;
+  handshake_timer_.start_once(options_.handshake_within);
+  if (dialed_) {
+    state_ = State::resolving;
+    inquiry_.emplace(
+        loop_,
+        [provider = fabrics_.provider(), host = url_->host, port = url_->port] {
+          return find_ways(provider, host, port);
+        },
+        [this](Ways ways) { on_resolved(std::move(ways)); });
+    return;
+  }
+  state_ = State::greeting;
+  const Info request = std::exchange(request_, Info());
+  try {
+    open(request);
+    wire_->endpoint->accept();
+  } catch (const Error& error) {
+    refusal_ = {DownReason::resources,
+                std::string("cannot take ") + peer_address_ + ": " + error.what()};
+    loop_.defer(*this);  // no event comes from inside a call
+  }
+  listener_.reset();
+}
+
+void OfiLink::on_resolved(Ways ways) {
+  ways_ = std::move(ways.infos);
+  connect_next(std::move(ways.failure));
+}
+
+// Tries the next way; without one the last failure is the link's.
+void OfiLink::connect_next(Down last_failure) {
+  wire_.reset();
+  if (ways_.empty()) {
+    go_down(std::move(last_failure));
+    return;
+  }
+  const Info way = std::move(ways_.back());
+  ways_.pop_back();
+  state_ = State::connecting;
+  try {
+    open(way);
+    wire_->endpoint->connect(way->dest_addr);
+  } catch (const FabricError& error) {
+    connect_next(error.code() == FI_ENOMEM ? Down{DownReason::resources, error.what()}
+                                           : down_from(error.code()));
+  } catch (const Error& error) {
+    connect_next({DownReason::resources, error.what()});
+  }
+}
+
+// An endpoint with its receives posted: what comes first must find a place.
+void OfiLink::open(const Info& info) {
+  wire_ = std::make_unique<Wire>(*this, fabrics_.device_of(info), info);
+  credits_ = Credits();
+  const long posted = wire_->receives.post(*wire_->endpoint, window_);
+  if (posted < static_cast<long>(Credits::window_min)) {
+    check_fabric(posted, "post receives");
+    throw Error("post receives", "there is no memory for more connections here",
+                "every connection on a fabric needs pages to receive into: raise "
+                "receive_pool_bytes and receive_bytes_max, or make page_bytes smaller");
+  }
+  for (long i = 0; i < posted; ++i) credits_.posted();
+}
+
+void OfiLink::on_connected() noexcept {
+  if (state_ != State::connecting) return;  // accepted: its peer speaks first
+  state_ = State::greeting;
+  handshake_timer_.start_once(options_.handshake_within);
+  send_hello(events_->greet(nullptr));
+}
+
+void OfiLink::on_connection_failed(int error) noexcept {
+  if (state_ == State::connecting) {
+    connect_next(down_from(error));
+  } else {
+    failure_ = error;
+    on_shutdown();
+  }
+}
+
+// What arrived before the end is in the completion queue.
+void OfiLink::on_shutdown() noexcept {
+  if (state_ == State::down || !wire_) return;
+  CompletionQueue& queue = wire_->queue;
+  queue.drain();
+  ended_ = true;
+  if (state_ != State::down) loop_.defer(*this);
+}
+
+void OfiLink::on_handshake_late() {
+  const bool unreachable = state_ == State::resolving || state_ == State::connecting;
+  if (state_ == State::connecting && !ways_.empty()) {
+    handshake_timer_.start_once(options_.handshake_within);  // each way has its own time
+    connect_next({});
+    return;
+  }
+  go_down({unreachable ? DownReason::unreachable : DownReason::handshake_timeout,
+           peer_address_ +
+               (dialed_ ? " did not answer in time" : " connected but sent no hello in time")});
+}
+
+void OfiLink::go_bad(DownReason reason, const std::string& what) noexcept {
+  go_down({reason, peer_address_ + ": " + what});
+}
+
+void OfiLink::go_down(Down down) noexcept {
+  if (state_ == State::down) return;
+  cut();
+  events_->on_down(down);
+}
+
+// Possibly from inside an event: what is on the stack looks at wire_ again before it goes on.
+void OfiLink::cut() noexcept {
+  state_ = State::down;
+  paused_ = true;
+  handshake_timer_.stop();
+  retry_timer_.stop();
+  inquiry_.reset();
+  ways_.clear();
+  cancel();
+  room_waiter_.stop_waiting();
+  receive_waiter_.stop_waiting();
+  large_waiter_.stop_waiting();
+  arrived_count_ = 0;
+  wire_.reset();
+}
+
+Down OfiLink::down_from(int error) const {
+  const std::string what = fabric_text(error);
+  switch (error) {
+    case FI_ECONNREFUSED:
+      return {DownReason::refused,
+              "nobody listens at " + peer_address_ + ", or not on this fabric"};
+    case FI_ENETUNREACH:
+    case FI_EHOSTUNREACH:
+    case FI_EADDRNOTAVAIL:
+    case FI_ENODEV:
+      return {DownReason::unreachable, "no way to " + peer_address_ + ": " + what};
+    case FI_ETIMEDOUT:
+      return {moves_pages() ? DownReason::lost : DownReason::unreachable,
+              peer_address_ + " no longer answers: " + what};
+    case FI_ENOMEM:
+    case FI_EMFILE:
+      return {DownReason::resources, what + "; " + fabric_advice(error)};
+    default:
+      return {DownReason::lost, "the connection to " + peer_address_ + " broke: " + what};
+  }
+}
+
+}  // namespace netio::detail

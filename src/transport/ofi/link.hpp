@@ -1,0 +1,197 @@
+// A Link over one connected endpoint: connects or was accepted, greets, then moves pages as
+// messages, each into a receive that its receiver has granted. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <netio/loop.hpp>
+
+#include "base/url.hpp"
+#include "fabric/endpoint.hpp"
+#include "fabric/passive_endpoint.hpp"
+#include "transport/inquiry.hpp"
+#include "transport/link.hpp"
+#include "transport/ofi/credits.hpp"
+#include "transport/ofi/fabric_set.hpp"
+#include "transport/ofi/fetches.hpp"
+#include "transport/ofi/receives.hpp"
+#include "transport/ofi/sends.hpp"
+#include "transport/transport.hpp"
+
+namespace netio::detail {
+
+// What the look-up of an address came to: ways to it, in the order to try.
+struct Ways {
+  std::vector<Info> infos;
+  Down failure;
+};
+
+class OfiLink final : public Link,
+                      private Deferred,
+                      private ConnectionOwner,
+                      private OfiReceives::Owner {
+ public:
+  // Connecting: `url` names the peer. A window of 0 is one that grows by need.
+  OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window);
+  // Accepted: `request` came to `listener`.
+  OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
+          std::shared_ptr<PassiveEndpoint> listener, std::size_t window);
+  ~OfiLink() override;
+
+  void start(LinkEvents& events) noexcept override;
+  [[nodiscard]] Pool& pool() noexcept override { return resources_.send_pool; }
+  [[nodiscard]] Store& receive_store() noexcept override;
+  Status post(Post& post) noexcept override;
+  void flush() noexcept override {}  // what is posted is with the wire
+  [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
+  [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.idle(); }
+  [[nodiscard]] std::size_t queued_bytes() const noexcept override;
+  void pause(bool paused) noexcept override;
+  void assembling(bool under_way) noexcept override { assembling_ = under_way; }
+  void finish() noexcept override;
+  void cut() noexcept override;
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept override;
+  [[nodiscard]] bool mid_page() const noexcept override {
+    return wire_ && wire_->fetches.under_way();
+  }
+  [[nodiscard]] bool reading() const noexcept override {
+    return !paused_ && !receive_waiter_.waiting() && !large_waiter_.waiting();
+  }
+  [[nodiscard]] std::string peer_address() const override { return peer_address_; }
+
+ private:
+  enum class State : std::uint8_t {
+    idle,
+    resolving,
+    connecting,
+    greeting,
+    refusing,
+    up,
+    finishing,
+    down
+  };
+
+  // What exists from the first attempt to connect on; made anew for each. The order is that of
+  // making: the endpoint goes first.
+  struct Wire {
+    Wire(OfiLink& link, Device& device, const Info& info);
+    ~Wire();
+    ReservedQueue reserved;
+    CompletionQueue& queue;
+    OfiSends sends;
+    OfiReceives receives;
+    OfiFetches fetches;
+    std::optional<Endpoint> endpoint;
+  };
+  // What came and was not handed up: one or more pages in a slot of the receives, or the first
+  // among the fetches.
+  struct Arrived {
+    std::uint32_t slot = 0;
+    std::uint32_t begin = 0;  // of the next page in it
+    std::uint32_t end = 0;
+    bool lent = false;
+  };
+
+  // Connecting (link.cpp)
+  void on_resolved(Ways ways);
+  void connect_next(Down last_failure);
+  void open(const Info& info);
+  void on_handshake_late();
+  void on_request(Info) noexcept override {}
+  void on_connected() noexcept override;
+  void on_shutdown() noexcept override;
+  void on_connection_failed(int error) noexcept override;
+  // Greeting (handshake.cpp)
+  void send_hello(Hello hello);
+  void take_hello(std::span<const std::byte> bytes);
+  void come_up(const Hello& theirs);
+  // Moving pages (link_datapath.cpp)
+  void on_arrival(std::size_t slot, std::size_t bytes) noexcept override;
+  void take_message(std::size_t slot, std::size_t bytes);
+  bool take_header(PageHeader header, std::size_t bytes_left);
+  bool take_lent(std::size_t slot, const PageHeader& header);
+  void deliver();
+  void hand_up(Arrived& arrived);
+  void hand_up_fetched();
+  void on_progress() noexcept override;
+  void on_wire_failure(int error) noexcept override;
+  void run_deferred() noexcept override;
+  void replenish();
+  void tell_peer();
+  void tell_room();
+  void fetch();
+  void end_if_over();
+  long post_page(Post& post) noexcept;
+  Status refuse(const Post& post) noexcept;
+  void posted(const PageHeader& header) noexcept;
+  void send_held();
+  [[nodiscard]] PageHeader header_of(const Post& post) const noexcept;
+
+  // Ends the link from inside the loop: the last event.
+  void go_down(Down down) noexcept;
+  void go_bad(DownReason reason, const std::string& what) noexcept;
+  [[nodiscard]] Down down_from(int error) const;
+  [[nodiscard]] bool moves_pages() const noexcept {
+    return state_ == State::up || state_ == State::finishing;
+  }
+
+  FabricSet& fabrics_;
+  const TransportResources& resources_;
+  const LinkOptions& options_;
+  Loop& loop_;
+  LinkEvents* events_ = nullptr;
+  LinkLimits limits_;
+  State state_ = State::idle;
+  bool dialed_;
+  std::string peer_address_;
+  std::optional<Url> url_;  // dialed only
+  std::optional<Inquiry<Ways>> inquiry_;
+  std::vector<Info> ways_;                     // not yet tried, last first
+  Info request_;                               // accepted only, until it is started
+  std::shared_ptr<PassiveEndpoint> listener_;  // the same
+  Timer handshake_timer_;
+  std::unique_ptr<Wire> wire_;
+
+  Credits credits_;
+  std::size_t window_;            // receives to have posted
+  std::size_t window_max_;        // and how far that may grow
+  std::vector<Arrived> arrived_;  // a ring
+  std::size_t arrived_first_ = 0;
+  std::size_t arrived_count_ = 0;
+  std::uint64_t bytes_received_ = 0;
+  std::uint64_t highest_acknowledged_ = 0;
+  std::uint64_t next_sequence_ = 0;  // of the next page that holds nothing
+
+  // Waits for memory of one store; what to do with it is seen to when the turn ends.
+  class MemoryWaiter final : public StoreWaiter {
+   public:
+    explicit MemoryWaiter(OfiLink& link) noexcept : link_(link) {}
+    void on_memory() noexcept override { link_.run_deferred(); }
+
+   private:
+    OfiLink& link_;
+  };
+  MemoryWaiter room_waiter_{*this};     // for a page to copy a post to
+  MemoryWaiter receive_waiter_{*this};  // for pages to receive into
+  MemoryWaiter large_waiter_{*this};    // for a place to fetch a message to
+  Timer retry_timer_;                   // the wire takes nothing more, and will not tell when
+  bool paused_ = false;
+  bool assembling_ = false;
+  bool delivering_ = false;
+  bool want_writable_ = false;   // a post was answered again
+  bool was_busy_ = false;        // on_idle is owed
+  bool bye_wanted_ = false;      // and it was the good-bye
+  bool bye_posted_ = false;      // nothing is granted behind it
+  bool refused_ = false;         // our hello carries a refusal
+  bool ended_ = false;           // the connection is no more
+  std::optional<Down> refusal_;  // of start(), to be told by the loop
+  int failure_ = 0;              // why, if it broke
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,365 @@
+// The data path of an ofi link: posts to sends, arrivals to pages, grants, and the order of an
+// ending.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <rdma/fi_errno.h>
+
+#include "transport/ofi/link.hpp"
+
+namespace netio::detail {
+
+namespace {
+constexpr std::uint16_t page_flags_known = page_flag::known | page_flag::lent;
+constexpr std::chrono::milliseconds retry_after{1};
+}  // namespace
+
+PageHeader OfiLink::header_of(const Post& post) const noexcept {
+  constexpr std::uint32_t field_max = UINT16_MAX;
+  PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
+  header.messages = post.messages;
+  header.flags = post.flags;
+  header.credits = static_cast<std::uint16_t>(std::min(credits_.untold(), field_max));
+  header.fetched = static_cast<std::uint16_t>(std::min(wire_->fetches.untold(), field_max));
+  header.sequence = post.sequence;
+  header.acknowledged = to_acknowledge();
+  return header;
+}
+
+long OfiLink::post_page(Post& post) noexcept {
+  const PageHeader header = header_of(post);
+  OfiSends& sends = wire_->sends;
+  const bool large = page_header_bytes + header.bytes > limits_.page_bytes_max;
+  const long answer = large ? sends.lend(*wire_->endpoint, header, post)
+                            : sends.send(*wire_->endpoint, header, post);
+  if (answer == 0) posted(header);
+  return answer;
+}
+
+void OfiLink::posted(const PageHeader& header) noexcept {
+  credits_.spend();
+  credits_.told(header.credits);
+  wire_->fetches.told(header.fetched);
+  acknowledged_with(header.acknowledged);
+  next_sequence_ = header.sequence + header.messages;
+  was_busy_ = !wire_->sends.idle();
+}
+
+Status OfiLink::post(Post& post) noexcept {
+  if (state_ != State::up || ended_ || bye_posted_) return Status::not_connected;
+  OfiSends& sends = wire_->sends;
+  const bool bye = (post.flags & page_flag::control) != 0;
+  if (sends.queued_bytes() >= options_.queue_bytes_max) return refuse(post);
+  if (sends.holds_back()) send_held();
+  if (sends.holds_back() || !(bye ? credits_.may_say_bye() : credits_.may_post())) {
+    return refuse(post);
+  }
+  const long answer = post_page(post);
+  if (answer == 0) {
+    bye_posted_ = bye;
+    return Status::ok;
+  }
+  if (answer == -FI_ENOMEM && post.body.bytes > limits_.page_bytes_max) {
+    // It cannot be registered; cut into pages, it is copied.
+    limits_.lent_page_bytes_max = limits_.page_bytes_max;
+    loop_.defer(*this);
+  } else if (answer != -FI_EAGAIN) {
+    on_wire_failure(static_cast<int>(-answer));
+  }
+  return refuse(post);
+}
+
+// A small message that is only borrowed waits here for its turn, with others; the rest is refused.
+Status OfiLink::refuse(const Post& post) noexcept {
+  OfiSends& sends = wire_->sends;
+  const bool small = !post.body.lease && post.messages != 0;
+  if (small && !ended_ && sends.queued_bytes() < options_.queue_bytes_max) {
+    PageHeader header = header_of(post);
+    header.credits = header.fetched = 0;  // told when it leaves
+    if (sends.hold_back(header, post) == 0) {
+      was_busy_ = true;
+      next_sequence_ = post.sequence + post.messages;
+      if (credits_.may_post()) retry_timer_.start_once(retry_after);
+      return Status::ok;
+    }
+  }
+  want_writable_ = true;
+  bye_wanted_ = (post.flags & page_flag::control) != 0;
+  if (sends.waits_for_memory()) resources_.send_pool.wait(room_waiter_);
+  if (credits_.may_post() && sends.sent()) retry_timer_.start_once(retry_after);
+  return Status::again;
+}
+
+void OfiLink::send_held() {
+  OfiSends& sends = wire_->sends;
+  while (sends.holds_back() && credits_.may_post()) {
+    Post last;  // tells of all that was held back so far
+    last.sequence = next_sequence_;
+    const PageHeader header = header_of(last);
+    const long answer = sends.send_held(*wire_->endpoint, header);
+    if (answer == 0) {
+      posted(header);
+    } else if (answer == -FI_EAGAIN) {
+      if (sends.waits_for_memory() || !sends.full()) retry_timer_.start_once(retry_after);
+      return;
+    } else {
+      on_wire_failure(static_cast<int>(-answer));
+      return;
+    }
+  }
+}
+
+// Full, when it has answered again.
+std::size_t OfiLink::queued_bytes() const noexcept {
+  if (want_writable_) return options_.queue_bytes_max;
+  return wire_ ? std::max(wire_->sends.queued_bytes(), credits_.spent_of(options_.queue_bytes_max))
+               : 0;
+}
+
+std::uint64_t OfiLink::bytes_received() const noexcept {
+  return bytes_received_ + (wire_ ? wire_->fetches.bytes_fetched() : 0);
+}
+
+void OfiLink::on_arrival(std::size_t slot, std::size_t bytes) noexcept {
+  bytes_received_ += bytes;
+  loop_.defer(*this);
+  if (state_ == State::greeting) {
+    take_hello({wire_->receives.data(slot), bytes});
+    if (wire_) wire_->receives.give_back(slot);
+  } else if (state_ == State::up) {
+    take_message(slot, bytes);
+  } else {
+    wire_->receives.give_back(slot);
+  }
+}
+
+// One message holds one page, or several small ones back to back. Grants and acknowledgements take
+// effect at once, messages in their turn.
+void OfiLink::take_message(std::size_t slot, std::size_t bytes) {
+  const std::byte* const data = wire_->receives.data(slot);
+  std::size_t messages_end = 0;
+  for (std::size_t at = 0; at < bytes || at == 0;) {
+    PageHeader header;
+    if (bytes - at >= page_header_bytes) header = load_page_header(data + at);
+    if (!take_header(header, bytes - at)) return;
+    if ((header.flags & page_flag::lent) != 0) {
+      if (at != 0 || header.bytes != bytes - page_header_bytes) {
+        go_bad(DownReason::protocol_error, "lent a message in company");
+      } else if (take_lent(slot, header)) {
+        deliver();
+      }
+      return;
+    }
+    at += page_header_bytes + header.bytes;
+    if (header.bytes != 0) messages_end = at;
+  }
+  if (messages_end == 0) {
+    PageHeader header = load_page_header(data);
+    header.acknowledged = highest_acknowledged_;
+    events_->on_page(header, wire_->receives.block(slot), {});
+    if (wire_) wire_->receives.give_back(slot);
+    return;
+  }
+  arrived_[(arrived_first_ + arrived_count_++) % arrived_.size()] = {
+      static_cast<std::uint32_t>(slot), 0, static_cast<std::uint32_t>(bytes), false};
+  deliver();
+}
+
+bool OfiLink::take_header(PageHeader header, std::size_t bytes_left) {
+  const char* what = defect(header, page_flags_known);
+  if (bytes_left < page_header_bytes || header.bytes > bytes_left - page_header_bytes) {
+    what = "sent a page of another size than it says";
+  } else if (what == nullptr &&
+             (!credits_.granted(header.credits) || !wire_->sends.fetched(header.fetched))) {
+    what = "grants more receives, or fetched more, than there can be";
+  }
+  if (what != nullptr) {
+    go_bad(DownReason::protocol_error, what);
+    return false;
+  }
+  highest_acknowledged_ = std::max(highest_acknowledged_, header.acknowledged);
+  return true;
+}
+
+bool OfiLink::take_lent(std::size_t slot, const PageHeader& header) {
+  if (assembling_) {
+    go_bad(DownReason::protocol_error, "lent a message inside one in parts");
+    return false;
+  }
+  const std::byte* const body = wire_->receives.data(slot) + page_header_bytes;
+  if (!wire_->fetches.add(header, {body, header.bytes})) {
+    const Down& down = wire_->fetches.down();
+    go_bad(down.reason, down.detail);
+    return false;
+  }
+  wire_->receives.give_back(slot);
+  arrived_[(arrived_first_ + arrived_count_++) % arrived_.size()] = {0, 0, 0, true};
+  fetch();
+  return true;
+}
+
+void OfiLink::deliver() {
+  if (delivering_) return;
+  delivering_ = true;
+  while (arrived_count_ != 0 && !paused_ && state_ == State::up) {
+    Arrived& next = arrived_[arrived_first_];
+    if (!next.lent) {
+      hand_up(next);
+    } else if (wire_->fetches.first_is_here()) {
+      hand_up_fetched();
+    } else {
+      break;
+    }
+  }
+  delivering_ = false;
+}
+
+// The next page of a message that came, and the slot's end with the last one.
+void OfiLink::hand_up(Arrived& arrived) {
+  const std::size_t slot = arrived.slot;
+  const std::byte* const page = wire_->receives.data(slot) + arrived.begin;
+  PageHeader header = load_page_header(page);
+  arrived.begin += static_cast<std::uint32_t>(page_header_bytes) + header.bytes;
+  const bool last = arrived.begin == arrived.end;
+  if (last) {
+    arrived_first_ = (arrived_first_ + 1) % arrived_.size();
+    --arrived_count_;
+  }
+  header.acknowledged = highest_acknowledged_;
+  header.credits = header.fetched = 0;
+  events_->on_page(header, wire_->receives.block(slot), {page + page_header_bytes, header.bytes});
+  if (last && wire_) wire_->receives.give_back(slot);
+}
+
+void OfiLink::hand_up_fetched() {
+  OfiFetches::Page page = wire_->fetches.take_first();
+  arrived_first_ = (arrived_first_ + 1) % arrived_.size();
+  --arrived_count_;
+  page.header.acknowledged = highest_acknowledged_;
+  page.header.credits = page.header.fetched = 0;
+  events_->on_page(page.header, *page.block.get(), page.body);
+}
+
+void OfiLink::on_progress() noexcept { loop_.defer(*this); }
+
+void OfiLink::on_wire_failure(int error) noexcept {
+  if (failure_ == 0 && error != FI_ECANCELED) failure_ = error;
+  ended_ = true;
+  loop_.defer(*this);
+}
+
+// The end of a turn in which anything happened.
+void OfiLink::run_deferred() noexcept {
+  if (state_ == State::down) return;
+  if (refusal_) {
+    go_down(std::move(*refusal_));
+    return;
+  }
+  if (moves_pages()) {
+    fetch();
+    deliver();
+    if (!wire_) return;
+    replenish();
+    send_held();
+    tell_peer();
+    if (state_ == State::finishing && wire_->sends.sent()) {
+      go_down({DownReason::closed_by_peer, peer_address_ + " ended in order"});
+      return;
+    }
+    tell_room();
+  }
+  end_if_over();
+}
+
+void OfiLink::fetch() {
+  if (!wire_->fetches.under_way() || ended_) return;
+  const long answer = wire_->fetches.go_on(*wire_->endpoint);
+  if (answer != 0) on_wire_failure(static_cast<int>(-answer));
+  if (!wire_->fetches.starved()) return;
+  if (options_.starved_count != nullptr && !large_waiter_.waiting()) ++*options_.starved_count;
+  resources_.large_pool.wait(large_waiter_);
+}
+
+// Posts receives in the place of those that were used; more of them if the peer uses half of the
+// window between two turns, and there is memory for that.
+void OfiLink::replenish() {
+  OfiReceives& receives = wire_->receives;
+  if (ended_ || state_ != State::up) return;
+  const std::size_t free = window_ - std::min(window_, receives.in_use());
+  const Pool& pool = receives.pool();
+  const Quota* const quota = options_.receive_quota;
+  const std::size_t more_bytes = window_ * pool.block_bytes();
+  if (free * 2 >= window_ && window_ < window_max_ && pool.blocks_free() > pool.blocks() / 2 &&
+      (quota == nullptr || quota->bytes_used() + more_bytes <= quota->bytes_max() / 2)) {
+    window_ = std::min(window_ * 2, window_max_);
+  }
+  const long posted = receives.post(*wire_->endpoint, window_);
+  for (long i = 0; i < posted; ++i) credits_.posted();
+  if (posted < 0 && posted != -FI_EAGAIN) on_wire_failure(static_cast<int>(-posted));
+  if (!receives.starved() || receive_waiter_.waiting()) return;
+  if (options_.starved_count != nullptr) ++*options_.starved_count;
+  receives.pool().wait(receive_waiter_);
+}
+
+// Grants, if half of the window is to be granted or something was fetched and no page has told.
+void OfiLink::tell_peer() {
+  if (state_ != State::up || bye_posted_ || ended_ || !credits_.may_grant()) return;
+  if (credits_.untold() * 2 < window_ && wire_->fetches.untold() == 0) return;
+  Post nothing;
+  nothing.sequence = next_sequence_;
+  const long answer = post_page(nothing);
+  if (answer == -FI_EAGAIN) {
+    retry_timer_.start_once(retry_after);
+  } else if (answer != 0) {
+    on_wire_failure(static_cast<int>(-answer));
+  }
+}
+
+// Outside of post() only: the owner posts from inside these.
+void OfiLink::tell_room() {
+  if (state_ != State::up || ended_) return;
+  if (want_writable_ && !wire_->sends.holds_back() && !wire_->sends.full() &&
+      (credits_.may_post() || (bye_wanted_ && credits_.may_say_bye())) &&
+      wire_->sends.queued_bytes() <= options_.queue_bytes_max / 2) {
+    want_writable_ = false;
+    events_->on_writable();
+  } else if (was_busy_ && wire_->sends.idle()) {
+    was_busy_ = false;
+    events_->on_idle();
+  }
+}
+
+void OfiLink::pause(bool paused) noexcept {
+  if (paused_ == paused || state_ != State::up) return;
+  paused_ = paused;
+  if (!paused) loop_.defer(*this);
+}
+
+void OfiLink::finish() noexcept {
+  if (state_ != State::up) return;
+  state_ = State::finishing;
+  arrived_count_ = 0;
+  loop_.defer(*this);
+}
+
+// What came before the end is handed up first; a reader that is paused sees the end afterwards.
+void OfiLink::end_if_over() {
+  if (!ended_ || state_ == State::down) return;
+  const bool readable = arrived_count_ != 0 && state_ == State::up &&
+                        (!arrived_[arrived_first_].lent || wire_->fetches.first_is_here());
+  if (readable) return;
+  if (state_ == State::finishing) {
+    go_down({DownReason::closed_by_peer, peer_address_ + " ended in order"});
+  } else if (failure_ != 0) {
+    go_down(down_from(failure_));
+  } else {
+    go_down({DownReason::lost,
+             peer_address_ + (state_ == State::up ? " closed the connection without a good-bye; it "
+                                                    "was killed or cut"
+                                                  : " closed the connection without a hello")});
+  }
+}
+
+}  // namespace netio::detail

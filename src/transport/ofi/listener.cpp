@@ -1,0 +1,117 @@
+#include "transport/ofi/listener.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <rdma/fi_errno.h>
+
+#include "fabric/error.hpp"
+#include "transport/internet_address.hpp"
+#include "transport/ofi/link.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// While paused, more than so many are turned away: a fabric has no queue of its own to leave them
+// in.
+constexpr std::size_t waiting_max = 1024;
+
+// The hosts to try, as numbers, in order.
+std::vector<std::string> hosts_to_bind(const Url& url) {
+  if (url.host == "*") return {"::", "0.0.0.0"};
+  auto number = look_up_number(url.host, url.port);
+  const LookUp found = number ? std::move(*number) : look_up_name(url.host, url.port);
+  if (found.addresses.empty()) {
+    throw Error("bind " + to_string(url), found.failure.detail,
+                "bind a numeric address of this host, or * for all of them");
+  }
+  std::vector<std::string> hosts;
+  for (const InternetAddress& address : found.addresses) hosts.push_back(host_number(address));
+  return hosts;
+}
+
+std::string advice_for(int error, const std::string& provider) {
+  switch (error) {
+    case FI_ENODATA:
+    case FI_ENODEV:
+    case FI_EADDRNOTAVAIL:
+      return "no device of provider '" + provider + "' has that address: netio info shows which " +
+             "there are";
+    default:
+      return fabric_advice(error);
+  }
+}
+
+}  // namespace
+
+OfiListener::OfiListener(FabricSet& fabrics, const Url& url, std::size_t window,
+                         const LinkOptions& options, ListenerEvents& events)
+    : fabrics_(fabrics), window_(window), options_(options), events_(events) {
+  try {
+    listen(url);
+  } catch (const FabricError& error) {
+    throw Error("bind " + to_string(url), error.operation() + ": " + error.cause(),
+                advice_for(error.code(), fabrics_.provider()));
+  }
+  InternetAddress bound;
+  std::size_t bytes = 0;
+  if (endpoint_->address(bound.storage, bytes)) bound.bytes = static_cast<socklen_t>(bytes);
+  const std::string text = to_string(bound);
+  address_ = fabrics_.scheme() + "://";
+  if (url.host == "*") {
+    address_ += '*';
+    address_ += std::string_view(text).substr(text.rfind(':'));
+  } else {
+    address_ += text;
+  }
+}
+
+OfiListener::~OfiListener() {
+  for (const Info& request : waiting_) endpoint_->reject(request);
+}
+
+// The last host's failure is the one that is told.
+void OfiListener::listen(const Url& url) {
+  const std::vector<std::string> hosts = hosts_to_bind(url);
+  ConnectionOwner& owner = *this;
+  for (const std::string& host : hosts) {
+    try {
+      const Info info = Info::to_listen(fabrics_.provider(), host, url.port);
+      FabricPort& port = fabrics_.port_of(info);
+      (void)fabrics_.device_of(info);
+      endpoint_ = std::make_shared<PassiveEndpoint>(port.fabric, info, port.events, owner);
+      return;
+    } catch (const FabricError& error) {
+      if (&host == &hosts.back() || error.code() == FI_EADDRINUSE) throw;
+    }
+  }
+}
+
+void OfiListener::pause(bool paused) noexcept {
+  paused_ = paused;
+  if (!paused_ && !waiting_.empty()) fabrics_.resources().loop.defer(*this);
+}
+
+void OfiListener::run_deferred() noexcept {
+  while (!paused_ && !waiting_.empty()) {
+    Info request = std::move(waiting_.front());
+    waiting_.pop_front();
+    on_request(std::move(request));
+  }
+}
+
+void OfiListener::on_request(Info request) noexcept {
+  if (paused_) {
+    if (waiting_.size() == waiting_max) {
+      endpoint_->reject(request);
+    } else {
+      waiting_.push_back(std::move(request));
+    }
+    return;
+  }
+  events_.on_accept(
+      std::make_unique<OfiLink>(fabrics_, options_, std::move(request), endpoint_, window_));
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,56 @@
+#include "transport/ofi/receives.hpp"
+
+#include <utility>
+
+namespace netio::detail {
+
+OfiReceives::OfiReceives(Owner& owner, Device& device, Pool& pool, Quota* quota,
+                         std::size_t window_max)
+    : owner_(owner),
+      device_(device),
+      pool_(pool),
+      quota_(quota),
+      operations_(std::make_unique<Operation[]>(window_max)),
+      slots_(window_max) {
+  free_.reserve(window_max);
+  for (std::size_t i = window_max; i != 0; --i) {
+    operations_[i - 1].owner = this;
+    free_.push_back(static_cast<std::uint32_t>(i - 1));
+  }
+}
+
+long OfiReceives::post(Endpoint& endpoint, std::size_t window) noexcept {
+  starved_ = false;
+  long posted = 0;
+  while (in_use() < window) {
+    const std::size_t slot = free_.back();
+    Lease& page = slots_[slot];
+    if (!page || !page->sole()) {  // kept by the user: it is theirs now
+      page = pool_.take(quota_);
+      starved_ = !page;
+      if (starved_) break;
+    }
+    const std::span<std::byte> bytes(page->data(), page->capacity());
+    void* const descriptor = device_.local(page.get(), bytes).descriptor;
+    const long answer = endpoint.receive(bytes, descriptor, &operations_[slot]);
+    if (answer != 0) return posted != 0 ? posted : answer;
+    free_.pop_back();
+    ++posted;
+  }
+  return posted;
+}
+
+void OfiReceives::on_completion(Operation& operation, std::size_t bytes) noexcept {
+  owner_.on_arrival(static_cast<std::size_t>(&operation - operations_.get()), bytes);
+}
+
+void OfiReceives::on_failure(Operation&, int error) noexcept { owner_.on_wire_failure(error); }
+
+void OfiReceives::abandon(CompletionQueue& queue) noexcept {
+  for (std::size_t i = 0; i < slots_.size(); ++i) operations_[i].owner = nullptr;
+  queue.bury(std::move(operations_));
+  slots_.clear();
+  free_.clear();
+}
+
+}  // namespace netio::detail

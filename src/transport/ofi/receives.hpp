@@ -1,0 +1,63 @@
+// The receive side of an ofi link: a page of memory for each receive that is posted, and what came
+// in them, in order. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fabric/endpoint.hpp"
+#include "memory/pool.hpp"
+#include "transport/ofi/device.hpp"
+#include "transport/ofi/sends.hpp"
+
+namespace netio::detail {
+
+class OfiReceives final : private OperationOwner {
+ public:
+  class Owner : public OfiOperationsOwner {
+   public:
+    // A page came into slot `slot`, which is the owner's until it gives it back.
+    virtual void on_arrival(std::size_t slot, std::size_t bytes) noexcept = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // Up to `window_max` receives at once, in blocks of `pool` charged to `quota`.
+  OfiReceives(Owner& owner, Device& device, Pool& pool, Quota* quota, std::size_t window_max);
+
+  // Posts receives until `window` are posted or hold something, as far as there is memory; how many
+  // it posted, or a negative error.
+  long post(Endpoint& endpoint, std::size_t window) noexcept;
+  // The last post() found no memory: the store to wait for is the pool.
+  [[nodiscard]] bool starved() const noexcept { return starved_; }
+  [[nodiscard]] Pool& pool() noexcept { return pool_; }
+  // Receives that are posted or hold something.
+  [[nodiscard]] std::size_t in_use() const noexcept { return slots_.size() - free_.size(); }
+
+  [[nodiscard]] Block& block(std::size_t slot) noexcept { return *slots_[slot].get(); }
+  [[nodiscard]] std::byte* data(std::size_t slot) noexcept { return slots_[slot]->data(); }
+  // What came is not needed any more, or others hold the memory too.
+  void give_back(std::size_t slot) noexcept { free_.push_back(static_cast<std::uint32_t>(slot)); }
+
+  // The endpoint is closed: nothing is written any more.
+  void abandon(CompletionQueue& queue) noexcept;
+
+ private:
+  void on_completion(Operation& operation, std::size_t bytes) noexcept override;
+  void on_failure(Operation& operation, int error) noexcept override;
+
+  Owner& owner_;
+  Device& device_;
+  Pool& pool_;
+  Quota* quota_;
+  std::unique_ptr<Operation[]> operations_;
+  std::vector<Lease> slots_;
+  std::vector<std::uint32_t> free_;  // the last given back is the warmest
+  bool starved_ = false;
+};
+
+}  // namespace netio::detail

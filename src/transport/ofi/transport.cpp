@@ -1,0 +1,65 @@
+// Checks fabric addresses and makes listeners and links of them.
+#include "transport/transport.hpp"
+
+#include <charconv>
+
+#include <netio/status.hpp>
+
+#include "transport/ofi/link.hpp"
+#include "transport/ofi/listener.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// ?window=N, the pages that a connection has receives posted for; 0: by need.
+std::size_t window_of(const char* verb, const Url& url) {
+  std::size_t window = 0;
+  for (const auto& [key, value] : url.options) {
+    const std::string operation = std::string(verb) + " " + to_string(url);
+    if (key != "window") {
+      throw AddressError(operation, "addresses of fabrics have no option '" + key + "'",
+                         "known is window=N");
+    }
+    const char* const end = value.data() + value.size();
+    const auto [stopped, error] = std::from_chars(value.data(), end, window);
+    if (error != std::errc() || stopped != end || window < Credits::window_min ||
+        window > Credits::window_max) {
+      throw AddressError(operation, "window is '" + value + "'",
+                         "give a number of pages from " + std::to_string(Credits::window_min) +
+                             " to " + std::to_string(Credits::window_max));
+    }
+  }
+  return window;
+}
+
+class OfiTransport final : public Transport {
+ public:
+  OfiTransport(const TransportResources& resources, const std::string& scheme,
+               const std::string& provider)
+      : fabrics_(resources, scheme, provider) {}
+
+  std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
+                                   ListenerEvents& events) override {
+    const std::size_t window = window_of("bind", url);
+    return std::make_unique<OfiListener>(fabrics_, url, window, options, events);
+  }
+
+  std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) override {
+    refuse_nobody(url);
+    return std::make_unique<OfiLink>(fabrics_, options, url, window_of("connect", url));
+  }
+
+ private:
+  FabricSet fabrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
+                                              const std::string& scheme,
+                                              const std::string& provider) {
+  return std::make_unique<OfiTransport>(resources, scheme, provider);
+}
+
+}  // namespace netio::detail
