@@ -34,6 +34,11 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--connections", options.connections, "How many")->check(CLI::Range(1, 1 << 20));
   app.add_option("--connection-first", options.connection_first, "The number of the first");
   app.add_option("--rate", options.rate, "Requests a second; 0: one after the other");
+  app.add_option("--provider", options.provider,
+                 "The provider of libfabric to run on, such as tcp or verbs; none: sockets");
+  app.add_option("--window", options.window,
+                 "Messages under way on a fabric; 0: as the system chooses")
+      ->check(CLI::Range(0, 1 << 15));
   app.add_flag("--verify", options.verify, "Fill and check every byte");
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
   try {

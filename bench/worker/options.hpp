@@ -30,6 +30,8 @@ struct Options {
   double rate = 0;                     // requests a second, 0: the next when the last has returned
   bool verify = false;                 // fill and check every byte, not the number alone
   bool idle = false;                   // connect, and send nothing
+  std::string provider;                // of libfabric, such as tcp or verbs; empty: sockets
+  std::uint32_t window = 0;            // messages under way on a fabric; 0: the system's own choice
 };
 
 // Ends the process on a wrong option.

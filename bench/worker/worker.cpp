@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <sched.h>
+#include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -110,7 +111,7 @@ std::int64_t Pace::wait(std::uint64_t number, bool sleeps) const {
   return due;
 }
 
-int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&)) {
+int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&), Reach reach) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for the command, which then ends its workers
@@ -119,6 +120,10 @@ int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&))
   // Never destroyed: the control thread may still look at it.
   auto& worker = *new Worker(options);
   try {
+    if (reach == Reach::sockets && (!options.provider.empty() || options.window != 0)) {
+      throw std::invalid_argument(std::string(system) +
+                                  " runs over sockets: it has no --provider and no --window");
+    }
     run(worker);
     worker.finish();
     std::_Exit(0);

@@ -82,8 +82,12 @@ class Pace {
   std::int64_t begin_;
 };
 
+// What a system's messages can travel over: who has only the kernel's sockets refuses a provider.
+enum class Reach : std::uint8_t { sockets, fabrics };
+
 // A worker's main(): `run` does what worker.options.role says, until worker.stopping(). An
 // exception ends it with a line {"error": ...}.
-int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&));
+int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&),
+                Reach reach = Reach::sockets);
 
 }  // namespace netio::bench

@@ -21,8 +21,14 @@ SocketOptions socket_options(const Options& options) {
 
 std::string address_of(const Options& options) {
   const bool v6 = options.host.find(':') != std::string::npos;
-  return "tcp://" + (v6 ? "[" + options.host + "]" : options.host) + ":" +
-         std::to_string(options.port);
+  std::string scheme = "tcp";
+  if (!options.provider.empty()) {
+    scheme = options.provider == "verbs" ? "verbs" : "ofi+" + options.provider;
+  }
+  std::string address = scheme + "://" + (v6 ? "[" + options.host + "]" : options.host) + ":" +
+                        std::to_string(options.port);
+  if (options.window != 0) address += "?window=" + std::to_string(options.window);
+  return address;
 }
 
 std::uint16_t port_of(const std::string& address) {
@@ -53,5 +59,6 @@ void run(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "netio", netio::bench::run);
+  return netio::bench::worker_main(argc, argv, "netio", netio::bench::run,
+                                   netio::bench::Reach::fabrics);
 }

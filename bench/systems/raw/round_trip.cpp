@@ -2,8 +2,6 @@
 #include <cerrno>
 #include <stdexcept>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 #include <vector>
 
 #include "systems/raw/raw.hpp"
@@ -63,27 +61,6 @@ class Line {
   std::vector<std::byte> in_;
   std::vector<std::byte> out_;
   std::size_t have_ = 0;
-};
-
-// Expires at a given time, as a descriptor.
-class TimerDescriptor {
- public:
-  TimerDescriptor() : fd_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-    if (fd_ < 0) fail("timerfd_create");
-  }
-  ~TimerDescriptor() { close(fd_); }
-  TimerDescriptor(const TimerDescriptor&) = delete;
-  TimerDescriptor& operator=(const TimerDescriptor&) = delete;
-  void set(std::int64_t ns) const noexcept {
-    itimerspec when{};
-    when.it_value.tv_sec = ns / 1'000'000'000;
-    when.it_value.tv_nsec = ns % 1'000'000'000;
-    timerfd_settime(fd_, TFD_TIMER_ABSTIME, &when, nullptr);
-  }
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-
- private:
-  int fd_;
 };
 
 }  // namespace
