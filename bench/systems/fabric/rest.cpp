@@ -20,19 +20,21 @@ bool Rest::spun_enough(std::size_t completed) noexcept {
   return now - busy_at_ > spin_ns_max;
 }
 
-// fi_trywait arms both queues, or finds that one of them is not empty: reading the completion
-// queue until it is empty first would be a read too many.
+// fi_trywait arms a queue, or finds that it is not empty: reading the completion queue until it is
+// empty first would be a read too many. The event queue stays armed until it wakes us.
 void Rest::sleep() {
   std::array<fid*, 2> queues = {&device_.completions.get().fid, &device_.events.get().fid};
-  const int answer =
-      fi_trywait(device_.fabric.get(), queues.data(), static_cast<int>(queues.size()));
+  const int answer = fi_trywait(device_.fabric.get(), queues.data(), events_armed_ ? 1 : 2);
   if (answer == -FI_EAGAIN) {
-    events_ready_ = true;
+    events_ready_ = !events_armed_;
     return;
   }
   check(answer, "fi_trywait");
+  events_armed_ = true;
   for (const epoll_event& event : epoll_.wait()) {
-    if (event.data.u64 == events_key) events_ready_ = true;
+    if (event.data.u64 != events_key) continue;
+    events_ready_ = true;
+    events_armed_ = false;
   }
 }
 

@@ -44,6 +44,7 @@ class Rest {
   std::uint64_t reads_ = 0;
   std::int64_t busy_at_ = 0;
   bool events_ready_ = true;
+  bool events_armed_ = false;
 };
 
 }  // namespace netio::bench::fabric
