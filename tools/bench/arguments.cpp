@@ -14,8 +14,10 @@ namespace {
 using What = BenchArguments::What;
 
 void add_common(CLI::App& app, BenchArguments& bench) {
-  app.add_option("ADDRESS", bench.address,
-                 "Where the ends meet (tcp://127.0.0.1:0); with --remote an address of that host")
+  app.add_option(
+         "ADDRESS", bench.address,
+         "Where the ends meet (tcp://127.0.0.1:0), on a fabric verbs:// or ofi+PROVIDER://; "
+         "with --remote an address of that host")
       ->type_name("");
   add_wait(app, bench.wait);
   add_parsed_to(app, "--seconds", "TIME", parse_duration, bench.seconds,
@@ -40,7 +42,7 @@ void add_comparison(CLI::App& app, BenchArguments& bench) {
         if (names == std::vector<std::string>{"none"}) names.clear();
         bench.against = std::move(names);
       },
-      "Peers, such as raw,zmq; or none. Known: " + system_names());
+      "Peers that run on the address, such as raw,zmq; or none. Known: " + system_names());
   app.add_flag("!--no-check", bench.check, "Leave out the round in which every byte is checked");
 }
 
@@ -64,16 +66,26 @@ void add_sizes(CLI::App& app, BenchArguments& bench) {
       ->type_name("FILE");
 }
 
+void add_window(CLI::App& app, BenchArguments& bench) {
+  app.add_option("--window", bench.window,
+                 "Messages under way on a fabric (as each system chooses; fabric: 64, of large "
+                 "messages 4 MiB)")
+      ->check(CLI::Range(1, 1 << 15))
+      ->type_name("N");
+}
+
 void add_throughput(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
   add_comparison(app, bench);
   add_sizes(app, bench);
+  add_window(app, bench);
 }
 
 void add_latency(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
   add_comparison(app, bench);
   add_sizes(app, bench);
+  add_window(app, bench);
   add_parsed(
       app, "--rate", "RATE", parse_rate,
       [&bench](const Rate& rate) {

@@ -32,6 +32,7 @@ struct BenchArguments {
   unsigned rounds = 5;
   std::optional<std::vector<std::string>> against;  // none: every peer that fits and is here
   double rate = 0;                                  // requests a second; 0: closed loop
+  std::uint32_t window = 0;  // messages under way on a fabric; 0: as each system chooses
   std::uint32_t connections = 1000;
   std::string remote;       // where `netio bench serve` runs; empty: this machine
   std::string plot;         // a file, .svg or .png; empty: none

@@ -26,10 +26,13 @@ namespace {
 class Rounds {
  public:
   Rounds(Stage& stage, const BenchArguments& arguments, std::vector<const System*> systems)
-      : stage_(stage), arguments_(arguments), systems_(std::move(systems)) {
+      : stage_(stage),
+        arguments_(arguments),
+        systems_(std::move(systems)),
+        floor_(floor_name(stage.first_case().meeting)) {
     // The floor first, so that its second run ends the round.
     std::stable_partition(systems_.begin(), systems_.end(),
-                          [](const System* system) { return system->name == floor_name; });
+                          [&](const System* system) { return system->name == floor_; });
   }
 
   // False after Ctrl-C; the results hold the whole rounds before it.
@@ -56,7 +59,7 @@ class Rounds {
         round.samples.emplace(system->name, std::move(*sample));
       }
     }
-    if (!systems_.empty() && systems_.front()->name == floor_name) {
+    if (!systems_.empty() && systems_.front()->name == floor_) {
       round.control = try_one(*systems_.front(), results.what(), results);
     }
     return round;
@@ -88,6 +91,7 @@ class Rounds {
   Stage& stage_;
   const BenchArguments& arguments_;
   std::vector<const System*> systems_;
+  std::string_view floor_;
   std::set<const System*> failed_;
 };
 
@@ -104,7 +108,11 @@ void write_percentiles(const std::string& folder, const Results& results) {
 
 ExitCode compare(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
-  std::vector<const System*> systems = systems_for(arguments, skipped);
+  const Meeting meeting = meeting_of(arguments.address);
+  if (arguments.window != 0 && !meeting.on_fabric()) {
+    throw Failure("--window is for fabrics; a tcp address has none", {}, ExitCode::usage);
+  }
+  std::vector<const System*> systems = systems_for(arguments, meeting, skipped);
   if (!arguments.plot.empty()) check_plot(arguments.plot);
   const bool pictures_of_one = arguments.what == BenchArguments::What::latency &&
                                (!arguments.plot.empty() || !arguments.percentiles.empty());

@@ -46,7 +46,7 @@ class Crowd {
  public:
   Crowd(Stage& stage, const System& system, const Case& what, std::uint32_t count,
         const std::vector<std::string>& more) {
-    std::uint16_t port = what.port;
+    std::uint16_t port = what.meeting.port;
     Case all = what;
     all.connections = count;
     receiver_ = start_worker(system, "receive", all, stage.places(), port, more);
@@ -190,6 +190,7 @@ class Comparison {
   [[nodiscard]] ordered_json to_json() const {
     ordered_json said = {{"case",
                           {{"what", "connections"},
+                           {"scheme", what_.meeting.scheme},
                            {"count", count_},
                            {"size_bytes", what_.message_bytes},
                            {"rounds", rounds_},
@@ -248,7 +249,8 @@ class Comparison {
 
 ExitCode run_connections(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
-  std::vector<const System*> systems = systems_for(arguments, skipped);
+  std::vector<const System*> systems =
+      systems_for(arguments, meeting_of(arguments.address), skipped);
   Report report(arguments.report, false);
   Stage stage(arguments);
   for (const std::string& line : skipped) stage.note(line);

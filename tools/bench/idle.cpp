@@ -37,7 +37,7 @@ ExitCode run_idle(const BenchArguments& arguments) {
   Stage stage(arguments);
   Case what = stage.first_case();
   try {
-    std::uint16_t port = what.port;
+    std::uint16_t port = what.meeting.port;
     const auto receiver = start_worker(system, "receive", what, stage.places(), port, {"--idle"});
     const auto sender = start_worker(system, "send", what, stage.places(), port, {"--idle"});
     let_pass(stage.loop(), std::chrono::milliseconds(500));  // greetings are over
@@ -54,7 +54,10 @@ ExitCode run_idle(const BenchArguments& arguments) {
                     duration_text(what.seconds), sending.core_percent, sending.switches_per_s,
                     receiving.core_percent, receiving.switches_per_s),
         [&] {
-          return nlohmann::ordered_json{{"case", {{"what", "idle"}, {"seconds", what.seconds}}},
+          return nlohmann::ordered_json{{"case",
+                                         {{"what", "idle"},
+                                          {"scheme", what.meeting.scheme},
+                                          {"seconds", what.seconds}}},
                                         {"sender", sending.to_json()},
                                         {"receiver", receiving.to_json()},
                                         {"core_percent_max", most}}

@@ -50,7 +50,7 @@ void check_faults(const End& end, const json& said) {
 
 Sample measure_workers(const System& system, const Case& what, const Places& places) {
   const bool round_trips = what.what == BenchArguments::What::latency;
-  std::uint16_t port = what.port;
+  std::uint16_t port = what.meeting.port;
   const auto binder = start_worker(system, round_trips ? "reply" : "receive", what, places, port);
   const auto dialer = start_worker(system, round_trips ? "request" : "send", what, places, port);
   let_pass(dialer->loop(), warm_up);
@@ -86,10 +86,12 @@ Sample measure_workers(const System& system, const Case& what, const Places& pla
 // iperf3 has no messages: its bytes are counted as if they were.
 Sample measure_iperf3(const System& system, const Case& what, const Places& places) {
   constexpr std::uint16_t port_default = 5201;
-  const std::string port = std::to_string(what.port != 0 ? what.port : port_default);
+  const std::string port =
+      std::to_string(what.meeting.port != 0 ? what.meeting.port : port_default);
   const std::string name(system.name);
-  const auto server = places.there.start(name + " (receiving)", name,
-                                         {"-s", "-1", "-B", what.host, "-p", port, "--forceflush"});
+  const auto server =
+      places.there.start(name + " (receiving)", name,
+                         {"-s", "-1", "-B", what.meeting.host, "-p", port, "--forceflush"});
   for (std::string line; line.find("listening") == std::string::npos;) {
     line = server->hear(std::chrono::seconds(10));
     if (line.find("error") != std::string::npos)
@@ -98,7 +100,7 @@ Sample measure_iperf3(const System& system, const Case& what, const Places& plac
   const auto seconds = static_cast<int>(std::max(1.0, std::round(what.seconds)));
   const auto client = places.here.start(
       name + " (sending)", name,
-      {"-c", what.host, "-p", port, "-J", "-O", "1", "-t", std::to_string(seconds), "-l",
+      {"-c", what.meeting.host, "-p", port, "-J", "-O", "1", "-t", std::to_string(seconds), "-l",
        std::to_string(std::min<std::size_t>(what.message_bytes, std::size_t{1} << 20U))});
   std::string text;
   for (std::string line; line != "}"; text += line) {
@@ -143,7 +145,7 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
   const bool binds = role == "receive" || role == "reply";
   std::vector<std::string> arguments = {role,
                                         "--host",
-                                        what.host,
+                                        what.meeting.host,
                                         "--port",
                                         std::to_string(port),
                                         "--size",
@@ -158,6 +160,10 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                         std::to_string(what.connections)};
   const int cpu = !system.one_thread ? -1 : binds ? places.cpu_there : places.cpu_here;
   arguments.insert(arguments.end(), {"--cpu", std::to_string(cpu)});
+  if (what.meeting.on_fabric()) {
+    arguments.insert(arguments.end(), {"--provider", what.meeting.provider, "--window",
+                                       std::to_string(what.window)});
+  }
   if (what.verify) arguments.emplace_back("--verify");
   arguments.insert(arguments.end(), more.begin(), more.end());
   const std::string name = fmt::format("{} ({}ing)", system.name,

@@ -7,6 +7,7 @@
 
 #include "bench/arguments.hpp"
 #include "bench/end.hpp"
+#include "bench/meeting.hpp"
 #include "bench/system.hpp"
 #include "worker/histogram.hpp"
 
@@ -15,12 +16,12 @@ namespace netio::cli {
 // What is measured, but for the system.
 struct Case {
   BenchArguments::What what = BenchArguments::What::throughput;
-  std::string host;
-  std::uint16_t port = 0;
+  Meeting meeting;
   std::size_t message_bytes = 64;
   Mode mode = Mode::buffered;
   IdlePolicy wait = IdlePolicy::sleep;
   double rate = 0;
+  std::uint32_t window = 0;  // on a fabric; 0: as each system chooses
   double seconds = 2;
   std::uint32_t connections = 1;
   bool verify = false;  // every byte

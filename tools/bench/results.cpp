@@ -65,8 +65,8 @@ std::vector<std::string> Results::systems() const {
     });
     if (everywhere) names.push_back(name);
   }
-  const auto rank = [](const std::string& name) {
-    return name == our_name ? 0 : name == floor_name ? 1 : 2;
+  const auto rank = [this](const std::string& name) {
+    return name == our_name ? 0 : name == floor() ? 1 : 2;
   };
   std::stable_sort(names.begin(), names.end(),
                    [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
@@ -83,7 +83,7 @@ Spread Results::ratio(const std::string& peer, Value&& value) const {
   std::vector<double> ratios;
   for (const Round& round : rounds_) {
     double theirs = value(round.samples.at(peer));
-    if (peer == floor_name && round.control) theirs = (theirs + value(*round.control)) / 2;
+    if (peer == floor() && round.control) theirs = (theirs + value(*round.control)) / 2;
     ratios.push_back(value(round.samples.find(our_name)->second) / theirs);
   }
   return spread_of(std::move(ratios));
@@ -93,7 +93,7 @@ template <typename Value>
 std::optional<Spread> Results::control(Value&& value) const {
   std::vector<double> ratios;
   for (const Round& round : rounds_) {
-    const auto first = round.samples.find(floor_name);
+    const auto first = round.samples.find(floor());
     if (!round.control || first == round.samples.end()) return std::nullopt;
     ratios.push_back(value(*round.control) / value(first->second));
   }
@@ -103,13 +103,13 @@ std::optional<Spread> Results::control(Value&& value) const {
 
 std::string Results::why_void() const {
   if (what_.what != BenchArguments::What::throughput || what_.mode != Mode::buffered ||
-      what_.message_bytes != floor_check_bytes || !has(floor_name) || !has(zmq_name)) {
+      what_.message_bytes != floor_check_bytes || !has(floor()) || !has(zmq_name)) {
     return {};
   }
-  const double floor = spread(std::string(floor_name), messages_per_s).median;
+  const double least = spread(floor(), messages_per_s).median;
   const double zmq = spread(zmq_name, messages_per_s).median;
-  if (floor >= floor_over_zmq_min * zmq) return {};
-  return fmt::format("the floor reached {:.1f} times zmq, and must reach {:.0f} times", floor / zmq,
+  if (least >= floor_over_zmq_min * zmq) return {};
+  return fmt::format("the floor reached {:.1f} times zmq, and must reach {:.0f} times", least / zmq,
                      floor_over_zmq_min);
 }
 
@@ -119,13 +119,16 @@ bench::Histogram Results::round_trips(const std::string& system) const {
   return all;
 }
 
+std::string Results::floor() const { return std::string(floor_name(what_.meeting)); }
+
 std::string Results::title() const {
   const bool latency = what_.what == BenchArguments::What::latency;
   std::string pace = "as fast as it goes";
   if (latency) pace = what_.rate > 0 ? scaled(what_.rate, "requests/s") : "closed loop";
-  std::string text = fmt::format("{}, {} messages of {}, {}, when idle: {}\n",
-                                 latency ? "Round trips" : "One way", name_of(what_.mode),
-                                 binary_bytes(what_.message_bytes), pace, name_of(what_.wait));
+  std::string text =
+      fmt::format("{} over {}, {} messages of {}, {}, when idle: {}\n",
+                  latency ? "Round trips" : "One way", what_.meeting.scheme, name_of(what_.mode),
+                  binary_bytes(what_.message_bytes), pace, name_of(what_.wait));
   if (latency) {
     return text + fmt::format("{:<8} {:>10} {:>10} {:>10} {:>18} {:>12} {:>11}\n", "", "p50 us",
                               "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s");
@@ -166,7 +169,8 @@ std::string Results::to_text() const {
       if (name != our_name) line(fmt::format("{} / {}", our_name, name), ratio(name, measured));
     }
   }
-  if (const auto twice = control(measured)) line("control: raw / raw", *twice);
+  if (const auto twice = control(measured))
+    line(fmt::format("control: {0} / {0}", floor()), *twice);
   for (const auto& [name, why] : failures_) text += fmt::format("FAILED {}: {}\n", name, why);
   if (const std::string why = why_void(); !why.empty()) {
     text += fmt::format("VOID: {}. The machine was busy; run it again.\n", why);
@@ -181,7 +185,8 @@ ordered_json Results::to_json() const {
   const bool latency = what_.what == BenchArguments::What::latency;
   ordered_json json;
   json["case"] = {{"what", latency ? "latency" : "throughput"},
-                  {"host", what_.host},
+                  {"scheme", what_.meeting.scheme},
+                  {"host", what_.meeting.host},
                   {"size_bytes", what_.message_bytes},
                   {"mode", name_of(what_.mode)},
                   {"wait", name_of(what_.wait)},
@@ -189,6 +194,7 @@ ordered_json Results::to_json() const {
                   {"rate_per_s", what_.rate},
                   {"rounds", rounds_.size()},
                   {"rounds_wanted", rounds_wanted_}};
+  if (what_.window != 0) json["case"]["window"] = what_.window;
   json["complete"] = complete();
   const std::string why = why_void();
   json["void"] = !why.empty();

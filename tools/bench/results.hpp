@@ -57,6 +57,7 @@ class Results {
   [[nodiscard]] bench::Histogram round_trips(const std::string& system) const;
 
  private:
+  [[nodiscard]] std::string floor() const;
   [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string row(const std::string& system) const;
   // Ours over the peer's, round by round. Of the floor, the mean of its two samples.

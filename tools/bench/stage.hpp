@@ -23,7 +23,7 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   [[nodiscard]] Places places() noexcept { return {*here_, *there_, cpu_here_, cpu_there_}; }
-  // With host and port of the address, and what else the arguments say.
+  // Where the address says, and what else the arguments say.
   [[nodiscard]] Case first_case() const;
   [[nodiscard]] Loop& loop() noexcept { return context_.loop(); }
   // A line on standard error, unless quiet.
@@ -31,12 +31,11 @@ class Stage {
 
  private:
   const BenchArguments& arguments_;
+  Meeting meeting_;
   Context context_;
   Interrupt interrupt_;
   std::unique_ptr<Place> here_;
   std::unique_ptr<Place> there_;
-  std::string host_;
-  std::uint16_t port_ = 0;
   int cpu_here_ = -1;
   int cpu_there_ = -1;
 };

@@ -20,12 +20,13 @@ namespace fs = std::filesystem;
 // A stream cut into writes of any size says nothing about messages smaller than this.
 constexpr std::size_t stream_bytes_min = 4096;
 
-constexpr std::array<System, 5> systems = {{
-    {our_name, "", true, true, true, 8},
-    {floor_name, "", true, true, true, 8},
-    {"zmq", "libzmq3-dev", false, true, false, 8},
-    {"nng", "libnng-dev", false, true, false, 8},
-    {"iperf3", "iperf3", false, false, false, stream_bytes_min},
+constexpr std::array<System, 6> systems = {{
+    {our_name, "", true, true, true, true, true, 8},
+    {"raw", "", true, true, true, true, false, 8},
+    {"fabric", "libfabric-dev", true, true, true, false, true, 8},
+    {"zmq", "libzmq3-dev", false, true, false, true, false, 8},
+    {"nng", "libnng-dev", false, true, false, true, false, 8},
+    {"iperf3", "iperf3", false, false, false, true, false, stream_bytes_min},
 }};
 
 std::string in_path(std::string_view name) {
@@ -41,8 +42,12 @@ std::string in_path(std::string_view name) {
 }
 
 // Why it cannot do what is asked; empty if it can.
-std::string unfit(const System& system, const BenchArguments& arguments) {
+std::string unfit(const System& system, const BenchArguments& arguments, const Meeting& meeting) {
   using What = BenchArguments::What;
+  if (!(meeting.on_fabric() ? system.on_fabrics : system.on_sockets)) {
+    return fmt::format("does not run on {} addresses, only on {}", meeting.scheme,
+                       system.on_sockets ? "tcp" : "fabrics");
+  }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
   if (arguments.what == What::connections && !system.many_connections) {
     return "is not measured with many connections";
@@ -90,7 +95,7 @@ void refuse_absent(const System& system) {
                                   system.package));
 }
 
-std::vector<const System*> systems_for(const BenchArguments& arguments,
+std::vector<const System*> systems_for(const BenchArguments& arguments, const Meeting& meeting,
                                        std::vector<std::string>& skipped) {
   std::vector<const System*> chosen = {find_system(our_name)};
   if (program_of(*chosen.front()).empty()) refuse_absent(*chosen.front());
@@ -101,7 +106,7 @@ std::vector<const System*> systems_for(const BenchArguments& arguments,
         throw Failure(fmt::format("{} is not a system that can be measured", name),
                       "Known are: " + system_names(), ExitCode::usage);
       }
-      if (const std::string why = unfit(*system, arguments); !why.empty()) {
+      if (const std::string why = unfit(*system, arguments, meeting); !why.empty()) {
         throw Failure(fmt::format("{} {}", name, why), "Leave it out of --against.",
                       ExitCode::usage);
       }
@@ -113,7 +118,7 @@ std::vector<const System*> systems_for(const BenchArguments& arguments,
     return chosen;
   }
   for (const System& system : systems) {
-    if (system.name == our_name || !unfit(system, arguments).empty()) continue;
+    if (system.name == our_name || !unfit(system, arguments, meeting).empty()) continue;
     if (program_of(system).empty()) {
       skipped.push_back(fmt::format("{} is not there (package {})", system.name, system.package));
     } else {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/arguments.hpp"
+#include "bench/meeting.hpp"
 
 namespace netio::cli {
 
@@ -16,11 +17,16 @@ struct System {
   bool one_thread = false;   // an end runs on a core of its own; others keep them all
   bool round_trips = true;   // can be asked for them
   bool many_connections = false;
+  bool on_sockets = true;  // runs on tcp addresses
+  bool on_fabrics = false;
   std::size_t message_bytes_min = 8;
 };
 
 inline constexpr std::string_view our_name = "netio";
-inline constexpr std::string_view floor_name = "raw";
+// The bare program that netio is held against.
+[[nodiscard]] inline std::string_view floor_name(const Meeting& meeting) noexcept {
+  return meeting.on_fabric() ? "fabric" : "raw";
+}
 
 // Null if nobody knows it.
 [[nodiscard]] const System* find_system(std::string_view name);
@@ -31,9 +37,10 @@ inline constexpr std::string_view floor_name = "raw";
 [[noreturn]] void refuse_absent(const System& system);
 
 // netio, the peers asked for (or those that fit), each once. Throws Failure for a name that is
-// not known, a program that is not there, or a peer that cannot do this. `skipped` gets a line for
-// each peer that nobody asked for by name and is not there.
+// not known, a program that is not there, or a peer that cannot do this there. `skipped` gets a
+// line for each peer that nobody asked for by name and is not there.
 [[nodiscard]] std::vector<const System*> systems_for(const BenchArguments& arguments,
+                                                     const Meeting& meeting,
                                                      std::vector<std::string>& skipped);
 
 }  // namespace netio::cli

@@ -12,7 +12,7 @@ namespace netio::bench::fabric {
 
 inline constexpr std::uint32_t window_default = 64;
 // Of large messages fewer, unless it is asked for: more than fits a cache is slower.
-inline constexpr std::size_t window_bytes_max = 8U << 20U;
+inline constexpr std::size_t window_bytes_max = 4U << 20U;
 
 struct Window {
   // What the bytes of a credit say is nothing: that it came is what counts.
