@@ -23,8 +23,19 @@ ROUND_TRIP_SPINNING = ["latency", "--size", "64", "--wait", "spin", "--against",
 CONNECTIONS = ["connections", "--count", "1000", "--against", "raw"]
 IDLE = ["idle"]
 
+OFI_TCP = "ofi+tcp://127.0.0.1:0"
+FABRIC_64 = ["throughput", OFI_TCP, "--size", "64", "--against", "fabric"]
+FABRIC_4K, FABRIC_64K, FABRIC_1M = (
+    ["throughput", OFI_TCP, "--size", size, "--mode", "unbuffered", "--against", "fabric"]
+    for size in ("4KiB", "64KiB", "1MiB"))
+FABRIC_ROUND_TRIP_SLEEPING = ["latency", OFI_TCP, "--size", "64", "--against", "fabric"]
+FABRIC_ROUND_TRIP_SPINNING = [*FABRIC_ROUND_TRIP_SLEEPING, "--wait", "spin"]
+FABRIC_IDLE = ["idle", OFI_TCP]
+
 # name, command, path into its JSON, bound, whether more is better, unit
 RATE = "messages_per_s"
+BYTE_RATE = "bytes_per_s"
+FLOORS = ("raw", "fabric")  # those whose control says what two runs of one thing differ by
 NOISE_MAX = 0.15  # a miss on a machine where the control varies more says nothing
 BARS = [
     ("tcp-64B-raw", THROUGHPUT_64, ("ratio", "raw", RATE), 0.8, True, "x raw"),
@@ -42,6 +53,15 @@ BARS = [
     ("tcp-1000-connections-receiver-memory", CONNECTIONS,
      ("systems", "netio", "receiver_resident_bytes_per_connection"), 65536, False, "bytes"),
     ("tcp-idle", IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
+    ("ofi-tcp-64B-fabric", FABRIC_64, ("ratio", "fabric", RATE), 20, True, "x fabric"),
+    ("ofi-tcp-4KiB-fabric", FABRIC_4K, ("ratio", "fabric", RATE), 0.95, True, "x fabric"),
+    ("ofi-tcp-64KiB-fabric", FABRIC_64K, ("ratio", "fabric", BYTE_RATE), 0.98, True, "x fabric"),
+    ("ofi-tcp-1MiB-fabric", FABRIC_1M, ("ratio", "fabric", BYTE_RATE), 0.98, True, "x fabric"),
+    ("ofi-tcp-rtt-sleep-fabric", FABRIC_ROUND_TRIP_SLEEPING, ("ratio", "fabric", "rtt_us_p50"),
+     1.05, False, "x fabric"),
+    ("ofi-tcp-rtt-spin-fabric", FABRIC_ROUND_TRIP_SPINNING, ("ratio", "fabric", "rtt_us_p50"),
+     1.05, False, "x fabric"),
+    ("ofi-tcp-idle", FABRIC_IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
 ]
 
 
@@ -79,7 +99,7 @@ def judge(said, bar):
         spread = f"{row['min']:.3f}..{row['max']:.3f}"
     slack, control = 0.0, ""
     for row in said.get("control", {}).values():
-        slack = max(row["max"], 1 / row["min"]) - 1 if path[1] == "raw" else 0.0
+        slack = max(row["max"], 1 / row["min"]) - 1 if path[1] in FLOORS else 0.0
         control = f"{row['min']:.3f}..{row['max']:.3f}"
     if said.get("void"):
         return measured, spread, control, "VOID", said["void_why"]
