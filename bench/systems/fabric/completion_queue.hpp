@@ -35,6 +35,7 @@ class CompletionQueue {
   [[nodiscard]] std::span<const Completion> read();
   // Makes progress for somebody who must post before he can go on: read() returns what it finds.
   void gather();
+  [[nodiscard]] bool has_gathered() const noexcept { return !gathered_.empty(); }
 
   [[nodiscard]] fid_cq& get() const noexcept { return *queue_; }
   [[nodiscard]] int wait_fd() const;  // sleeping only

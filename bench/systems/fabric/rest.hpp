@@ -13,10 +13,12 @@ class Rest {
  public:
   Rest(const Worker& worker, Device& device, const StopEvent& stop);
 
-  // After each read of the completion queue, with how many it gave. Returns soon.
-  void after(std::size_t completed) {
+  // After each read of the completion queue, with how many it gave and whether anything is left to
+  // do that is only to be tried again.
+  void after(std::size_t completed, bool all_done = true) {
     ++reads_;
-    if (wait_ == Wait::spin || completed == CompletionQueue::batch_max) return;
+    if (wait_ == Wait::spin || completed == CompletionQueue::batch_max || !all_done) return;
+    if (device_.completions.has_gathered()) return;
     if (wait_ == Wait::adaptive && !spun_enough(completed)) return;
     sleep();
   }

@@ -75,7 +75,7 @@ void send(Worker& worker) {
       for (Sender& sender : senders) all_sent = sender.send_all() && all_sent;
     }
     if (rest.events_due()) device.events.refuse_end();
-    if (all_sent) rest.after(completions.size());
+    rest.after(completions.size(), all_sent);
   }
   worker.join();
 }
