@@ -14,6 +14,8 @@ class Quota {
     return bytes <= bytes_max_ && bytes_used_ <= bytes_max_ - bytes;
   }
 
+  std::size_t links = 0;  // that take of it what they need in advance
+
   // For stores: a block of `bytes` leaves, or is home again.
   void charge(std::size_t bytes) noexcept {
     bytes_used_ += bytes;

@@ -82,6 +82,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void on_page(const PageHeader& header, Block& block,
                std::span<const std::byte> body) noexcept override;
   void on_writable() noexcept override;
+  void on_sent() noexcept override;
   void on_idle() noexcept override;
   void on_down(const Down& down) noexcept override;
   // SenderOwner, StoreWaiter, Deferred

@@ -89,6 +89,11 @@ void Peer::on_writable() noexcept {
   socket_.touch();
 }
 
+void Peer::on_sent() noexcept {
+  if (!closing_ && !bye_heard_ && sender.waiting()) on_writable();
+  socket_.fill_changed();
+}
+
 void Peer::on_idle() noexcept {
   if (closing_ || bye_heard_) {
     advance_ending();

@@ -86,8 +86,8 @@ Status Sender::open_page() noexcept {
   held_back_ = false;
   if (!pool.plenty()) {
     link_->flush();
-    held_back_ = !link_->idle() && !pool.plenty();
-    if (held_back_) return Status::again;  // until the link is idle
+    held_back_ = link_->backed_up() && !pool.plenty();
+    if (held_back_) return Status::again;  // until the link is idle, or says that some is done
   }
   page_ = pool.take();
   if (!page_) return wait_for(pool);

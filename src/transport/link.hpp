@@ -65,6 +65,8 @@ class LinkEvents {
                        std::span<const std::byte> body) noexcept = 0;
   // There is room again. Once after a post that answered again.
   virtual void on_writable() noexcept = 0;
+  // Some of what was posted is done, and the memory it lay in free. Not every wire tells.
+  virtual void on_sent() noexcept = 0;
   // The wire had been busy and has nothing left to send.
   virtual void on_idle() noexcept = 0;
   // The last event. The owner destroys the link afterwards, from the loop and not from in here.
@@ -105,8 +107,10 @@ class Link {
   [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
 
   [[nodiscard]] virtual const LinkLimits& limits() const noexcept = 0;
-  // Nothing posted waits for the wire.
+  // Nothing posted waits for the wire, or for its word that it is done.
   [[nodiscard]] virtual bool idle() const noexcept = 0;
+  // Something posted waits because the wire, or the peer, takes no more for now.
+  [[nodiscard]] virtual bool backed_up() const noexcept = 0;
   // Of limits().queue_bytes_max, which it reaches when post() answers again.
   [[nodiscard]] virtual std::size_t queued_bytes() const noexcept = 0;
 

@@ -14,10 +14,13 @@ class BusySockets : public Conformance {};
 // Whoever has more to read all the time gives a block back, too, where others wait for one.
 TEST_P(BusySockets, get_equal_shares_of_few_blocks) {
   ContextOptions tight = small_context(GetParam().page_bytes);
-  tight.receive_pool_bytes = 16 * tight.page_bytes;  // four blocks
+  const std::size_t pages = std::max<std::size_t>(16, 9 * GetParam().pages_per_connection);
+  tight.receive_pool_bytes = pages * tight.page_bytes;  // four blocks, or little more than needed
+  SocketOptions greedy = options();
+  greedy.receive_bytes_max = tight.receive_pool_bytes;
   Context there(tight);
   Pump pump{&here_, &there};
-  Pull pull(there, options());
+  Pull pull(there, greedy);
   std::map<std::uint64_t, std::uint64_t> received;
   pull.on_message([&](const MessageView&) { ++received[pull.sender_id()]; });
   const std::string address = bind(pull);

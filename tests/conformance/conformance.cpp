@@ -1,5 +1,6 @@
 #include "conformance/conformance.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -63,10 +64,24 @@ std::vector<Row> every_transport() {
       {"tcp_ipv4", "tcp://127.0.0.1:0", never_absent, false},
       {"tcp_ipv6", "tcp://[::1]:0", why_no_ipv6, true},
       {"tcp_name", "tcp://localhost:0", never_absent, true},
-      {"ofi_tcp", "ofi+tcp://127.0.0.1:0", why_no_fabric, false},
-      {"ofi_tcp_ipv6", "ofi+tcp://[::1]:0", why_no_fabric_on_ipv6, true},
-      {"ofi_tcp_name", "ofi+tcp://localhost:0", why_no_fabric, true},
-      {"verbs", verbs_address(), why_no_verbs, false},
+      {.name = "ofi_tcp",
+       .address = "ofi+tcp://127.0.0.1:0",
+       .why_absent = why_no_fabric,
+       .pages_per_connection = 4},
+      {.name = "ofi_tcp_ipv6",
+       .address = "ofi+tcp://[::1]:0",
+       .why_absent = why_no_fabric_on_ipv6,
+       .spelling = true,
+       .pages_per_connection = 4},
+      {.name = "ofi_tcp_name",
+       .address = "ofi+tcp://localhost:0",
+       .why_absent = why_no_fabric,
+       .spelling = true,
+       .pages_per_connection = 4},
+      {.name = "verbs",
+       .address = verbs_address(),
+       .why_absent = why_no_verbs,
+       .pages_per_connection = 4},
   };
 }
 
@@ -107,10 +122,17 @@ ContextOptions small_context(std::size_t page_bytes) {
   return options;
 }
 
+// Room for the connections of the tests that have most of them.
+ContextOptions small_context(const Row& row) {
+  constexpr std::size_t connections_most = 64;
+  ContextOptions options = small_context(row.page_bytes);
+  options.receive_pool_bytes = std::max(
+      options.receive_pool_bytes, 2 * connections_most * row.pages_per_connection * row.page_bytes);
+  return options;
+}
+
 Conformance::Conformance()
-    : here_(small_context(GetParam().page_bytes)),
-      there_(small_context(GetParam().page_bytes)),
-      pump_{&here_, &there_} {}
+    : here_(small_context(GetParam())), there_(small_context(GetParam())), pump_{&here_, &there_} {}
 
 void Conformance::SetUp() {
   const std::string why = GetParam().why_absent();

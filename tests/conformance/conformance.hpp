@@ -27,6 +27,8 @@ struct Row {
   bool spelling = false;        // of an address of the transport before it
   Mode mode = Mode::buffered;
   std::size_t page_bytes = 64U << 10U;
+  // What a connection needs at least to receive into; 0 where the wire needs nothing in advance.
+  std::size_t pages_per_connection = 0;
 };
 void PrintTo(const Row& row, std::ostream* out);
 
@@ -41,6 +43,7 @@ void PrintTo(const Row& row, std::ostream* out);
 
 // Small pools: a test process makes several contexts, and their memory is faulted in.
 [[nodiscard]] ContextOptions small_context(std::size_t page_bytes = 64U << 10U);
+[[nodiscard]] ContextOptions small_context(const Row& row);
 
 class Conformance : public testing::TestWithParam<Row> {
  protected:

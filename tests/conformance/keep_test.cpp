@@ -146,7 +146,9 @@ TEST_P(Keep, who_keeps_everything_is_held_at_receive_bytes_max_and_goes_on_after
 
   const std::size_t size = GetParam().page_bytes / 2;  // small enough for a page, not to be copied
   const std::uint64_t taken = send_until_again(to_hoarder, size);
-  ASSERT_GT(taken, 2 * mebi / size);
+  if (GetParam().pages_per_connection == 0) {
+    ASSERT_GT(taken, 2 * mebi / size);
+  }
   EXPECT_GT(kept.size(), mebi / 2 / size);
   EXPECT_LE(kept.size() * size, 2 * mebi);
   EXPECT_LT(count, taken);
@@ -181,7 +183,7 @@ TEST_P(Keep, the_least_receive_bytes_max_lets_messages_of_every_size_through) {
   SocketOptions least = options();
   least.receive_bytes_max = 4 * page - 1;
   EXPECT_THROW(Pull(there_, least), Error);
-  least.receive_bytes_max = 4 * page;
+  least.receive_bytes_max = std::max<std::size_t>(4, 3 * GetParam().pages_per_connection) * page;
   Pull pull(there_, least);
   std::vector<Message> kept;
   std::uint64_t count = 0;

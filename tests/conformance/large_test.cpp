@@ -84,7 +84,8 @@ TEST_P(Large, more_large_messages_than_the_memory_for_them_arrive_one_after_the_
 // rest. Neither may wait for the other.
 TEST_P(Large, many_at_once_through_few_blocks_all_arrive) {
   ContextOptions tight = small_context(GetParam().page_bytes);
-  tight.receive_pool_bytes = 16 * tight.page_bytes;  // four blocks
+  const std::size_t pages = std::max<std::size_t>(16, 12 * GetParam().pages_per_connection);
+  tight.receive_pool_bytes = pages * tight.page_bytes;  // four blocks, or what is needed
   tight.large_bytes_max = 2 * mebi;
   Context there(tight);
   Pump pump{&here_, &there};

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 namespace netio::detail {
 
@@ -28,14 +27,8 @@ class Credits {
   [[nodiscard]] bool granted(std::uint32_t more) noexcept {
     if (more > window_max - left_) return false;
     left_ += more;
-    most_ = most_ > left_ ? most_ : left_;
     return true;
   }
-  // Of the most there ever was, how much is spent, as a part of `whole`.
-  [[nodiscard]] std::size_t spent_of(std::size_t whole) const noexcept {
-    return most_ == 0 ? 0 : whole / most_ * (most_ - left_);
-  }
-
   // What we have posted for the peer and not told it of.
   void posted() noexcept { ++untold_; }
   [[nodiscard]] std::uint32_t untold() const noexcept { return untold_; }
@@ -43,7 +36,6 @@ class Credits {
 
  private:
   std::uint32_t left_ = 0;
-  std::uint32_t most_ = 0;
   std::uint32_t untold_ = 0;
 };
 

@@ -67,7 +67,7 @@ class Device final : private LargePool::Watcher {
                      std::optional<MemoryRegion>& own) noexcept;
 
   // Memory for the headers of one link, registered. Throws Error.
-  static constexpr std::size_t heads_bytes = 4096;
+  static constexpr std::size_t heads_bytes = 8192;
   Lease take_heads(void*& descriptor);
 
  private:

@@ -13,6 +13,19 @@
 
 namespace netio::detail {
 
+// One of those that share something: counted while it lives.
+class Sharer {
+ public:
+  explicit Sharer(std::size_t& sharers) noexcept : sharers_(sharers) { ++sharers_; }
+  ~Sharer() { --sharers_; }
+  Sharer(const Sharer&) = delete;
+  Sharer& operator=(const Sharer&) = delete;
+  [[nodiscard]] std::size_t count() const noexcept { return sharers_; }
+
+ private:
+  std::size_t& sharers_;
+};
+
 class FabricSet {
  public:
   // `scheme` as users write it, `provider` as libfabric does: verbs and verbs, ofi+tcp and tcp.
@@ -25,9 +38,12 @@ class FabricSet {
   // Throw Error.
   FabricPort& port_of(const Info& info);
   Device& device_of(const Info& info);
+  // Of the pool that pages are received into.
+  [[nodiscard]] std::size_t& links() noexcept { return links_; }
 
  private:
   TransportResources resources_;
+  std::size_t links_ = 0;
   std::string scheme_;
   std::string provider_;
   std::map<std::string, std::unique_ptr<FabricPort>> ports_;  // by the fabric's name

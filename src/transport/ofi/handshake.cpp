@@ -15,12 +15,7 @@ void OfiLink::send_hello(Hello hello) {
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});
-  if (answer == 0) return;
-  if (wire_->sends.waits_for_memory()) {
-    go_bad(DownReason::resources, "no page is left in send_pool_bytes for the greeting");
-  } else {
-    go_down(down_from(static_cast<int>(-answer)));
-  }
+  if (answer != 0) go_down(down_from(static_cast<int>(-answer)));
 }
 
 void OfiLink::take_hello(std::span<const std::byte> bytes) {
@@ -61,6 +56,7 @@ void OfiLink::come_up(const Hello& theirs) {
   limits_.lent_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
+  wire_->sends.limit(page);
   state_ = State::up;
   events_->on_up(theirs);
 }

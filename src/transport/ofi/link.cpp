@@ -16,11 +16,10 @@ namespace netio::detail {
 
 namespace {
 
-// A window that grows by need begins with this many pages and ends with that many.
-constexpr std::size_t window_first = 8;
-constexpr std::size_t window_last = 64;
+// Enough to keep a wire of 100 Gb/s busy over 300 us.
+constexpr std::size_t window_most = 64;
 // Posted at once besides the receives: sends, injected ones, reads.
-constexpr std::size_t transmits_max = OfiSends::entries_max + window_last + OfiFetches::reads_max;
+constexpr std::size_t transmits_max = OfiSends::entries_max + window_most + OfiFetches::reads_max;
 
 // Names, then the way to each address: both may block, and run on a thread of their own.
 Ways find_ways(const std::string& provider, const std::string& host, std::uint16_t port) {
@@ -76,9 +75,9 @@ OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url,
       peer_address_(to_string(url)),
       url_(url),
       handshake_timer_(loop_, [this] { on_handshake_late(); }),
-      window_(window != 0 ? window : window_first),
-      window_max_(window != 0 ? window : window_last),
-      arrived_(window_max_ + OfiFetches::fetches_max),
+      window_(window != 0 ? window : window_most),
+      window_is_given_(window != 0),
+      arrived_(window_ + OfiFetches::fetches_max),
       retry_timer_(loop_, [this] { loop_.defer(*this); }) {}
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
@@ -92,9 +91,9 @@ OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
       request_(std::move(request)),
       listener_(std::move(listener)),
       handshake_timer_(loop_, [this] { on_handshake_late(); }),
-      window_(window != 0 ? window : window_first),
-      window_max_(window != 0 ? window : window_last),
-      arrived_(window_max_ + OfiFetches::fetches_max),
+      window_(window != 0 ? window : window_most),
+      window_is_given_(window != 0),
+      arrived_(window_ + OfiFetches::fetches_max),
       retry_timer_(loop_, [this] { loop_.defer(*this); }) {}
 
 OfiLink::~OfiLink() {
@@ -103,13 +102,15 @@ OfiLink::~OfiLink() {
 }
 
 OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
-    : reserved(device.reserve_queue(transmits_max + link.window_max_)),
+    : reserved(device.reserve_queue(transmits_max + link.window_)),
+      of_pool(link.fabrics_.links()),
+      of_quota(link.options_.receive_quota->links),
       queue(reserved.queue()),
       sends(link, device, link.resources_, info->tx_attr->inject_size),
       receives(link, device, link.resources_.receive_pages(), link.options_.receive_quota,
-               link.window_max_),
+               link.window_),
       fetches(link, device, link.resources_, link.options_, info->ep_attr->max_msg_size) {
-  endpoint.emplace(device.domain(), with_depths(info, link.window_max_), queue, device.events(),
+  endpoint.emplace(device.domain(), with_depths(info, link.window_), queue, device.events(),
                    static_cast<ConnectionOwner&>(link));
 }
 
@@ -179,7 +180,7 @@ void OfiLink::connect_next(Down last_failure) {
 void OfiLink::open(const Info& info) {
   wire_ = std::make_unique<Wire>(*this, fabrics_.device_of(info), info);
   credits_ = Credits();
-  const long posted = wire_->receives.post(*wire_->endpoint, window_);
+  const long posted = wire_->receives.post(*wire_->endpoint, window());
   if (posted < static_cast<long>(Credits::window_min)) {
     check_fabric(posted, "post receives");
     throw Error("post receives", "there is no memory for more connections here",

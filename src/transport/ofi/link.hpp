@@ -51,6 +51,7 @@ class OfiLink final : public Link,
   void flush() noexcept override {}  // what is posted is with the wire
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.idle(); }
+  [[nodiscard]] bool backed_up() const noexcept override { return wire_ && wire_->sends.unsent(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
   void pause(bool paused) noexcept override;
   void assembling(bool under_way) noexcept override { assembling_ = under_way; }
@@ -83,6 +84,8 @@ class OfiLink final : public Link,
     Wire(OfiLink& link, Device& device, const Info& info);
     ~Wire();
     ReservedQueue reserved;
+    Sharer of_pool;
+    Sharer of_quota;
     CompletionQueue& queue;
     OfiSends sends;
     OfiReceives receives;
@@ -122,15 +125,16 @@ class OfiLink final : public Link,
   void on_progress() noexcept override;
   void on_wire_failure(int error) noexcept override;
   void run_deferred() noexcept override;
+  [[nodiscard]] std::size_t window() const noexcept;
   void replenish();
   void tell_peer();
   void tell_room();
   void fetch();
   void end_if_over();
-  long post_page(Post& post) noexcept;
-  Status refuse(const Post& post) noexcept;
+  Status refuse() noexcept;
+  Status lend(const PageHeader& header, Post& post) noexcept;
+  void send_next() noexcept;
   void posted(const PageHeader& header) noexcept;
-  void send_held();
   [[nodiscard]] PageHeader header_of(const Post& post) const noexcept;
 
   // Ends the link from inside the loop: the last event.
@@ -159,9 +163,10 @@ class OfiLink final : public Link,
   std::unique_ptr<Wire> wire_;
 
   Credits credits_;
-  std::size_t window_;            // receives to have posted
-  std::size_t window_max_;        // and how far that may grow
-  std::vector<Arrived> arrived_;  // a ring
+  std::size_t window_;                             // the most receives to have posted
+  bool window_is_given_;                           // and no fewer, however many share the memory
+  std::size_t busy_window_ = Credits::window_min;  // grows with what comes in one turn
+  std::vector<Arrived> arrived_;                   // a ring
   std::size_t arrived_first_ = 0;
   std::size_t arrived_count_ = 0;
   std::uint64_t bytes_received_ = 0;
@@ -185,9 +190,11 @@ class OfiLink final : public Link,
   bool assembling_ = false;
   bool delivering_ = false;
   bool want_writable_ = false;   // a post was answered again
+  bool want_to_lend_ = false;    // and it was lent memory
   bool was_busy_ = false;        // on_idle is owed
-  bool bye_wanted_ = false;      // and it was the good-bye
+  bool progress_ = false;        // on_sent is owed
   bool bye_posted_ = false;      // nothing is granted behind it
+  bool bye_heard_ = false;       // nor by the peer behind its own
   bool refused_ = false;         // our hello carries a refusal
   bool ended_ = false;           // the connection is no more
   std::optional<Down> refusal_;  // of start(), to be told by the loop

@@ -28,94 +28,94 @@ PageHeader OfiLink::header_of(const Post& post) const noexcept {
   return header;
 }
 
-long OfiLink::post_page(Post& post) noexcept {
-  const PageHeader header = header_of(post);
-  OfiSends& sends = wire_->sends;
-  const bool large = page_header_bytes + header.bytes > limits_.page_bytes_max;
-  const long answer = large ? sends.lend(*wire_->endpoint, header, post)
-                            : sends.send(*wire_->endpoint, header, post);
-  if (answer == 0) posted(header);
-  return answer;
-}
-
 void OfiLink::posted(const PageHeader& header) noexcept {
   credits_.spend();
   credits_.told(header.credits);
   wire_->fetches.told(header.fetched);
   acknowledged_with(header.acknowledged);
-  next_sequence_ = header.sequence + header.messages;
+  next_sequence_ = std::max(next_sequence_, header.sequence + header.messages);
   was_busy_ = !wire_->sends.idle();
 }
 
 Status OfiLink::post(Post& post) noexcept {
   if (state_ != State::up || ended_ || bye_posted_) return Status::not_connected;
   OfiSends& sends = wire_->sends;
-  const bool bye = (post.flags & page_flag::control) != 0;
-  if (sends.queued_bytes() >= options_.queue_bytes_max) return refuse(post);
-  if (sends.holds_back()) send_held();
-  if (sends.holds_back() || !(bye ? credits_.may_say_bye() : credits_.may_post())) {
-    return refuse(post);
-  }
-  const long answer = post_page(post);
-  if (answer == 0) {
-    bye_posted_ = bye;
-    return Status::ok;
-  }
-  if (answer == -FI_ENOMEM && post.body.bytes > limits_.page_bytes_max) {
-    // It cannot be registered; cut into pages, it is copied.
-    limits_.lent_page_bytes_max = limits_.page_bytes_max;
-    loop_.defer(*this);
-  } else if (answer != -FI_EAGAIN) {
-    on_wire_failure(static_cast<int>(-answer));
-  }
-  return refuse(post);
-}
-
-// A small message that is only borrowed waits here for its turn, with others; the rest is refused.
-Status OfiLink::refuse(const Post& post) noexcept {
-  OfiSends& sends = wire_->sends;
-  const bool small = !post.body.lease && post.messages != 0;
-  if (small && !ended_ && sends.queued_bytes() < options_.queue_bytes_max) {
-    PageHeader header = header_of(post);
-    header.credits = header.fetched = 0;  // told when it leaves
-    if (sends.hold_back(header, post) == 0) {
-      was_busy_ = true;
-      next_sequence_ = post.sequence + post.messages;
-      if (credits_.may_post()) retry_timer_.start_once(retry_after);
+  // The peer is closing: it grants no more, and takes nothing but our good-bye.
+  if (bye_heard_) sends.drop_unsent();
+  if (!sends.room() || sends.queued_bytes() >= options_.queue_bytes_max) return refuse();
+  const PageHeader header = header_of(post);
+  if (page_header_bytes + header.bytes > limits_.page_bytes_max) return lend(header, post);
+  if (sends.injects(header) && credits_.may_post()) {
+    const long answer = sends.inject(*wire_->endpoint, header, post);
+    if (answer == 0) {
+      post.body.lease.reset();
+      posted(header);
       return Status::ok;
     }
+    if (answer != -FI_EAGAIN) on_wire_failure(static_cast<int>(-answer));
   }
+  if (!sends.add(header, post)) {
+    resources_.send_pool.wait(room_waiter_);
+    return refuse();
+  }
+  bye_posted_ = (header.flags & page_flag::control) != 0;
+  next_sequence_ = header.sequence + header.messages;
+  was_busy_ = true;
+  send_next();
+  return Status::ok;
+}
+
+// Until there is room for half of what may be posted.
+Status OfiLink::refuse() noexcept {
   want_writable_ = true;
-  bye_wanted_ = (post.flags & page_flag::control) != 0;
-  if (sends.waits_for_memory()) resources_.send_pool.wait(room_waiter_);
-  if (credits_.may_post() && sends.sent()) retry_timer_.start_once(retry_after);
   return Status::again;
 }
 
-void OfiLink::send_held() {
+Status OfiLink::lend(const PageHeader& header, Post& post) noexcept {
   OfiSends& sends = wire_->sends;
-  while (sends.holds_back() && credits_.may_post()) {
-    Post last;  // tells of all that was held back so far
-    last.sequence = next_sequence_;
-    const PageHeader header = header_of(last);
-    const long answer = sends.send_held(*wire_->endpoint, header);
+  // Lent memory is not queued behind pages that wait: its turn comes when the wire is free.
+  want_to_lend_ = true;
+  if (sends.unsent() || !credits_.may_post()) return refuse();
+  const long answer = sends.lend(*wire_->endpoint, header, post);
+  if (answer == 0) {
+    want_to_lend_ = false;
+    posted(header);
+    return Status::ok;
+  }
+  if (answer == -FI_ENOMEM) {
+    // It cannot be registered; cut into pages, it is copied.
+    limits_.lent_page_bytes_max = limits_.page_bytes_max;
+    loop_.defer(*this);
+  } else if (answer == -FI_EAGAIN) {
+    retry_timer_.start_once(retry_after);
+  } else {
+    on_wire_failure(static_cast<int>(-answer));
+  }
+  return refuse();
+}
+
+// What is posted goes as far as the peer has receives for it. May run inside a call of the user's.
+void OfiLink::send_next() noexcept {
+  OfiSends& sends = wire_->sends;
+  while (sends.unsent() && !ended_) {
+    if (!(sends.next_is_control() ? credits_.may_say_bye() : credits_.may_post())) return;
+    Post nothing;
+    nothing.sequence = next_sequence_;
+    const PageHeader tells = header_of(nothing);
+    const long answer = sends.send_next(*wire_->endpoint, tells);
     if (answer == 0) {
-      posted(header);
+      posted(tells);
     } else if (answer == -FI_EAGAIN) {
-      if (sends.waits_for_memory() || !sends.full()) retry_timer_.start_once(retry_after);
+      retry_timer_.start_once(retry_after);
       return;
     } else {
       on_wire_failure(static_cast<int>(-answer));
-      return;
     }
   }
 }
 
-// Full, when it has answered again.
 std::size_t OfiLink::queued_bytes() const noexcept {
-  if (want_writable_) return options_.queue_bytes_max;
-  return wire_ ? std::max(wire_->sends.queued_bytes(), credits_.spent_of(options_.queue_bytes_max))
-               : 0;
+  return wire_ ? wire_->sends.taken_of(options_.queue_bytes_max) : 0;
 }
 
 std::uint64_t OfiLink::bytes_received() const noexcept {
@@ -229,6 +229,7 @@ void OfiLink::hand_up(Arrived& arrived) {
   }
   header.acknowledged = highest_acknowledged_;
   header.credits = header.fetched = 0;
+  bye_heard_ |= (header.flags & page_flag::control) != 0;
   events_->on_page(header, wire_->receives.block(slot), {page + page_header_bytes, header.bytes});
   if (last && wire_) wire_->receives.give_back(slot);
 }
@@ -242,7 +243,10 @@ void OfiLink::hand_up_fetched() {
   events_->on_page(page.header, *page.block.get(), page.body);
 }
 
-void OfiLink::on_progress() noexcept { loop_.defer(*this); }
+void OfiLink::on_progress() noexcept {
+  progress_ = true;
+  loop_.defer(*this);
+}
 
 void OfiLink::on_wire_failure(int error) noexcept {
   if (failure_ == 0 && error != FI_ECANCELED) failure_ = error;
@@ -262,7 +266,7 @@ void OfiLink::run_deferred() noexcept {
     deliver();
     if (!wire_) return;
     replenish();
-    send_held();
+    send_next();
     tell_peer();
     if (state_ == State::finishing && wire_->sends.sent()) {
       go_down({DownReason::closed_by_peer, peer_address_ + " ended in order"});
@@ -274,7 +278,7 @@ void OfiLink::run_deferred() noexcept {
 }
 
 void OfiLink::fetch() {
-  if (!wire_->fetches.under_way() || ended_) return;
+  if (!wire_->fetches.under_way() || ended_ || paused_) return;
   const long answer = wire_->fetches.go_on(*wire_->endpoint);
   if (answer != 0) on_wire_failure(static_cast<int>(-answer));
   if (!wire_->fetches.starved()) return;
@@ -282,20 +286,26 @@ void OfiLink::fetch() {
   resources_.large_pool.wait(large_waiter_);
 }
 
-// Posts receives in the place of those that were used; more of them if the peer uses half of the
-// window between two turns, and there is memory for that.
+// How many receives to have posted: as many as asked for; or what the peer's pace needs, up to a
+// fair share of a part of the memory, so that most of it is left for what users keep.
+std::size_t OfiLink::window() const noexcept {
+  if (window_is_given_) return window_;
+  constexpr std::size_t part_of_pool = 4;
+  constexpr std::size_t part_of_quota = 8;
+  const Pool& pool = wire_->receives.pool();
+  const std::size_t quota_pages = options_.receive_quota->bytes_max() / pool.block_bytes();
+  const std::size_t share = std::min(pool.blocks() / part_of_pool / wire_->of_pool.count(),
+                                     quota_pages / part_of_quota / wire_->of_quota.count());
+  return std::clamp<std::size_t>(std::min(share, busy_window_), Credits::window_min, window_);
+}
+
+// Posts receives in the place of those that were used; more than before if half of them were in
+// one turn.
 void OfiLink::replenish() {
   OfiReceives& receives = wire_->receives;
   if (ended_ || state_ != State::up) return;
-  const std::size_t free = window_ - std::min(window_, receives.in_use());
-  const Pool& pool = receives.pool();
-  const Quota* const quota = options_.receive_quota;
-  const std::size_t more_bytes = window_ * pool.block_bytes();
-  if (free * 2 >= window_ && window_ < window_max_ && pool.blocks_free() > pool.blocks() / 2 &&
-      (quota == nullptr || quota->bytes_used() + more_bytes <= quota->bytes_max() / 2)) {
-    window_ = std::min(window_ * 2, window_max_);
-  }
-  const long posted = receives.post(*wire_->endpoint, window_);
+  if (receives.in_use() * 2 <= busy_window_ && busy_window_ < window_) busy_window_ *= 2;
+  const long posted = receives.post(*wire_->endpoint, window());
   for (long i = 0; i < posted; ++i) credits_.posted();
   if (posted < 0 && posted != -FI_EAGAIN) on_wire_failure(static_cast<int>(-posted));
   if (!receives.starved() || receive_waiter_.waiting()) return;
@@ -306,13 +316,16 @@ void OfiLink::replenish() {
 // Grants, if half of the window is to be granted or something was fetched and no page has told.
 void OfiLink::tell_peer() {
   if (state_ != State::up || bye_posted_ || ended_ || !credits_.may_grant()) return;
-  if (credits_.untold() * 2 < window_ && wire_->fetches.untold() == 0) return;
+  if (credits_.untold() * 2 < window() && wire_->fetches.untold() == 0) return;
   Post nothing;
   nothing.sequence = next_sequence_;
-  const long answer = post_page(nothing);
-  if (answer == -FI_EAGAIN) {
+  const PageHeader tells = header_of(nothing);
+  const long answer = wire_->sends.inject(*wire_->endpoint, tells, nothing);
+  if (answer == 0) {
+    posted(tells);
+  } else if (answer == -FI_EAGAIN) {
     retry_timer_.start_once(retry_after);
-  } else if (answer != 0) {
+  } else {
     on_wire_failure(static_cast<int>(-answer));
   }
 }
@@ -320,15 +333,20 @@ void OfiLink::tell_peer() {
 // Outside of post() only: the owner posts from inside these.
 void OfiLink::tell_room() {
   if (state_ != State::up || ended_) return;
-  if (want_writable_ && !wire_->sends.holds_back() && !wire_->sends.full() &&
-      (credits_.may_post() || (bye_wanted_ && credits_.may_say_bye())) &&
-      wire_->sends.queued_bytes() <= options_.queue_bytes_max / 2) {
+  const OfiSends& sends = wire_->sends;
+  const bool may_lend = !sends.unsent() && credits_.may_post();
+  if (want_writable_ && sends.roomy() && (may_lend || !want_to_lend_) &&
+      sends.queued_bytes() <= options_.queue_bytes_max / 2) {
+    want_to_lend_ = false;
     want_writable_ = false;
     events_->on_writable();
-  } else if (was_busy_ && wire_->sends.idle()) {
+  } else if (was_busy_ && sends.idle()) {
     was_busy_ = false;
     events_->on_idle();
+  } else if (progress_) {
+    events_->on_sent();
   }
+  progress_ = false;
 }
 
 void OfiLink::pause(bool paused) noexcept {

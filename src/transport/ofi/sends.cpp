@@ -12,12 +12,12 @@ namespace netio::detail {
 namespace {
 
 // A header, the longest prefix, and the zeros that pad a body, in one slot per entry.
-constexpr std::size_t head_bytes = 64;
+constexpr std::size_t head_slot_bytes = 64;
 constexpr std::size_t zeros_at = page_header_bytes + frame_prefix_bytes_max;
-static_assert(zeros_at + wire_align == head_bytes);
-static_assert(OfiSends::entries_max * head_bytes == Device::heads_bytes);
+static_assert(zeros_at + wire_align == head_slot_bytes);
+static_assert(OfiSends::entries_max * head_slot_bytes == Device::heads_bytes);
 
-// What a provider injects beyond this is copied into a page like anything else.
+// What a provider injects beyond this goes the way of everything else.
 constexpr std::size_t inject_bytes_most = 512;
 
 // Writes the whole of the longest prefix: what follows is put behind the part that is used.
@@ -27,7 +27,7 @@ std::size_t put_head(std::byte* to, const PageHeader& header, const Post& post) 
   return page_header_bytes + post.prefix_bytes;
 }
 
-// The page as one piece, padded; its bytes.
+// The page as one piece, padded; its bytes. `to` has room for a whole head.
 std::size_t copy_page(std::byte* to, const PageHeader& header, const Post& post) noexcept {
   const std::size_t head = put_head(to, header, post);
   const std::size_t bytes = page_header_bytes + header.bytes;
@@ -50,135 +50,137 @@ OfiSends::OfiSends(OfiOperationsOwner& owner, Device& device, const TransportRes
       inject_bytes_max_(std::min(inject_bytes_max, inject_bytes_most)),
       heads_(device.take_heads(heads_descriptor_)),
       operations_(std::make_unique<Operation[]>(entries_max)) {
-  for (std::size_t i = 0; i < entries_max; ++i) {
-    operations_[i].owner = this;
-    store_u64(heads_->data() + i * head_bytes + zeros_at, 0);
-  }
+  for (std::size_t i = 0; i < entries_max; ++i) operations_[i].owner = this;
 }
 
-long OfiSends::send(Endpoint& endpoint, const PageHeader& header, Post& post) noexcept {
-  waits_for_memory_ = false;
+std::byte* OfiSends::head(std::size_t index) const noexcept {
+  return heads_->data() + index * head_slot_bytes;
+}
+
+long OfiSends::inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept {
+  std::array<std::byte, inject_bytes_most + head_slot_bytes> packed;
+  return endpoint.inject({packed.data(), copy_page(packed.data(), header, post)});
+}
+
+OfiSends::Entry& OfiSends::append(Entry entry) noexcept {
+  Entry& place = entries_[past_last()];
+  place = std::move(entry);
+  ++used_;
+  ++unsent_;
+  return place;
+}
+
+bool OfiSends::add(const PageHeader& header, Post& post) noexcept {
+  assert(used_ < entries_max);
+  Device::Local memory{true, nullptr};
+  if (post.body.bytes != 0) {
+    if (!post.body.lease) return add_copy(header, post);
+    memory = device_.local(post.body.lease.get(), {post.body.data, post.body.bytes});
+    if (!memory.usable) return add_copy(header, post);
+  }
+  const std::size_t index = past_last();
+  Entry& entry = append({});
+  entry.head_bytes = put_head(head(index), header, post);
+  store_u64(head(index) + zeros_at, 0);
+  entry.data = post.body.data;
+  entry.bytes = post.body.bytes;
+  entry.descriptor = memory.descriptor;
+  entry.control = (header.flags & page_flag::control) != 0;
+  entry.lease = std::move(post.body.lease);
+  queued_bytes_ += page_header_bytes + header.bytes;
+  return true;
+}
+
+// Behind the copies that wait already, or on a page of its own.
+bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
   const std::size_t bytes = page_header_bytes + header.bytes;
-  const bool control = (header.flags & page_flag::control) != 0;  // is waited for before closing
-  if (bytes <= inject_bytes_max_ && !control) {
-    std::array<std::byte, inject_bytes_most> packed;
-    (void)copy_page(packed.data(), header, post);
-    const long answer = endpoint.inject({packed.data(), bytes});
-    if (answer == 0) post.body.lease.reset();
-    return answer;
+  Entry* entry = nullptr;
+  if (unsent_ != 0) {
+    Entry& last = entries_[(first_ + used_ - 1) % entries_max];
+    const bool fits = last.head_bytes == 0 && last.lease &&
+                      last.bytes + bytes <= message_bytes_max_ &&
+                      last.lease->capacity() - last.bytes >= std::max(bytes, head_slot_bytes);
+    if (fits) entry = &last;
   }
-  if (full()) return -FI_EAGAIN;
-  const Device::Local memory =
-      post.body.lease ? device_.local(post.body.lease.get(), {post.body.data, post.body.bytes})
-                      : Device::Local{};
-  if (!memory.usable && post.body.bytes != 0) return send_copied(endpoint, header, post);
-  std::byte* const head = heads_->data() + (first_ + entries_used_) % entries_max * head_bytes;
-  const std::size_t pad = wire_padded(post.body.bytes) - post.body.bytes;
-  std::array<iovec, 3> parts{part(head, put_head(head, header, post)),
-                             part(post.body.data, post.body.bytes), part(head + zeros_at, pad)};
-  store_u64(head + zeros_at, 0);
-  std::array<void*, 3> descriptors{heads_descriptor_, memory.descriptor, heads_descriptor_};
-  const std::size_t used = post.body.bytes == 0 ? 1 : pad == 0 ? 2 : 3;
-  return post_parts(endpoint, {parts.data(), used}, descriptors.data(), post.body.lease, bytes);
-}
-
-// Empty when others should have what is left.
-Lease OfiSends::take_page() noexcept {
-  Lease page;
-  if (idle() || pool_.plenty()) page = pool_.take();
-  waits_for_memory_ = !page;
-  return page;
-}
-
-// Takes the page on success.
-long OfiSends::send_page(Endpoint& endpoint, Lease& page, std::size_t bytes) noexcept {
-  void* descriptor = device_.local(page.get(), {page->data(), bytes}).descriptor;
-  const iovec whole = part(page->data(), bytes);
-  return post_parts(endpoint, {&whole, 1}, &descriptor, page, bytes);
-}
-
-// The body is only borrowed, or lies where the device cannot read it.
-long OfiSends::send_copied(Endpoint& endpoint, const PageHeader& header,
-                           const Post& post) noexcept {
-  Lease page = take_page();
-  if (!page) return -FI_EAGAIN;
-  return send_page(endpoint, page, copy_page(page->data(), header, post));
-}
-
-long OfiSends::send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept {
-  Lease page = take_page();
-  if (!page) return -FI_EAGAIN;
-  std::memcpy(page->data(), bytes.data(), bytes.size());
-  return send_page(endpoint, page, bytes.size());
-}
-
-long OfiSends::hold_back(const PageHeader& header, const Post& post) noexcept {
-  waits_for_memory_ = false;
-  const std::size_t bytes = page_header_bytes + header.bytes;
-  Held* last = held_used_ == 0 ? nullptr : &held_[(first_held_ + held_used_ - 1) % held_max];
-  if (last == nullptr || last->page->capacity() - last->bytes < bytes) {
-    if (held_used_ == held_max) return -FI_EAGAIN;
-    Lease page = take_page();
-    if (!page) return -FI_EAGAIN;
-    last = &held_[(first_held_ + held_used_++) % held_max];
-    *last = {std::move(page), 0};
+  if (entry == nullptr) {
+    Lease page;
+    if (unsent_ == 0 || pool_.plenty()) page = pool_.take();
+    if (!page) return false;
+    const std::byte* const data = page->data();
+    void* const descriptor = device_.local(page.get(), {page->data(), page->capacity()}).descriptor;
+    entry = &append({.lease = std::move(page), .data = data, .descriptor = descriptor});
   }
-  last->bytes += copy_page(last->page->data() + last->bytes, header, post);
+  entry->bytes += copy_page(entry->lease->data() + entry->bytes, header, post);
   queued_bytes_ += bytes;
-  return 0;
+  return true;
 }
 
-long OfiSends::send_held(Endpoint& endpoint, const PageHeader& tells) noexcept {
-  if (full()) return -FI_EAGAIN;
-  Held& held = held_[first_held_];
-  PageHeader header = load_page_header(held.page->data());
+long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
+  const std::size_t index = first_unsent();
+  Entry& entry = entries_[index];
+  std::byte* const page = entry.head_bytes != 0 ? head(index) : entry.lease->data();
+  PageHeader header = load_page_header(page);
   header.credits = tells.credits;
   header.fetched = tells.fetched;
   header.acknowledged = tells.acknowledged;
-  store(held.page->data(), header);
-  const long answer = send_page(endpoint, held.page, held.bytes);
-  if (answer != 0) return answer;
-  queued_bytes_ -= held.bytes;  // it is counted among the entries now
-  first_held_ = (first_held_ + 1) % held_max;
-  --held_used_;
-  return 0;
+  store(page, header);
+  std::array<iovec, 3> parts;
+  std::array<void*, 3> descriptors;
+  std::size_t used = 0;
+  const auto add_part = [&](const std::byte* data, std::size_t bytes, void* descriptor) {
+    if (bytes == 0) return;
+    parts[used] = part(data, bytes);
+    descriptors[used++] = descriptor;
+  };
+  add_part(head(index), entry.head_bytes, heads_descriptor_);
+  add_part(entry.data, entry.bytes, entry.descriptor);
+  add_part(head(index) + zeros_at, entry.pad(), heads_descriptor_);
+  const long answer =
+      endpoint.send({parts.data(), used}, descriptors.data(), true, &operations_[index]);
+  if (answer == 0) --unsent_;
+  return answer;
 }
 
-// Takes the lease on success.
-long OfiSends::post_parts(Endpoint& endpoint, std::span<const iovec> parts, void** descriptors,
-                          Lease& lease, std::size_t bytes) noexcept {
-  const std::size_t index = (first_ + entries_used_) % entries_max;
-  const long answer = endpoint.send(parts, descriptors, true, &operations_[index]);
+long OfiSends::send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept {
+  Lease page = pool_.take();
+  if (!page) return -FI_ENOMEM;
+  std::memcpy(page->data(), bytes.data(), bytes.size());
+  const std::size_t index = past_last();
+  void* descriptor = device_.local(page.get(), {page->data(), bytes.size()}).descriptor;
+  const iovec whole = part(page->data(), bytes.size());
+  const long answer = endpoint.send({&whole, 1}, &descriptor, true, &operations_[index]);
   if (answer != 0) return answer;
-  entries_[index] = {std::move(lease), bytes, false};
-  ++entries_used_;
-  queued_bytes_ += bytes;
+  append({.lease = std::move(page)});
+  --unsent_;
   return 0;
 }
 
 long OfiSends::lend(Endpoint& endpoint, PageHeader header, Post& post) noexcept {
-  waits_for_memory_ = false;
-  if (full()) return -FI_EAGAIN;
+  assert(unsent_ == 0);
   Lend& entry = lends_[(first_lend_ + lends_used_) % lends_max];
   const MemoryRegion* const region =
       device_.lend(*post.body.lease.get(), {post.body.data, post.body.bytes}, entry.own);
   if (region == nullptr) return -FI_ENOMEM;
+  constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);  // address and key
+  static_assert(page_header_bytes + 2 * sizeof(std::uint64_t) + place_bytes == head_slot_bytes,
+                "a word, a tag and the place fill a slot");
   header.flags |= page_flag::lent;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + sizeof(std::uint64_t) * 2);
-  std::array<std::byte, head_bytes> packed;
-  std::byte* to = packed.data() + put_head(packed.data(), header, post);
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + place_bytes);
+  const std::size_t index = past_last();
+  std::byte* to = head(index) + put_head(head(index), header, post);
   store_u64(to, region->remote_address(post.body.data));
   store_u64(to + sizeof(std::uint64_t), region->key());
   const std::size_t bytes = page_header_bytes + header.bytes;
   long answer = 0;
   if (bytes <= inject_bytes_max_) {
-    answer = endpoint.inject({packed.data(), bytes});
+    answer = endpoint.inject({head(index), bytes});
   } else {
-    std::byte* const head = heads_->data() + (first_ + entries_used_) % entries_max * head_bytes;
-    std::memcpy(head, packed.data(), bytes);
-    const iovec whole = part(head, bytes);
-    Lease none;
-    answer = post_parts(endpoint, {&whole, 1}, &heads_descriptor_, none, 0);
+    const iovec whole = part(head(index), bytes);
+    answer = endpoint.send({&whole, 1}, &heads_descriptor_, true, &operations_[index]);
+    if (answer == 0) {
+      append({});
+      --unsent_;
+    }
   }
   if (answer != 0) {
     entry.own.reset();
@@ -200,17 +202,35 @@ bool OfiSends::fetched(std::uint32_t count) noexcept {
     entry.lease.reset();
     first_lend_ = (first_lend_ + 1) % lends_max;
     --lends_used_;
+    owner_.on_progress();
   }
   return true;
 }
 
+std::size_t OfiSends::taken_of(std::size_t bytes_max) const noexcept {
+  return std::max(queued_bytes_, bytes_max / entries_max * std::max(used_, lends_used_));
+}
+
+void OfiSends::drop_unsent() noexcept {
+  for (; unsent_ != 0; --unsent_) {
+    --used_;
+    Entry& entry = entries_[past_last()];
+    queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
+    entry.lease.reset();
+  }
+}
+
 void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
   entries_[static_cast<std::size_t>(&operation - operations_.get())].done = true;
-  while (entries_used_ != 0 && entries_[first_].done) {
-    queued_bytes_ -= entries_[first_].bytes;
-    entries_[first_].lease.reset();
+  while (used_ != 0 && entries_[first_].done) {
+    Entry& entry = entries_[first_];
+    if (entry.data != nullptr || entry.head_bytes != 0) {
+      queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
+    }
+    entry.lease.reset();
+    entry.done = false;
     first_ = (first_ + 1) % entries_max;
-    --entries_used_;
+    --used_;
   }
   owner_.on_progress();
 }
@@ -223,9 +243,11 @@ void OfiSends::abandon(CompletionQueue& queue) noexcept {
     entries_[i].lease.reset();
   }
   queue.bury(std::move(operations_));
-  (void)fetched(static_cast<std::uint32_t>(lends_used_));
-  for (Held& held : held_) held.page.reset();
-  entries_used_ = held_used_ = queued_bytes_ = 0;
+  for (Lend& entry : lends_) {
+    entry.own.reset();
+    entry.lease.reset();
+  }
+  used_ = unsent_ = lends_used_ = queued_bytes_ = 0;
   heads_.reset();
 }
 

@@ -1,6 +1,6 @@
-// The send side of an ofi link: what was posted and is not done yet. Holds each page's lease until
-// its completion, lent memory until the peer has fetched it, and copies of small posts for which
-// the peer has no receive. Owner thread only.
+// The send side of an ofi link: posted pages in a ring, each sent when the peer has a receive for
+// it. Holds each page's lease until its completion, and lent memory until the peer has fetched it.
+// Owner thread only.
 #pragma once
 
 #include <array>
@@ -29,84 +29,103 @@ class OfiOperationsOwner {
 
 class OfiSends final : private OperationOwner {
  public:
-  static constexpr std::size_t entries_max = 64;
+  static constexpr std::size_t entries_max = 128;
   static constexpr std::size_t lends_max = 64;
-  static constexpr std::size_t held_max = 16;
 
   // Throws Error without memory for headers.
   OfiSends(OfiOperationsOwner& owner, Device& device, const TransportResources& resources,
            std::size_t inject_bytes_max);
 
-  // 0, or a negative error: -FI_EAGAIN has taken nothing, and waits_for_memory() says if it is a
-  // page to copy to that is missing. Takes the lease on success.
-  long send(Endpoint& endpoint, const PageHeader& header, Post& post) noexcept;
-  // The same for a body larger than a page: the peer is told where it lies, and fetches it.
-  long lend(Endpoint& endpoint, PageHeader header, Post& post) noexcept;
-  // Copies it behind others that wait; they leave together, as one message. -FI_EAGAIN without
-  // room.
-  long hold_back(const PageHeader& header, const Post& post) noexcept;
-  [[nodiscard]] bool holds_back() const noexcept { return held_used_ != 0; }
-  // Sends the oldest message that was held back. What its first page tells is set now.
-  long send_held(Endpoint& endpoint, const PageHeader& tells) noexcept;
-  // Bytes that are no page: a hello.
-  long send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept;
-  [[nodiscard]] bool waits_for_memory() const noexcept { return waits_for_memory_; }
+  // The largest message that the peer has receives for. Before the first page.
+  void limit(std::size_t message_bytes_max) noexcept { message_bytes_max_ = message_bytes_max; }
 
+  // Whether a page may be sent at once, and done with.
+  [[nodiscard]] bool injects(const PageHeader& header) const noexcept {
+    return page_header_bytes + header.bytes <= inject_bytes_max_ && unsent_ == 0 &&
+           (header.flags & page_flag::control) == 0;  // the last page's completion is waited for
+  }
+  // 0, or a negative error; -FI_EAGAIN has taken nothing.
+  long inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept;
+
+  // Takes the post: its lease, or a copy of a body that is only borrowed, or that the device cannot
+  // read. False if there is no memory for that. There must be room(). send_next() sends it.
+  bool add(const PageHeader& header, Post& post) noexcept;
+  [[nodiscard]] bool unsent() const noexcept { return unsent_ != 0; }
+  [[nodiscard]] bool next_is_control() const noexcept { return entries_[first_unsent()].control; }
+  // What the page tells of receives, fetches and acknowledgements is set now. As inject().
+  long send_next(Endpoint& endpoint, const PageHeader& tells) noexcept;
+
+  void drop_unsent() noexcept;
+
+  // A body larger than a page: the peer is told where it lies, and fetches it. As inject(); takes
+  // the lease on success. Nothing may be unsent.
+  long lend(Endpoint& endpoint, PageHeader header, Post& post) noexcept;
   // The peer has fetched so many of what was lent, in order. False if there were not that many.
   bool fetched(std::uint32_t count) noexcept;
 
-  [[nodiscard]] bool full() const noexcept {
-    return entries_used_ == entries_max || lends_used_ == lends_max;
+  // Bytes that are no page: a hello.
+  long send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept;
+
+  [[nodiscard]] bool room() const noexcept {
+    return used_ < entries_max && lends_used_ < lends_max;
   }
-  // Nothing is on its way; lent memory may still be out.
-  [[nodiscard]] bool sent() const noexcept { return entries_used_ == 0 && held_used_ == 0; }
-  [[nodiscard]] bool idle() const noexcept { return sent() && lends_used_ == 0; }
+  // Worth telling who was answered again: half is free.
+  [[nodiscard]] bool roomy() const noexcept {
+    return used_ <= entries_max / 2 && lends_used_ <= lends_max / 2;
+  }
+  // All that was posted is with the peer; lent memory may still be out.
+  [[nodiscard]] bool sent() const noexcept { return used_ == 0; }
+  [[nodiscard]] bool idle() const noexcept { return used_ == 0 && lends_used_ == 0; }
   [[nodiscard]] std::size_t queued_bytes() const noexcept { return queued_bytes_; }
+  // Of `bytes_max`, what is not free: small pages run out of entries first.
+  [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
 
   // The endpoint is closed: nothing is read any more.
   void abandon(CompletionQueue& queue) noexcept;
 
  private:
+  // One message on the wire: a head and a body, or copies of several pages back to back.
   struct Entry {
     Lease lease;
-    std::size_t bytes = 0;
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;       // of the body or the copies
+    std::size_t head_bytes = 0;  // 0: copies
+    void* descriptor = nullptr;
+    bool control = false;
     bool done = false;
+    [[nodiscard]] std::size_t pad() const noexcept { return wire_padded(bytes) - bytes; }
   };
   struct Lend {
     Lease lease;
     std::size_t bytes = 0;
     std::optional<MemoryRegion> own;
   };
-  struct Held {
-    Lease page;
-    std::size_t bytes = 0;
-  };
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
   void on_failure(Operation& operation, int error) noexcept override;
-  Lease take_page() noexcept;
-  long send_page(Endpoint& endpoint, Lease& page, std::size_t bytes) noexcept;
-  long send_copied(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept;
-  long post_parts(Endpoint& endpoint, std::span<const iovec> parts, void** descriptors,
-                  Lease& lease, std::size_t bytes) noexcept;
+  bool add_copy(const PageHeader& header, const Post& post) noexcept;
+  [[nodiscard]] std::size_t first_unsent() const noexcept {
+    return (first_ + used_ - unsent_) % entries_max;
+  }
+  [[nodiscard]] std::size_t past_last() const noexcept { return (first_ + used_) % entries_max; }
+  [[nodiscard]] std::byte* head(std::size_t index) const noexcept;
+  Entry& append(Entry entry) noexcept;
 
   OfiOperationsOwner& owner_;
   Device& device_;
   Pool& pool_;
   std::size_t inject_bytes_max_;
+  std::size_t message_bytes_max_ = 0;
   Lease heads_;
   void* heads_descriptor_ = nullptr;
   std::unique_ptr<Operation[]> operations_;
   std::array<Entry, entries_max> entries_;
   std::size_t first_ = 0;
-  std::size_t entries_used_ = 0;
+  std::size_t used_ = 0;
+  std::size_t unsent_ = 0;  // the last so many of those used
   std::array<Lend, lends_max> lends_;
   std::size_t first_lend_ = 0;
   std::size_t lends_used_ = 0;
-  std::array<Held, held_max> held_;
-  std::size_t first_held_ = 0;
-  std::size_t held_used_ = 0;
   std::size_t queued_bytes_ = 0;
-  bool waits_for_memory_ = false;
 };
 
 }  // namespace netio::detail

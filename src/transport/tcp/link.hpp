@@ -44,6 +44,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   void flush() noexcept override;
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
   [[nodiscard]] bool idle() const noexcept override { return writer_.empty(); }
+  [[nodiscard]] bool backed_up() const noexcept override { return !writer_.empty(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override { return writer_.taken_bytes(); }
   void pause(bool paused) noexcept override;
   void assembling(bool under_way) noexcept override { reader_.assembling(under_way); }
