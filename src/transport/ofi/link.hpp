@@ -132,7 +132,6 @@ class OfiLink final : public Link,
   void fetch();
   void end_if_over();
   Status refuse() noexcept;
-  Status lend(const PageHeader& header, Post& post) noexcept;
   void send_next() noexcept;
   void posted(const PageHeader& header) noexcept;
   [[nodiscard]] PageHeader header_of(const Post& post) const noexcept;
@@ -190,7 +189,6 @@ class OfiLink final : public Link,
   bool assembling_ = false;
   bool delivering_ = false;
   bool want_writable_ = false;   // a post was answered again
-  bool want_to_lend_ = false;    // and it was lent memory
   bool was_busy_ = false;        // on_idle is owed
   bool progress_ = false;        // on_sent is owed
   bool bye_posted_ = false;      // nothing is granted behind it

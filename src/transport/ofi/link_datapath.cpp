@@ -44,7 +44,6 @@ Status OfiLink::post(Post& post) noexcept {
   if (bye_heard_) sends.drop_unsent();
   if (!sends.room() || sends.queued_bytes() >= options_.queue_bytes_max) return refuse();
   const PageHeader header = header_of(post);
-  if (page_header_bytes + header.bytes > limits_.page_bytes_max) return lend(header, post);
   if (sends.injects(header) && credits_.may_post()) {
     const long answer = sends.inject(*wire_->endpoint, header, post);
     if (answer == 0) {
@@ -54,7 +53,14 @@ Status OfiLink::post(Post& post) noexcept {
     }
     if (answer != -FI_EAGAIN) on_wire_failure(static_cast<int>(-answer));
   }
-  if (!sends.add(header, post)) {
+  if (page_header_bytes + header.bytes > limits_.page_bytes_max) {
+    if (!sends.lend(header, post)) {
+      // It cannot be registered; cut into pages, it is copied.
+      limits_.lent_page_bytes_max = limits_.page_bytes_max;
+      loop_.defer(*this);
+      return refuse();
+    }
+  } else if (!sends.add(header, post)) {
     resources_.send_pool.wait(room_waiter_);
     return refuse();
   }
@@ -69,29 +75,6 @@ Status OfiLink::post(Post& post) noexcept {
 Status OfiLink::refuse() noexcept {
   want_writable_ = true;
   return Status::again;
-}
-
-Status OfiLink::lend(const PageHeader& header, Post& post) noexcept {
-  OfiSends& sends = wire_->sends;
-  // Lent memory is not queued behind pages that wait: its turn comes when the wire is free.
-  want_to_lend_ = true;
-  if (sends.unsent() || !credits_.may_post()) return refuse();
-  const long answer = sends.lend(*wire_->endpoint, header, post);
-  if (answer == 0) {
-    want_to_lend_ = false;
-    posted(header);
-    return Status::ok;
-  }
-  if (answer == -FI_ENOMEM) {
-    // It cannot be registered; cut into pages, it is copied.
-    limits_.lent_page_bytes_max = limits_.page_bytes_max;
-    loop_.defer(*this);
-  } else if (answer == -FI_EAGAIN) {
-    retry_timer_.start_once(retry_after);
-  } else {
-    on_wire_failure(static_cast<int>(-answer));
-  }
-  return refuse();
 }
 
 // What is posted goes as far as the peer has receives for it. May run inside a call of the user's.
@@ -334,10 +317,7 @@ void OfiLink::tell_peer() {
 void OfiLink::tell_room() {
   if (state_ != State::up || ended_) return;
   const OfiSends& sends = wire_->sends;
-  const bool may_lend = !sends.unsent() && credits_.may_post();
-  if (want_writable_ && sends.roomy() && (may_lend || !want_to_lend_) &&
-      sends.queued_bytes() <= options_.queue_bytes_max / 2) {
-    want_to_lend_ = false;
+  if (want_writable_ && sends.roomy() && sends.queued_bytes() <= options_.queue_bytes_max / 2) {
     want_writable_ = false;
     events_->on_writable();
   } else if (was_busy_ && sends.idle()) {

@@ -70,8 +70,9 @@ OfiSends::Entry& OfiSends::append(Entry entry) noexcept {
   return place;
 }
 
-bool OfiSends::add(const PageHeader& header, Post& post) noexcept {
+bool OfiSends::add(PageHeader header, Post& post) noexcept {
   assert(used_ < entries_max);
+  header.credits = header.fetched = 0;  // only the first page of a message tells, and when it goes
   Device::Local memory{true, nullptr};
   if (post.body.bytes != 0) {
     if (!post.body.lease) return add_copy(header, post);
@@ -155,42 +156,26 @@ long OfiSends::send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) 
   return 0;
 }
 
-long OfiSends::lend(Endpoint& endpoint, PageHeader header, Post& post) noexcept {
-  assert(unsent_ == 0);
+bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   Lend& entry = lends_[(first_lend_ + lends_used_) % lends_max];
   const MemoryRegion* const region =
       device_.lend(*post.body.lease.get(), {post.body.data, post.body.bytes}, entry.own);
-  if (region == nullptr) return -FI_ENOMEM;
+  if (region == nullptr) return false;
   constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);  // address and key
   static_assert(page_header_bytes + 2 * sizeof(std::uint64_t) + place_bytes == head_slot_bytes,
                 "a word, a tag and the place fill a slot");
   header.flags |= page_flag::lent;
   header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + place_bytes);
   const std::size_t index = past_last();
-  std::byte* to = head(index) + put_head(head(index), header, post);
-  store_u64(to, region->remote_address(post.body.data));
-  store_u64(to + sizeof(std::uint64_t), region->key());
-  const std::size_t bytes = page_header_bytes + header.bytes;
-  long answer = 0;
-  if (bytes <= inject_bytes_max_) {
-    answer = endpoint.inject({head(index), bytes});
-  } else {
-    const iovec whole = part(head(index), bytes);
-    answer = endpoint.send({&whole, 1}, &heads_descriptor_, true, &operations_[index]);
-    if (answer == 0) {
-      append({});
-      --unsent_;
-    }
-  }
-  if (answer != 0) {
-    entry.own.reset();
-    return answer;
-  }
+  std::byte* const place = head(index) + put_head(head(index), header, post);
+  store_u64(place, region->remote_address(post.body.data));
+  store_u64(place + sizeof(std::uint64_t), region->key());
+  append({}).head_bytes = page_header_bytes + header.bytes;
   entry.bytes = post.body.bytes;
   entry.lease = std::move(post.body.lease);
   ++lends_used_;
-  queued_bytes_ += entry.bytes;
-  return 0;
+  queued_bytes_ += page_header_bytes + header.bytes + entry.bytes;
+  return true;
 }
 
 bool OfiSends::fetched(std::uint32_t count) noexcept {
@@ -208,7 +193,8 @@ bool OfiSends::fetched(std::uint32_t count) noexcept {
 }
 
 std::size_t OfiSends::taken_of(std::size_t bytes_max) const noexcept {
-  return std::max(queued_bytes_, bytes_max / entries_max * std::max(used_, lends_used_));
+  return std::max(
+      {queued_bytes_, bytes_max / entries_max * used_, bytes_max / lends_max * lends_used_});
 }
 
 void OfiSends::drop_unsent() noexcept {
@@ -224,9 +210,7 @@ void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
   entries_[static_cast<std::size_t>(&operation - operations_.get())].done = true;
   while (used_ != 0 && entries_[first_].done) {
     Entry& entry = entries_[first_];
-    if (entry.data != nullptr || entry.head_bytes != 0) {
-      queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
-    }
+    queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
     entry.lease.reset();
     entry.done = false;
     first_ = (first_ + 1) % entries_max;

@@ -49,7 +49,7 @@ class OfiSends final : private OperationOwner {
 
   // Takes the post: its lease, or a copy of a body that is only borrowed, or that the device cannot
   // read. False if there is no memory for that. There must be room(). send_next() sends it.
-  bool add(const PageHeader& header, Post& post) noexcept;
+  bool add(PageHeader header, Post& post) noexcept;
   [[nodiscard]] bool unsent() const noexcept { return unsent_ != 0; }
   [[nodiscard]] bool next_is_control() const noexcept { return entries_[first_unsent()].control; }
   // What the page tells of receives, fetches and acknowledgements is set now. As inject().
@@ -57,9 +57,9 @@ class OfiSends final : private OperationOwner {
 
   void drop_unsent() noexcept;
 
-  // A body larger than a page: the peer is told where it lies, and fetches it. As inject(); takes
-  // the lease on success. Nothing may be unsent.
-  long lend(Endpoint& endpoint, PageHeader header, Post& post) noexcept;
+  // Takes a post with a body larger than a page: the peer will be told where it lies, and fetch it.
+  // False if the body cannot be registered. There must be room().
+  bool lend(PageHeader header, Post& post) noexcept;
   // The peer has fetched so many of what was lent, in order. False if there were not that many.
   bool fetched(std::uint32_t count) noexcept;
 
