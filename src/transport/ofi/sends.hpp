@@ -115,8 +115,8 @@ class OfiSends final : private OperationOwner {
   Pool& pool_;
   std::size_t inject_bytes_max_;
   std::size_t message_bytes_max_ = 0;
-  Lease heads_;
   void* heads_descriptor_ = nullptr;
+  Lease heads_;
   std::unique_ptr<Operation[]> operations_;
   std::array<Entry, entries_max> entries_;
   std::size_t first_ = 0;
