@@ -2,6 +2,11 @@
 
 namespace netio::detail {
 
+FabricSet::~FabricSet() {
+  const std::unique_lock lock(gate_->mutex);
+  gate_->open = false;
+}
+
 FabricPort& FabricSet::port_of(const Info& info) {
   auto& port = ports_[info->fabric_attr->name];
   if (!port) port = std::make_unique<FabricPort>(resources_.loop, info);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 
@@ -26,12 +27,25 @@ class Sharer {
   std::size_t& sharers_;
 };
 
+// Who asks libfabric on a thread of its own holds it shared meanwhile. It is shut when the set
+// goes: nobody must be inside a library that is being unloaded with the process.
+struct FabricGate {
+  std::shared_mutex mutex;
+  bool open = true;
+};
+
 class FabricSet {
  public:
   // `scheme` as users write it, `provider` as libfabric does: verbs and verbs, ofi+tcp and tcp.
   FabricSet(const TransportResources& resources, std::string scheme, std::string provider)
       : resources_(resources), scheme_(std::move(scheme)), provider_(std::move(provider)) {}
 
+  // Waits for those who are asking; seconds at the most.
+  ~FabricSet();
+  FabricSet(const FabricSet&) = delete;
+  FabricSet& operator=(const FabricSet&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<FabricGate>& gate() const noexcept { return gate_; }
   [[nodiscard]] const TransportResources& resources() const noexcept { return resources_; }
   [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }
   [[nodiscard]] const std::string& provider() const noexcept { return provider_; }
@@ -43,6 +57,7 @@ class FabricSet {
 
  private:
   TransportResources resources_;
+  std::shared_ptr<FabricGate> gate_ = std::make_shared<FabricGate>();
   std::size_t links_ = 0;
   std::string scheme_;
   std::string provider_;

@@ -22,7 +22,8 @@ constexpr std::size_t window_most = 64;
 constexpr std::size_t transmits_max = OfiSends::entries_max + window_most + OfiFetches::reads_max;
 
 // Names, then the way to each address: both may block, and run on a thread of their own.
-Ways find_ways(const std::string& provider, const std::string& host, std::uint16_t port) {
+Ways find_ways(FabricGate& gate, const std::string& provider, const std::string& host,
+               std::uint16_t port) {
   Ways ways;
   LookUp found;
   if (auto number = look_up_number(host, port)) {
@@ -32,6 +33,8 @@ Ways find_ways(const std::string& provider, const std::string& host, std::uint16
   }
   ways.failure = std::move(found.failure);
   for (const InternetAddress& address : found.addresses) {
+    const std::shared_lock lock(gate.mutex);
+    if (!gate.open) break;
     try {
       ways.infos.push_back(Info::to_connect(provider, host_number(address), port));
     } catch (const FabricError& error) {
@@ -131,9 +134,8 @@ void OfiLink::start(LinkEvents& events) noexcept {
     state_ = State::resolving;
     inquiry_.emplace(
         loop_,
-        [provider = fabrics_.provider(), host = url_->host, port = url_->port] {
-          return find_ways(provider, host, port);
-        },
+        [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
+         port = url_->port] { return find_ways(*gate, provider, host, port); },
         [this](Ways ways) { on_resolved(std::move(ways)); });
     return;
   }
