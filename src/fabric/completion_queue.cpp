@@ -1,3 +1,4 @@
+// Bursts of completions, and the graves of those that nobody waits for.
 #include "fabric/completion_queue.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// fi_domain.
 #include "fabric/domain.hpp"
 
 #include "fabric/error.hpp"

@@ -1,3 +1,4 @@
+// fi_endpoint, and the posts that need more than their arguments.
 #include "fabric/endpoint.hpp"
 
 #include "fabric/error.hpp"

@@ -1,3 +1,4 @@
+// Texts of libfabric, and advice where there is some.
 #include "fabric/error.hpp"
 
 #include <sys/resource.h>

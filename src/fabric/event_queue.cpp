@@ -1,3 +1,4 @@
+// Reads events when the descriptor says so, and until it is quiet.
 #include "fabric/event_queue.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// fi_fabric.
 #include "fabric/fabric.hpp"
 
 #include "fabric/error.hpp"

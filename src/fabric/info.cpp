@@ -1,5 +1,7 @@
+// fi_getinfo, with what netio can cope with as its hints.
 #include "fabric/info.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <rdma/fi_domain.h>
@@ -50,6 +52,14 @@ Info Info::to_connect(const std::string& provider, const std::string& host, std:
 
 Info Info::to_listen(const std::string& provider, const std::string& host, std::uint16_t port) {
   return query(provider, host.empty() ? nullptr : host.c_str(), std::to_string(port), FI_SOURCE);
+}
+
+Info Info::with_depths(std::size_t transmits, std::size_t receives) const {
+  Info sized(fi_dupinfo(get()));
+  if (!sized) throw FabricError("describe an endpoint", FI_ENOMEM);
+  sized->tx_attr->size = std::min(sized->tx_attr->size, transmits);
+  sized->rx_attr->size = std::min(sized->rx_attr->size, receives);
+  return sized;
 }
 
 std::vector<Info> Info::all(const std::string& provider) {

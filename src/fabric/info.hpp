@@ -1,6 +1,7 @@
 // What a provider offers for an address: one fi_info, owned. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ class Info {
   static Info to_listen(const std::string& provider, const std::string& host, std::uint16_t port);
   // Everything there is; of one provider if it is not empty. Nothing is no error here.
   static std::vector<Info> all(const std::string& provider);
+
+  // The same, for an endpoint with queues no deeper than that. Throws FabricError.
+  [[nodiscard]] Info with_depths(std::size_t transmits, std::size_t receives) const;
 
   [[nodiscard]] fi_info* get() const noexcept { return info_.get(); }
   fi_info* operator->() const noexcept { return info_.get(); }

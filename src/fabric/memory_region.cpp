@@ -1,3 +1,4 @@
+// fi_mr_reg.
 #include "fabric/memory_region.hpp"
 
 #include <string>

@@ -1,3 +1,4 @@
+// fi_passive_ep, fi_listen.
 #include "fabric/passive_endpoint.hpp"
 
 #include "fabric/error.hpp"

@@ -22,7 +22,11 @@ LAYERS = {
 }
 TRANSPORTS = ("tcp", "shm", "inproc", "ofi")
 
-LIBRARY_LINES_MAX = 8076  # the size of the NetIO rewrite that this library wants to undercut
+# The size of the NetIO rewrite, which had one wire, libfabric: what the library may take for as
+# much, and what each wire of its own may take (ARCHITECTURE.md, "Where we left the first design").
+LIBRARY_LINES_MAX = 8076
+OWN_WIRE_LINES_MAX = 1800
+OWN_WIRES = ("tcp", "shm", "inproc")
 FILE_LINES_AIM = 400
 FILE_LINES_MAX = 450
 TEST_FILE_LINES_MAX = 600
@@ -55,6 +59,18 @@ class Source:
         self.is_code = path.suffix in CODE
         self.is_test = path.stem.endswith("_test") or self.top == "tests"
         self.is_library = self.is_code and self.top in ("include", "src") and not self.is_test
+
+    def code_lines(self):
+        """Lines that are neither blank nor a comment: those cost nothing to keep."""
+        stripped = (line.strip() for line in self.lines)
+        return sum(1 for line in stripped if line and not line.startswith("//"))
+
+    def part(self):
+        """The layer it belongs to, or the wire of our own; "include" for public headers."""
+        if self.top == "include":
+            return "include"
+        own_wire = self.parts[1] == "transport" and self.parts[2] in OWN_WIRES
+        return self.parts[2] if own_wire else layer_of(self.parts[1:])[0]
 
     def includes(self):
         for number, line in enumerate(self.lines, 1):
@@ -242,16 +258,27 @@ def sources_of(root):
             yield Source(root, path)
 
 
-def print_sizes(lines_by_layer, total):
-    for layer in ["include", *LAYERS]:
-        if layer in lines_by_layer:
-            print(f"  {layer:<10} {lines_by_layer[layer]:>6,}")
-    print(f"  {'library':<10} {total:>6,} of {LIBRARY_LINES_MAX:,} lines")
+def check_sizes(lines_by_part):
+    """Prints what each part takes; returns how many are too large."""
+    count = 0
+    total = sum(lines for part, lines in lines_by_part.items() if part not in OWN_WIRES)
+    for part in ["include", *LAYERS]:
+        if part in lines_by_part:
+            print(f"  {part:<10} {lines_by_part[part]:>6,}")
+    sums = [("library", total, LIBRARY_LINES_MAX)]
+    sums += [(wire, lines_by_part[wire], OWN_WIRE_LINES_MAX)
+             for wire in OWN_WIRES if wire in lines_by_part]
+    for part, lines, most in sums:
+        print(f"  {part:<10} {lines:>6,} of {most:,} lines of code")
+        if lines > most:
+            print(f"the {part} has {lines:,} lines of code; it must not pass {most:,}")
+            count += 1
+    return count
 
 
 def check(root):
     """Prints every breach and the sizes; returns the number of breaches."""
-    count, total, lines_by_layer = 0, 0, {}
+    count, lines_by_part = 0, {}
     for source in sources_of(root):
         for number, what in breaches_of(root, source):
             print(f"{source.path}:{number}: {what}")
@@ -259,14 +286,9 @@ def check(root):
         if source.is_code and not source.is_test and len(source.lines) > FILE_LINES_AIM:
             print(f"{source.path}: note: {len(source.lines)} lines, aim at {FILE_LINES_AIM}")
         if source.is_library:
-            layer = "include" if source.top == "include" else layer_of(source.parts[1:])[0]
-            lines_by_layer[layer] = lines_by_layer.get(layer, 0) + len(source.lines)
-            total += len(source.lines)
-    print_sizes(lines_by_layer, total)
-    if total > LIBRARY_LINES_MAX:
-        print(f"the library has {total:,} lines; it must not pass {LIBRARY_LINES_MAX:,}")
-        count += 1
-    return count
+            part = source.part()
+            lines_by_part[part] = lines_by_part.get(part, 0) + source.code_lines()
+    return count + check_sizes(lines_by_part)
 
 
 def main():

@@ -182,20 +182,33 @@ class Structure(unittest.TestCase):
         self.holds("examples/demo/x.cpp", "\n" * 41)
 
     def test_the_library_stays_under_its_mark_and_tests_do_not_count(self):
-        full = {f"src/base/x{i}.cpp": OPENING + "\n" * 399 for i in range(20)}  # 8,000 lines
+        full = {f"src/base/x{i}.cpp": OPENING + "x;\n" * 400 for i in range(20)}  # 8,000 lines
         self.assertEqual(run(full)[0], 0)
         rest = structure.LIBRARY_LINES_MAX - 8000
-        full["include/netio/x.hpp"] = OPENING + "\n" * (rest - 1)
-        full["src/base/x_test.cpp"] = OPENING + "\n" * 400
+        full["include/netio/x.hpp"] = OPENING + "x;\n" * rest
+        full["src/base/x_test.cpp"] = OPENING + "x;\n" * 400
         self.assertEqual(run(full)[0], 0)
-        full["include/netio/x.hpp"] += "\n"
+        full["include/netio/x.hpp"] += "x;\n"
         count, output = run(full)
         self.assertEqual(count, 1)
-        self.assertIn("8,077 lines; it must not pass 8,076", output)
+        self.assertIn("8,077 lines of code; it must not pass 8,076", output)
+
+    def test_blank_lines_and_comments_are_no_lines_of_code(self):
+        output = run({"src/base/x.cpp": OPENING + "x;\n\n  // why\n\tx;  // how\n"})[1]
+        self.assertRegex(output, r"library +2 of")
+
+    def test_a_wire_of_our_own_has_a_mark_of_its_own(self):
+        most = structure.OWN_WIRE_LINES_MAX
+        full = {f"src/transport/shm/x{i}.cpp": OPENING + "x;\n" * 360 for i in range(most // 360)}
+        count, output = run(full)
+        self.assertEqual(count, 0)
+        self.assertRegex(output, rf"library +0 of .*\n +shm +{most:,} of {most:,}")
+        full["src/transport/shm/one_more.cpp"] = OPENING + "x;\n"
+        self.assertIn("the shm has 1,801 lines of code", run(full)[1])
 
     def test_the_sizes_are_printed_per_layer(self):
-        output = run({"src/wire/a.hpp": OPENING + "\n" * 9, "include/netio.h": OPENING})[1]
-        self.assertRegex(output, r"include +1\n +wire +10\n +library +11 of 8,076 lines")
+        output = run({"src/wire/a.hpp": OPENING + "x;\n" * 9, "include/netio.h": OPENING + "x;\n"})[1]
+        self.assertRegex(output, r"include +1\n +wire +9\n +library +10 of 8,076 lines")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 // How many pages each side may send the other: one for each receive that was posted for it. Knows
-// numbers only.
-//
-// The last two credits are kept back: one for a page that only grants credits, or two sides that
-// have sent all they may could both wait for the other's grant; and one for the good-bye, so that
-// nothing need be granted behind one's own.
+// numbers only. The last two credits are kept back: one for a page that only grants, or two sides
+// that have sent all they may could both wait for the other's grant; and one for the good-bye, so
+// that nothing need be granted behind one's own.
 #pragma once
 
 #include <cstdint>

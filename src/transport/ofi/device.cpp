@@ -1,3 +1,4 @@
+// Opens and registers once, looks up often.
 #include "transport/ofi/device.hpp"
 
 #include <utility>

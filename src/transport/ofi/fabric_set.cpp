@@ -1,3 +1,4 @@
+// Opens fabrics and devices under their names.
 #include "transport/ofi/fabric_set.hpp"
 
 namespace netio::detail {

@@ -1,11 +1,11 @@
+// Reads are cut in pieces and started as far as there is memory, the oldest first.
 #include "transport/ofi/fetches.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <numeric>
 #include <utility>
-
-#include <rdma/fi_errno.h>
 
 namespace netio::detail {
 
@@ -93,7 +93,7 @@ long OfiFetches::go_on(Endpoint& endpoint) noexcept {
     std::byte* const payload = fetch.block->data() + large_offset + fetch.prefix_bytes;
     const Device::Local memory =
         device_.local(fetch.block.get(), {fetch.block->data(), large_offset + fetch.header.bytes});
-    if (!memory.usable) return -FI_ENOMEM;
+    if (!memory.usable) return -ENOMEM;
     while (fetch.asked < fetch.bytes) {
       if (free_reads_count_ == 0) return 0;
       const std::size_t bytes = std::min(fetch.bytes - fetch.asked, read_bytes_max_);
@@ -101,7 +101,7 @@ long OfiFetches::go_on(Endpoint& endpoint) noexcept {
       const long answer =
           endpoint.read({payload + fetch.asked, bytes}, memory.descriptor,
                         fetch.address + fetch.asked, fetch.key, &operations_[index]);
-      if (answer == -FI_EAGAIN) return 0;  // something is under way, and its end calls again
+      if (answer == -EAGAIN) return 0;  // something is under way, and its end calls again
       if (answer != 0) return answer;
       --free_reads_count_;
       reads_[index] = {static_cast<std::uint32_t>((first_ + i) % fetches_max),

@@ -1,8 +1,6 @@
 // An ofi link's greeting: a hello each way, the connecting side's first, each one message.
 #include <utility>
 
-#include <rdma/fi_errno.h>
-
 #include "transport/ofi/link.hpp"
 
 namespace netio::detail {

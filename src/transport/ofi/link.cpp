@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include <rdma/fi_errno.h>
 
 #include "fabric/error.hpp"
 #include "transport/internet_address.hpp"
@@ -38,7 +37,7 @@ Ways find_ways(FabricGate& gate, const std::string& provider, const std::string&
     try {
       ways.infos.push_back(Info::to_connect(provider, host_number(address), port));
     } catch (const FabricError& error) {
-      ways.failure = {error.code() == FI_ENODATA ? DownReason::unreachable : DownReason::resources,
+      ways.failure = {error.code() == ENODATA ? DownReason::unreachable : DownReason::resources,
                       "no way over '" + provider + "' to " + to_string(address) + ": " +
                           error.cause() + " (fi_info -p " + provider +
                           " shows the devices there are)"};
@@ -57,14 +56,6 @@ std::string address_of(const std::string& scheme, const Info& request) {
     std::memcpy(&address.storage, request->dest_addr, address.bytes);
   }
   return scheme + "://" + to_string(address);
-}
-
-Info with_depths(const Info& info, std::size_t receives) {
-  Info sized(fi_dupinfo(info.get()));
-  if (!sized) throw FabricError("describe an endpoint", FI_ENOMEM);
-  sized->tx_attr->size = std::min(sized->tx_attr->size, transmits_max);
-  sized->rx_attr->size = std::min(sized->rx_attr->size, receives);
-  return sized;
 }
 
 }  // namespace
@@ -113,8 +104,8 @@ OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
       receives(link, device, link.resources_.receive_pages(), link.options_.receive_quota,
                link.window_),
       fetches(link, device, link.resources_, link.options_, info->ep_attr->max_msg_size) {
-  endpoint.emplace(device.domain(), with_depths(info, link.window_), queue, device.events(),
-                   static_cast<ConnectionOwner&>(link));
+  endpoint.emplace(device.domain(), info.with_depths(transmits_max, link.window_), queue,
+                   device.events(), static_cast<ConnectionOwner&>(link));
 }
 
 OfiLink::Wire::~Wire() {
@@ -171,8 +162,8 @@ void OfiLink::connect_next(Down last_failure) {
     open(way);
     wire_->endpoint->connect(way->dest_addr);
   } catch (const FabricError& error) {
-    connect_next(error.code() == FI_ENOMEM ? Down{DownReason::resources, error.what()}
-                                           : down_from(error.code()));
+    connect_next(error.code() == ENOMEM ? Down{DownReason::resources, error.what()}
+                                        : down_from(error.code()));
   } catch (const Error& error) {
     connect_next({DownReason::resources, error.what()});
   }
@@ -258,19 +249,19 @@ void OfiLink::cut() noexcept {
 Down OfiLink::down_from(int error) const {
   const std::string what = fabric_text(error);
   switch (error) {
-    case FI_ECONNREFUSED:
+    case ECONNREFUSED:
       return {DownReason::refused,
               "nobody listens at " + peer_address_ + ", or not on this fabric"};
-    case FI_ENETUNREACH:
-    case FI_EHOSTUNREACH:
-    case FI_EADDRNOTAVAIL:
-    case FI_ENODEV:
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case EADDRNOTAVAIL:
+    case ENODEV:
       return {DownReason::unreachable, "no way to " + peer_address_ + ": " + what};
-    case FI_ETIMEDOUT:
+    case ETIMEDOUT:
       return {moves_pages() ? DownReason::lost : DownReason::unreachable,
               peer_address_ + " no longer answers: " + what};
-    case FI_ENOMEM:
-    case FI_EMFILE:
+    case ENOMEM:
+    case EMFILE:
       return {DownReason::resources, what + "; " + fabric_advice(error)};
     default:
       return {DownReason::lost, "the connection to " + peer_address_ + " broke: " + what};

@@ -1,10 +1,9 @@
 // The data path of an ofi link: posts to sends, arrivals to pages, grants, and the order of an
 // ending.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
-
-#include <rdma/fi_errno.h>
 
 #include "transport/ofi/link.hpp"
 
@@ -51,7 +50,7 @@ Status OfiLink::post(Post& post) noexcept {
       posted(header);
       return Status::ok;
     }
-    if (answer != -FI_EAGAIN) on_wire_failure(static_cast<int>(-answer));
+    if (answer != -EAGAIN) on_wire_failure(static_cast<int>(-answer));
   }
   if (page_header_bytes + header.bytes > limits_.page_bytes_max) {
     if (!sends.lend(header, post)) {
@@ -88,7 +87,7 @@ void OfiLink::send_next() noexcept {
     const long answer = sends.send_next(*wire_->endpoint, tells);
     if (answer == 0) {
       posted(tells);
-    } else if (answer == -FI_EAGAIN) {
+    } else if (answer == -EAGAIN) {
       retry_timer_.start_once(retry_after);
       return;
     } else {
@@ -232,7 +231,7 @@ void OfiLink::on_progress() noexcept {
 }
 
 void OfiLink::on_wire_failure(int error) noexcept {
-  if (failure_ == 0 && error != FI_ECANCELED) failure_ = error;
+  if (failure_ == 0 && error != ECANCELED) failure_ = error;
   ended_ = true;
   loop_.defer(*this);
 }
@@ -290,7 +289,7 @@ void OfiLink::replenish() {
   if (receives.in_use() * 2 <= busy_window_ && busy_window_ < window_) busy_window_ *= 2;
   const long posted = receives.post(*wire_->endpoint, window());
   for (long i = 0; i < posted; ++i) credits_.posted();
-  if (posted < 0 && posted != -FI_EAGAIN) on_wire_failure(static_cast<int>(-posted));
+  if (posted < 0 && posted != -EAGAIN) on_wire_failure(static_cast<int>(-posted));
   if (!receives.starved() || receive_waiter_.waiting()) return;
   if (options_.starved_count != nullptr) ++*options_.starved_count;
   receives.pool().wait(receive_waiter_);
@@ -306,7 +305,7 @@ void OfiLink::tell_peer() {
   const long answer = wire_->sends.inject(*wire_->endpoint, tells, nothing);
   if (answer == 0) {
     posted(tells);
-  } else if (answer == -FI_EAGAIN) {
+  } else if (answer == -EAGAIN) {
     retry_timer_.start_once(retry_after);
   } else {
     on_wire_failure(static_cast<int>(-answer));

@@ -1,9 +1,9 @@
+// Binds, and makes links of requests.
 #include "transport/ofi/listener.hpp"
 
+#include <cerrno>
 #include <utility>
 #include <vector>
-
-#include <rdma/fi_errno.h>
 
 #include "fabric/error.hpp"
 #include "transport/internet_address.hpp"
@@ -33,9 +33,9 @@ std::vector<std::string> hosts_to_bind(const Url& url) {
 
 std::string advice_for(int error, const std::string& provider) {
   switch (error) {
-    case FI_ENODATA:
-    case FI_ENODEV:
-    case FI_EADDRNOTAVAIL:
+    case ENODATA:
+    case ENODEV:
+    case EADDRNOTAVAIL:
       return "no device of provider '" + provider + "' has that address: netio info shows which " +
              "there are";
     default:
@@ -83,7 +83,7 @@ void OfiListener::listen(const Url& url) {
       endpoint_ = std::make_shared<PassiveEndpoint>(port.fabric, info, port.events, owner);
       return;
     } catch (const FabricError& error) {
-      if (&host == &hosts.back() || error.code() == FI_EADDRINUSE) throw;
+      if (&host == &hosts.back() || error.code() == EADDRINUSE) throw;
     }
   }
 }

@@ -1,3 +1,4 @@
+// Slots are posted, filled, lent to the link and posted again.
 #include "transport/ofi/receives.hpp"
 
 #include <utility>

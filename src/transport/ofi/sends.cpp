@@ -1,11 +1,11 @@
+// A ring of entries, each one message; heads lie in registered memory of their own.
 #include "transport/ofi/sends.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include <rdma/fi_errno.h>
 
 namespace netio::detail {
 
@@ -144,7 +144,7 @@ long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
 
 long OfiSends::send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept {
   Lease page = pool_.take();
-  if (!page) return -FI_ENOMEM;
+  if (!page) return -ENOMEM;
   std::memcpy(page->data(), bytes.data(), bytes.size());
   const std::size_t index = past_last();
   void* descriptor = device_.local(page.get(), {page->data(), bytes.size()}).descriptor;
