@@ -11,6 +11,7 @@
 
 #include "base/system_error.hpp"
 #include "base/url.hpp"
+#include "memory/mapping.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
@@ -100,8 +101,10 @@ ContextCore::~ContextCore() {
 Pool& ContextCore::receive_pages() {
   if (!receive_pages_) {
     const PreferNode prefer(options_.numa_node);
-    receive_pages_ =
-        Pool::create(options_.page_bytes, options_.receive_pool_bytes / options_.page_bytes);
+    // A message as large as a page has a head of its own, and fits too; but where pages are small.
+    const std::size_t head = options_.page_bytes / 16 / small_page_bytes * small_page_bytes;
+    const std::size_t block = options_.page_bytes + head;
+    receive_pages_ = Pool::create(block, options_.receive_pool_bytes / block);
     receive_pages_->set_wake([this] { memory_came_home_.notify(); });
   }
   return *receive_pages_;

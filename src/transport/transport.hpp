@@ -25,7 +25,7 @@ struct TransportResources {
   Pool& receive_pool;  // blocks of several pages
   LargePool& large_pool;
   std::size_t page_bytes;
-  // Blocks of one page, for wires that need a place for each in advance. Made at the first call,
+  // Blocks for a page and its head each, for wires that need a place for each in advance. Made at the first call,
   // as large as receive_pool; throws Error without memory.
   std::function<Pool&()> receive_pages;
 };

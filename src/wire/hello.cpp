@@ -39,7 +39,8 @@ void for_version_fields(AnyHello& hello, Field field) {
 constexpr std::size_t entry_header_bytes = 8;  // u16 type, u16 length, u32 zero
 constexpr std::uint16_t entry_text = 1;
 constexpr std::uint16_t entry_receives = 2;
-constexpr std::size_t entry_receives_bytes = entry_header_bytes + wire_padded(4);
+constexpr std::uint16_t receives_length = 8;  // how many, and of how many bytes
+constexpr std::size_t entry_receives_bytes = entry_header_bytes + receives_length;
 static_assert(hello_fixed_bytes + entry_receives_bytes + entry_header_bytes +
                   hello_text_bytes_max <=
               hello_bytes_max);
@@ -110,8 +111,9 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
       const char* const text = reinterpret_cast<const char*>(entries.data());
       hello.text = printable({text, std::min<std::size_t>(length, hello_text_bytes_max)});
     } else if (type == entry_receives) {
-      if (length != sizeof hello.receives) return "hello entry of the wrong length";
+      if (length != receives_length) return "hello entry of the wrong length";
       get(entries.data(), 0, hello.receives);
+      get(entries.data(), sizeof hello.receives, hello.receive_bytes);
     }
     entries = entries.subspan(wire_padded(length));
   }
@@ -164,7 +166,10 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
     std::memcpy(entry + entry_header_bytes, value, length);
     entry += entry_header_bytes + wire_padded(length);
   };
-  if (hello.receives != 0) put_entry(entry_receives, &hello.receives, sizeof hello.receives);
+  if (hello.receives != 0) {
+    const std::array receives{hello.receives, hello.receive_bytes};
+    put_entry(entry_receives, receives.data(), receives_length);
+  }
   if (!text.empty()) put_entry(entry_text, text.data(), text.size());
   return bytes;
 }

@@ -39,7 +39,8 @@ struct Hello {
   SessionId last_peer{};                // the session it last heard here; zeros if none
   std::uint64_t next_expected = 0;      // the sequence it expects next from last_peer
   std::uint64_t next_sequence = 0;      // of the first message it will send on this connection
-  std::uint32_t receives = 0;           // pages that may be sent before more are granted; fabrics
+  std::uint32_t receives = 0;           // on fabrics: messages to be sent before more are granted,
+  std::uint32_t receive_bytes = 0;      // and the largest of them
   std::string text;                     // why refused, for a person; cut after 1024 bytes
 
   bool operator==(const Hello&) const = default;

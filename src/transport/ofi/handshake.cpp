@@ -5,11 +5,17 @@
 
 namespace netio::detail {
 
+namespace {
+// Of a peer's receive, no more than this is used: what is larger is fetched.
+constexpr std::uint32_t receive_bytes_most = 32U << 20U;
+}  // namespace
+
 // One of the receives posted is for the peer's hello; the others are its to use.
 void OfiLink::send_hello(Hello hello) {
   refused_ = hello.refusal != Refusal::none;
   hello.receives = credits_.untold() - 1;
   credits_.told(credits_.untold());
+  hello.receive_bytes = static_cast<std::uint32_t>(wire_->receives.pool().block_bytes());
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});
@@ -42,8 +48,9 @@ void OfiLink::take_hello(std::span<const std::byte> bytes) {
 }
 
 void OfiLink::come_up(const Hello& theirs) {
-  if (!credits_.granted(theirs.receives) || theirs.receives < Credits::window_min - 1) {
-    go_bad(DownReason::protocol_error, "has posted an impossible number of receives");
+  if (!credits_.granted(theirs.receives) || theirs.receives < Credits::window_min - 1 ||
+      theirs.receive_bytes < theirs.page_bytes_max) {
+    go_bad(DownReason::protocol_error, "has posted an impossible number of receives, or too small");
     return;
   }
   handshake_timer_.stop();
@@ -54,7 +61,7 @@ void OfiLink::come_up(const Hello& theirs) {
   limits_.lent_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
-  wire_->sends.limit(page);
+  wire_->sends.limit(std::min(theirs.receive_bytes, receive_bytes_most));
   state_ = State::up;
   events_->on_up(theirs);
 }

@@ -52,7 +52,7 @@ Status OfiLink::post(Post& post) noexcept {
     }
     if (answer != -EAGAIN) on_wire_failure(static_cast<int>(-answer));
   }
-  if (page_header_bytes + header.bytes > limits_.page_bytes_max) {
+  if (sends.is_large(header, post)) {
     if (!sends.lend(header, post)) {
       // It cannot be registered; cut into pages, it is copied.
       limits_.lent_page_bytes_max = limits_.page_bytes_max;

@@ -70,6 +70,13 @@ OfiSends::Entry& OfiSends::append(Entry entry) noexcept {
   return place;
 }
 
+bool OfiSends::is_large(const PageHeader& header, const Post& post) noexcept {
+  const std::size_t bytes = page_header_bytes + header.bytes;
+  if (bytes <= pool_.block_bytes()) return bytes > message_bytes_max_;
+  return bytes > message_bytes_max_ ||
+         !device_.local(post.body.lease.get(), {post.body.data, post.body.bytes}).usable;
+}
+
 bool OfiSends::add(PageHeader header, Post& post) noexcept {
   assert(used_ < entries_max);
   header.credits = header.fetched = 0;  // only the first page of a message tells, and when it goes

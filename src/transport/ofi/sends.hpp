@@ -47,6 +47,8 @@ class OfiSends final : private OperationOwner {
   // 0, or a negative error; -FI_EAGAIN has taken nothing.
   long inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept;
 
+  // It is too large to be a message, or to be copied where the device cannot read it: lend() it.
+  [[nodiscard]] bool is_large(const PageHeader& header, const Post& post) noexcept;
   // Takes the post: its lease, or a copy of a body that is only borrowed, or that the device cannot
   // read. False if there is no memory for that. There must be room(). send_next() sends it.
   bool add(PageHeader header, Post& post) noexcept;
