@@ -14,11 +14,11 @@ namespace {
 // Entries read at once; a burst is also what one turn may take before others get theirs.
 constexpr std::size_t burst = 64;
 
-int open_queue(const Domain& domain, std::size_t size, fid_cq** opened) {
+int open_queue(const Domain& domain, std::size_t size, fi_wait_obj wait, fid_cq** opened) {
   fi_cq_attr attributes{};
   attributes.size = size;
   attributes.format = FI_CQ_FORMAT_MSG;
-  attributes.wait_obj = FI_WAIT_FD;
+  attributes.wait_obj = wait;
   return fi_cq_open(domain.get(), &attributes, opened, nullptr);
 }
 }  // namespace
@@ -26,15 +26,19 @@ int open_queue(const Domain& domain, std::size_t size, fid_cq** opened) {
 CompletionQueue::CompletionQueue(Loop& loop, const Fabric& fabric, const Domain& domain,
                                  std::size_t size, std::size_t size_min)
     : loop_(loop), fabric_(fabric.get()), size_(size) {
+  const bool sleeps = loop_.idle_policy() != IdlePolicy::spin;
+  const fi_wait_obj wait = sleeps ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* opened = nullptr;
-  int answer = open_queue(domain, size_, &opened);
-  for (; answer != 0 && size_ / 2 >= size_min; answer = open_queue(domain, size_, &opened)) {
+  int answer = open_queue(domain, size_, wait, &opened);
+  for (; answer != 0 && size_ / 2 >= size_min; answer = open_queue(domain, size_, wait, &opened)) {
     size_ /= 2;
   }
   check_fabric(answer, "open a completion queue");
   queue_.reset(opened);
-  check_fabric(fi_control(&opened->fid, FI_GETWAIT, &fd_),
-               "get the completion queue's descriptor to sleep on");
+  if (sleeps) {
+    check_fabric(fi_control(&opened->fid, FI_GETWAIT, &fd_),
+                 "get the completion queue's descriptor to sleep on");
+  }
   loop_.add_source(*this);
 }
 
@@ -81,6 +85,7 @@ void CompletionQueue::drain() noexcept {
 }
 
 bool CompletionQueue::may_sleep() noexcept {
+  if (fd_ < 0) return false;
   fid* object = &queue_->fid;
   return fi_trywait(fabric_, &object, 1) == 0;
 }

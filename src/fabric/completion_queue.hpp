@@ -36,7 +36,8 @@ class OperationOwner {
 class CompletionQueue final : private Source {
  public:
   // Of `size` completions, or half of that and so on down to `size_min` where the device has no
-  // larger one. Throws FabricError.
+  // larger one. In a loop that spins it has no descriptor to sleep on, which costs some providers a
+  // good part of a round trip; such a loop cannot sleep later. Throws FabricError.
   CompletionQueue(Loop& loop, const Fabric& fabric, const Domain& domain, std::size_t size,
                   std::size_t size_min);
   ~CompletionQueue() override;
