@@ -80,7 +80,7 @@ void CompletionQueue::read_failure() noexcept {
 }
 
 void CompletionQueue::drain() noexcept {
-  while (poll(0)) {
+  for (std::size_t read = 0; read <= size_ && poll(0); read += burst) {
   }
 }
 

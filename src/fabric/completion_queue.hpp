@@ -48,7 +48,7 @@ class CompletionQueue final : private Source {
   [[nodiscard]] bool reserve(std::size_t operations) noexcept;
   void release(std::size_t operations) noexcept { reserved_ -= operations; }
 
-  // Reads until there is nothing more. From the loop, and not from within a completion.
+  // Reads all that is there now. From the loop, and not from within a completion.
   void drain() noexcept;
   // Operations of an endpoint that was closed. What became of them may still be in the queue: they
   // are freed once it has been seen empty.

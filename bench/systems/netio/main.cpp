@@ -1,21 +1,44 @@
 // netio as a system to measure, by its public headers alone.
+#include <algorithm>
 #include <stdexcept>
 
 #include "systems/netio/netio.hpp"
 
 namespace netio::bench {
 
+namespace {
+
+// On a fabric every connection has its receives posted in advance: with many, few each.
+constexpr std::uint32_t window_of_many = 8;
+
+bool many_on_a_fabric(const Options& options) {
+  return !options.provider.empty() && options.connections > 1;
+}
+std::size_t receive_bytes(const Options& options) {
+  const std::size_t page = ContextOptions().page_bytes;
+  const std::size_t pages = options.window != 0 ? options.window : window_of_many;
+  return options.connections * (pages + 2) * (page + page / 16);
+}
+
+}  // namespace
+
 ContextOptions context_options(const Options& options) {
   ContextOptions context;
   context.idle = options.wait == Wait::spin       ? IdlePolicy::spin
                  : options.wait == Wait::adaptive ? IdlePolicy::adaptive
                                                   : IdlePolicy::sleep;
+  if (many_on_a_fabric(options)) {
+    context.receive_pool_bytes = std::max(context.receive_pool_bytes, receive_bytes(options));
+  }
   return context;
 }
 
 SocketOptions socket_options(const Options& options) {
   SocketOptions socket;
   socket.mode = options.buffered ? Mode::buffered : Mode::unbuffered;
+  if (many_on_a_fabric(options)) {
+    socket.receive_bytes_max = std::max(socket.receive_bytes_max, receive_bytes(options));
+  }
   return socket;
 }
 
@@ -27,7 +50,9 @@ std::string address_of(const Options& options) {
   }
   std::string address = scheme + "://" + (v6 ? "[" + options.host + "]" : options.host) + ":" +
                         std::to_string(options.port);
-  if (options.window != 0) address += "?window=" + std::to_string(options.window);
+  std::uint32_t window = options.window;
+  if (window == 0 && many_on_a_fabric(options)) window = window_of_many;
+  if (window != 0) address += "?window=" + std::to_string(window);
   return address;
 }
 

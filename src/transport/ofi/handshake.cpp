@@ -54,6 +54,7 @@ void OfiLink::come_up(const Hello& theirs) {
     return;
   }
   handshake_timer_.stop();
+  keep_alive_timer_.start_periodic(options_.keep_alive_after);
   const std::size_t page =
       std::min<std::size_t>(resources_.page_bytes, theirs.page_bytes_max) & ~(wire_align - 1);
   limits_.page_bytes_max = page;

@@ -72,7 +72,8 @@ OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url,
       window_(window != 0 ? window : window_most),
       window_is_given_(window != 0),
       arrived_(window_ + OfiFetches::fetches_max),
-      retry_timer_(loop_, [this] { loop_.defer(*this); }) {}
+      retry_timer_(loop_, [this] { loop_.defer(*this); }),
+      keep_alive_timer_(loop_, [this] { keep_alive(); }) {}
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
                  std::shared_ptr<PassiveEndpoint> listener, std::size_t window)
@@ -88,7 +89,8 @@ OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
       window_(window != 0 ? window : window_most),
       window_is_given_(window != 0),
       arrived_(window_ + OfiFetches::fetches_max),
-      retry_timer_(loop_, [this] { loop_.defer(*this); }) {}
+      retry_timer_(loop_, [this] { loop_.defer(*this); }),
+      keep_alive_timer_(loop_, [this] { keep_alive(); }) {}
 
 OfiLink::~OfiLink() {
   if (request_) listener_->reject(request_);
@@ -208,7 +210,12 @@ void OfiLink::on_shutdown() noexcept {
   if (state_ != State::down) loop_.defer(*this);
 }
 
+// It may be this thread that is late: a hello that waits in the queue came in time.
 void OfiLink::on_handshake_late() {
+  if (state_ == State::greeting) {
+    wire_->queue.drain();
+    if (state_ != State::greeting) return;
+  }
   const bool unreachable = state_ == State::resolving || state_ == State::connecting;
   if (state_ == State::connecting && !ways_.empty()) {
     handshake_timer_.start_once(options_.handshake_within);  // each way has its own time
@@ -236,6 +243,7 @@ void OfiLink::cut() noexcept {
   paused_ = true;
   handshake_timer_.stop();
   retry_timer_.stop();
+  keep_alive_timer_.stop();
   inquiry_.reset();
   ways_.clear();
   cancel();

@@ -128,6 +128,8 @@ class OfiLink final : public Link,
   [[nodiscard]] std::size_t window() const noexcept;
   void replenish();
   void tell_peer();
+  void tell_now();
+  void keep_alive();
   void tell_room();
   void fetch();
   void end_if_over();
@@ -185,6 +187,8 @@ class OfiLink final : public Link,
   MemoryWaiter receive_waiter_{*this};  // for pages to receive into
   MemoryWaiter large_waiter_{*this};    // for a place to fetch a message to
   Timer retry_timer_;                   // the wire takes nothing more, and will not tell when
+  Timer keep_alive_timer_;
+  std::uint64_t kept_alive_at_ = 0;  // bytes received by then
   bool paused_ = false;
   bool assembling_ = false;
   bool delivering_ = false;

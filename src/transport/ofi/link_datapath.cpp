@@ -298,7 +298,10 @@ void OfiLink::replenish() {
 // Grants, if half of the window is to be granted or something was fetched and no page has told.
 void OfiLink::tell_peer() {
   if (state_ != State::up || bye_posted_ || ended_ || !credits_.may_grant()) return;
-  if (credits_.untold() * 2 < window() && wire_->fetches.untold() == 0) return;
+  if (credits_.untold() * 2 >= window() || wire_->fetches.untold() != 0) tell_now();
+}
+
+void OfiLink::tell_now() {
   Post nothing;
   nothing.sequence = next_sequence_;
   const PageHeader tells = header_of(nothing);
@@ -310,6 +313,13 @@ void OfiLink::tell_peer() {
   } else {
     on_wire_failure(static_cast<int>(-answer));
   }
+}
+
+// Who only receives never learns that the peer's host is dead, unless it sends something: the
+// device then gives up, and all that is posted fails.
+void OfiLink::keep_alive() {
+  const bool silent = std::exchange(kept_alive_at_, bytes_received()) == bytes_received();
+  if (silent && state_ == State::up && !bye_posted_ && !ended_ && credits_.may_grant()) tell_now();
 }
 
 // Outside of post() only: the owner posts from inside these.
