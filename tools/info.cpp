@@ -12,6 +12,7 @@
 #include <netio/pull.hpp>
 #include <netio/status.hpp>
 
+#include "fabrics.hpp"
 #include "interfaces.hpp"
 #include "limits.hpp"
 #include "report.hpp"
@@ -32,6 +33,7 @@ struct Transport {
 struct Info {
   std::vector<Transport> transports;
   std::vector<Interface> interfaces;
+  Fabrics fabrics;
   Limits limits;
 };
 
@@ -51,9 +53,14 @@ std::string try_bind(std::string_view address) {
 }
 
 Info gather() {
-  return {{{"tcp", "tcp://HOST:PORT", try_bind("tcp://127.0.0.1:0")}},
-          read_interfaces(),
-          read_limits()};
+  Info info{{{"tcp", "tcp://HOST:PORT", try_bind("tcp://127.0.0.1:0")}},
+            read_interfaces(),
+            read_fabrics(),
+            read_limits()};
+  const Fabrics& fabrics = info.fabrics;
+  info.transports.push_back({"verbs", "verbs://HOST:PORT", fabrics.why_not("verbs")});
+  info.transports.push_back({"ofi+", "ofi+PROVIDER://HOST:PORT", fabrics.why_not("ofi+")});
+  return info;
 }
 
 std::string_view compiler() {
@@ -96,6 +103,18 @@ std::string limit_text(const SoftHard& limit, bool bytes) {
   return fmt::format("{} (at most {})", text(limit.soft), text(limit.hard));
 }
 
+std::string locked_text(const Limits& limits) {
+  std::string text = limit_text(limits.locked_bytes, true);
+  if (limits.locked_bytes.soft && limits.locks_without_limit) {
+    text += "; not a limit for this process (CAP_IPC_LOCK)";
+  } else if (!locks_enough(limits)) {
+    text += fmt::format(
+        "; too little for RDMA: a context with default options takes about {} (ulimit -l)",
+        binary_bytes(fabric_locked_bytes));
+  }
+  return text;
+}
+
 std::string huge_pages_text(const Limits& limits) {
   std::string text = "not known";
   if (limits.huge_pages && limits.huge_page_bytes) {
@@ -127,12 +146,14 @@ std::string to_text(const Info& info) {
     for (const std::string& host : one.hosts) line += fmt::format("  tcp://{}:PORT", host);
     row(one.name, line);
   }
+  text += "fabrics\n";
+  for (const auto& [name, value] : rows_of(info.fabrics)) row(name, value);
   const Limits& limits = info.limits;
   text += "limits\n";
   row("CPUs", fmt::format("{} usable, {} online", limits.cpus_usable, limits.cpus_online));
   row("memory", scaled(static_cast<double>(limits.memory_bytes), "B"));
   row("open files", limit_text(limits.open_files, false));
-  row("locked memory", limit_text(limits.locked_bytes, true));
+  row("locked memory", locked_text(limits));
   row("huge pages", huge_pages_text(limits));
   if (limits.receive_buffer_bytes_max && limits.send_buffer_bytes_max) {
     row("socket buffers", fmt::format("receive up to {}, send up to {}",
@@ -156,6 +177,8 @@ ordered_json json_of(const Limits& limits) {
           {"memory_bytes", limits.memory_bytes},
           {"open_files", json_of(limits.open_files)},
           {"locked_bytes", json_of(limits.locked_bytes)},
+          {"locks_without_limit", limits.locks_without_limit},
+          {"locks_enough_for_rdma", locks_enough(limits)},
           {"huge_page_bytes", json_of(limits.huge_page_bytes)},
           {"huge_pages", json_of(limits.huge_pages)},
           {"huge_pages_free", json_of(limits.huge_pages_free)},
@@ -185,6 +208,7 @@ std::string to_json(const Info& info) {
                                   {"loopback", one.loopback},
                                   {"hosts", one.hosts}});
   }
+  json["fabrics"] = json_of(info.fabrics);
   json["limits"] = json_of(info.limits);
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }

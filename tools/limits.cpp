@@ -1,6 +1,7 @@
 #include "limits.hpp"
 
 #include <fstream>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -37,6 +38,15 @@ void read_huge_pages(Limits& limits) {
   }
 }
 
+bool read_capability(unsigned bit) {
+  std::ifstream file("/proc/self/status");
+  for (std::string name; file >> name;) {
+    std::uint64_t effective = 0;
+    if (name == "CapEff:" && file >> std::hex >> effective) return ((effective >> bit) & 1U) != 0;
+  }
+  return false;
+}
+
 // The file reads "always [madvise] never".
 std::string read_transparent_huge_pages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -53,6 +63,7 @@ Limits read_limits() {
   Limits limits;
   limits.open_files = read_limit(RLIMIT_NOFILE);
   limits.locked_bytes = read_limit(RLIMIT_MEMLOCK);
+  limits.locks_without_limit = read_capability(CAP_IPC_LOCK);
   cpu_set_t cpus;
   if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
     limits.cpus_usable = static_cast<unsigned>(CPU_COUNT(&cpus));

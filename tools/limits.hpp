@@ -16,7 +16,8 @@ struct SoftHard {
 struct Limits {
   SoftHard open_files;
   SoftHard locked_bytes;
-  unsigned cpus_usable = 0;  // by this process
+  bool locks_without_limit = false;  // CAP_IPC_LOCK
+  unsigned cpus_usable = 0;          // by this process
   unsigned cpus_online = 0;
   std::uint64_t memory_bytes = 0;
   // None: the system does not say.

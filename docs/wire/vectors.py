@@ -27,7 +27,8 @@ def entry(kind, value, reserved=0):
 HELLO_DEFAULTS = dict(
     version_min=0, version_max=0, pattern=PATTERNS["push"], mode=0, refusal=0,
     page_bytes_max=65536, message_bytes_max=1 << 30, session=bytes(range(1, 17)).hex(),
-    last_peer=bytes(16).hex(), next_expected=0, next_sequence=0, text="")
+    last_peer=bytes(16).hex(), next_expected=0, next_sequence=0, receives=0,
+    text="")
 
 
 def hello_fields(**changes):
@@ -37,7 +38,8 @@ def hello_fields(**changes):
 def hello_bytes(fields, entries=None, size=None):
     if entries is None:
         text = fields["text"].encode()
-        entries = entry(1, text) if text else b""
+        entries = entry(2, struct.pack("<I", fields["receives"])) if fields["receives"] else b""
+        entries += entry(1, text) if text else b""
     body = struct.pack(
         "<HHBBHIQ", fields["version_min"], fields["version_max"], fields["pattern"],
         fields["mode"], fields["refusal"], fields["page_bytes_max"], fields["message_bytes_max"])
@@ -66,6 +68,8 @@ def hello_vectors():
          refusal=2, text="this is a push socket, it pairs with pull")
     good("refusal_without_limits", "who refuses need not say what it would have taken",
          refusal=3, page_bytes_max=0, message_bytes_max=0, text="busy")
+    good("receives", "on a fabric: 15 pages may be sent before more are granted", receives=15)
+    good("receives_and_text", "both entries", receives=0xffffffff, text="hello")
     good("unknown_entries", "entries of unknown types are skipped, wherever they stand",
          entries=entry(700, b"12345") + entry(1, b"why") + entry(65535, b""), canonical=False,
          refusal=4, text="why")
@@ -105,6 +109,9 @@ def hello_vectors():
     bad("entry_reserved", "the reserved field of an entry is not zero",
         hello_bytes(hello_fields(), entry(1, b"x", reserved=1)), "defective", "entry")
 
+    bad("receives_too_short", "a number of receives of 2 bytes",
+        hello_bytes(hello_fields(), entry(2, bytes(2))), "defective", "length")
+
     bad("http", "a browser", b"GET / HTTP/1.1\r\nHost: daq\r\n\r\n", "foreign", "HTTP")
     bad("http_response", "a web server", b"HTTP/1.1 400 Bad Request\r\n", "foreign", "HTTP")
     bad("zeromq", "a ZMTP 3 greeting", b"\xff" + bytes(7) + b"\x01\x7f\x03", "foreign", "ZeroMQ")
@@ -122,22 +129,23 @@ def hello_vectors():
 
 
 def page_fields(**changes):
-    return {**dict(bytes=0, messages=0, flags=0, credits=0, reserved=0, sequence=0,
-                   acknowledged=0), **changes}
+    return {**dict(bytes=0, messages=0, flags=0, credits=0, fetched=0, reserved=0,
+                   sequence=0, acknowledged=0), **changes}
 
 
 def page_bytes(fields):
-    return struct.pack("<IIHHIQQ", *(fields[name] for name in (
-        "bytes", "messages", "flags", "credits", "reserved", "sequence", "acknowledged")))
+    return struct.pack("<IIHHHHQQ", *(fields[name] for name in (
+        "bytes", "messages", "flags", "credits", "fetched", "reserved", "sequence",
+        "acknowledged")))
 
 
 def page_vectors():
     out = []
 
-    def add(name, meaning, defect=None, **changes):
+    def add(name, meaning, defect=None, fabric=False, **changes):
         fields = page_fields(**changes)
-        out.append(dict(name=name, meaning=meaning, hex=page_bytes(fields).hex(), defect=defect,
-                        fields=fields))
+        out.append(dict(name=name, meaning=meaning, fabric=fabric, hex=page_bytes(fields).hex(),
+                        defect=defect, fields=fields))
 
     add("messages", "three messages from number 1000 on; 7 of the peer's were delivered",
         bytes=72, messages=3, sequence=1000, acknowledged=7)
@@ -147,8 +155,16 @@ def page_vectors():
     add("empty_messages", "as many messages of no bytes as there are words", bytes=80, messages=10)
     add("credits", "a transport that grants credits", credits=65535, acknowledged=(1 << 64) - 1)
     add("bytes_odd", "a body that is not a multiple of 8", "multiple of 8", bytes=12, messages=1)
-    add("flag_unknown", "a flag that nobody defined", "flags", flags=2)
+    add("lent", "on a fabric: one message, fetched from where it lies", fabric=True, bytes=24,
+        messages=1, flags=2, credits=3, sequence=9)
+    add("fetched", "on a fabric: two messages that were lent have been fetched", fabric=True,
+        credits=1, fetched=2, sequence=4, acknowledged=7)
+    add("flag_unknown", "a flag that nobody defined", "flags", flags=4)
+    add("flag_unknown_on_fabric", "the same on a fabric", "flags", fabric=True, flags=4)
+    add("lent_elsewhere", "lent, where no fabric is", "flags", flags=2, bytes=24, messages=1)
+    add("fetched_elsewhere", "fetched, where no fabric is", "reserved", fetched=1)
     add("reserved", "the reserved field is not zero", "reserved", reserved=1)
+    add("reserved_on_fabric", "the same on a fabric", "reserved", fabric=True, reserved=1)
     add("messages_too_many", "more messages than words", "more messages", bytes=16, messages=3)
     add("control_with_messages", "messages in a control page", "control page", bytes=8, flags=1,
         messages=1)

@@ -2,9 +2,22 @@
 #include <array>
 #include <string_view>
 
+#include <netio/fabrics.hpp>
 #include <netio/status.hpp>
 
 #include "transport/transport.hpp"
+
+namespace netio {
+
+#ifdef NETIO_WITH_FABRIC
+bool fabrics_built() noexcept { return true; }
+std::vector<FabricDevice> fabric_devices() { return detail::ofi_devices(); }
+#else
+bool fabrics_built() noexcept { return false; }
+std::vector<FabricDevice> fabric_devices() { return {}; }
+#endif
+
+}  // namespace netio
 
 namespace netio::detail {
 

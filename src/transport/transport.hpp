@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <netio/fabrics.hpp>
 #include <netio/loop.hpp>
 
 #include "base/url.hpp"
@@ -78,6 +80,8 @@ std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resource
 std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
                                               const std::string& scheme,
                                               const std::string& provider);
+// What there is to use them with (ofi/devices.cpp).
+std::vector<FabricDevice> ofi_devices();
 
 // Throws AddressError for a host and port that nobody can have.
 void refuse_nobody(const Url& url);
