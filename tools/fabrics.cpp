@@ -17,7 +17,9 @@ using nlohmann::ordered_json;
 constexpr const char* install = "install libfabric-dev (1.17 or newer) and build netio again";
 
 std::string abilities(const FabricDevice& device) {
-  const std::string largest = device.message_bytes_max == UINT64_MAX
+  // Some providers say 2^64 less a header.
+  constexpr std::uint64_t any_size = std::uint64_t{1} << 62U;
+  const std::string largest = device.message_bytes_max >= any_size
                                   ? "of any size"
                                   : "up to " + binary_bytes(device.message_bytes_max);
   return fmt::format("messages {}, injects {} B, {}, {}", largest, device.inject_bytes_max,
@@ -32,17 +34,41 @@ std::vector<std::string> addresses_of(const FabricDevice& device) {
   return addresses;
 }
 
-// Each provider of which netio can use no device, once.
-std::vector<std::string> unusable(const std::vector<FabricDevice>& devices) {
-  std::vector<std::string> names;
+std::string why_unusable(const FabricDevice& device) {
+  if (!device.connected) return "no connected endpoints: netio cannot use it yet";
+  return device.rma ? "does not work with netio" : "no RMA: netio cannot use it";
+}
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+// Devices of one provider that differ in nothing but their fabric follow each other.
+void add_usable(const std::vector<FabricDevice>& devices, Rows& rows) {
+  std::string heading;
   for (const FabricDevice& one : devices) {
-    const bool other_is_usable = std::ranges::any_of(devices, [&one](const FabricDevice& each) {
-      return each.provider == one.provider && !each.scheme.empty();
-    });
-    const bool listed = std::ranges::find(names, one.provider) != names.end();
-    if (!other_is_usable && !listed) names.push_back(one.provider);
+    if (one.scheme.empty()) continue;
+    const std::string name = one.provider + " " + one.device;
+    if (const std::string able = abilities(one); name + able != heading) {
+      rows.emplace_back(name, able);
+      heading = name + able;
+    }
+    std::string line;
+    for (const std::string& address : addresses_of(one)) line += address + ":PORT  ";
+    if (line.empty()) line = "no IP address, which netio needs";
+    rows.emplace_back("  " + one.fabric, line.substr(0, line.find_last_not_of(' ') + 1));
   }
-  return names;
+}
+
+// Each provider of which netio can use no device, once.
+void add_unusable(const std::vector<FabricDevice>& devices, Rows& rows) {
+  std::vector<std::string> known;
+  for (const FabricDevice& one : devices) {
+    if (!one.scheme.empty()) known.push_back(one.provider);
+  }
+  for (const FabricDevice& one : devices) {
+    if (std::ranges::find(known, one.provider) != known.end()) continue;
+    known.push_back(one.provider);
+    rows.emplace_back(one.provider, why_unusable(one));
+  }
 }
 
 }  // namespace
@@ -61,20 +87,9 @@ Fabrics read_fabrics() { return {fabrics_built(), fabric_devices()}; }
 
 std::vector<std::pair<std::string, std::string>> rows_of(const Fabrics& fabrics) {
   if (!fabrics.built) return {{"none", fabrics.why_not({})}};
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const FabricDevice& one : fabrics.devices) {
-    if (one.scheme.empty()) continue;
-    rows.emplace_back(one.provider,
-                      fmt::format("{} on {}: {}", one.device, one.fabric, abilities(one)));
-    for (const std::string& address : addresses_of(one)) rows.emplace_back("", address + ":PORT");
-    if (one.hosts.empty()) rows.emplace_back("", "no IP address: netio cannot use it");
-  }
-  const std::vector<std::string> names = unusable(fabrics.devices);
-  if (!names.empty()) {
-    rows.emplace_back("not usable",
-                      fmt::format("no connected endpoints with RMA, which netio needs for now: {}",
-                                  fmt::join(names, ", ")));
-  }
+  Rows rows;
+  add_usable(fabrics.devices, rows);
+  add_unusable(fabrics.devices, rows);
   if (rows.empty()) rows.emplace_back("none", "libfabric finds no devices");
   return rows;
 }

@@ -14,7 +14,8 @@ struct FabricDevice {
   std::string provider;  // as libfabric names it: "verbs", "tcp", "tcp;ofi_rxm"
   std::string device;    // "mlx5_0", "eth0"
   std::string fabric;    // what devices that reach each other have in common
-  // Of addresses here: "verbs", "ofi+tcp". Empty: netio cannot use it, as that takes both of these.
+  // Of addresses here: "verbs", "ofi+tcp". Empty: netio cannot use it. That takes both of the next,
+  // and a provider that works.
   std::string scheme;
   bool connected = false;          // endpoints that are connected; without, nothing below is said
   bool rma = false;                // that read the peer's memory

@@ -84,6 +84,77 @@ TEST(CliUsage, info_knows_transports_addresses_and_limits) {
   EXPECT_EQ(json["limits"]["open_files"]["soft"], json["limits"]["open_files"]["hard"]);
 }
 
+#ifdef NETIO_WITH_FABRIC
+
+TEST(CliUsage, info_lists_fabrics_with_the_addresses_to_use) {
+  Process process(netio_command({"info", "--json"}));
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  const auto json = nlohmann::json::parse(process.out(), nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << process.out();
+  const auto& fabrics = json["fabrics"];
+  EXPECT_EQ(fabrics["built"], true);
+  EXPECT_EQ(fabrics["error"], nullptr);
+  EXPECT_TRUE(json["limits"]["locks_enough_for_rdma"].is_boolean());
+
+  // The provider that works everywhere, over the loop-back interface.
+  bool listed = false;
+  for (const auto& device : fabrics["devices"]) {
+    EXPECT_EQ(device["usable"], !device["addresses"].empty()) << device;
+    if (device["provider"] != "tcp" || device["device"] != "lo") continue;
+    for (const auto& address : device["addresses"]) listed |= address == "ofi+tcp://127.0.0.1";
+    EXPECT_EQ(device["connected"], true);
+    EXPECT_EQ(device["rma"], true);
+    EXPECT_GT(device["message_bytes_max"], 65536);
+    EXPECT_TRUE(device["registers_memory"].is_boolean());
+  }
+  EXPECT_TRUE(listed) << fabrics;
+
+  Process text(netio_command({"info"}));
+  EXPECT_EQ(text.wait(), 0) << text.err();
+  EXPECT_THAT(text.out(), HasSubstr("\nfabrics\n"));
+  EXPECT_THAT(text.out(), HasSubstr("ofi+tcp://127.0.0.1:PORT"));
+  EXPECT_THAT(text.out(), HasSubstr("no connected endpoints: netio cannot use it yet"));
+}
+
+TEST(CliUsage, an_address_that_info_lists_can_be_bound) {
+  Process recv(netio_command({"recv", "ofi+tcp://127.0.0.1:0"}));
+  EXPECT_TRUE(address_of(recv).starts_with("ofi+tcp://127.0.0.1:"));
+}
+
+#else
+
+TEST(CliUsage, info_says_how_to_get_fabrics) {
+  Process text(netio_command({"info"}));
+  EXPECT_EQ(text.wait(), 0) << text.err();
+  EXPECT_THAT(text.out(), HasSubstr("install libfabric-dev"));
+
+  Process process(netio_command({"info", "--json"}));
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  const auto json = nlohmann::json::parse(process.out(), nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << process.out();
+  EXPECT_EQ(json["fabrics"]["built"], false);
+  EXPECT_THAT(json["fabrics"]["error"].get<std::string>(), HasSubstr("libfabric-dev"));
+  EXPECT_TRUE(json["fabrics"]["devices"].empty());
+}
+
+#endif
+
+TEST(CliUsage, info_says_when_too_little_memory_may_be_locked) {
+  Process::Options options;
+  options.arguments = {"/bin/sh", "-c", "ulimit -l 64; \"$0\" info --json && exec \"$0\" info >&2",
+                       NETIO_CLI_PATH};
+  Process process(options);
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  const auto json = nlohmann::json::parse(process.out(), nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << process.out();
+  const auto& limits = json["limits"];
+  EXPECT_EQ(limits["locked_bytes"]["soft"], 65536);
+  EXPECT_EQ(limits["locks_enough_for_rdma"], limits["locks_without_limit"]);
+  const bool unlimited = limits["locks_without_limit"].get<bool>();
+  EXPECT_THAT(process.err(), HasSubstr(unlimited ? "64 KiB; not a limit for this process"
+                                                 : "64 KiB; too little for RDMA"));
+}
+
 TEST(CliUsage, a_full_standard_output_is_an_error) {
   for (const char* const what : {"info", "--help", "--version"}) {
     auto options = netio_command({what});
