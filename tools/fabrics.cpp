@@ -53,8 +53,8 @@ void add_usable(const std::vector<FabricDevice>& devices, Rows& rows) {
     }
     std::string line;
     for (const std::string& address : addresses_of(one)) line += address + ":PORT  ";
-    if (line.empty()) line = "no IP address, which netio needs";
-    rows.emplace_back("  " + one.fabric, line.substr(0, line.find_last_not_of(' ') + 1));
+    if (line.empty()) line = "no IP address, which netio needs, ";
+    rows.emplace_back("", line + "on " + one.fabric);
   }
 }
 

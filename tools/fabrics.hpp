@@ -25,7 +25,7 @@ struct Fabrics {
 
 [[nodiscard]] Fabrics read_fabrics();
 
-// Names and values, in the order to show them.
+// Names and values, in the order to show them. A value that goes on has an empty name.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> rows_of(const Fabrics& fabrics);
 [[nodiscard]] nlohmann::ordered_json json_of(const Fabrics& fabrics);
 
