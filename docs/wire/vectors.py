@@ -28,7 +28,7 @@ HELLO_DEFAULTS = dict(
     version_min=0, version_max=0, pattern=PATTERNS["push"], mode=0, refusal=0,
     page_bytes_max=65536, message_bytes_max=1 << 30, session=bytes(range(1, 17)).hex(),
     last_peer=bytes(16).hex(), next_expected=0, next_sequence=0, receives=0,
-    text="")
+    receive_bytes=0, text="")
 
 
 def hello_fields(**changes):
@@ -38,7 +38,8 @@ def hello_fields(**changes):
 def hello_bytes(fields, entries=None, size=None):
     if entries is None:
         text = fields["text"].encode()
-        entries = entry(2, struct.pack("<I", fields["receives"])) if fields["receives"] else b""
+        receives = struct.pack("<II", fields["receives"], fields["receive_bytes"])
+        entries = entry(2, receives) if fields["receives"] else b""
         entries += entry(1, text) if text else b""
     body = struct.pack(
         "<HHBBHIQ", fields["version_min"], fields["version_max"], fields["pattern"],
@@ -68,8 +69,10 @@ def hello_vectors():
          refusal=2, text="this is a push socket, it pairs with pull")
     good("refusal_without_limits", "who refuses need not say what it would have taken",
          refusal=3, page_bytes_max=0, message_bytes_max=0, text="busy")
-    good("receives", "on a fabric: 15 pages may be sent before more are granted", receives=15)
-    good("receives_and_text", "both entries", receives=0xffffffff, text="hello")
+    good("receives", "on a fabric: 15 pages may be sent before more are granted", receives=15,
+         receive_bytes=69632)
+    good("receives_and_text", "both entries", receives=0xffffffff, receive_bytes=0xfffffffe,
+         text="hello")
     good("unknown_entries", "entries of unknown types are skipped, wherever they stand",
          entries=entry(700, b"12345") + entry(1, b"why") + entry(65535, b""), canonical=False,
          refusal=4, text="why")

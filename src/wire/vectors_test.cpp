@@ -66,6 +66,7 @@ Hello hello_from(const Json& fields) {
   hello.next_expected = fields.at("next_expected");
   hello.next_sequence = fields.at("next_sequence");
   hello.receives = fields.at("receives");
+  hello.receive_bytes = fields.at("receive_bytes");
   hello.text = fields.at("text");
   return hello;
 }
