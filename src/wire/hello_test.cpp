@@ -1,6 +1,8 @@
 // Hello: round trips, every truncation, every damaged byte.
 #include "wire/hello.hpp"
 
+#include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -104,6 +106,54 @@ TEST(Hello, the_longest_one_fits_its_bound) {
   Hello hello = some_hello();
   hello.text.assign(100000, 'x');
   EXPECT_EQ(encoded(hello).size(), hello_fixed_bytes + 8 + hello_text_bytes_max);
+}
+
+// The entry of the receives stands first, behind the fixed part: type, length, zero, count.
+constexpr std::size_t receives_length_at = hello_fixed_bytes + 2;
+constexpr std::size_t receives_entry_bytes = 16;
+
+TEST(Hello, receives_come_back_with_and_without_a_text) {
+  for (const std::uint32_t receives : {1U, 3U, 1024U, 1U << 31U, ~0U}) {
+    Hello hello = some_hello();
+    hello.receives = receives;
+    Hello back;
+    EXPECT_EQ(parse(encoded(hello), back).state, HelloParse::done);
+    EXPECT_EQ(back, hello);
+    hello.text.clear();
+    const Bytes bytes = encoded(hello);
+    EXPECT_EQ(bytes.size(), hello_fixed_bytes + receives_entry_bytes);
+    EXPECT_EQ(parse(bytes, back).state, HelloParse::done);
+    EXPECT_EQ(back, hello);
+  }
+}
+
+TEST(Hello, without_receives_has_no_entry_for_them) {
+  Hello hello = some_hello();
+  hello.text.clear();
+  EXPECT_EQ(encoded(hello).size(), hello_fixed_bytes);
+}
+
+TEST(Hello, receives_of_a_wrong_length_are_defective) {
+  Hello hello = some_hello();
+  hello.receives = 64;
+  for (const std::uint16_t length : std::initializer_list<std::uint16_t>{0, 1, 3, 5, 8}) {
+    Bytes bytes = encoded(hello);
+    std::memcpy(bytes.data() + receives_length_at, &length, sizeof length);
+    Hello back;
+    const HelloResult result = parse(bytes, back);
+    EXPECT_EQ(result.state, HelloParse::defective) << length;
+    EXPECT_FALSE(result.what.empty());
+  }
+}
+
+TEST(Hello, receives_are_cut_short_at_no_byte) {
+  Hello hello = some_hello();
+  hello.receives = 64;
+  const Bytes bytes = encoded(hello);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    Hello back;
+    EXPECT_EQ(parse(std::span(bytes).first(length), back).state, HelloParse::need_more) << length;
+  }
 }
 
 TEST(Hello, a_parse_forgets_what_was_in_the_result_before) {
