@@ -33,7 +33,7 @@ void OfiLink::posted(const PageHeader& header) noexcept {
   wire_->fetches.told(header.fetched);
   acknowledged_with(header.acknowledged);
   next_sequence_ = std::max(next_sequence_, header.sequence + header.messages);
-  was_busy_ = !wire_->sends.idle();
+  was_busy_ |= !wire_->sends.idle();  // what is owed stays owed
 }
 
 Status OfiLink::post(Post& post) noexcept {
