@@ -14,6 +14,7 @@ OfiReceives::OfiReceives(Owner& owner, Device& device, Pool& pool, Quota* quota,
       operations_(std::make_unique<Operation[]>(window_max)),
       slots_(window_max) {
   free_.reserve(window_max);
+  spare_.reserve(window_max);
   for (std::size_t i = window_max; i != 0; --i) {
     operations_[i - 1].owner = this;
     free_.push_back(static_cast<std::uint32_t>(i - 1));
@@ -26,11 +27,13 @@ long OfiReceives::post(Endpoint& endpoint, std::size_t window) noexcept {
   while (in_use() < window) {
     const std::size_t slot = free_.back();
     Lease& page = slots_[slot];
-    if (!page || !page->sole()) {  // kept by the user: it is theirs now
-      page = pool_.take(quota_);
-      starved_ = !page;
-      if (starved_) break;
+    if (!page && !spare_.empty()) {
+      page = std::move(spare_.back());
+      spare_.pop_back();
     }
+    if (!page) page = pool_.take(quota_);
+    starved_ = !page;
+    if (starved_) break;
     const std::span<std::byte> bytes(page->data(), page->capacity());
     void* const descriptor = device_.local(page.get(), bytes).descriptor;
     const long answer = endpoint.receive(bytes, descriptor, &operations_[slot]);
@@ -38,7 +41,14 @@ long OfiReceives::post(Endpoint& endpoint, std::size_t window) noexcept {
     free_.pop_back();
     ++posted;
   }
+  if (in_use() >= window) spare_.clear();
   return posted;
+}
+
+void OfiReceives::give_back(std::size_t slot) noexcept {
+  Lease page = std::move(slots_[slot]);
+  if (page->sole()) spare_.push_back(std::move(page));  // else kept by the user: it is theirs now
+  free_.push_back(static_cast<std::uint32_t>(slot));
 }
 
 void OfiReceives::on_completion(Operation& operation, std::size_t bytes) noexcept {
@@ -51,6 +61,7 @@ void OfiReceives::abandon(CompletionQueue& queue) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) operations_[i].owner = nullptr;
   queue.bury(std::move(operations_));
   slots_.clear();
+  spare_.clear();
   free_.clear();
 }
 

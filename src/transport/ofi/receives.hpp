@@ -41,7 +41,7 @@ class OfiReceives final : private OperationOwner {
   [[nodiscard]] Block& block(std::size_t slot) noexcept { return *slots_[slot].get(); }
   [[nodiscard]] std::byte* data(std::size_t slot) noexcept { return slots_[slot]->data(); }
   // What came is not needed any more, or others hold the memory too.
-  void give_back(std::size_t slot) noexcept { free_.push_back(static_cast<std::uint32_t>(slot)); }
+  void give_back(std::size_t slot) noexcept;
 
   // The endpoint is closed: nothing is written any more.
   void abandon(CompletionQueue& queue) noexcept;
@@ -56,7 +56,9 @@ class OfiReceives final : private OperationOwner {
   Quota* quota_;
   std::unique_ptr<Operation[]> operations_;
   std::vector<Lease> slots_;
-  std::vector<std::uint32_t> free_;  // the last given back is the warmest
+  std::vector<std::uint32_t> free_;
+  std::vector<Lease>
+      spare_;  // the last given back is the warmest; home again once enough are posted
   bool starved_ = false;
 };
 
