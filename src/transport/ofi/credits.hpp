@@ -30,11 +30,26 @@ class Credits {
   // What we have posted for the peer and not told it of.
   void posted() noexcept { ++untold_; }
   [[nodiscard]] std::uint32_t untold() const noexcept { return untold_; }
-  void told(std::uint32_t credits) noexcept { untold_ -= credits; }
+  void told(std::uint32_t credits) noexcept {
+    untold_ -= credits;
+    peers_ += credits;
+  }
+  // A page of the peer's came. False if it had no credit for one.
+  [[nodiscard]] bool arrived() noexcept {
+    if (peers_ == 0) return false;
+    --peers_;
+    return true;
+  }
+  // The peer has spent what it keeps for grants and can tell us nothing more: it needs one back
+  // now, or two readers that pause until they may send could wait for each other.
+  [[nodiscard]] bool peer_needs_one() const noexcept {
+    return peers_ <= kept_for_bye && untold_ != 0;
+  }
 
  private:
   std::uint32_t left_ = 0;
   std::uint32_t untold_ = 0;
+  std::uint32_t peers_ = 0;  // told, and not yet used as far as we have seen
 };
 
 }  // namespace netio::detail

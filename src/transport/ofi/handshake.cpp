@@ -16,6 +16,7 @@ void OfiLink::send_hello(Hello hello) {
   hello.receives = credits_.untold() - 1;
   credits_.told(credits_.untold());
   hello.receive_bytes = static_cast<std::uint32_t>(wire_->receives.pool().block_bytes());
+  (void)credits_.arrived();
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});

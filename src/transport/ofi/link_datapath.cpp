@@ -111,7 +111,11 @@ void OfiLink::on_arrival(std::size_t slot, std::size_t bytes) noexcept {
     take_hello({wire_->receives.data(slot), bytes});
     if (wire_) wire_->receives.give_back(slot);
   } else if (state_ == State::up) {
-    take_message(slot, bytes);
+    if (credits_.arrived()) {
+      take_message(slot, bytes);
+    } else {
+      go_bad(DownReason::protocol_error, "sent more pages than it was granted");
+    }
   } else {
     wire_->receives.give_back(slot);
   }
@@ -295,10 +299,17 @@ void OfiLink::replenish() {
   receives.pool().wait(receive_waiter_);
 }
 
-// Grants, if half of the window is to be granted or something was fetched and no page has told.
+// Grants, if half of the receives that there are is to be granted (where memory is short these are
+// fewer than the window), or something was fetched, and no page has told; or the peer must have
+// one.
 void OfiLink::tell_peer() {
   if (state_ != State::up || bye_posted_ || ended_ || !credits_.may_grant()) return;
-  if (credits_.untold() * 2 >= window() || wire_->fetches.untold() != 0) tell_now();
+  const std::size_t receives =
+      std::max<std::size_t>(1, std::min(window(), wire_->receives.in_use()));
+  if (credits_.untold() * 2 >= receives || wire_->fetches.untold() != 0 ||
+      credits_.peer_needs_one()) {
+    tell_now();
+  }
 }
 
 void OfiLink::tell_now() {
