@@ -45,7 +45,7 @@ EvilSender::EvilSender() {
 }
 
 void EvilSender::SetUp() {
-  address_ = pull_.bind("tcp://127.0.0.1:0");
+  address_ = pull_.bind(place());
   push_.connect(address_);
   ASSERT_SOON(pump_, push_.peers_connected() == 1 && pull_.peers_connected() == 1);
   pump_.after_each_turn(BooksCheck(push_));
@@ -98,7 +98,7 @@ EvilReceiver::EvilReceiver() {
 }
 
 void EvilReceiver::SetUp() {
-  address_ = push_.bind("tcp://127.0.0.1:0");
+  address_ = push_.bind(place());
   pull_.connect(address_);
   ASSERT_SOON(pump_, push_.peers_connected() == 1 && pull_.peers_connected() == 1);
   pump_.after_each_turn(BooksCheck(push_));

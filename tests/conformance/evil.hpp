@@ -36,6 +36,8 @@ class EvilSender : public testing::Test {
   // Checks that the good sender still works, and that its books are exact.
   void TearDown() override;
 
+  // Where to bind: any free port there.
+  [[nodiscard]] virtual std::string place() const { return "tcp://127.0.0.1:0"; }
   [[nodiscard]] const std::string& address() const { return address_; }
   // The good sender sends some messages, which arrive.
   void good_messages(int count = 20);
@@ -69,6 +71,7 @@ class EvilReceiver : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
+  [[nodiscard]] virtual std::string place() const { return "tcp://127.0.0.1:0"; }
   [[nodiscard]] const std::string& address() const { return address_; }
   // Sends until that many more messages have reached the good receiver.
   void good_messages(std::uint64_t count = 20);
@@ -85,10 +88,10 @@ class EvilReceiver : public testing::Test {
   Pull pull_{there_, wary_options()};
   Seen at_pull_{pull_};
   std::uint64_t good_received_ = 0;
+  std::uint64_t sent_ = 0;  // by the push, whoever got it
 
  private:
   std::string address_;
-  std::uint64_t sent_ = 0;
   std::size_t downs_seen_ = 0;
 };
 
