@@ -170,10 +170,6 @@ bool OfiLink::take_header(PageHeader header, std::size_t bytes_left) {
 }
 
 bool OfiLink::take_lent(std::size_t slot, const PageHeader& header) {
-  if (assembling_) {
-    go_bad(DownReason::protocol_error, "lent a message inside one in parts");
-    return false;
-  }
   const std::byte* const body = wire_->receives.data(slot) + page_header_bytes;
   if (!wire_->fetches.add(header, {body, header.bytes})) {
     const Down& down = wire_->fetches.down();
@@ -193,6 +189,8 @@ void OfiLink::deliver() {
     Arrived& next = arrived_[arrived_first_];
     if (!next.lent) {
       hand_up(next);
+    } else if (assembling_) {
+      go_bad(DownReason::protocol_error, "lent a message inside one in parts");
     } else if (wire_->fetches.first_is_here()) {
       hand_up_fetched();
     } else {
