@@ -5,7 +5,12 @@
 
 #include <netio/status.hpp>
 
+#include <rdma/fi_errno.h>
+
 namespace netio::detail {
+
+// Errors have errno's numbers, but for those that errno has not: a message larger than its receive.
+inline constexpr int error_truncated = FI_ETRUNC;
 
 // A positive error number of libfabric or errno, in words.
 std::string fabric_text(int error);

@@ -268,6 +268,9 @@ Down OfiLink::down_from(int error) const {
     case ETIMEDOUT:
       return {moves_pages() ? DownReason::lost : DownReason::unreachable,
               peer_address_ + " no longer answers: " + what};
+    case error_truncated:
+      return {DownReason::protocol_error,
+              peer_address_ + " sent a message larger than the receives it was granted"};
     case ENOMEM:
     case EMFILE:
       return {DownReason::resources, what + "; " + fabric_advice(error)};
