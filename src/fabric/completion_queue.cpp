@@ -59,8 +59,7 @@ bool CompletionQueue::poll(int) noexcept {
     return false;
   }
   if (count < 0) {
-    read_failure();
-    return true;
+    return read_failure();
   }
   for (ssize_t i = 0; i < count; ++i) {
     const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
@@ -71,12 +70,14 @@ bool CompletionQueue::poll(int) noexcept {
   return true;
 }
 
-void CompletionQueue::read_failure() noexcept {
+bool CompletionQueue::read_failure() noexcept {
   fi_cq_err_entry entry{};
-  if (fi_cq_readerr(queue_.get(), &entry, 0) != 1) return;
+  if (fi_cq_readerr(queue_.get(), &entry, 0) != 1) return false;
   auto* const operation = static_cast<Operation*>(entry.op_context);
-  if (operation == nullptr || operation->owner == nullptr) return;
-  operation->owner->on_failure(*operation, entry.err < 0 ? -entry.err : entry.err);
+  if (operation != nullptr && operation->owner != nullptr) {
+    operation->owner->on_failure(*operation, entry.err < 0 ? -entry.err : entry.err);
+  }
+  return true;
 }
 
 void CompletionQueue::drain() noexcept {

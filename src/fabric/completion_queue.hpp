@@ -58,7 +58,7 @@ class CompletionQueue final : private Source {
   bool poll(int budget) noexcept override;
   bool may_sleep() noexcept override;
   [[nodiscard]] int fd() const noexcept override { return fd_; }
-  void read_failure() noexcept;
+  bool read_failure() noexcept;
 
   Loop& loop_;
   fid_fabric* fabric_;

@@ -6,7 +6,8 @@
 namespace netio::detail {
 
 Endpoint::Endpoint(const Domain& domain, const Info& info, const CompletionQueue& completions,
-                   const EventQueue& events, ConnectionOwner& owner) {
+                   EventQueue& events, ConnectionOwner& owner)
+    : events_(events) {
   fid_ep* opened = nullptr;
   check_fabric(fi_endpoint(domain.get(), info.get(), &opened, &owner), "open an endpoint");
   endpoint_.reset(opened);

@@ -20,7 +20,11 @@ class Endpoint {
  public:
   // Receives may be posted at once. Throws FabricError.
   Endpoint(const Domain& domain, const Info& info, const CompletionQueue& completions,
-           const EventQueue& events, ConnectionOwner& owner);
+           EventQueue& events, ConnectionOwner& owner);
+
+  ~Endpoint() { events_.forget(&endpoint_->fid); }
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
 
   // FI_CONNECTED or a failure follows in the event queue.
   void connect(const void* address);
@@ -43,6 +47,7 @@ class Endpoint {
  private:
   [[nodiscard]] fid_ep* get() const noexcept { return endpoint_.get(); }
 
+  EventQueue& events_;
   FabricHandle<fid_ep> endpoint_;
 };
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include <netio/status.hpp>
-
 #include <rdma/fi_errno.h>
+
+#include <netio/status.hpp>
 
 namespace netio::detail {
 

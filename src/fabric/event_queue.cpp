@@ -1,7 +1,9 @@
 // Reads events when the descriptor says so, and until it is quiet.
 #include "fabric/event_queue.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <sys/epoll.h>
 #include <utility>
 
@@ -12,27 +14,7 @@
 
 namespace netio::detail {
 
-namespace {
-
-void tell(ConnectionOwner& owner, std::uint32_t code, const fi_eq_cm_entry& entry) noexcept {
-  switch (code) {
-    case FI_CONNREQ:
-      owner.on_request(Info(entry.info));
-      break;
-    case FI_CONNECTED:
-      owner.on_connected();
-      break;
-    case FI_SHUTDOWN:
-      owner.on_shutdown();
-      break;
-    default:
-      break;
-  }
-}
-
-}  // namespace
-
-EventQueue::EventQueue(Loop& loop, const Fabric& fabric) : fabric_(fabric.get()) {
+EventQueue::EventQueue(Loop& loop, const Fabric& fabric) : loop_(loop), fabric_(fabric.get()) {
   fi_eq_attr attributes{};
   attributes.wait_obj = FI_WAIT_FD;
   fid_eq* opened = nullptr;
@@ -51,6 +33,7 @@ void EventQueue::read_all() {
     const bool quiet = fi_trywait(fabric_, &object, 1) == 0;
     bool any = false;
     while (read_one()) any = true;
+    tell_all();
     if (quiet && !any) return;
   }
 }
@@ -64,19 +47,47 @@ bool EventQueue::read_one() {
   if (got == -FI_EAVAIL) return read_failure();
   if (got < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) return false;
   const auto& entry = *reinterpret_cast<const fi_eq_cm_entry*>(buffer.data());
-  if (auto* const owner = static_cast<ConnectionOwner*>(entry.fid->context)) {
-    tell(*owner, code, entry);
-  }
+  events_.push_back({code, entry.fid, Info(code == FI_CONNREQ ? entry.info : nullptr), 0});
   return true;
 }
 
 bool EventQueue::read_failure() {
   fi_eq_err_entry entry{};
   if (fi_eq_readerr(queue_.get(), &entry, 0) < 0) return false;
-  if (auto* const owner = static_cast<ConnectionOwner*>(entry.fid->context)) {
-    owner->on_connection_failed(entry.err < 0 ? -entry.err : entry.err);
-  }
+  events_.push_back({0, entry.fid, Info(), std::max(1, std::abs(entry.err))});
   return true;
+}
+
+// Telling may close objects, and so take events out of the list.
+void EventQueue::tell_all() {
+  while (!events_.empty()) {
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    auto& owner = *static_cast<ConnectionOwner*>(event.object->context);
+    if (event.error != 0) {
+      owner.on_connection_failed(event.error);
+    } else if (event.code == FI_CONNREQ) {
+      owner.on_request(std::move(event.request));
+    } else if (event.code == FI_CONNECTED) {
+      owner.on_connected();
+    } else if (event.code == FI_SHUTDOWN) {
+      owner.on_shutdown();
+    }
+  }
+}
+
+// May run inside a call of the user's: what is read of others waits for the loop.
+void EventQueue::forget(fid* object) {
+  while (read_one()) {
+  }
+  std::erase_if(events_, [object](const Event& event) {
+    if (event.object != object) return false;
+    if (event.request) {
+      (void)fi_reject(reinterpret_cast<fid_pep*>(object), event.request->handle, nullptr, 0);
+    }
+    return true;
+  });
+  if (!events_.empty()) loop_.defer(*this);
 }
 
 }  // namespace netio::detail

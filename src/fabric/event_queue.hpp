@@ -1,6 +1,8 @@
 // What becomes of connections on a fabric, watched by the loop. Owner thread only.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <optional>
 
 #include <rdma/fi_eq.h>
@@ -26,19 +28,32 @@ class ConnectionOwner {
   ~ConnectionOwner() = default;
 };
 
-class EventQueue {
+class EventQueue final : private Deferred {
  public:
   // Throws FabricError.
   EventQueue(Loop& loop, const Fabric& fabric);
 
   [[nodiscard]] fid_eq* get() const noexcept { return queue_.get(); }
+  // Before the object is closed: nothing is told of it any more, its requests are rejected.
+  void forget(fid* object);
 
  private:
+  // What was read and is still to be told.
+  struct Event {
+    std::uint32_t code = 0;
+    fid* object = nullptr;
+    Info request;
+    int error = 0;  // positive: it failed
+  };
   void read_all();
   bool read_one();
   bool read_failure();
+  void tell_all();
+  void run_deferred() noexcept override { tell_all(); }
 
+  Loop& loop_;
   fid_fabric* fabric_;
+  std::deque<Event> events_;
   FabricHandle<fid_eq> queue_;
   std::optional<Watch> watch_;
 };

@@ -5,14 +5,17 @@
 
 namespace netio::detail {
 
-PassiveEndpoint::PassiveEndpoint(const Fabric& fabric, const Info& info, const EventQueue& events,
-                                 ConnectionOwner& owner) {
+PassiveEndpoint::PassiveEndpoint(const Fabric& fabric, const Info& info, EventQueue& events,
+                                 ConnectionOwner& owner)
+    : events_(events) {
   fid_pep* opened = nullptr;
   check_fabric(fi_passive_ep(fabric.get(), info.get(), &opened, &owner), "open a passive endpoint");
   endpoint_.reset(opened);
   check_fabric(fi_pep_bind(opened, &events.get()->fid, 0), "bind the passive endpoint");
   check_fabric(fi_listen(opened), "listen");
 }
+
+PassiveEndpoint::~PassiveEndpoint() { events_.forget(&endpoint_->fid); }
 
 bool PassiveEndpoint::address(sockaddr_storage& to, std::size_t& bytes) const noexcept {
   bytes = sizeof to;

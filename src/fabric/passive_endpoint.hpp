@@ -14,8 +14,12 @@ namespace netio::detail {
 class PassiveEndpoint {
  public:
   // Listens. Throws FabricError: address in use, not of this host, ...
-  PassiveEndpoint(const Fabric& fabric, const Info& info, const EventQueue& events,
+  PassiveEndpoint(const Fabric& fabric, const Info& info, EventQueue& events,
                   ConnectionOwner& owner);
+
+  ~PassiveEndpoint();
+  PassiveEndpoint(const PassiveEndpoint&) = delete;
+  PassiveEndpoint& operator=(const PassiveEndpoint&) = delete;
 
   // The address it is bound to; true if `bytes` of `to` were filled.
   bool address(sockaddr_storage& to, std::size_t& bytes) const noexcept;
@@ -23,6 +27,7 @@ class PassiveEndpoint {
   void reject(const Info& request) noexcept;
 
  private:
+  EventQueue& events_;
   FabricHandle<fid_pep> endpoint_;
 };
 

@@ -51,8 +51,9 @@ Device::Local Device::local(const Block* block, std::span<const std::byte> bytes
   if (holds(resources_.send_pool, bytes.data())) return {true, send_region_->descriptor()};
   if (holds(resources_.receive_pages(), bytes.data())) return {true, receive_region_->descriptor()};
   if (block == nullptr || !resources_.large_pool.owns(*block)) return {};
-  const MemoryRegion* const region =
-      cover(large_[block].local, *block, bytes, MemoryRegion::Use::local);
+  // The whole of it: parts of one message are sent one after the other, all under one region.
+  const MemoryRegion* const region = cover(
+      large_[block].local, *block, {block->data(), block->capacity()}, MemoryRegion::Use::local);
   return region == nullptr ? Local() : Local{true, region->descriptor()};
 }
 

@@ -101,7 +101,6 @@ long OfiFetches::go_on(Endpoint& endpoint) noexcept {
       const long answer =
           endpoint.read({payload + fetch.asked, bytes}, memory.descriptor,
                         fetch.address + fetch.asked, fetch.key, &operations_[index]);
-      if (answer == -EAGAIN) return 0;  // something is under way, and its end calls again
       if (answer != 0) return answer;
       --free_reads_count_;
       reads_[index] = {static_cast<std::uint32_t>((first_ + i) % fetches_max),

@@ -62,7 +62,6 @@ class OfiFetches final : private OperationOwner {
     std::size_t asked = 0;
     std::size_t done = 0;
     Lease block;
-    void* descriptor = nullptr;
   };
   struct Read {
     std::uint32_t fetch = 0;

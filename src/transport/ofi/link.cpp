@@ -138,6 +138,9 @@ void OfiLink::start(LinkEvents& events) noexcept {
     open(request);
     wire_->endpoint->accept();
   } catch (const Error& error) {
+    // An endpoint that took the connection closes it; else it has to be turned away.
+    if (!wire_) listener_->reject(request);
+    wire_.reset();
     refusal_ = {DownReason::resources,
                 std::string("cannot take ") + peer_address_ + ": " + error.what()};
     loop_.defer(*this);  // no event comes from inside a call
@@ -273,7 +276,7 @@ Down OfiLink::down_from(int error) const {
               peer_address_ + " sent a message larger than the receives it was granted"};
     case ENOMEM:
     case EMFILE:
-      return {DownReason::resources, what + "; " + fabric_advice(error)};
+      return {DownReason::resources, peer_address_ + ": " + what + ". " + fabric_advice(error)};
     default:
       return {DownReason::lost, "the connection to " + peer_address_ + " broke: " + what};
   }

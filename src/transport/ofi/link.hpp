@@ -174,7 +174,7 @@ class OfiLink final : public Link,
   std::uint64_t highest_acknowledged_ = 0;
   std::uint64_t next_sequence_ = 0;  // of the next page that holds nothing
 
-  // Waits for memory of one store; what to do with it is seen to when the turn ends.
+  // Waits for memory of one store.
   class MemoryWaiter final : public StoreWaiter {
    public:
     explicit MemoryWaiter(OfiLink& link) noexcept : link_(link) {}

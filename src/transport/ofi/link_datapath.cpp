@@ -264,7 +264,11 @@ void OfiLink::run_deferred() noexcept {
 void OfiLink::fetch() {
   if (!wire_->fetches.under_way() || ended_ || paused_) return;
   const long answer = wire_->fetches.go_on(*wire_->endpoint);
-  if (answer != 0) on_wire_failure(static_cast<int>(-answer));
+  if (answer == -EAGAIN) {
+    retry_timer_.start_once(retry_after);
+  } else if (answer != 0) {
+    on_wire_failure(static_cast<int>(-answer));
+  }
   if (!wire_->fetches.starved()) return;
   if (options_.starved_count != nullptr && !large_waiter_.waiting()) ++*options_.starved_count;
   resources_.large_pool.wait(large_waiter_);
@@ -291,7 +295,11 @@ void OfiLink::replenish() {
   if (receives.in_use() * 2 <= busy_window_ && busy_window_ < window_) busy_window_ *= 2;
   const long posted = receives.post(*wire_->endpoint, window());
   for (long i = 0; i < posted; ++i) credits_.posted();
-  if (posted < 0 && posted != -EAGAIN) on_wire_failure(static_cast<int>(-posted));
+  if (posted == -EAGAIN) {
+    retry_timer_.start_once(retry_after);
+  } else if (posted < 0) {
+    on_wire_failure(static_cast<int>(-posted));
+  }
   if (!receives.starved() || receive_waiter_.waiting()) return;
   if (options_.starved_count != nullptr) ++*options_.starved_count;
   receives.pool().wait(receive_waiter_);

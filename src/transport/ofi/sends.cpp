@@ -177,7 +177,9 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   std::byte* const place = head(index) + put_head(head(index), header, post);
   store_u64(place, region->remote_address(post.body.data));
   store_u64(place + sizeof(std::uint64_t), region->key());
-  append({}).head_bytes = page_header_bytes + header.bytes;
+  Entry& tells = append({});
+  tells.head_bytes = page_header_bytes + header.bytes;
+  tells.lent = true;
   entry.bytes = post.body.bytes;
   entry.lease = std::move(post.body.lease);
   ++lends_used_;
@@ -185,13 +187,16 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   return true;
 }
 
+void OfiSends::end_lend(Lend& lend) noexcept {
+  queued_bytes_ -= lend.bytes;
+  lend.own.reset();
+  lend.lease.reset();
+}
+
 bool OfiSends::fetched(std::uint32_t count) noexcept {
   if (count > lends_used_) return false;
   for (; count != 0; --count) {
-    Lend& entry = lends_[first_lend_];
-    queued_bytes_ -= entry.bytes;
-    entry.own.reset();
-    entry.lease.reset();
+    end_lend(lends_[first_lend_]);
     first_lend_ = (first_lend_ + 1) % lends_max;
     --lends_used_;
     owner_.on_progress();
@@ -210,6 +215,7 @@ void OfiSends::drop_unsent() noexcept {
     Entry& entry = entries_[past_last()];
     queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
     entry.lease.reset();
+    if (entry.lent) end_lend(lends_[(first_lend_ + --lends_used_) % lends_max]);
   }
 }
 

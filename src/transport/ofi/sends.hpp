@@ -94,6 +94,7 @@ class OfiSends final : private OperationOwner {
     std::size_t head_bytes = 0;  // 0: copies
     void* descriptor = nullptr;
     bool control = false;
+    bool lent = false;
     bool done = false;
     [[nodiscard]] std::size_t pad() const noexcept { return wire_padded(bytes) - bytes; }
   };
@@ -104,6 +105,7 @@ class OfiSends final : private OperationOwner {
   };
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
   void on_failure(Operation& operation, int error) noexcept override;
+  void end_lend(Lend& lend) noexcept;
   bool add_copy(const PageHeader& header, const Post& post) noexcept;
   [[nodiscard]] std::size_t first_unsent() const noexcept {
     return (first_ + used_ - unsent_) % entries_max;

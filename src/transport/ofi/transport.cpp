@@ -59,6 +59,11 @@ class OfiTransport final : public Transport {
 std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
                                               const std::string& scheme,
                                               const std::string& provider) {
+  if (provider == "sockets") {
+    throw AddressError("use " + scheme + "://",
+                       "libfabric's provider 'sockets' is deprecated there",
+                       "use ofi+tcp:// in its place");
+  }
   return std::make_unique<OfiTransport>(resources, scheme, provider);
 }
 
