@@ -60,6 +60,7 @@ Bytes lent_page(std::uint32_t size, RawFabric::Place place, std::uint64_t sequen
 Hello fabric_hello(WirePattern pattern, std::uint8_t session) {
   Hello hello = sound_hello(pattern, session);
   hello.receives = receives;
+  hello.receive_bytes = hello.page_bytes_max;
   return hello;
 }
 
