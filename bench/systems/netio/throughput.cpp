@@ -1,6 +1,5 @@
 // One way: a Pull that counts, and Pushes that send as fast as they are let.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -15,6 +14,15 @@ constexpr std::size_t lent_bytes_min = 64U << 10U;
 // What one socket sends before the loop looks at the others.
 constexpr int messages_in_turn = 16384;
 
+// As many as the floor has under way. Bare sockets: one, as two and the copies that the kernel
+// makes of them do not fit a cache of 2 MiB; a fabric: its window.
+std::size_t buffers_for(const Options& options) {
+  if (options.provider.empty()) return 1;
+  constexpr std::size_t bytes_under_way = 4U << 20U;
+  if (options.window != 0) return options.window;
+  return std::clamp<std::size_t>(bytes_under_way / options.message_bytes, 2, 64);
+}
+
 class Sender {
  public:
   // It is in `ready` whenever it can send.
@@ -22,7 +30,9 @@ class Sender {
          std::vector<Sender*>& ready)
       : push_(context, socket_options(options)),
         stamp_(number, options.verify),
-        lends_(!options.buffered && options.message_bytes >= lent_bytes_min) {
+        lends_(!options.buffered && options.message_bytes >= lent_bytes_min),
+        messages_(buffers_for(options)),
+        free_(messages_.size()) {
     for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
     push_.on_up([this, &ready](const PeerInfo&) {
       connected_ = true;
@@ -69,11 +79,9 @@ class Sender {
   Stamp stamp_;
   bool lends_;
   bool connected_ = false;
-  // In turn, as they come back in order. One, as raw has: two and the copies that the kernel makes
-  // of them do not fit a cache of 2 MiB.
-  std::array<std::vector<std::byte>, 1> messages_;
+  std::vector<std::vector<std::byte>> messages_;  // in turn, as they come back in order
   std::size_t next_ = 0;
-  std::size_t free_ = 1;
+  std::size_t free_;
 };
 
 }  // namespace

@@ -166,7 +166,7 @@ class OfiLink final : public Link,
   Credits credits_;
   std::size_t window_;                             // the most receives to have posted
   bool window_is_given_;                           // and no fewer, however many share the memory
-  std::size_t busy_window_ = Credits::window_min;  // grows with what comes in one turn
+  std::size_t busy_window_ = Credits::window_min;  // grows while the peer uses it
   std::vector<Arrived> arrived_;                   // a ring
   std::size_t arrived_first_ = 0;
   std::size_t arrived_count_ = 0;

@@ -287,12 +287,10 @@ std::size_t OfiLink::window() const noexcept {
   return std::clamp<std::size_t>(std::min(share, busy_window_), Credits::window_min, window_);
 }
 
-// Posts receives in the place of those that were used; more than before if half of them were in
-// one turn.
+// Posts receives in the place of those that were used.
 void OfiLink::replenish() {
   OfiReceives& receives = wire_->receives;
   if (ended_ || state_ != State::up) return;
-  if (receives.in_use() * 2 <= busy_window_ && busy_window_ < window_) busy_window_ *= 2;
   const long posted = receives.post(*wire_->endpoint, window());
   for (long i = 0; i < posted; ++i) credits_.posted();
   if (posted == -EAGAIN) {
@@ -312,10 +310,9 @@ void OfiLink::tell_peer() {
   if (state_ != State::up || bye_posted_ || ended_ || !credits_.may_grant()) return;
   const std::size_t receives =
       std::max<std::size_t>(1, std::min(window(), wire_->receives.in_use()));
-  if (credits_.untold() * 2 >= receives || wire_->fetches.untold() != 0 ||
-      credits_.peer_needs_one()) {
-    tell_now();
-  }
+  const bool used_half = credits_.untold() * 2 >= receives;
+  if (used_half && busy_window_ < window_) busy_window_ *= 2;
+  if (used_half || wire_->fetches.untold() != 0 || credits_.peer_needs_one()) tell_now();
 }
 
 void OfiLink::tell_now() {

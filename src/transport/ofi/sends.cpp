@@ -17,6 +17,10 @@ constexpr std::size_t zeros_at = page_header_bytes + frame_prefix_bytes_max;
 static_assert(zeros_at + wire_align == head_slot_bytes);
 static_assert(OfiSends::entries_max * head_slot_bytes == Device::heads_bytes);
 
+// A lent message counts with no more than this among what is queued: it takes no memory here, and
+// several have to be on their way for the wire to be busy all the time.
+constexpr std::size_t lend_bytes_most = 128U << 10U;
+
 // What a provider injects beyond this goes the way of everything else.
 constexpr std::size_t inject_bytes_most = 512;
 
@@ -180,7 +184,7 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   Entry& tells = append({});
   tells.head_bytes = page_header_bytes + header.bytes;
   tells.lent = true;
-  entry.bytes = post.body.bytes;
+  entry.bytes = std::min(post.body.bytes, lend_bytes_most);
   entry.lease = std::move(post.body.lease);
   ++lends_used_;
   queued_bytes_ += page_header_bytes + header.bytes + entry.bytes;
