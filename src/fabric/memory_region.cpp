@@ -7,7 +7,7 @@
 
 namespace netio::detail {
 
-std::atomic<std::size_t> MemoryRegion::live_{0};
+std::atomic<std::size_t> MemoryRegion::regions_live{0};
 
 MemoryRegion::MemoryRegion(Domain& domain, std::span<const std::byte> bytes, Use use) {
   const std::uint64_t access =
@@ -21,9 +21,9 @@ MemoryRegion::MemoryRegion(Domain& domain, std::span<const std::byte> bytes, Use
   }
   region_.reset(registered);
   if (!domain.virtual_addresses()) base_ = reinterpret_cast<std::uintptr_t>(bytes.data());
-  ++live_;
+  ++regions_live;
 }
 
-MemoryRegion::~MemoryRegion() { --live_; }
+MemoryRegion::~MemoryRegion() { --regions_live; }
 
 }  // namespace netio::detail

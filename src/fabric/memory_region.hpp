@@ -31,10 +31,10 @@ class MemoryRegion {
   }
 
   // Regions that live in this process: to see that none leaks.
-  [[nodiscard]] static std::size_t live() noexcept { return live_; }
+  [[nodiscard]] static std::size_t live() noexcept { return regions_live; }
 
  private:
-  static std::atomic<std::size_t> live_;
+  static std::atomic<std::size_t> regions_live;
 
   FabricHandle<fid_mr> region_;
   std::uintptr_t base_ = 0;

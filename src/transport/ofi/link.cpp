@@ -37,10 +37,11 @@ Ways find_ways(FabricGate& gate, const std::string& provider, const std::string&
     try {
       ways.infos.push_back(Info::to_connect(provider, host_number(address), port));
     } catch (const FabricError& error) {
-      ways.failure = {error.code() == ENODATA ? DownReason::unreachable : DownReason::resources,
-                      "no way over '" + provider + "' to " + to_string(address) + ": " +
-                          error.cause() + " (fi_info -p " + provider +
-                          " shows the devices there are)"};
+      ways.failure.reason =
+          error.code() == ENODATA ? DownReason::unreachable : DownReason::resources;
+      ways.failure.detail = "no way over '" + provider + "' to " + to_string(address);
+      ways.failure.detail += ": " + error.cause() + " (fi_info -p " + provider;
+      ways.failure.detail += " shows the devices there are)";
     } catch (const Error& error) {
       ways.failure = {DownReason::resources, error.what()};
     }
