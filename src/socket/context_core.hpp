@@ -27,8 +27,8 @@ class ContextCore final : private Deferred {
 
   [[nodiscard]] const ContextOptions& options() const noexcept { return options_; }
   [[nodiscard]] Pool& receive_pool() noexcept { return *receive_pool_; }
-  // The same, a page and its head in a block: for wires that need a place for each page in advance. Made at the
-  // first call; throws Error without memory.
+  // The same, a page and its head in a block: for wires that need a place for each page in advance.
+  // Made at the first call; throws Error without memory.
   [[nodiscard]] Pool& receive_pages();
   [[nodiscard]] LargePool& large_pool() noexcept { return *large_pool_; }
   // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.

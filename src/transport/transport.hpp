@@ -27,8 +27,8 @@ struct TransportResources {
   Pool& receive_pool;  // blocks of several pages
   LargePool& large_pool;
   std::size_t page_bytes;
-  // Blocks for a page and its head each, for wires that need a place for each in advance. Made at the first call,
-  // as large as receive_pool; throws Error without memory.
+  // Blocks for a page and its head each, for wires that need a place for each in advance. Made at
+  // the first call, as large as receive_pool; throws Error without memory.
   std::function<Pool&()> receive_pages;
 };
 
