@@ -138,7 +138,7 @@ TEST_P(Pause, a_long_pause_is_not_taken_for_death) {
   SocketOptions impatient = options();
   impatient.keep_alive_after = 1s;
   impatient.stall_after = 100ms;
-  impatient.handshake_within = 200ms;
+  impatient.handshake_within = 1s;
   Pull pull(there_, impatient);
   Push push(here_, impatient);
   Inbox inbox(pull);
@@ -166,14 +166,14 @@ TEST_P(Pause, an_idle_connection_is_not_taken_for_dead) {
   SocketOptions impatient = options();
   impatient.keep_alive_after = 1s;
   impatient.stall_after = 50ms;
-  impatient.handshake_within = 100ms;
+  impatient.handshake_within = 1s;
   Pull pull(there_, impatient);
   Push push(here_, impatient);
   Inbox inbox(pull);
   Seen at_pull(pull);
   Seen at_push(push);
   join(pull, push);
-  pump_.run_for(400ms);
+  pump_.run_for(1500ms);
   EXPECT_TRUE(at_pull.downs.empty()) << at_pull.why();
   EXPECT_TRUE(at_push.downs.empty()) << at_push.why();
   ASSERT_EQ(push.send("still there"), Status::ok);
