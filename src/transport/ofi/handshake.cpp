@@ -1,4 +1,5 @@
 // An ofi link's greeting: a hello each way, the connecting side's first, each one message.
+#include <cerrno>
 #include <utility>
 
 #include "transport/ofi/link.hpp"
@@ -20,7 +21,11 @@ void OfiLink::send_hello(Hello hello) {
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});
-  if (answer != 0) go_down(down_from(static_cast<int>(-answer)));
+  if (answer == -ENOMEM) {
+    go_bad(DownReason::resources, "no page of send_pool_bytes is left for the greeting");
+  } else if (answer != 0) {
+    go_down(down_from(static_cast<int>(-answer)));
+  }
 }
 
 void OfiLink::take_hello(std::span<const std::byte> bytes) {
