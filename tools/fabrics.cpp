@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <netio/status.hpp>
+
 #include "units.hpp"
 
 namespace netio::cli {
@@ -74,7 +76,7 @@ void add_unusable(const std::vector<FabricDevice>& devices, Rows& rows) {
 }  // namespace
 
 std::string Fabrics::why_not(std::string_view scheme) const {
-  if (!built) return fmt::format("this build of netio has no libfabric: {}", install);
+  if (!missing.empty()) return missing;
   const bool found = std::ranges::any_of(devices, [scheme](const FabricDevice& device) {
     return device.scheme.starts_with(scheme) && !device.hosts.empty();
   });
@@ -83,10 +85,17 @@ std::string Fabrics::why_not(std::string_view scheme) const {
          "there is)";
 }
 
-Fabrics read_fabrics() { return {fabrics_built(), fabric_devices()}; }
+Fabrics read_fabrics() {
+  if (!fabrics_built()) return {fmt::format("this build of netio has no libfabric: {}", install), {}};
+  try {
+    return {{}, fabric_devices()};
+  } catch (const Error& error) {
+    return {error.what(), {}};
+  }
+}
 
 std::vector<std::pair<std::string, std::string>> rows_of(const Fabrics& fabrics) {
-  if (!fabrics.built) return {{"none", fabrics.why_not({})}};
+  if (!fabrics.missing.empty()) return {{"none", fabrics.missing}};
   Rows rows;
   add_usable(fabrics.devices, rows);
   add_unusable(fabrics.devices, rows);
@@ -95,11 +104,11 @@ std::vector<std::pair<std::string, std::string>> rows_of(const Fabrics& fabrics)
 }
 
 ordered_json json_of(const Fabrics& fabrics) {
-  ordered_json json = {{"built", fabrics.built},
+  ordered_json json = {{"built", fabrics_built()},
                        {"error", nullptr},
                        {"locked_bytes_needed", fabric_locked_bytes},
                        {"devices", ordered_json::array()}};
-  if (!fabrics.built) json["error"] = fabrics.why_not({});
+  if (!fabrics.missing.empty()) json["error"] = fabrics.missing;
   for (const FabricDevice& one : fabrics.devices) {
     ordered_json row = {{"provider", one.provider},
                         {"device", one.device},

@@ -16,7 +16,7 @@
 namespace netio::cli {
 
 struct Fabrics {
-  bool built = false;  // netio was built with libfabric
+  std::string missing;  // why there is no libfabric; empty: there is
   std::vector<FabricDevice> devices;
 
   // Why addresses of a scheme that begins so cannot be used here; empty: they can.

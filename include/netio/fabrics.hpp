@@ -25,11 +25,12 @@ struct FabricDevice {
   bool registers_memory = false;       // what is sent and received is registered, and so locked
 };
 
-// Whether this build of netio has fabrics at all: it was built with libfabric.
+// Whether this build of netio has fabrics at all: it was built with libfabric. That is loaded when
+// the first fabric address is used, and need not be there before.
 [[nodiscard]] NETIO_API bool fabrics_built() noexcept;
 
-// In libfabric's order; empty without libfabric. May block for a second: providers look for their
-// devices.
+// In libfabric's order; empty if netio was built without. May block for a second: providers look for
+// their devices. Throws Error where libfabric is not installed, or too old.
 [[nodiscard]] NETIO_API std::vector<FabricDevice> fabric_devices();
 
 }  // namespace netio

@@ -5,9 +5,11 @@
 
 #include <rdma/fi_errno.h>
 
+#include "fabric/library.hpp"
+
 namespace netio::detail {
 
-std::string fabric_text(int error) { return fi_strerror(error); }
+std::string fabric_text(int error) { return fabric_library().strerror(error); }
 
 std::string fabric_advice(int error) {
   switch (error) {

@@ -2,12 +2,13 @@
 #include "fabric/fabric.hpp"
 
 #include "fabric/error.hpp"
+#include "fabric/library.hpp"
 
 namespace netio::detail {
 
 Fabric::Fabric(const Info& info) {
   fid_fabric* opened = nullptr;
-  check_fabric(fi_fabric(info->fabric_attr, &opened, nullptr), "open the fabric");
+  check_fabric(fabric_library().fabric(info->fabric_attr, &opened, nullptr), "open the fabric");
   fabric_.reset(opened);
 }
 

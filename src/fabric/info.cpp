@@ -1,4 +1,4 @@
-// fi_getinfo, with what netio can cope with as its hints.
+// getinfo, with what netio can cope with as its hints.
 #include "fabric/info.hpp"
 
 #include <algorithm>
@@ -9,15 +9,18 @@
 #include <rdma/fi_errno.h>
 
 #include "fabric/error.hpp"
+#include "fabric/library.hpp"
 
 namespace netio::detail {
 
 namespace {
 
+Info copy_of(const fi_info* info) { return Info(fabric_library().dupinfo(info)); }
+
 // What netio can cope with: it registers what it sends from and receives into, gives every
 // operation a context of its own, and takes keys and addresses as they are granted.
 Info hints_for(const std::string& provider) {
-  Info hints(fi_allocinfo());
+  Info hints(fabric_library().dupinfo(nullptr));
   if (!hints) throw FabricError("ask for fabrics", FI_ENOMEM);
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -35,16 +38,18 @@ Info query(const std::string& provider, const char* host, const std::string& por
            std::uint64_t flags) {
   const Info hints = hints_for(provider);
   fi_info* found = nullptr;
-  check_fabric(fi_getinfo(fabric_api, host, port.c_str(), flags, hints.get(), &found),
+  check_fabric(fabric_library().getinfo(fabric_api, host, port.c_str(), flags, hints.get(), &found),
                "ask for fabrics");
   const Info list(found);
   for (const fi_info* each = found; each != nullptr; each = each->next) {
-    if (provider == each->fabric_attr->prov_name) return Info(fi_dupinfo(each));
+    if (provider == each->fabric_attr->prov_name) return copy_of(each);
   }
   throw FabricError("ask for fabrics", FI_ENODATA);
 }
 
 }  // namespace
+
+void Info::Free::operator()(fi_info* info) const noexcept { fabric_library().freeinfo(info); }
 
 Info Info::to_connect(const std::string& provider, const std::string& host, std::uint16_t port) {
   return query(provider, host.c_str(), std::to_string(port), FI_NUMERICHOST);
@@ -55,7 +60,7 @@ Info Info::to_listen(const std::string& provider, const std::string& host, std::
 }
 
 Info Info::with_depths(std::size_t transmits, std::size_t receives) const {
-  Info sized(fi_dupinfo(get()));
+  Info sized = copy_of(get());
   if (!sized) throw FabricError("describe an endpoint", FI_ENOMEM);
   sized->tx_attr->size = std::min(sized->tx_attr->size, transmits);
   sized->rx_attr->size = std::min(sized->rx_attr->size, receives);
@@ -64,16 +69,16 @@ Info Info::with_depths(std::size_t transmits, std::size_t receives) const {
 
 std::vector<Info> Info::all(const std::string& provider) {
   std::vector<Info> infos;
-  Info hints(fi_allocinfo());
+  Info hints(fabric_library().dupinfo(nullptr));
   if (!hints) return infos;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   hints->mode = ~std::uint64_t{0};
   if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
   fi_info* found = nullptr;
-  if (fi_getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0) return infos;
+  if (fabric_library().getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0) return infos;
   const Info list(found);
   for (const fi_info* each = found; each != nullptr; each = each->next) {
-    infos.emplace_back(fi_dupinfo(each));
+    infos.push_back(copy_of(each));
   }
   return infos;
 }

@@ -22,7 +22,8 @@ class Info {
   static Info to_connect(const std::string& provider, const std::string& host, std::uint16_t port);
   // For a passive endpoint; an empty host is every address.
   static Info to_listen(const std::string& provider, const std::string& host, std::uint16_t port);
-  // Everything there is; of one provider if it is not empty. Nothing is no error here.
+  // Everything there is; of one provider if it is not empty. Nothing is no error here; throws
+  // Error where there is no libfabric.
   static std::vector<Info> all(const std::string& provider);
 
   // The same, for an endpoint with queues no deeper than that. Throws FabricError.
@@ -34,7 +35,7 @@ class Info {
 
  private:
   struct Free {
-    void operator()(fi_info* info) const noexcept { fi_freeinfo(info); }
+    void operator()(fi_info* info) const noexcept;
   };
   std::unique_ptr<fi_info, Free> info_;
 };

@@ -5,6 +5,7 @@
 
 #include <netio/status.hpp>
 
+#include "fabric/library.hpp"
 #include "transport/ofi/link.hpp"
 #include "transport/ofi/listener.hpp"
 
@@ -37,7 +38,9 @@ class OfiTransport final : public Transport {
  public:
   OfiTransport(const TransportResources& resources, const std::string& scheme,
                const std::string& provider)
-      : fabrics_(resources, scheme, provider) {}
+      : fabrics_(resources, scheme, provider) {
+    (void)fabric_library();
+  }
 
   std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
                                    ListenerEvents& events) override {
