@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <netinet/in.h>
+#include <regex>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -50,17 +51,19 @@ std::string why_no_verbs() {
              : "NETIO_TEST_VERBS names no RDMA device's address (tests/rdma/ runs with one)";
 }
 
+// NETIO_TEST_ROWS, a regular expression, names the rows to run; without it all that are there.
+bool is_wanted(const Row& row) {
+  const char* const wanted = std::getenv("NETIO_TEST_ROWS");
+  return wanted == nullptr || std::regex_search(row.name, std::regex(wanted));
+}
+
 std::string verbs_address() {
   const char* const host = std::getenv("NETIO_TEST_VERBS");
   return "verbs://" + std::string(host != nullptr ? host : "127.0.0.1") + ":0";
 }
 
-}  // namespace
-
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
-
-std::vector<Row> every_transport() {
-  return {
+std::vector<Row> transports() {
+  std::vector<Row> rows = {
       {"tcp_ipv4", "tcp://127.0.0.1:0", never_absent, false},
       {"tcp_ipv6", "tcp://[::1]:0", why_no_ipv6, true},
       {"tcp_name", "tcp://localhost:0", never_absent, true},
@@ -78,16 +81,34 @@ std::vector<Row> every_transport() {
        .why_absent = why_no_fabric,
        .spelling = true,
        .pages_per_connection = 5},
-      {.name = "verbs",
-       .address = verbs_address(),
-       .why_absent = why_no_verbs,
-       .pages_per_connection = 5},
   };
+  if (why_no_verbs().empty()) {
+    rows.push_back({.name = "verbs",
+                    .address = verbs_address(),
+                    .why_absent = never_absent,
+                    .pages_per_connection = 5});
+  }
+  return rows;
+}
+
+TEST(Rows, verbs_is_one_of_them) {
+  const std::string why = why_no_verbs();
+  if (!why.empty()) GTEST_SKIP() << why;
+}
+
+}  // namespace
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+std::vector<Row> every_transport() {
+  std::vector<Row> rows = transports();
+  std::erase_if(rows, [](const Row& row) { return !is_wanted(row); });
+  return rows;
 }
 
 std::vector<Row> every_mode() {
   std::vector<Row> rows;
-  for (const Row& transport : every_transport()) {
+  for (const Row& transport : transports()) {
     if (transport.spelling) {
       rows.push_back(transport);
       continue;
@@ -103,6 +124,7 @@ std::vector<Row> every_mode() {
       }
     }
   }
+  std::erase_if(rows, [](const Row& row) { return !is_wanted(row); });
   return rows;
 }
 

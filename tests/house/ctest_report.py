@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Reads what ctest wrote with --output-junit. First line: passed, failed and skipped as three
-numbers; then one line per failed test, and one per reason for skipping tests.
+"""Reads what ctest wrote with --output-junit, where a test of ctest is one of GoogleTest or a whole
+suite. First line: passed, failed and skipped as three numbers, of GoogleTest's tests where there are
+such; then one line per failed test, and one per reason for skipping tests.
 
 Usage: ctest_report.py FILE
 """
@@ -8,37 +9,44 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-
-def skip_reason(output):
-    """What the test gave GoogleTest as the reason, or an empty string."""
-    match = re.search(r": Skipped\n(.*?)\n*\[  SKIPPED \]", output, re.S)
-    return " ".join(match.group(1).split()) if match else ""
+# "[       OK ] Suite.name (3 ms)"; the list at the end of a run has the same without a time.
+RESULT = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?),?(?: where .*)? \(\d+ ms\)$", re.M)
+WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
-def outcome(case):
-    """('passed' | 'failed' | 'skipped', reason)"""
-    skipped = case.find("skipped")
-    if case.get("status") == "run" and skipped is None and case.find("failure") is None:
-        return "passed", ""
-    message = skipped.get("message", "") if skipped is not None else ""
-    # A test that could not be started is "notrun" as well: that is a failure, not a skip.
+def results(case):
+    """[(result, test, reason), ...] of one test of ctest, at least one."""
+    name, output = case.get("name"), case.findtext("system-out", "")
+    prefix = name.split(".")[0]
+    found = []
+    begin = 0
+    for match in RESULT.finditer(output):
+        said = re.search(r": Skipped\n(.*?)\n*$", output[begin:match.start()], re.S)
+        reason = " ".join(said.group(1).split()) if said else "no reason given"
+        skipped = match.group(1) == "SKIPPED"
+        found.append((WORDS[match.group(1)], f"{prefix}.{match.group(2)}", reason if skipped else ""))
+        begin = match.end()
     if case.get("status") == "disabled":
-        return "skipped", "disabled in the source"
-    if message.startswith("SKIP_"):
-        return "skipped", skip_reason(case.findtext("system-out", "")) or "no reason given"
-    return "failed", message
+        return [("skipped", name, "disabled in the source")]
+    # What ended before its last test, or could not be started ("notrun", as what was skipped is).
+    if not found or case.find("failure") is not None and all(r != "failed" for r, _, _ in found):
+        plain = case.get("status") == "run" and case.find("failure") is None
+        last = re.findall(r"^\[ RUN +\] (\S+)$", output, re.M)
+        found.append(("passed" if plain else "failed", last[-1] if last else name,
+                      "" if plain else "did not come to its end"))
+    return found
 
 
 def main():
     count = {"passed": 0, "failed": 0, "skipped": 0}
     failed, skipped = [], {}
     for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
-        result, reason = outcome(case)
-        count[result] += 1
-        if result == "failed":
-            failed.append(f"failed: {case.get('name')}{': ' if reason else ''}{reason}")
-        elif result == "skipped":
-            skipped.setdefault(reason, []).append(case.get("name"))
+        for result, name, reason in results(case):
+            count[result] += 1
+            if result == "failed":
+                failed.append(f"failed: {name}{': ' if reason else ''}{reason}")
+            elif result == "skipped":
+                skipped.setdefault(reason, []).append(name)
     print(count["passed"], count["failed"], count["skipped"])
     print("\n".join(failed))
     for reason, names in skipped.items():
