@@ -86,7 +86,8 @@ std::string Fabrics::why_not(std::string_view scheme) const {
 }
 
 Fabrics read_fabrics() {
-  if (!fabrics_built()) return {fmt::format("this build of netio has no libfabric: {}", install), {}};
+  if (!fabrics_built())
+    return {fmt::format("this build of netio has no libfabric: {}", install), {}};
   try {
     return {{}, fabric_devices()};
   } catch (const Error& error) {

@@ -29,8 +29,8 @@ struct FabricDevice {
 // the first fabric address is used, and need not be there before.
 [[nodiscard]] NETIO_API bool fabrics_built() noexcept;
 
-// In libfabric's order; empty if netio was built without. May block for a second: providers look for
-// their devices. Throws Error where libfabric is not installed, or too old.
+// In libfabric's order; empty if netio was built without. May block for a second: providers look
+// for their devices. Throws Error where libfabric is not installed, or too old.
 [[nodiscard]] NETIO_API std::vector<FabricDevice> fabric_devices();
 
 }  // namespace netio

@@ -2,7 +2,6 @@
 #include "fabric/library.hpp"
 
 #include <dlfcn.h>
-
 #include <string>
 
 #include <netio/status.hpp>
