@@ -1,6 +1,8 @@
 // dlopen, and the five functions.
 #include "fabric/library.hpp"
 
+#include <array>
+#include <csignal>
 #include <dlfcn.h>
 #include <string>
 
@@ -25,8 +27,41 @@ void find(void* library, const char* name, Function& function) {
   if (function == nullptr) refuse(std::string(file) + " has no " + name);
 }
 
+// Libraries of providers (psm) take signals as they load, and end the process when one comes: what
+// the program had arranged stays. No signal is delivered to this thread meanwhile.
+class SignalsKept {
+ public:
+  SignalsKept() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_);
+    for (int signal = 1; signal < NSIG; ++signal) {
+      known_[at(signal)] = sigaction(signal, nullptr, &actions_[at(signal)]) == 0;
+    }
+  }
+  ~SignalsKept() {
+    for (int signal = 1; signal < NSIG; ++signal) {
+      if (known_[at(signal)]) sigaction(signal, &actions_[at(signal)], nullptr);
+    }
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  SignalsKept(const SignalsKept&) = delete;
+  SignalsKept& operator=(const SignalsKept&) = delete;
+
+ private:
+  static std::size_t at(int signal) noexcept { return static_cast<std::size_t>(signal); }
+  sigset_t mask_{};
+  std::array<struct sigaction, NSIG> actions_{};
+  std::array<bool, NSIG> known_{};
+};
+
+void* open_library() {
+  const SignalsKept signals;
+  return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
 FabricLibrary load() {
-  void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  void* const library = open_library();
   if (library == nullptr) refuse(dlerror());
   // What newer versions append to structures does not trouble us; what older ones lack would.
   decltype(&fi_version) version = nullptr;
