@@ -2,6 +2,7 @@
 // ended, and a good client served before and after.
 #include <arpa/inet.h>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -92,14 +93,16 @@ class Scene {
   }
 
   [[nodiscard]] int connected_socket() const {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port_);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    require(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0,
-            "cannot connect");
-    return fd;
+    for (;;) {
+      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+      require(errno == EINTR, "cannot connect");  // the fuzzer's own clock
+      close(fd);
+    }
   }
 
   netio::Context context_{small_context()};

@@ -114,6 +114,7 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
       if (length != receives_length) return "hello entry of the wrong length";
       get(entries.data(), 0, hello.receives);
       get(entries.data(), sizeof hello.receives, hello.receive_bytes);
+      if (hello.receives == 0) return "hello entry that allows no message";
     }
     entries = entries.subspan(wire_padded(length));
   }

@@ -133,6 +133,14 @@ TEST(Hello, without_receives_has_no_entry_for_them) {
   EXPECT_EQ(encoded(hello).size(), hello_fixed_bytes);
 }
 
+TEST(Hello, receives_that_are_none_are_defective) {
+  Hello hello = some_hello();
+  hello.receives = 64;
+  Bytes bytes = encoded(hello);
+  std::memset(bytes.data() + receives_length_at + 6, 0, sizeof hello.receives);
+  EXPECT_EQ(parse(bytes, hello).state, HelloParse::defective);
+}
+
 TEST(Hello, receives_of_a_wrong_length_are_defective) {
   Hello hello = some_hello();
   hello.receives = 64;
