@@ -134,6 +134,8 @@ class OfiLink final : public Link,
   void fetch();
   void end_if_over();
   Status refuse() noexcept;
+  // It is the last that is posted: while any waits, it does.
+  [[nodiscard]] bool bye_sent() const noexcept { return bye_posted_ && !wire_->sends.unsent(); }
   void send_next() noexcept;
   void posted(const PageHeader& header) noexcept;
   [[nodiscard]] PageHeader header_of(const Post& post) const noexcept;

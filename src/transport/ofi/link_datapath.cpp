@@ -307,7 +307,7 @@ void OfiLink::replenish() {
 // fewer than the window), or something was fetched, and no page has told; or the peer must have
 // one.
 void OfiLink::tell_peer() {
-  if (state_ != State::up || bye_posted_ || ended_ || !credits_.may_grant()) return;
+  if (state_ != State::up || bye_sent() || ended_ || !credits_.may_grant()) return;
   const std::size_t receives =
       std::max<std::size_t>(1, std::min(window(), wire_->receives.in_use()));
   const bool used_half = credits_.untold() * 2 >= receives;
@@ -333,7 +333,7 @@ void OfiLink::tell_now() {
 // device then gives up, and all that is posted fails.
 void OfiLink::keep_alive() {
   const bool silent = std::exchange(kept_alive_at_, bytes_received()) == bytes_received();
-  if (silent && state_ == State::up && !bye_posted_ && !ended_ && credits_.may_grant()) tell_now();
+  if (silent && state_ == State::up && !bye_sent() && !ended_ && credits_.may_grant()) tell_now();
 }
 
 // Outside of post() only: the owner posts from inside these.
