@@ -41,7 +41,11 @@ Status OfiLink::post(Post& post) noexcept {
   OfiSends& sends = wire_->sends;
   // The peer is closing: it grants no more, and takes nothing but our good-bye.
   if (bye_heard_) sends.drop_unsent();
-  if (!sends.room() || sends.queued_bytes() >= options_.queue_bytes_max) return refuse();
+  // What is lent does not stand in the way of a good-bye: a peer that said its own tells of no
+  // fetches any more.
+  const bool bye = (post.flags & page_flag::control) != 0;
+  const bool full = !sends.room() || sends.queued_bytes() >= options_.queue_bytes_max;
+  if (bye ? !sends.room_for_control() : full) return refuse();
   const PageHeader header = header_of(post);
   if (sends.injects(header) && credits_.may_post()) {
     const long answer = sends.inject(*wire_->endpoint, header, post);
@@ -63,7 +67,7 @@ Status OfiLink::post(Post& post) noexcept {
     resources_.send_pool.wait(room_waiter_);
     return refuse();
   }
-  bye_posted_ = (header.flags & page_flag::control) != 0;
+  bye_posted_ = bye;
   next_sequence_ = header.sequence + header.messages;
   was_busy_ = true;
   send_next();
@@ -340,7 +344,8 @@ void OfiLink::keep_alive() {
 void OfiLink::tell_room() {
   if (state_ != State::up || ended_) return;
   const OfiSends& sends = wire_->sends;
-  if (want_writable_ && sends.roomy() && sends.queued_bytes() <= options_.queue_bytes_max / 2) {
+  const bool roomy = sends.roomy() && sends.queued_bytes() <= options_.queue_bytes_max / 2;
+  if (want_writable_ && (bye_heard_ ? sends.room_for_control() : roomy)) {
     want_writable_ = false;
     events_->on_writable();
   } else if (was_busy_ && sends.idle()) {

@@ -68,9 +68,9 @@ class OfiSends final : private OperationOwner {
   // Bytes that are no page: a hello.
   long send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept;
 
-  [[nodiscard]] bool room() const noexcept {
-    return used_ < entries_max && lends_used_ < lends_max;
-  }
+  [[nodiscard]] bool room() const noexcept { return room_for_control() && lends_used_ < lends_max; }
+  // A page that lends nothing and takes no memory.
+  [[nodiscard]] bool room_for_control() const noexcept { return used_ < entries_max; }
   // Worth telling who was answered again: half is free.
   [[nodiscard]] bool roomy() const noexcept {
     return used_ <= entries_max / 2 && lends_used_ <= lends_max / 2;
