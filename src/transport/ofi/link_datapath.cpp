@@ -367,6 +367,8 @@ void OfiLink::finish() noexcept {
   if (state_ != State::up) return;
   state_ = State::finishing;
   arrived_count_ = 0;
+  // The peer grants no more: what waits would keep our own good-bye for ever.
+  wire_->sends.drop_before_bye();
   loop_.defer(*this);
 }
 

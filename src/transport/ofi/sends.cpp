@@ -223,6 +223,19 @@ void OfiSends::drop_unsent() noexcept {
   }
 }
 
+void OfiSends::drop_before_bye() noexcept {
+  if (unsent_ == 0) return;
+  const std::size_t last = (first_ + used_ - 1) % entries_max;
+  assert(entries_[last].control && !entries_[last].lent);
+  std::array<std::byte, head_slot_bytes> bye_head;
+  std::memcpy(bye_head.data(), head(last), bye_head.size());
+  Entry bye = std::move(entries_[last]);
+  drop_unsent();
+  std::memcpy(head(past_last()), bye_head.data(), bye_head.size());
+  queued_bytes_ += bye.head_bytes;
+  append(std::move(bye));
+}
+
 void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
   entries_[static_cast<std::size_t>(&operation - operations_.get())].done = true;
   while (used_ != 0 && entries_[first_].done) {

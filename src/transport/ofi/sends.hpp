@@ -58,6 +58,8 @@ class OfiSends final : private OperationOwner {
   long send_next(Endpoint& endpoint, const PageHeader& tells) noexcept;
 
   void drop_unsent() noexcept;
+  // But for the last, a good-bye, if there is any.
+  void drop_before_bye() noexcept;
 
   // Takes a post with a body larger than a page: the peer will be told where it lies, and fetch it.
   // False if the body cannot be registered. There must be room().
