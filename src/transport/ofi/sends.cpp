@@ -149,7 +149,10 @@ long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
   add_part(head(index) + zeros_at, entry.pad(), heads_descriptor_);
   const long answer =
       endpoint.send({parts.data(), used}, descriptors.data(), true, &operations_[index]);
-  if (answer == 0) --unsent_;
+  if (answer == 0) {
+    --unsent_;
+    if (entry.lent) --lends_unsent_;
+  }
   return answer;
 }
 
@@ -187,6 +190,7 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   entry.bytes = std::min(post.body.bytes, lend_bytes_most);
   entry.lease = std::move(post.body.lease);
   ++lends_used_;
+  ++lends_unsent_;
   queued_bytes_ += page_header_bytes + header.bytes + entry.bytes;
   return true;
 }
@@ -198,7 +202,7 @@ void OfiSends::end_lend(Lend& lend) noexcept {
 }
 
 bool OfiSends::fetched(std::uint32_t count) noexcept {
-  if (count > lends_used_) return false;
+  if (count > lends_used_ - lends_unsent_) return false;
   for (; count != 0; --count) {
     end_lend(lends_[first_lend_]);
     first_lend_ = (first_lend_ + 1) % lends_max;
@@ -219,7 +223,9 @@ void OfiSends::drop_unsent() noexcept {
     Entry& entry = entries_[past_last()];
     queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
     entry.lease.reset();
-    if (entry.lent) end_lend(lends_[(first_lend_ + --lends_used_) % lends_max]);
+    if (!entry.lent) continue;
+    --lends_unsent_;
+    end_lend(lends_[(first_lend_ + --lends_used_) % lends_max]);
   }
 }
 
@@ -261,7 +267,7 @@ void OfiSends::abandon(CompletionQueue& queue) noexcept {
     entry.own.reset();
     entry.lease.reset();
   }
-  used_ = unsent_ = lends_used_ = queued_bytes_ = 0;
+  used_ = unsent_ = lends_used_ = lends_unsent_ = queued_bytes_ = 0;
   heads_.reset();
 }
 

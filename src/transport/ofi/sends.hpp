@@ -64,7 +64,7 @@ class OfiSends final : private OperationOwner {
   // Takes a post with a body larger than a page: the peer will be told where it lies, and fetch it.
   // False if the body cannot be registered. There must be room().
   bool lend(PageHeader header, Post& post) noexcept;
-  // The peer has fetched so many of what was lent, in order. False if there were not that many.
+  // The peer has fetched so many of what was lent, in order. False if it was not told of that many.
   bool fetched(std::uint32_t count) noexcept;
 
   // Bytes that are no page: a hello.
@@ -131,6 +131,7 @@ class OfiSends final : private OperationOwner {
   std::array<Lend, lends_max> lends_;
   std::size_t first_lend_ = 0;
   std::size_t lends_used_ = 0;
+  std::size_t lends_unsent_ = 0;  // the last so many of those used: the peer cannot know of them
   std::size_t queued_bytes_ = 0;
 };
 
