@@ -237,6 +237,7 @@ void OfiLink::on_progress() noexcept {
 }
 
 void OfiLink::on_wire_failure(int error) noexcept {
+  if (state_ == State::connecting) return;  // receives of a way that failed: the events tell why
   if (failure_ == 0 && error != ECANCELED) failure_ = error;
   ended_ = true;
   loop_.defer(*this);
