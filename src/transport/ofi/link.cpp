@@ -135,13 +135,15 @@ void OfiLink::start(LinkEvents& events) noexcept {
   }
   state_ = State::greeting;
   const Info request = std::exchange(request_, Info());
+  bool accepting = false;
   try {
     open(request);
+    accepting = true;
     wire_->endpoint->accept();
   } catch (const Error& error) {
-    // An endpoint that took the connection closes it; else it has to be turned away.
-    if (!wire_) listener_->reject(request);
     wire_.reset();
+    // Also where an endpoint took the connection and closed it: this, or accepting, frees it.
+    if (!accepting) listener_->reject(request);
     refusal_ = {DownReason::resources,
                 std::string("cannot take ") + peer_address_ + ": " + error.what()};
     loop_.defer(*this);  // no event comes from inside a call
