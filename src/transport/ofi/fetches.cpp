@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -47,12 +48,13 @@ bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) 
   if (flags > frame_flag::tagged || body.size() != prefix + place_bytes || size == 0) {
     return bad("lends a message in a frame of the wrong kind");
   }
-  if (size > message_bytes_max_) {
+  const std::size_t page_body = prefix + wire_padded(size);
+  if (size > message_bytes_max_ || page_body > UINT32_MAX) {
     down_ = {DownReason::message_too_big, "lends a message of " + std::to_string(size) +
                                               " bytes, which is larger than is allowed here"};
     return false;
   }
-  if (!large_pool_.could_ever_take(large_offset + prefix + wire_padded(size), large_quota_)) {
+  if (!large_pool_.could_ever_take(large_offset + page_body, large_quota_)) {
     down_ = {DownReason::resources, "a message of " + std::to_string(size) +
                                         " bytes does not fit this context's large_bytes_max"};
     return false;
@@ -61,7 +63,7 @@ bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) 
   fetch = {};
   fetch.header = header;
   fetch.header.flags = 0;
-  fetch.header.bytes = static_cast<std::uint32_t>(prefix + wire_padded(size));
+  fetch.header.bytes = static_cast<std::uint32_t>(page_body);
   std::memcpy(fetch.prefix.data(), body.data(), prefix);
   fetch.prefix_bytes = prefix;
   fetch.address = load_u64(body.data() + prefix);
