@@ -287,6 +287,25 @@ TEST_F(BadFabric, more_lent_messages_than_are_allowed_at_once_are_refused) {
   EXPECT_EQ(next_down().down.reason, DownReason::protocol_error) << at_pull_.why();
 }
 
+TEST_F(BadFabric, a_lent_message_that_no_page_could_hold_is_refused) {
+  ContextOptions large = wary_context();
+  large.large_bytes_max = std::size_t{32} << 30U;
+  SocketOptions options = wary_options();
+  options.message_bytes_max = ~std::size_t{0};
+  Context context(large);
+  Pump pump{&context};
+  Pull pull(context, options);
+  Seen at_pull(pull);
+  const Raw raw = std::make_unique<RawFabric>(pull.bind(place()));
+  EXPECT_SOON(pump, raw->connected());
+  raw->send(hello_of(fabric_hello(WirePattern::push, 68)));
+  ASSERT_SOON(pump, raw->received().size() == 1 && at_pull.ups.size() == 1);
+  const Bytes memory(8U << 20U);
+  raw->send(lent_page(~std::uint32_t{0} - 7, raw->lend(memory)));
+  ASSERT_SOON(pump, (raw->turn(), at_pull.downs.size() == 1));
+  EXPECT_EQ(at_pull.downs[0].down.reason, DownReason::message_too_big) << at_pull.why();
+}
+
 TEST_F(BadFabric, who_lends_and_does_not_serve_it_is_dropped_for_stalling) {
   const Bytes memory(100'000, std::byte{1});
   const Raw raw = met();
@@ -442,11 +461,13 @@ TEST_F(BadFabric, a_socket_closed_when_told_of_an_end_forgets_requests_that_wait
 class BadFabricReceiver : private NoRegionLeaks, public EvilReceiver {
  protected:
   [[nodiscard]] std::string place() const override { return "ofi+tcp://127.0.0.1:0"; }
-  Raw met(std::uint8_t session = 66) {
+  Raw met(std::uint8_t session = 66, std::uint32_t posted = receives) {
     Raw raw = std::make_unique<RawFabric>(address());
     EXPECT_SOON(pump_, raw->connected());
     const std::size_t ups = at_push_.ups.size();
-    raw->send(hello_of(fabric_hello(WirePattern::pull, session)));
+    Hello hello = fabric_hello(WirePattern::pull, session);
+    hello.receives = posted;
+    raw->send(hello_of(hello));
     EXPECT_SOON(pump_, raw->received().size() == 1 && at_push_.ups.size() == ups + 1);
     return raw;
   }
@@ -473,6 +494,18 @@ TEST_F(BadFabricReceiver, that_fetched_more_than_was_lent_is_refused) {
   EXPECT_LE(MemoryRegion::live(), live + lent);
 }
 
+TEST_F(BadFabricReceiver, that_fetched_what_it_was_not_told_of_is_refused) {
+  const Bytes memory = payload(0, 300'000);
+  const Raw raw = met(66, 3);
+  std::uint64_t lent = 0;
+  ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
+  sent_ += lent;
+  ASSERT_SOON(pump_, raw->received().size() > 1);
+  raw->send(grant(0, 2));
+  const Down down = down_of(*raw);
+  EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+}
+
 TEST_F(BadFabricReceiver, that_never_fetches_holds_nothing_once_it_is_gone) {
   const Bytes memory = payload(0, 300'000);
   std::uint64_t released = 0;
@@ -487,6 +520,31 @@ TEST_F(BadFabricReceiver, that_never_fetches_holds_nothing_once_it_is_gone) {
   raw.reset();
   EXPECT_SOON(pump_, released == lent);
   EXPECT_SOON(pump_, push_.peers_connected() == 1);
+}
+
+// A good-bye that waits for credits behind messages must not keep the peer from its own.
+TEST_F(BadFabricReceiver, that_grants_late_is_granted_what_it_needs_to) {
+  Pair pair(here_, wary_options());
+  const Raw raw = std::make_unique<RawFabric>(pair.bind(place()));
+  EXPECT_SOON(pump_, raw->connected());
+  Hello hello = fabric_hello(WirePattern::pair, 67);
+  hello.receives = 3;
+  raw->send(hello_of(hello));
+  ASSERT_SOON(pump_, raw->received().size() == 1 && pair.peers_connected() == 1);
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(pair.send(payload(i, 40'000)), Status::ok);
+  pair.close(20s);
+  ASSERT_SOON(pump_, raw->received().size() > 1);
+  const std::size_t before = raw->received().size();
+  for (std::uint64_t i = 0; i < 2; ++i) raw->send(page(frame_word(0), 1, i));
+  const auto granted = [&] {
+    std::size_t credits = 0;
+    for (std::size_t i = before; i < raw->received().size(); ++i) {
+      credits += detail::load_page_header(raw->received()[i].data()).credits;
+    }
+    return credits;
+  };
+  EXPECT_SOON(pump_, granted() >= 2);
+  pair.close(0s);
 }
 
 TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {

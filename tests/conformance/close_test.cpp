@@ -321,6 +321,49 @@ TEST_P(Close, of_both_ends_at_once_is_in_order) {
   EXPECT_EQ(at_right.closings[0].acknowledged, left_inbox.size());
 }
 
+TEST_P(Close, of_both_ends_at_once_is_in_order_while_one_does_not_read) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  Seen at_pull(pull);
+  Seen at_push(push);
+  pull.on_message([](const MessageView&) {});
+  pull.pause();
+  join(pull, push);
+  constexpr std::uint64_t count = 12;
+  const std::size_t size = GetParam().page_bytes * 2 / 3;
+  for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(send(push, payload(i, size)), Status::ok);
+  push.close(20s);
+  pump_.run_for(30ms);
+  pull.close(20s);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_SOON(pump_, at_pull.closings.size() == 1 && at_push.closings.size() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "waited for its linger, or a stall";
+  EXPECT_TRUE(add_up(at_push.closings[0]));
+  EXPECT_EQ(at_push.closings[0].dropped(), count) << at_push.why();
+}
+
+TEST_P(Close, of_a_receiver_that_does_not_read_is_answered_by_a_sender_that_is_full) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  Seen at_pull(pull);
+  Seen at_push(push);
+  pull.on_message([](const MessageView&) {});
+  pull.pause();
+  join(pull, push);
+  const std::vector<std::byte> memory = payload(0, 300'000);
+  std::uint64_t lent = 0;
+  for (int i = 0; i < 20; ++i) {
+    while (push.lend(memory, lent) == Status::ok) ++lent;
+    pump_.run_for(5ms);
+  }
+  ASSERT_GT(lent, 1U);
+  const auto start = std::chrono::steady_clock::now();
+  pull.close(20s);
+  ASSERT_SOON(pump_, at_pull.closings.size() == 1 && at_push.downs.size() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "waited for its linger, or a stall";
+  EXPECT_EQ(at_push.downs[0].down.reason, DownReason::closed_by_peer) << at_push.why();
+}
+
 TEST_P(Close, of_one_end_of_a_pair_delivers_its_messages_and_settles_the_others) {
   Pair left(here_, options());
   Pair right(there_, options());

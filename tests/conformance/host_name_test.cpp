@@ -56,31 +56,39 @@ int with_hosts(const std::function<bool()>& work) {
 }
 
 // A receiver listens at the second address only; the sender must find it.
-bool is_found(const std::function<void(std::uint16_t port)>& at_first) {
+bool is_found(const std::string& scheme, const std::function<void(std::uint16_t port)>& at_first) {
   Context context(wary_context());
   Pump pump{&context};
   Pull pull(context, wary_options());
   Push push(context, wary_options());
   Seen at_push(push);
-  const std::string port = std::to_string(port_of(pull.bind("tcp://127.0.0.2:0")));
+  const std::string port = std::to_string(port_of(pull.bind(scheme + "://127.0.0.2:0")));
   at_first(port_of(":" + port));
-  push.connect("tcp://two-homes:" + port);
+  push.connect(scheme + "://two-homes:" + port);
   const auto up = [&] { return push.peers_connected() == 1; };
   return pump.until(up, "connected", 10s) && at_push.downs.empty();
 }
 
 TEST(HostName, whose_first_address_refuses_is_reached_at_the_second) {
-  const int code = with_hosts([] { return is_found([](std::uint16_t) {}); });
+  const int code = with_hosts([] { return is_found("tcp", [](std::uint16_t) {}); });
   if (code == absent) GTEST_SKIP() << "no hosts file of one's own here";
   EXPECT_EQ(code, 0);
 }
+
+#ifdef NETIO_WITH_FABRIC
+TEST(HostName, whose_first_address_refuses_is_reached_at_the_second_over_a_fabric) {
+  const int code = with_hosts([] { return is_found("ofi+tcp", [](std::uint16_t) {}); });
+  if (code == absent) GTEST_SKIP() << "no hosts file of one's own here";
+  EXPECT_EQ(code, 0);
+}
+#endif
 
 // A listener whose queue is full: the kernel drops what else comes, and nobody answers.
 TEST(HostName, whose_first_address_is_silent_is_reached_at_the_second) {
   const int code = with_hosts([] {
     const int hole = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     std::optional<RawTcp> filler;
-    return is_found([&](std::uint16_t port) {
+    return is_found("tcp", [&](std::uint16_t port) {
       sockaddr_in address{};
       address.sin_family = AF_INET;
       address.sin_port = htons(port);
