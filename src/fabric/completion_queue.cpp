@@ -81,7 +81,8 @@ bool CompletionQueue::read_failure() noexcept {
 }
 
 void CompletionQueue::drain() noexcept {
-  for (std::size_t read = 0; read <= size_ && poll(0); read += burst) {
+  // A failure takes a whole look.
+  for (std::size_t looks = 0; looks <= size_ && poll(0); ++looks) {
   }
 }
 

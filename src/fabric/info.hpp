@@ -40,7 +40,7 @@ class Info {
   std::unique_ptr<fi_info, Free> info_;
 };
 
-// The version that this build of netio was written for and compiled with.
+// The version of the interface that netio was written for.
 inline constexpr std::uint32_t fabric_api = FI_VERSION(1, 17);
 
 }  // namespace netio::detail

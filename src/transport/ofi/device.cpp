@@ -37,12 +37,13 @@ ReservedQueue Device::reserve_queue(std::size_t operations) {
   for (const auto& queue : queues_) {
     if (queue->reserve(operations)) return {*queue, operations};
   }
-  queues_.push_back(std::make_unique<CompletionQueue>(resources_.loop, port_.fabric, domain_,
-                                                      queue_size, queue_size_min));
-  if (!queues_.back()->reserve(operations)) {
+  auto queue = std::make_unique<CompletionQueue>(resources_.loop, port_.fabric, domain_, queue_size,
+                                                 queue_size_min);
+  if (!queue->reserve(operations)) {
     throw Error("open a completion queue", "the device has none large enough for one connection",
                 "use a smaller ?window=");
   }
+  queues_.push_back(std::move(queue));
   return {*queues_.back(), operations};
 }
 
