@@ -359,7 +359,7 @@ TEST_P(Close, of_a_receiver_that_does_not_read_is_answered_by_a_sender_that_is_f
   ASSERT_GT(lent, 1U);
   const auto start = std::chrono::steady_clock::now();
   pull.close(20s);
-  ASSERT_SOON(pump_, at_pull.closings.size() == 1 && at_push.downs.size() == 1);
+  ASSERT_SOON(pump_, at_pull.closings.size() == 1 && !at_push.downs.empty());
   EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "waited for its linger, or a stall";
   EXPECT_EQ(at_push.downs[0].down.reason, DownReason::closed_by_peer) << at_push.why();
 }
