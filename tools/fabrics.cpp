@@ -86,8 +86,9 @@ std::string Fabrics::why_not(std::string_view scheme) const {
 }
 
 Fabrics read_fabrics() {
-  if (!fabrics_built())
+  if (!fabrics_built()) {
     return {fmt::format("this build of netio has no libfabric: {}", install), {}};
+  }
   try {
     return {{}, fabric_devices()};
   } catch (const Error& error) {

@@ -75,8 +75,9 @@ std::vector<Info> Info::all(const std::string& provider) {
   hints->mode = ~std::uint64_t{0};
   if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
   fi_info* found = nullptr;
-  if (fabric_library().getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0)
+  if (fabric_library().getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0) {
     return infos;
+  }
   const Info list(found);
   for (const fi_info* each = found; each != nullptr; each = each->next) {
     infos.push_back(copy_of(each));

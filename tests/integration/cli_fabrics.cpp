@@ -1,6 +1,5 @@
 // libfabric in the process of a command: there only where a fabric is used, missed with a reason
 // where it is not installed, and of no effect on signals.
-#include <chrono>
 #include <csignal>
 #include <string>
 
@@ -12,7 +11,6 @@
 namespace netio::test {
 namespace {
 
-using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
