@@ -496,6 +496,8 @@ TEST_F(BadFabricReceiver, that_fetched_more_than_was_lent_is_refused) {
 
 TEST_F(BadFabricReceiver, that_fetched_what_it_was_not_told_of_is_refused) {
   const Bytes memory = payload(0, 300'000);
+  std::uint64_t released = 0;
+  push_.on_released([&](std::uint64_t) { ++released; });
   const Raw raw = met(66, 3);
   std::uint64_t lent = 0;
   ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
@@ -504,6 +506,7 @@ TEST_F(BadFabricReceiver, that_fetched_what_it_was_not_told_of_is_refused) {
   raw->send(grant(0, 2));
   const Down down = down_of(*raw);
   EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+  EXPECT_SOON(pump_, released == lent);  // by the other as well: the memory ends here
 }
 
 TEST_F(BadFabricReceiver, that_never_fetches_holds_nothing_once_it_is_gone) {
