@@ -152,6 +152,8 @@ TEST_F(Bench, many_connections_are_counted) {
   const auto said =
       result_of({"connections", "--count", "20", "--rounds", "1", "--against", "raw"});
   EXPECT_EQ(said["systems"]["netio"]["connected"], 20);
+  const auto& cpu = said["systems"]["netio"]["receiver_cpu_ns_per_message_to_one_connection"];
+  EXPECT_GT(cpu["median"].get<double>(), 0);
   EXPECT_GT(said["ratio"]["raw"]["messages_per_s"].get<double>(), 0);
 }
 

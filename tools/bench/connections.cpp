@@ -133,7 +133,8 @@ Sample measure_rate(Stage& stage, const System& system, const Case& what, std::u
 // What came of one system.
 struct Outcome {
   Memory memory;
-  std::vector<double> rates;  // of the receiver, by round
+  std::vector<double> rates;   // of the receiver, by round
+  std::vector<double> cpu_ns;  // of the receiver for each message, by round
 };
 
 class Comparison {
@@ -175,8 +176,16 @@ class Comparison {
           name, grouped(count_), scaled(rate.median, "messages/s"), scaled(rate.min, "messages/s"),
           scaled(rate.max, "messages/s"), scaled(outcome.memory.sender_bytes, "B"),
           scaled(outcome.memory.receiver_bytes, "B"), scaled(outcome.memory.socket_bytes, "B"));
-      if (name == our_name) continue;
-      const Spread ratio = ratio_to(outcome);
+      if (name == our_name) {
+        const Spread cpu = spread_of(outcome.cpu_ns);
+        const Spread ratio = ratio_of(outcome.cpu_ns, alone_cpu_ns_);
+        text += fmt::format(
+            "       CPU of the receiver: {:.1f} ns/message ({:.1f} .. {:.1f}), {:.3f} ({:.3f} .. "
+            "{:.3f}) of what it is with one connection\n",
+            cpu.median, cpu.min, cpu.max, ratio.median, ratio.min, ratio.max);
+        continue;
+      }
+      const Spread ratio = ratio_of(outcomes_.at(std::string(our_name)).rates, outcome.rates);
       text += fmt::format("  {} / {}   {:.3f}   ({:.3f} .. {:.3f})\n", our_name, name, ratio.median,
                           ratio.min, ratio.max);
     }
@@ -203,11 +212,16 @@ class Comparison {
       said["systems"][name] = {
           {"connected", count_},
           {"messages_per_s", json_of(spread_of(outcome.rates))},
+          {"receiver_cpu_ns_per_message", json_of(spread_of(outcome.cpu_ns))},
           {"sender_resident_bytes_per_connection", outcome.memory.sender_bytes},
           {"receiver_resident_bytes_per_connection", outcome.memory.receiver_bytes},
           {"kernel_bytes_per_connection", outcome.memory.socket_bytes}};
-      if (name == our_name) continue;
-      const Spread ratio = ratio_to(outcome);
+      if (name == our_name) {
+        said["systems"][name]["receiver_cpu_ns_per_message_to_one_connection"] =
+            json_of(ratio_of(outcome.cpu_ns, alone_cpu_ns_));
+        continue;
+      }
+      const Spread ratio = ratio_of(outcomes_.at(std::string(our_name)).rates, outcome.rates);
       said["ratio"][name] = {{"messages_per_s", ratio.median}};
       said["ratio_spread"][name] = {{"messages_per_s", json_of(ratio)}};
     }
@@ -218,20 +232,24 @@ class Comparison {
  private:
   void round() {
     stage_.note(fmt::format("round {} of {}", rounds_ + 1, rounds_wanted_));
-    std::map<std::string, double> rates;
+    std::map<std::string, Sample> samples;
+    double alone_cpu_ns = 0;
     for (const System* const system : systems_) {
-      rates[std::string(system->name)] =
-          measure_rate(stage_, *system, what_, count_).messages_per_s;
+      samples[std::string(system->name)] = measure_rate(stage_, *system, what_, count_);
+      if (system->name != our_name) continue;
+      alone_cpu_ns = measure_rate(stage_, *system, what_, 1).receiver.cpu_ns_per_message;
     }
-    for (const auto& [name, rate] : rates) outcomes_[name].rates.push_back(rate);
+    for (const auto& [name, sample] : samples) {
+      outcomes_[name].rates.push_back(sample.messages_per_s);
+      outcomes_[name].cpu_ns.push_back(sample.receiver.cpu_ns_per_message);
+    }
+    alone_cpu_ns_.push_back(alone_cpu_ns);
   }
 
-  [[nodiscard]] Spread ratio_to(const Outcome& theirs) const {
-    const std::vector<double>& ours = outcomes_.at(std::string(our_name)).rates;
+  [[nodiscard]] static Spread ratio_of(const std::vector<double>& ours,
+                                       const std::vector<double>& theirs) {
     std::vector<double> ratios;
-    for (std::size_t i = 0; i < theirs.rates.size(); ++i) {
-      ratios.push_back(ours[i] / theirs.rates[i]);
-    }
+    for (std::size_t i = 0; i < theirs.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
     return spread_of(std::move(ratios));
   }
 
@@ -242,6 +260,7 @@ class Comparison {
   unsigned rounds_ = 0;
   std::vector<const System*> systems_;
   std::map<std::string, Outcome> outcomes_;
+  std::vector<double> alone_cpu_ns_;  // ours with one connection, by round
   std::string failure_;
 };
 
