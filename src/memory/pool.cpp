@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "base/system_error.hpp"
 
@@ -20,12 +21,20 @@ std::size_t region_bytes(std::size_t block_bytes, std::size_t blocks) noexcept {
 }  // namespace
 
 Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks) {
-  return Ptr(new Pool(block_bytes, blocks));
+  return Ptr(new Pool(block_bytes, blocks, {}));
 }
 
-Pool::Pool(std::size_t block_bytes, std::size_t blocks)
-    : block_bytes_(block_bytes), region_(region_bytes(block_bytes, blocks), Mapping::Fill::now) {
-  if (region_.bytes().empty()) {
+Pool::Ptr Pool::create_shared(std::size_t block_bytes, std::size_t blocks) {
+  return Ptr(new Pool(block_bytes, blocks,
+                      SharedMemory::create("netio pages", region_bytes(block_bytes, blocks))));
+}
+
+Pool::Pool(std::size_t block_bytes, std::size_t blocks, SharedMemory shared)
+    : block_bytes_(block_bytes),
+      shared_(std::move(shared)),
+      region_(shared_.bytes().empty() ? region_bytes(block_bytes, blocks) : 0,
+              Mapping::Fill::now) {
+  if (region().empty()) {
     const bool sound = region_bytes(block_bytes, blocks) != 0;
     throw system_error("create a pool of " + std::to_string(blocks) + " blocks of " +
                            std::to_string(block_bytes) + " bytes",
@@ -35,7 +44,7 @@ Pool::Pool(std::size_t block_bytes, std::size_t blocks)
   }
   // The last one made is the first one taken: the region is used from its start.
   for (std::size_t index = blocks; index-- > 0;) {
-    blocks_.emplace_back(*this, region_.bytes().data() + index * block_bytes, block_bytes);
+    blocks_.emplace_back(*this, region().data() + index * block_bytes, block_bytes);
     recycle(blocks_.back());
   }
 }

@@ -86,14 +86,14 @@ SocketCore::~SocketCore() {
 std::string SocketCore::bind(std::string_view address) {
   if (closing_) throw Error("bind " + std::string(address), "the socket was closed");
   Transport& transport = context_.transport(address);
-  listeners_.push_back(transport.listen(parse_url(address), link_options_, *this));
+  listeners_.push_back(transport.listen(parse_address(address), link_options_, *this));
   return listeners_.back()->address();
 }
 
 void SocketCore::connect(std::string_view address) {
   if (closing_) throw Error("connect " + std::string(address), "the socket was closed");
   (void)context_.transport(address);  // a wrong scheme is a clearer complaint than what follows it
-  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_, parse_url(address)));
+  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_, parse_address(address)));
   ++next_peer_id_;
 }
 

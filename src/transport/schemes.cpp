@@ -26,10 +26,15 @@ namespace {
 struct Scheme {
   std::string_view name;  // one that ends in + is followed by a provider's name
   std::unique_ptr<Transport> (*make)(const TransportResources&, const std::string& scheme);
+  UrlForm form = UrlForm::host_port;
 };
 
 std::unique_ptr<Transport> make_tcp(const TransportResources& resources, const std::string&) {
   return make_tcp_transport(resources);
+}
+
+std::unique_ptr<Transport> make_shm(const TransportResources& resources, const std::string&) {
+  return make_shm_transport(resources);
 }
 
 std::unique_ptr<Transport> make_fabric(const TransportResources& resources,
@@ -47,6 +52,8 @@ std::unique_ptr<Transport> make_fabric(const TransportResources& resources,
 
 constexpr std::array schemes{
     Scheme{"tcp", make_tcp},
+    Scheme{"shm", make_shm, UrlForm::name},
+    Scheme{"inproc", make_shm, UrlForm::name},
     Scheme{"verbs", make_fabric},
     Scheme{"ofi+", make_fabric},
 };
@@ -62,6 +69,14 @@ std::unique_ptr<Transport> make_transport(const std::string& scheme,
     }
   }
   return nullptr;
+}
+
+Url parse_address(std::string_view address) {
+  const std::string_view scheme = scheme_of(address);
+  for (const Scheme& each : schemes) {
+    if (scheme == each.name) return parse_url(address, each.form);
+  }
+  return parse_url(address);
 }
 
 std::string known_schemes() {

@@ -75,6 +75,10 @@ class Transport {
 // tcp://host:port: our own transport on non-blocking sockets (tcp/transport.cpp).
 std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources);
 
+// shm://name, shm:///path, and inproc://name: memory that two processes share, or two contexts of
+// one (shm/transport.cpp).
+std::unique_ptr<Transport> make_shm_transport(const TransportResources& resources);
+
 // verbs://host:port and ofi+PROVIDER://host:port: any fabric that libfabric knows
 // (ofi/transport.cpp). Its provider is "verbs", or what follows the +.
 std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
@@ -89,6 +93,8 @@ void refuse_nobody(const Url& url);
 // Null for a scheme nobody has.
 std::unique_ptr<Transport> make_transport(const std::string& scheme,
                                           const TransportResources& resources);
+// As its scheme has it. Throws AddressError.
+Url parse_address(std::string_view address);
 // "tcp, shm, ..." for messages.
 std::string known_schemes();
 

@@ -1,0 +1,74 @@
+// memfd_create, its seals, and mmap.
+#include "memory/shared_memory.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <utility>
+
+#include <netio/status.hpp>
+
+#include "base/system_error.hpp"
+#include "memory/mapping.hpp"
+
+namespace netio::detail {
+
+namespace {
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int all_seals = size_seals | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+
+std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
+  void* const at = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) {
+    throw system_error("map " + std::to_string(bytes) + " bytes of shared memory", errno,
+                       "free some memory");
+  }
+  return {static_cast<std::byte*>(at), bytes};
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw Error("open shared memory", what); }
+
+}  // namespace
+
+SharedMemory SharedMemory::create(const char* name, std::size_t bytes) {
+  SharedMemory made;
+  bytes = (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes;
+  made.fd_.reset(checked(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                         "make shared memory (memfd_create)"));
+  const int fd = made.fd_.get();
+  if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes)); error != 0) {
+    throw system_error("take " + std::to_string(bytes) + " bytes of shared memory", error,
+                       "free some memory, or lower the memory bound of the context");
+  }
+  made.bytes_ = map(fd, bytes, PROT_READ | PROT_WRITE);
+  (void)checked(fcntl(fd, F_ADD_SEALS, all_seals), "seal shared memory (Linux 5.1 or newer)");
+  return made;
+}
+
+SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes_min, std::size_t bytes_max) {
+  const int seals = fcntl(fd.get(), F_GET_SEALS);
+  if (seals < 0) refuse("what was passed is no shared memory: " + errno_text(errno));
+  if ((seals & size_seals) != size_seals || (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) == 0) {
+    refuse("it is not sealed: its size could change under its reader");
+  }
+  struct stat status {};
+  (void)checked(fstat(fd.get(), &status), "ask for the size of shared memory");
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  if (status.st_size < 0 || bytes < bytes_min || bytes > bytes_max) {
+    refuse("it has " + std::to_string(status.st_size) + " bytes");
+  }
+  SharedMemory opened;
+  opened.bytes_ = map(fd.get(), bytes, PROT_READ);
+  return opened;
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : fd_(std::move(other.fd_)), bytes_(std::exchange(other.bytes_, {})) {}
+
+SharedMemory::~SharedMemory() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+}  // namespace netio::detail

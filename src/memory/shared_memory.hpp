@@ -1,0 +1,33 @@
+// Memory that other processes may read and only its maker writes: a memfd, sealed. Owned by whoever
+// holds the object, on any thread; gone with the last process that maps it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/file_descriptor.hpp"
+
+namespace netio::detail {
+
+class SharedMemory {
+ public:
+  SharedMemory() noexcept = default;
+  // Zeros, writable here, of `bytes` rounded up to pages; its memory is taken now. Throws Error.
+  static SharedMemory create(const char* name, std::size_t bytes);
+  // What another process made, read-only. Throws Error unless it is sealed against every change of
+  // size and writers to come, and has from `bytes_min` to `bytes_max`.
+  static SharedMemory open(FileDescriptor fd, std::size_t bytes_min, std::size_t bytes_max);
+  ~SharedMemory();
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  // To pass to another process; -1 where it was opened.
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+ private:
+  FileDescriptor fd_;
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace netio::detail

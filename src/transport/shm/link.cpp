@@ -1,0 +1,158 @@
+// Set-up of a shm link, and its end. The data path is link_datapath.cpp.
+#include "transport/shm/link.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <sys/epoll.h>
+#include <utility>
+
+#include <netio/status.hpp>
+
+#include "base/system_error.hpp"
+
+namespace netio::detail {
+
+namespace {
+// A message as large as a page has a head of its own, and fits into a block too.
+std::size_t block_bytes(std::size_t page_bytes) noexcept {
+  return page_bytes + std::max(page_bytes / 16 / small_page_bytes, std::size_t{1}) * small_page_bytes;
+}
+}  // namespace
+
+ShmShared::ShmShared(const TransportResources& its_resources)
+    : resources(its_resources), memory_came_home(resources.loop, [this] { arena->serve_waiters(); }) {
+  const std::size_t block = block_bytes(resources.page_bytes);
+  arena = Pool::create_shared(block, resources.send_pool.region().size() / block);
+  arena->set_wake([this] { memory_came_home.notify(); });
+}
+
+void ShmShared::bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept {
+  try {
+    auto grave = std::make_unique<ShmGrave>();
+    grave->lifeline = std::move(lifeline);
+    grave->pages = std::move(pages);
+    ShmGrave* const at = grave.get();
+    graves.push_back(std::move(grave));
+    at->watch.emplace(resources.loop, at->lifeline.get(), EPOLLIN, [this, at](std::uint32_t) {
+      std::erase_if(graves, [at](const auto& each) { return each.get() == at; });
+    });
+  } catch (const std::exception&) {
+    // Without a watch the pages stay until the context goes: they may still be read.
+  }
+}
+
+ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)
+    : shared_(shared),
+      options_(options),
+      loop_(shared.resources.loop),
+      peer_address_(to_string(url)),
+      url_(url),
+      handshake_timer_(loop_, [this] {
+        go_down({DownReason::handshake_timeout, peer_address_ + " did not answer in time"});
+      }) {}
+
+ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string address,
+                 FileDescriptor fd)
+    : shared_(shared),
+      options_(options),
+      loop_(shared.resources.loop),
+      peer_address_(std::move(address)),
+      socket_(std::move(fd)),
+      handshake_timer_(loop_, [this] {
+        go_down({DownReason::handshake_timeout, peer_address_ + " connected but sent no hello in time"});
+      }) {}
+
+ShmLink::~ShmLink() {
+  if (state_ != State::down) cut();
+}
+
+void ShmLink::start(LinkEvents& events) noexcept {
+  assert(state_ == State::idle);
+  events_ = &events;
+  state_ = State::greeting;
+  handshake_timer_.start_once(options_.handshake_within);
+  try {
+    if (url_) {
+      const UnixAddress address = UnixAddress::of("connect", *url_);
+      socket_ = make_unix_socket();
+      int error = socket_ ? 0 : errno;
+      if (error == 0 && ::connect(socket_.get(), address.get(), address.bytes) != 0) error = errno;
+      if (error != 0) failure_ = why_not_connected(error);
+    }
+    if (std::string other; !failure_ && !same_user(socket_.get(), other)) {
+      failure_ = {DownReason::rejected,
+                  peer_address_ + " belongs to another user, " + other + ": memory is not shared"};
+    }
+    if (!failure_) {
+      begin();
+      if (url_) send_hello(events_->greet(nullptr));
+    }
+  } catch (const Error& error) {
+    failure_ = {DownReason::resources, error.what()};
+  }
+  if (failure_) loop_.defer(*this);
+}
+
+Down ShmLink::why_not_connected(int error) const {
+  const std::string what = errno_text(error);
+  switch (error) {
+    case ENOENT:
+    case ECONNREFUSED:
+      return {DownReason::refused,
+              "nobody listens at " + peer_address_ +
+                  (url_->name.starts_with('/')
+                       ? ""
+                       : " (such a name is known within one network namespace; a path, "
+                         "shm:///run/name, is known wherever the file is seen)")};
+    case EAGAIN:
+      return {DownReason::refused, peer_address_ + " has too many connections waiting"};
+    case EPROTOTYPE:
+      return {DownReason::foreign_protocol,
+              "what listens at " + peer_address_ + " does not speak netio: " + what};
+    case EACCES:
+      return {DownReason::refused, "no right to connect to " + peer_address_ + ": " + what};
+    default:
+      return {DownReason::resources, "cannot connect to " + peer_address_ + ": " + what};
+  }
+}
+
+void ShmLink::go_down(Down down) noexcept {
+  if (state_ == State::down) return;
+  cut();
+  events_->on_down(down);
+}
+
+void ShmLink::go_bad(DownReason reason, const std::string& what) noexcept {
+  go_down({reason, peer_address_ + " " + what});
+}
+
+// Possibly from inside an event: what is on the stack stays mapped until the destructor.
+void ShmLink::cut() noexcept {
+  state_ = State::down;
+  paused_ = true;
+  handshake_timer_.stop();
+  watch_.reset();
+  if (std::exchange(polled_, false)) loop_.remove_source(*this);
+  cancel();
+  stop_waiting();
+  room_waiter_.stop_waiting();
+  home_waiter_.stop_waiting();
+  socket_.reset();
+  if (!wire_) return;
+  wire_->memory->forget_owner();
+  const bool out = wire_->sends.pages_out() != 0;
+  std::vector<Lease> pages = wire_->sends.take_pages();
+  if (out) shared_.bury(std::move(lifeline_), std::move(pages));
+}
+
+Store& ShmLink::receive_store() noexcept {
+  if (wire_) return *wire_->memory;
+  return shared_.resources.receive_pool;
+}
+
+std::size_t ShmLink::queued_bytes() const noexcept {
+  return wire_ ? wire_->sends.taken_of(options_.queue_bytes_max) : 0;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,166 @@
+// A Link through shared memory: a Unix socket to greet and to see the end, two boards with the
+// pages, and a bell for who sleeps. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <netio/loop.hpp>
+
+#include "base/file_descriptor.hpp"
+#include "base/url.hpp"
+#include "memory/shared_memory.hpp"
+#include "memory/store.hpp"
+#include "transport/link.hpp"
+#include "transport/shm/receives.hpp"
+#include "transport/shm/sends.hpp"
+#include "transport/shm/unix_socket.hpp"
+#include "transport/transport.hpp"
+
+namespace netio::detail {
+
+// Pages that a peer still reads after its link has ended; they are free when it has closed its end of
+// the lifeline, or died.
+struct ShmGrave {
+  FileDescriptor lifeline;
+  std::vector<Lease> pages;
+  std::optional<Watch> watch;
+};
+
+// What the shm links of a context share.
+struct ShmShared {
+  explicit ShmShared(const TransportResources& its_resources);
+  void bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept;
+
+  TransportResources resources;
+  Signal memory_came_home;
+  Pool::Ptr arena;  // in the memory that peers map
+  std::vector<std::unique_ptr<ShmGrave>> graves;
+};
+
+class ShmLink final : public Link,
+                      private Source,
+                      private Deferred,
+                      private StoreWaiter,
+                      private ShmPeerMemory::Owner {
+ public:
+  // Connecting.
+  ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url);
+  // Accepted: takes the descriptor.
+  ShmLink(ShmShared& shared, const LinkOptions& options, std::string address, FileDescriptor fd);
+  ~ShmLink() override;
+
+  void start(LinkEvents& events) noexcept override;
+  [[nodiscard]] Pool& pool() noexcept override { return *shared_.arena; }
+  [[nodiscard]] Store& receive_store() noexcept override;
+  Status post(Post& post) noexcept override;
+  void flush() noexcept override { ring(); }
+  [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
+  [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.consumed(); }
+  [[nodiscard]] bool backed_up() const noexcept override { return wire_ && !wire_->sends.idle(); }
+  [[nodiscard]] std::size_t queued_bytes() const noexcept override;
+  void pause(bool paused) noexcept override;
+  void assembling(bool) noexcept override {}
+  void finish() noexcept override;
+  void cut() noexcept override;
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept override {
+    return wire_ ? wire_->receives.bytes() : 0;
+  }
+  [[nodiscard]] bool mid_page() const noexcept override { return false; }
+  [[nodiscard]] bool reading() const noexcept override { return !paused_ && !starved_; }
+  [[nodiscard]] std::string peer_address() const override { return peer_address_; }
+
+ private:
+  enum class State : std::uint8_t { idle, greeting, refusing, up, finishing, down };
+
+  // What there is once both boards are known.
+  struct Wire {
+    Wire(ShmLink& link, SharedMemory board, SharedMemory memory, FileDescriptor lifeline);
+    ShmBoard& ours;
+    SharedMemory their_board;
+    const ShmBoard& theirs;
+    Signal came_home;  // pages that other threads gave back
+    ShmPeerMemory::Ptr memory;
+    ShmSends sends;
+    ShmReceives receives;
+  };
+
+  // Greeting (handshake.cpp)
+  void begin();
+  void send_hello(const Hello& hello);
+  void on_readable();
+  void take_hello(const Hello& theirs, UnixMessage& message);
+  void come_up(const Hello& theirs, UnixMessage& message);
+  // Moving pages (link_datapath.cpp)
+  bool poll(int budget) noexcept override;
+  bool may_sleep() noexcept override;
+  [[nodiscard]] int fd() const noexcept override { return bell_.get(); }
+  bool take_pages(int budget) noexcept;
+  bool reap() noexcept;
+  bool reap_quietly() noexcept;
+  void ring() noexcept;
+  void on_ended();
+  void on_memory() noexcept override;
+  void run_deferred() noexcept override;
+  void on_page_returned() noexcept override;
+  [[nodiscard]] bool moves_pages() const noexcept {
+    return state_ == State::up || state_ == State::finishing;
+  }
+  [[nodiscard]] Down why_not_connected(int error) const;
+  void go_down(Down down) noexcept;
+  void go_bad(DownReason reason, const std::string& what) noexcept;
+
+  ShmShared& shared_;
+  const LinkOptions& options_;
+  Loop& loop_;
+  LinkEvents* events_ = nullptr;
+  LinkLimits limits_;
+  State state_ = State::idle;
+  std::string peer_address_;
+  std::optional<Url> url_;  // dialed only
+  FileDescriptor socket_;
+  FileDescriptor bell_;
+  FileDescriptor lifeline_;          // the end that is read
+  FileDescriptor lifeline_to_pass_;  // to the peer, who closes it last
+  FileDescriptor their_bell_;
+  std::optional<SharedMemory> board_;
+  std::optional<Watch> watch_;
+  std::optional<Down> failure_;  // found in start(), told from the loop
+  Timer handshake_timer_;
+  std::optional<Wire> wire_;
+
+  class RoomWaiter final : public StoreWaiter {
+   public:
+    explicit RoomWaiter(ShmLink& link) noexcept : link_(link) {}
+    void on_memory() noexcept override { link_.tell_room(); }
+
+   private:
+    ShmLink& link_;
+  };
+  void tell_room() noexcept;
+  RoomWaiter room_waiter_{*this};
+  // Waits, while the loop sleeps, for pages that other threads give back.
+  class HomeWaiter final : public StoreWaiter {
+   public:
+    void on_memory() noexcept override {}
+  };
+  HomeWaiter home_waiter_;
+  std::uint32_t sleep_ = 0;      // what our board says
+  std::uint32_t last_rung_ = 0;  // what the peer's board said when we rang
+  bool pages_unrung_ = false;    // news for the peer since it was last asked whether it sleeps:
+  bool room_unrung_ = false;     // pages, or no more than room for its own
+  bool polled_ = false;          // the loop has it as a Source
+  bool paused_ = false;
+  bool starved_ = false;
+  bool want_writable_ = false;  // a post was answered again
+  bool room_found_ = false;     // inside a call of the user's; the owner is still to be told
+  bool was_busy_ = false;       // on_idle is owed
+  bool ended_ = false;          // the peer has ended, or died: what it left is still read
+  bool shut_ = false;           // our side of the socket is shut
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,199 @@
+// The data path of a shm link: posts to slots, slots to pages, who sleeps, and the order of an
+// ending.
+#include <atomic>
+#include <cstdint>
+#include <unistd.h>
+#include <utility>
+
+#include "transport/shm/link.hpp"
+
+namespace netio::detail {
+
+Status ShmLink::post(Post& post) noexcept {
+  if (state_ != State::up || ended_) return Status::not_connected;
+  ShmSends& sends = wire_->sends;
+  const bool full = [&] {
+    return !sends.room() || sends.taken_of(options_.queue_bytes_max) >= options_.queue_bytes_max;
+  }();
+  if (full && !reap_quietly()) {
+    want_writable_ = true;
+    ring();
+    return Status::again;
+  }
+  PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
+  header.messages = post.messages;
+  header.flags = post.flags;
+  header.sequence = post.sequence;
+  header.acknowledged = to_acknowledge();
+  if (!sends.put(header, post)) {
+    want_writable_ = true;
+    shared_.arena->wait(room_waiter_);
+    ring();
+    return Status::again;
+  }
+  acknowledged_with(header.acknowledged);
+  was_busy_ = pages_unrung_ = true;
+  loop_.defer(*this);
+  return Status::ok;
+}
+
+// Inside a call of the user's: no events. True if there is room now.
+bool ShmLink::reap_quietly() noexcept {
+  bool news = false;
+  if (!wire_->sends.reap(news)) return false;  // poll() finds the same, and tells
+  room_found_ |= news;
+  return wire_->sends.room() &&
+         wire_->sends.taken_of(options_.queue_bytes_max) < options_.queue_bytes_max;
+}
+
+// The store-load order that both sides keep: write what is new, then look whether the other sleeps;
+// say that one sleeps, then look for what is new. Either the sleeper sees it or is rung for.
+void ShmLink::ring() noexcept {
+  if (!wire_ || (!pages_unrung_ && !room_unrung_)) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const std::uint32_t sleep = wire_->theirs.sleep.load(std::memory_order_relaxed);
+  const bool wanted = pages_unrung_ || (sleep & ShmBoard::wants_room) != 0;
+  pages_unrung_ = room_unrung_ = false;
+  if ((sleep & ShmBoard::asleep) == 0 || !wanted || sleep == last_rung_) return;
+  last_rung_ = sleep;
+  const std::uint64_t one = 1;
+  (void)!::write(their_bell_.get(), &one, sizeof one);
+}
+
+bool ShmLink::may_sleep() noexcept {
+  if (!moves_pages()) return true;
+  if (wire_->memory->blocks_out() != 0 && !home_waiter_.waiting()) {
+    wire_->memory->wait(home_waiter_);
+  }
+  ring();
+  sleep_ |= ShmBoard::asleep | (wire_->sends.idle() && !want_writable_ ? 0 : ShmBoard::wants_room);
+  wire_->ours.sleep.store(sleep_, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return !wire_->sends.news() && !(reading() && wire_->receives.waiting());
+}
+
+bool ShmLink::poll(int budget) noexcept {
+  if (!moves_pages()) return false;
+  if ((sleep_ & ShmBoard::asleep) != 0) {
+    sleep_ = (sleep_ + ShmBoard::next_sleep) & ~(ShmBoard::next_sleep - 1);
+    wire_->ours.sleep.store(sleep_, std::memory_order_relaxed);
+  }
+  home_waiter_.stop_waiting();
+  wire_->memory->collect();
+  const bool reaped = reap();
+  if (!moves_pages()) return true;
+  const bool took = take_pages(budget);
+  if (moves_pages()) ring();
+  return reaped || took;
+}
+
+// Tells the owner what the peer's reading has freed.
+bool ShmLink::reap() noexcept {
+  bool news = false;
+  if (!wire_->sends.reap(news)) {
+    go_bad(DownReason::protocol_error, "gives back pages that it does not have");
+    return true;
+  }
+  news |= std::exchange(room_found_, false);
+  if (news) tell_room();
+  return news;
+}
+
+// Outside of post() and flush() only: the owner posts from inside these.
+void ShmLink::tell_room() noexcept {
+  if (state_ != State::up) return;
+  const std::size_t most = options_.queue_bytes_max;
+  if (want_writable_ && wire_->sends.room() && wire_->sends.taken_of(most) <= most / 2) {
+    want_writable_ = false;
+    events_->on_writable();
+  } else {
+    events_->on_sent();
+  }
+  if (state_ == State::up && was_busy_ && wire_->sends.consumed()) {
+    was_busy_ = false;
+    events_->on_idle();
+  }
+}
+
+bool ShmLink::take_pages(int budget) noexcept {
+  ShmReceives& receives = wire_->receives;
+  if (state_ == State::finishing) {
+    receives.discard();
+    if (ended_) go_down({DownReason::closed_by_peer, peer_address_ + " ended in order"});
+    return ended_;
+  }
+  if (!reading()) return false;
+  const std::uint64_t before = receives.bytes();
+  const ShmReceives::Result result = receives.take(*events_, paused_, budget);
+  const bool took = receives.bytes() != before;
+  if (state_ == State::down) return true;
+  room_unrung_ |= took;
+  switch (result) {
+    case ShmReceives::Result::empty:
+      if (!ended_ || state_ != State::up || receives.waiting()) break;
+      go_bad(DownReason::lost, "closed the connection without a good-bye; it was killed or cut");
+      return true;
+    case ShmReceives::Result::starved:
+      starved_ = true;
+      if (options_.starved_count != nullptr) ++*options_.starved_count;
+      receives.starved_store().wait(*this);
+      break;
+    case ShmReceives::Result::bad:
+      go_bad(DownReason::protocol_error, std::string("sent ") + receives.defect());
+      return true;
+    case ShmReceives::Result::more:
+    case ShmReceives::Result::paused:
+      break;
+  }
+  return took;
+}
+
+// The socket has ended: what the peer had posted before is there to be read.
+void ShmLink::on_ended() {
+  ended_ = true;
+  watch_.reset();
+  if (state_ == State::refusing) {
+    go_down({DownReason::rejected, "refused " + peer_address_});
+  } else {
+    loop_.defer(*this);
+  }
+}
+
+void ShmLink::on_memory() noexcept {
+  starved_ = false;
+  (void)poll(64);
+}
+
+void ShmLink::on_page_returned() noexcept {
+  room_unrung_ = true;
+  loop_.defer(*this);
+}
+
+void ShmLink::run_deferred() noexcept {
+  if (failure_) {
+    go_down(std::move(*failure_));
+    return;
+  }
+  if (!moves_pages()) return;
+  ring();
+  if (state_ == State::finishing && !std::exchange(shut_, true)) {
+    (void)::shutdown(socket_.get(), SHUT_WR);
+  }
+  if (ended_ && (state_ == State::finishing || reading())) (void)take_pages(64);
+}
+
+void ShmLink::pause(bool paused) noexcept {
+  if (state_ != State::up) return;
+  paused_ = paused;
+}
+
+void ShmLink::finish() noexcept {
+  if (state_ != State::up) return;
+  state_ = State::finishing;
+  paused_ = false;
+  if (std::exchange(starved_, false)) stop_waiting();
+  loop_.defer(*this);
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,121 @@
+// bind, listen, accept4 on a Unix socket; a file that a dead process left is replaced.
+#include "transport/shm/listener.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <netio/status.hpp>
+
+#include "base/random.hpp"
+#include "base/system_error.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+constexpr int backlog = 1024;
+constexpr int accepts_per_turn = 64;
+// How long to leave new peers in the kernel's queue when no descriptor is left for them.
+constexpr std::chrono::milliseconds retry_after{100};
+
+// A socket's file where nobody listens any more.
+bool is_left_over(const UnixAddress& address) noexcept {
+  struct stat status {};
+  if (lstat(address.path().c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  const FileDescriptor probe = make_unix_socket();
+  return probe && ::connect(probe.get(), address.get(), address.bytes) != 0 &&
+         errno == ECONNREFUSED;
+}
+
+// For *, one that nobody has.
+std::string any_name() {
+  std::string name = "any-";
+  for (const std::uint8_t byte : random_bytes<8>()) {
+    name += "0123456789abcdef"[byte >> 4U];
+    name += "0123456789abcdef"[byte & 15U];
+  }
+  return name;
+}
+
+std::string advice_for(int error, const UnixAddress& address) {
+  if (error == EADDRINUSE && !address.path().empty()) {
+    return "another process listens there, or it is no socket's file; stop that, or take another "
+           "path";
+  }
+  if (error == EADDRINUSE) {
+    return "another process listens there (ss -lx shows which); stop it, or take another name";
+  }
+  if (error == ENOENT) return "make the folder first";
+  return {};
+}
+
+}  // namespace
+
+ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& options,
+                         ListenerEvents& events)
+    : shared_(shared),
+      options_(options),
+      events_(events),
+      retry_timer_(shared.resources.loop, [this] { update_watch(); }) {
+  Url named = url;
+  if (url.name == "*") named.name = any_name();
+  address_ = to_string(named);
+  const UnixAddress address = UnixAddress::of("bind", named);
+  fd_ = make_unix_socket();
+  int error = fd_ ? 0 : errno;
+  const auto bind_it = [&] {
+    return ::bind(fd_.get(), address.get(), address.bytes) == 0 ? 0 : errno;
+  };
+  if (error == 0) error = bind_it();
+  if (error == EADDRINUSE && !address.path().empty() && is_left_over(address)) {
+    (void)unlink(address.path().c_str());
+    error = bind_it();
+  }
+  if (error == 0) path_ = address.path();
+  if (error == 0 && listen(fd_.get(), backlog) != 0) error = errno;
+  if (error != 0) {
+    throw Error("bind " + address_, errno_text(error), advice_for(error, address));
+  }
+  watch_.emplace(shared_.resources.loop, fd_.get(), EPOLLIN,
+                 [this](std::uint32_t) { accept_some(); });
+}
+
+ShmListener::~ShmListener() {
+  if (!path_.empty()) (void)unlink(path_.c_str());
+}
+
+void ShmListener::pause(bool paused) noexcept {
+  paused_ = paused;
+  update_watch();
+}
+
+void ShmListener::update_watch() noexcept {
+  try {
+    watch_->set_events(paused_ || retry_timer_.running() ? 0U : std::uint32_t{EPOLLIN});
+  } catch (const Error&) {
+    retry_timer_.start_once(retry_after);  // the system is out of watches or memory for now
+  }
+}
+
+void ShmListener::accept_some() {
+  for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
+    FileDescriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        retry_timer_.start_once(retry_after);
+        update_watch();
+        return;
+      }
+      continue;  // this one went before it was accepted
+    }
+    events_.on_accept(std::make_unique<ShmLink>(shared_, options_, address_, std::move(fd)));
+  }
+}
+
+}  // namespace netio::detail

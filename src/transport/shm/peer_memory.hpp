@@ -1,0 +1,63 @@
+// The peer's memory as this side sees it: mapped read-only, and a block for each page that is out.
+// A block that comes home is given back to the peer. Outlives its link until the last one is home.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/file_descriptor.hpp"
+#include "memory/shared_memory.hpp"
+#include "memory/store.hpp"
+#include "transport/shm/board.hpp"
+
+namespace netio::detail {
+
+class ShmPeerMemory final : public Store {
+ public:
+  using Ptr = std::unique_ptr<ShmPeerMemory, Store::Retire>;
+  class Owner {
+   public:
+    // A page was given back; the peer may have to be told.
+    virtual void on_page_returned() noexcept = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // `lifeline` is closed when nothing of the peer's memory is used here any more.
+  static Ptr create(SharedMemory memory, FileDescriptor lifeline, ShmBoard& ours, Owner& owner) {
+    return Ptr(new ShmPeerMemory(std::move(memory), std::move(lifeline), ours, owner));
+  }
+  // The link is gone: nobody is told any more.
+  void forget_owner() noexcept {
+    owner_ = nullptr;
+    ours_ = nullptr;
+  }
+
+  // `bytes` at `place`, known to the peer as `page`, charged to `quota`. Empty with a text in
+  // `defect` if there is no such place, or the page is out already.
+  Lease take(std::uint64_t page, std::uint64_t place, std::size_t bytes, Quota* quota,
+             const char*& defect) noexcept;
+
+ private:
+  struct Page {
+    std::optional<Block> block;
+    bool out = false;
+  };
+  ShmPeerMemory(SharedMemory memory, FileDescriptor lifeline, ShmBoard& ours, Owner& owner);
+  ~ShmPeerMemory() override = default;
+  void recycle(Block& block) noexcept override;
+  void discard(Block&) noexcept override {}  // goes with the mapping
+  void forget_quotas() noexcept override;
+
+  SharedMemory memory_;
+  FileDescriptor lifeline_;
+  ShmBoard* ours_;
+  Owner* owner_;
+  std::unique_ptr<Page[]> pages_;
+  std::uint64_t returned_ = 0;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,65 @@
+// The receive side of a shm link: takes pages from the peer's slots in order. Bodies that came in a
+// slot are copied out of it before the peer may use it again. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "memory/pool.hpp"
+#include "transport/link.hpp"
+#include "transport/shm/board.hpp"
+#include "transport/shm/peer_memory.hpp"
+
+namespace netio::detail {
+
+class ShmReceives {
+ public:
+  enum class Result : std::uint8_t {
+    empty,    // all there was is taken
+    more,     // the budget is spent
+    paused,   // `paused` became true
+    starved,  // no memory: the store to wait for is starved_store()
+    bad,      // the peer breaks the rules: defect()
+  };
+  ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& memory, Pool& pool,
+              Quota* quota)
+      : ours_(ours),
+        theirs_(theirs),
+        memory_(memory),
+        pool_(pool),
+        quota_(quota) {}
+
+  // Gives up to `budget` pages to `events`, each of which may set `paused`.
+  Result take(LinkEvents& events, const bool& paused, int budget) noexcept;
+  // Throws away what is there: the peer may go on.
+  void discard() noexcept;
+  [[nodiscard]] bool waiting() const noexcept {
+    return next_slot().turn.load(std::memory_order_acquire) == taken_ + 1;
+  }
+  [[nodiscard]] Store& starved_store() noexcept { return *starved_store_; }
+  [[nodiscard]] const char* defect() const noexcept { return defect_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  [[nodiscard]] const ShmSlot& next_slot() const noexcept {
+    return theirs_.slots[taken_ % shm_slots];
+  }
+  Lease fetch(const ShmSlot& slot, const PageHeader& header, std::span<const std::byte>& body) noexcept;
+  Lease copy_out(const ShmSlot& slot, std::size_t bytes, std::span<const std::byte>& body) noexcept;
+  Lease starve(Store& store) noexcept;
+
+  ShmBoard& ours_;
+  const ShmBoard& theirs_;
+  ShmPeerMemory& memory_;
+  Pool& pool_;
+  Quota* quota_;
+  std::uint64_t taken_ = 0;  // slots
+  std::uint64_t bytes_ = 0;
+  Lease copies_;  // of short bodies, one behind the other
+  std::size_t copied_bytes_ = 0;
+  Store* starved_store_ = nullptr;
+  const char* defect_ = nullptr;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,94 @@
+// Slots are written in order; a slot is free again once the peer has read it, a page once the peer
+// has given it back.
+#include "transport/shm/sends.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace netio::detail {
+
+namespace {
+
+// The page's body as one piece, padded.
+void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexcept {
+  std::memcpy(to, post.prefix.data(), post.prefix_bytes);
+  if (post.body.bytes != 0) std::memcpy(to + post.prefix_bytes, post.body.data, post.body.bytes);
+  const std::size_t bytes = post.prefix_bytes + post.body.bytes;
+  std::memset(to + bytes, 0, header.bytes - bytes);
+}
+
+}  // namespace
+
+ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, Pool& arena)
+    : ours_(ours), theirs_(theirs), arena_(arena), pages_(shm_pages) {
+  free_pages_.reserve(shm_pages);
+  for (std::uint32_t page = shm_pages; page-- > 0;) free_pages_.push_back(page);
+}
+
+Lease ShmSends::in_arena(const Post& post, const std::byte*& data) noexcept {
+  const bool whole = post.prefix_bytes == 0 && post.body.bytes % wire_align == 0;
+  if (whole && post.body.lease && post.body.lease->owner() == &arena_) {
+    data = post.body.data;
+    return post.body.lease;
+  }
+  Lease copy = arena_.take();
+  if (copy) data = copy->data();
+  return copy;
+}
+
+bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
+  assert(room());
+  ShmSlot& slot = ours_.slots[sent_ % shm_slots];
+  if (header.bytes <= slot.body.size()) {
+    copy_body(slot.body.data(), header, post);
+    slot.place = ShmSlot::inline_body;
+    slot.page = 0;
+  } else {
+    const std::byte* data = nullptr;
+    Lease lease = in_arena(post, data);
+    if (!lease) return false;
+    if (data != post.body.data) copy_body(lease->data(), header, post);
+    const std::uint32_t page = free_pages_.back();
+    free_pages_.pop_back();
+    slot.place = static_cast<std::uint64_t>(data - arena_.region().data());
+    slot.page = page;
+    pages_[page] = std::move(lease);
+  }
+  slot_bytes_[sent_ % shm_slots] = page_header_bytes + header.bytes;
+  queued_bytes_ += page_header_bytes + header.bytes;
+  store(slot.header.data(), header);
+  slot.turn.store(++sent_, std::memory_order_release);
+  post.body.lease.reset();
+  return true;
+}
+
+bool ShmSends::news() const noexcept {
+  return theirs_.consumed.load(std::memory_order_relaxed) != consumed_ ||
+         theirs_.returned.load(std::memory_order_relaxed) != returned_;
+}
+
+bool ShmSends::reap(bool& news) noexcept {
+  const std::uint64_t consumed = theirs_.consumed.load(std::memory_order_acquire);
+  if (consumed - consumed_ > sent_ - consumed_) return false;
+  news = consumed != consumed_;
+  for (; consumed_ != consumed; ++consumed_) queued_bytes_ -= slot_bytes_[consumed_ % shm_slots];
+  const std::uint64_t returned = theirs_.returned.load(std::memory_order_acquire);
+  if (returned - returned_ > pages_out()) return false;
+  for (; returned_ != returned; ++returned_) {
+    const std::uint32_t page =
+        theirs_.returns[returned_ % shm_pages].load(std::memory_order_relaxed);
+    if (page >= shm_pages || !pages_[page]) return false;
+    pages_[page].reset();
+    free_pages_.push_back(page);
+    news = true;
+  }
+  return true;
+}
+
+std::size_t ShmSends::taken_of(std::size_t bytes_max) const noexcept {
+  return std::max<std::size_t>(queued_bytes_, bytes_max / shm_slots * (sent_ - consumed_));
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,60 @@
+// The send side of a shm link: pages go into slots of our board; what is too long for a slot lies in
+// the context's arena until the peer gives it back. Owner thread only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "memory/pool.hpp"
+#include "transport/link.hpp"
+#include "transport/shm/board.hpp"
+
+namespace netio::detail {
+
+class ShmSends {
+ public:
+  // `arena` lies in the memory that the peer maps.
+  ShmSends(ShmBoard& ours, const ShmBoard& theirs, Pool& arena);
+
+  // A free slot and a free page.
+  [[nodiscard]] bool room() const noexcept {
+    return sent_ - consumed_ < shm_slots && !free_pages_.empty();
+  }
+  // Takes the post: its lease, or a copy of a body that does not lie in the arena. False if there is
+  // no memory for that. There must be room().
+  bool put(const PageHeader& header, Post& post) noexcept;
+
+  // What the peer has read and given back since. False if its numbers make no sense. `news`: whether there was any.
+  bool reap(bool& news) noexcept;
+  // A look without taking: reap() would find something.
+  [[nodiscard]] bool news() const noexcept;
+
+  // The peer has read all there is.
+  [[nodiscard]] bool consumed() const noexcept { return consumed_ == sent_; }
+  [[nodiscard]] bool idle() const noexcept { return consumed() && pages_out() == 0; }
+  [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
+  // Of `bytes_max`, what the peer has not read: small pages run out of slots first. Pages that it
+  // keeps are bounded by the arena alone.
+  [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
+  // The connection is over: the pages that the peer has not given back.
+  [[nodiscard]] std::vector<Lease> take_pages() noexcept { return std::exchange(pages_, {}); }
+
+ private:
+  [[nodiscard]] Lease in_arena(const Post& post, const std::byte*& data) noexcept;
+
+  ShmBoard& ours_;
+  const ShmBoard& theirs_;
+  Pool& arena_;
+  std::uint64_t sent_ = 0;      // slots written
+  std::uint64_t consumed_ = 0;  // of them, read by the peer as far as we know
+  std::uint64_t returned_ = 0;  // entries of the peer's returns taken
+  std::size_t queued_bytes_ = 0;  // in slots that the peer has not read
+  std::array<std::size_t, shm_slots> slot_bytes_{};
+  std::vector<std::uint32_t> free_pages_;
+  std::vector<Lease> pages_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,106 @@
+// SOCK_SEQPACKET, SCM_RIGHTS, SO_PEERCRED.
+#include "transport/shm/unix_socket.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <unistd.h>
+
+#include <netio/status.hpp>
+
+namespace netio::detail {
+
+namespace {
+constexpr std::size_t passed_max = 4;
+}
+
+UnixAddress UnixAddress::of(const char* verb, const Url& url) {
+  const bool file = url.name.starts_with('/') && url.scheme == "shm";
+  std::string name = url.name;
+  if (!file) {
+    name = "netio/" + url.name;
+    if (url.scheme == "inproc") name = "netio." + std::to_string(getpid()) + "/" + url.name;
+    name.insert(name.begin(), '\0');
+  }
+  UnixAddress address;
+  const std::size_t room = sizeof address.storage.sun_path - (file ? 1 : 0);
+  if (url.name.empty() || name.size() > room) {
+    throw AddressError(std::string(verb) + " " + to_string(url),
+                       url.name.empty() ? "the name is missing" : "the name is too long",
+                       "give a name, or a path that begins with /, of up to " +
+                           std::to_string(room - (name.size() - url.name.size())) + " characters");
+  }
+  address.storage.sun_family = AF_UNIX;
+  std::memcpy(address.storage.sun_path, name.data(), name.size());
+  address.bytes =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (file ? 1 : 0));
+  return address;
+}
+
+std::string UnixAddress::path() const {
+  return storage.sun_path[0] == '\0' ? std::string() : std::string(storage.sun_path);
+}
+
+FileDescriptor make_unix_socket() noexcept {
+  return FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+int send_message(int socket, std::span<const std::byte> bytes,
+                 std::span<const int> passed) noexcept {
+  iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!passed.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(passed.size_bytes());
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(passed.size_bytes());
+    std::memcpy(CMSG_DATA(head), passed.data(), passed.size_bytes());
+  }
+  for (;;) {
+    if (sendmsg(socket, &message, MSG_NOSIGNAL) >= 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) {
+  iovec part{to.data(), to.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got = -1;
+  do {
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return errno;
+  received.bytes = static_cast<std::size_t>(got);
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr;
+       head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
+      received.passed.emplace_back(fd);
+    }
+  }
+  return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? EMSGSIZE : 0;
+}
+
+bool same_user(int socket, std::string& other) noexcept {
+  ucred who{};
+  socklen_t bytes = sizeof who;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0) return true;
+  if (who.uid == geteuid() || who.uid == 0) return true;
+  other = std::to_string(who.uid);
+  return false;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,47 @@
+// Unix sockets: names, whole messages with descriptors, and who is at the other end. Set-up only.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "base/url.hpp"
+
+namespace netio::detail {
+
+struct UnixAddress {
+  sockaddr_un storage{};
+  socklen_t bytes = 0;
+
+  // shm://name is an abstract name, shm:///path a file; inproc://name a name of this process alone.
+  // Throws AddressError for what does not fit.
+  static UnixAddress of(const char* verb, const Url& url);
+  [[nodiscard]] const sockaddr* get() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&storage);
+  }
+  // Empty for abstract names.
+  [[nodiscard]] std::string path() const;
+};
+
+// Non-blocking, closed on exec; of whole messages, in order.
+[[nodiscard]] FileDescriptor make_unix_socket() noexcept;
+
+// 0, or an errno.
+int send_message(int socket, std::span<const std::byte> bytes, std::span<const int> passed) noexcept;
+
+struct UnixMessage {
+  std::size_t bytes = 0;  // of the buffer used; 0: the other end has ended
+  std::vector<FileDescriptor> passed;
+};
+// 0, or an errno; EMSGSIZE for what was too long or had too many descriptors.
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& message);
+
+// Whether the process at the other end is of this user, or root's; its number in words if it is
+// another's.
+bool same_user(int socket, std::string& other) noexcept;
+
+}  // namespace netio::detail
