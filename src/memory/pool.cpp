@@ -32,8 +32,7 @@ Pool::Ptr Pool::create_shared(std::size_t block_bytes, std::size_t blocks) {
 Pool::Pool(std::size_t block_bytes, std::size_t blocks, SharedMemory shared)
     : block_bytes_(block_bytes),
       shared_(std::move(shared)),
-      region_(shared_.bytes().empty() ? region_bytes(block_bytes, blocks) : 0,
-              Mapping::Fill::now) {
+      region_(shared_.bytes().empty() ? region_bytes(block_bytes, blocks) : 0, Mapping::Fill::now) {
   if (region().empty()) {
     const bool sound = region_bytes(block_bytes, blocks) != 0;
     throw system_error("create a pool of " + std::to_string(blocks) + " blocks of " +

@@ -146,7 +146,7 @@ TEST_P(Keep, who_keeps_everything_is_held_at_receive_bytes_max_and_goes_on_after
 
   const std::size_t size = GetParam().page_bytes / 2;  // small enough for a page, not to be copied
   const std::uint64_t taken = send_until_again(to_hoarder, size);
-  if (GetParam().pages_per_connection == 0) {
+  if (GetParam().address.starts_with("tcp")) {  // the kernel's buffers take the rest
     ASSERT_GT(taken, 2 * mebi / size);
   }
   EXPECT_GT(kept.size(), mebi / 2 / size);

@@ -48,12 +48,13 @@ void ShmLink::begin() {
 void ShmLink::send_hello(const Hello& hello) {
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
-  const std::array<int, passed_count> passed{board_->fd(), shared_.arena->shared_fd(),
-                                             bell_.get(), lifeline_to_pass_.get()};
+  const std::array<int, passed_count> passed{board_->fd(), shared_.arena->shared_fd(), bell_.get(),
+                                             lifeline_to_pass_.get()};
   if (const int error = send_message(socket_.get(), {bytes.data(), used}, passed); error != 0) {
     // What the peer had to say before it went is still read.
     if (error != EPIPE && error != ECONNRESET) {
-      failure_ = {DownReason::resources, "cannot greet " + peer_address_ + ": " + errno_text(error)};
+      failure_ = {DownReason::resources,
+                  "cannot greet " + peer_address_ + ": " + errno_text(error)};
       loop_.defer(*this);
     }
   }
@@ -122,8 +123,8 @@ void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
       ~(wire_align - 1);
   const std::size_t block = shared_.arena->block_bytes();
   try {
-    SharedMemory their_board = SharedMemory::open(std::move(message.passed[board]), sizeof(ShmBoard),
-                                                  sizeof(ShmBoard) + small_page_bytes);
+    SharedMemory their_board = SharedMemory::open(
+        std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
     SharedMemory their_memory =
         SharedMemory::open(std::move(message.passed[memory]), 0, memory_bytes_max);
     their_bell_ = std::move(message.passed[bell]);
@@ -132,8 +133,8 @@ void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
     loop_.add_source(*this);
     polled_ = true;
   } catch (const Error& error) {
-    go_bad(DownReason::protocol_error, std::string("passed memory that cannot be used: ") +
-                                           error.what());
+    go_bad(DownReason::protocol_error,
+           std::string("passed memory that cannot be used: ") + error.what());
     return;
   }
   handshake_timer_.stop();

@@ -16,12 +16,14 @@ namespace netio::detail {
 namespace {
 // A message as large as a page has a head of its own, and fits into a block too.
 std::size_t block_bytes(std::size_t page_bytes) noexcept {
-  return page_bytes + std::max(page_bytes / 16 / small_page_bytes, std::size_t{1}) * small_page_bytes;
+  return page_bytes +
+         std::max(page_bytes / 16 / small_page_bytes, std::size_t{1}) * small_page_bytes;
 }
 }  // namespace
 
 ShmShared::ShmShared(const TransportResources& its_resources)
-    : resources(its_resources), memory_came_home(resources.loop, [this] { arena->serve_waiters(); }) {
+    : resources(its_resources),
+      memory_came_home(resources.loop, [this] { arena->serve_waiters(); }) {
   const std::size_t block = block_bytes(resources.page_bytes);
   arena = Pool::create_shared(block, resources.send_pool.region().size() / block);
   arena->set_wake([this] { memory_came_home.notify(); });
@@ -60,7 +62,8 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
       peer_address_(std::move(address)),
       socket_(std::move(fd)),
       handshake_timer_(loop_, [this] {
-        go_down({DownReason::handshake_timeout, peer_address_ + " connected but sent no hello in time"});
+        go_down({DownReason::handshake_timeout,
+                 peer_address_ + " connected but sent no hello in time"});
       }) {}
 
 ShmLink::~ShmLink() {
@@ -138,6 +141,7 @@ void ShmLink::cut() noexcept {
   stop_waiting();
   room_waiter_.stop_waiting();
   home_waiter_.stop_waiting();
+  pool_waiter_.stop_waiting();
   socket_.reset();
   if (!wire_) return;
   wire_->memory->forget_owner();

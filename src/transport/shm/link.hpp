@@ -23,8 +23,8 @@
 
 namespace netio::detail {
 
-// Pages that a peer still reads after its link has ended; they are free when it has closed its end of
-// the lifeline, or died.
+// Pages that a peer still reads after its link has ended; they are free when it has closed its end
+// of the lifeline, or died.
 struct ShmGrave {
   FileDescriptor lifeline;
   std::vector<Lease> pages;
@@ -61,7 +61,7 @@ class ShmLink final : public Link,
   void flush() noexcept override { ring(); }
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.consumed(); }
-  [[nodiscard]] bool backed_up() const noexcept override { return wire_ && !wire_->sends.idle(); }
+  [[nodiscard]] bool backed_up() const noexcept override { return !idle(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
   void pause(bool paused) noexcept override;
   void assembling(bool) noexcept override {}
@@ -143,6 +143,16 @@ class ShmLink final : public Link,
   };
   void tell_room() noexcept;
   RoomWaiter room_waiter_{*this};
+  // The link itself waits for pages of the peer's.
+  class PoolWaiter final : public StoreWaiter {
+   public:
+    explicit PoolWaiter(ShmLink& link) noexcept : link_(link) {}
+    void on_memory() noexcept override { link_.on_memory(); }
+
+   private:
+    ShmLink& link_;
+  };
+  PoolWaiter pool_waiter_{*this};
   // Waits, while the loop sleeps, for pages that other threads give back.
   class HomeWaiter final : public StoreWaiter {
    public:

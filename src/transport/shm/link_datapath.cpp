@@ -137,7 +137,9 @@ bool ShmLink::take_pages(int budget) noexcept {
     case ShmReceives::Result::starved:
       starved_ = true;
       if (options_.starved_count != nullptr) ++*options_.starved_count;
-      receives.starved_store().wait(*this);
+      // One quota is spent on both: what comes home to either may be what is missing.
+      wire_->memory->wait(*this);
+      shared_.resources.receive_pool.wait(pool_waiter_);
       break;
     case ShmReceives::Result::bad:
       go_bad(DownReason::protocol_error, std::string("sent ") + receives.defect());
@@ -162,6 +164,8 @@ void ShmLink::on_ended() {
 
 void ShmLink::on_memory() noexcept {
   starved_ = false;
+  stop_waiting();
+  pool_waiter_.stop_waiting();
   (void)poll(64);
 }
 
@@ -192,7 +196,9 @@ void ShmLink::finish() noexcept {
   if (state_ != State::up) return;
   state_ = State::finishing;
   paused_ = false;
-  if (std::exchange(starved_, false)) stop_waiting();
+  starved_ = false;
+  stop_waiting();
+  pool_waiter_.stop_waiting();
   loop_.defer(*this);
 }
 

@@ -13,22 +13,31 @@ ShmPeerMemory::ShmPeerMemory(SharedMemory memory, FileDescriptor lifeline, ShmBo
       owner_(&owner),
       pages_(std::make_unique<Page[]>(shm_pages)) {}
 
-Lease ShmPeerMemory::take(std::uint64_t page, std::uint64_t place, std::size_t bytes, Quota* quota,
-                          const char*& defect) noexcept {
+const char* ShmPeerMemory::look(std::uint64_t page, std::uint64_t place, std::size_t bytes,
+                                std::span<const std::byte>& found) const noexcept {
   const std::size_t size = memory_.bytes().size();
-  if (page >= shm_pages || pages_[page].out) {
-    defect = "a page of a number that is not free";
-    return {};
-  }
+  if (page >= shm_pages || pages_[page].out) return "a page of a number that is not free";
   if (place % wire_align != 0 || place > size || bytes > size - place) {
-    defect = "a page outside of its memory";
-    return {};
+    return "a page outside of its memory";
   }
+  found = memory_.bytes().subspan(place, bytes);
+  return nullptr;
+}
+
+Lease ShmPeerMemory::take(std::uint64_t page, std::span<const std::byte> found,
+                          Quota* quota) noexcept {
   Page& taken = pages_[page];
   BlockOwner& owner = *this;
-  taken.block.emplace(owner, memory_.bytes().data() + place, bytes);
+  // Mapped read-only: who writes to it would end the process.
+  taken.block.emplace(owner, const_cast<std::byte*>(found.data()), found.size());
   taken.out = true;
   return hand_out(*taken.block, quota);
+}
+
+void ShmPeerMemory::pass_back(std::uint64_t page) noexcept {
+  ours_->returns[returned_ % shm_pages].store(static_cast<std::uint32_t>(page),
+                                              std::memory_order_relaxed);
+  ours_->returned.store(++returned_, std::memory_order_release);
 }
 
 void ShmPeerMemory::recycle(Block& block) noexcept {
@@ -38,9 +47,7 @@ void ShmPeerMemory::recycle(Block& block) noexcept {
       static_cast<std::ptrdiff_t>(sizeof(Page)));
   pages_[page].out = false;
   if (ours_ == nullptr) return;
-  ours_->returns[returned_ % shm_pages].store(static_cast<std::uint32_t>(page),
-                                              std::memory_order_relaxed);
-  ours_->returned.store(++returned_, std::memory_order_release);
+  pass_back(page);
   owner_->on_page_returned();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/file_descriptor.hpp"
 #include "memory/shared_memory.hpp"
@@ -36,10 +37,13 @@ class ShmPeerMemory final : public Store {
     ours_ = nullptr;
   }
 
-  // `bytes` at `place`, known to the peer as `page`, charged to `quota`. Empty with a text in
-  // `defect` if there is no such place, or the page is out already.
-  Lease take(std::uint64_t page, std::uint64_t place, std::size_t bytes, Quota* quota,
-             const char*& defect) noexcept;
+  // `bytes` at `place`, known to the peer as `page`; null if they are there and not out already, or
+  // what is wrong.
+  const char* look(std::uint64_t page, std::uint64_t place, std::size_t bytes,
+                   std::span<const std::byte>& found) const noexcept;
+  // After a look(): it goes out, charged to `quota`; or back to the peer at once.
+  Lease take(std::uint64_t page, std::span<const std::byte> found, Quota* quota) noexcept;
+  void pass_back(std::uint64_t page) noexcept;
 
  private:
   struct Page {

@@ -6,35 +6,35 @@
 namespace netio::detail {
 
 namespace {
+// A short body is copied, and its page given back at once: who keeps short messages must not hold a
+// page of the peer's for each.
+constexpr std::size_t copied_bytes_max = 8U << 10U;
+
 std::uint64_t read_once(const std::uint64_t& word) noexcept {
   return load_once(reinterpret_cast<const std::byte*>(&word));
 }
 }  // namespace
 
-Lease ShmReceives::starve(Store& store) noexcept {
-  starved_store_ = &store;
-  return {};
-}
-
-Lease ShmReceives::copy_out(const ShmSlot& slot, std::size_t bytes,
+Lease ShmReceives::copy_out(std::span<const std::byte> from,
                             std::span<const std::byte>& body) noexcept {
+  const std::size_t bytes = from.size();
   if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
   if (!copies_ || copies_->capacity() - copied_bytes_ < bytes) {
     copies_.reset();
     copies_ = pool_.take(quota_);
     copied_bytes_ = 0;
-    if (!copies_) return starve(pool_);
+    if (!copies_) return {};
   }
   std::byte* const to = copies_->data() + copied_bytes_;
   for (std::size_t at = 0; at < bytes; at += wire_align) {
-    store_u64(to + at, load_once(slot.body.data() + at));
+    store_u64(to + at, load_once(from.data() + at));
   }
   copied_bytes_ += bytes;
   body = {to, bytes};
   return copies_;
 }
 
-// The page's memory; without, defect_ or starved_store_ says why.
+// The page's memory; without, defect_ says why, or it is for want of memory.
 Lease ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
                          std::span<const std::byte>& body) noexcept {
   const std::uint64_t place = read_once(slot.place);
@@ -42,18 +42,27 @@ Lease ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
   defect_ = netio::detail::defect(header);
   if (defect_ != nullptr) return {};
   if (place == ShmSlot::inline_body) {
-    if (header.bytes <= slot.body.size()) return copy_out(slot, header.bytes, body);
+    if (header.bytes <= slot.body.size()) {
+      return copy_out(std::span(slot.body).first(header.bytes), body);
+    }
     defect_ = "a page that is longer than its slot";
     return {};
   }
-  if (quota_ != nullptr && !quota_->fits(header.bytes)) return starve(memory_);
-  Lease lease = memory_.take(page, place, header.bytes, quota_, defect_);
-  if (lease) body = {lease->data(), header.bytes};
-  return lease;
+  defect_ = memory_.look(page, place, header.bytes, body);
+  if (defect_ != nullptr) return {};
+  if (header.bytes <= copied_bytes_max) {
+    Lease copy = copy_out(body, body);
+    if (copy) memory_.pass_back(page);
+    return copy;
+  }
+  if (quota_ != nullptr && !quota_->fits(header.bytes)) {
+    copies_.reset();  // what we hold ourselves is not to be waited for
+    if (!quota_->fits(header.bytes)) return {};
+  }
+  return memory_.take(page, body, quota_);
 }
 
-ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused,
-                                      int budget) noexcept {
+ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, int budget) noexcept {
   Result result = Result::more;
   const std::uint64_t before = taken_;
   while (budget-- > 0) {
@@ -77,6 +86,7 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused,
     bytes_ += page_header_bytes + header.bytes;
     events.on_page(header, *lease.get(), body);
   }
+  copies_.reset();  // others may need the memory before the next page comes
   if (taken_ != before) ours_.consumed.store(taken_, std::memory_order_release);
   return result;
 }

@@ -19,16 +19,12 @@ class ShmReceives {
     empty,    // all there was is taken
     more,     // the budget is spent
     paused,   // `paused` became true
-    starved,  // no memory: the store to wait for is starved_store()
+    starved,  // no memory, or none that the quota allows
     bad,      // the peer breaks the rules: defect()
   };
   ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& memory, Pool& pool,
               Quota* quota)
-      : ours_(ours),
-        theirs_(theirs),
-        memory_(memory),
-        pool_(pool),
-        quota_(quota) {}
+      : ours_(ours), theirs_(theirs), memory_(memory), pool_(pool), quota_(quota) {}
 
   // Gives up to `budget` pages to `events`, each of which may set `paused`.
   Result take(LinkEvents& events, const bool& paused, int budget) noexcept;
@@ -37,7 +33,6 @@ class ShmReceives {
   [[nodiscard]] bool waiting() const noexcept {
     return next_slot().turn.load(std::memory_order_acquire) == taken_ + 1;
   }
-  [[nodiscard]] Store& starved_store() noexcept { return *starved_store_; }
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -45,9 +40,9 @@ class ShmReceives {
   [[nodiscard]] const ShmSlot& next_slot() const noexcept {
     return theirs_.slots[taken_ % shm_slots];
   }
-  Lease fetch(const ShmSlot& slot, const PageHeader& header, std::span<const std::byte>& body) noexcept;
-  Lease copy_out(const ShmSlot& slot, std::size_t bytes, std::span<const std::byte>& body) noexcept;
-  Lease starve(Store& store) noexcept;
+  Lease fetch(const ShmSlot& slot, const PageHeader& header,
+              std::span<const std::byte>& body) noexcept;
+  Lease copy_out(std::span<const std::byte> from, std::span<const std::byte>& body) noexcept;
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;
@@ -58,7 +53,6 @@ class ShmReceives {
   std::uint64_t bytes_ = 0;
   Lease copies_;  // of short bodies, one behind the other
   std::size_t copied_bytes_ = 0;
-  Store* starved_store_ = nullptr;
   const char* defect_ = nullptr;
 };
 

@@ -27,15 +27,31 @@ ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, Pool& arena)
   for (std::uint32_t page = shm_pages; page-- > 0;) free_pages_.push_back(page);
 }
 
-Lease ShmSends::in_arena(const Post& post, const std::byte*& data) noexcept {
+// Copies lie one behind the other: what the peer keeps of short messages holds no block each.
+Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
+                                const std::byte*& data) noexcept {
+  if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
+  if (!copies_ || copies_->capacity() - copied_bytes_ < header.bytes) {
+    copies_.reset();
+    copies_ = arena_.take();
+    copied_bytes_ = 0;
+    if (!copies_) return {};
+  }
+  std::byte* const to = copies_->data() + copied_bytes_;
+  copy_body(to, header, post);
+  copied_bytes_ += header.bytes;
+  data = to;
+  return copies_;
+}
+
+Lease ShmSends::in_arena(const PageHeader& header, const Post& post,
+                         const std::byte*& data) noexcept {
   const bool whole = post.prefix_bytes == 0 && post.body.bytes % wire_align == 0;
   if (whole && post.body.lease && post.body.lease->owner() == &arena_) {
     data = post.body.data;
     return post.body.lease;
   }
-  Lease copy = arena_.take();
-  if (copy) data = copy->data();
-  return copy;
+  return copy_into_arena(header, post, data);
 }
 
 bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
@@ -47,9 +63,8 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.page = 0;
   } else {
     const std::byte* data = nullptr;
-    Lease lease = in_arena(post, data);
+    Lease lease = in_arena(header, post, data);
     if (!lease) return false;
-    if (data != post.body.data) copy_body(lease->data(), header, post);
     const std::uint32_t page = free_pages_.back();
     free_pages_.pop_back();
     slot.place = static_cast<std::uint64_t>(data - arena_.region().data());

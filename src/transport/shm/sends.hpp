@@ -1,5 +1,5 @@
-// The send side of a shm link: pages go into slots of our board; what is too long for a slot lies in
-// the context's arena until the peer gives it back. Owner thread only.
+// The send side of a shm link: pages go into slots of our board; what is too long for a slot lies
+// in the context's arena until the peer gives it back. Owner thread only.
 #pragma once
 
 #include <array>
@@ -23,11 +23,12 @@ class ShmSends {
   [[nodiscard]] bool room() const noexcept {
     return sent_ - consumed_ < shm_slots && !free_pages_.empty();
   }
-  // Takes the post: its lease, or a copy of a body that does not lie in the arena. False if there is
-  // no memory for that. There must be room().
+  // Takes the post: its lease, or a copy of a body that does not lie in the arena. False if there
+  // is no memory for that. There must be room().
   bool put(const PageHeader& header, Post& post) noexcept;
 
-  // What the peer has read and given back since. False if its numbers make no sense. `news`: whether there was any.
+  // What the peer has read and given back since. False if its numbers make no sense. `news`:
+  // whether there was any.
   bool reap(bool& news) noexcept;
   // A look without taking: reap() would find something.
   [[nodiscard]] bool news() const noexcept;
@@ -43,16 +44,20 @@ class ShmSends {
   [[nodiscard]] std::vector<Lease> take_pages() noexcept { return std::exchange(pages_, {}); }
 
  private:
-  [[nodiscard]] Lease in_arena(const Post& post, const std::byte*& data) noexcept;
+  Lease in_arena(const PageHeader& header, const Post& post, const std::byte*& data) noexcept;
+  Lease copy_into_arena(const PageHeader& header, const Post& post,
+                        const std::byte*& data) noexcept;
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;
   Pool& arena_;
-  std::uint64_t sent_ = 0;      // slots written
-  std::uint64_t consumed_ = 0;  // of them, read by the peer as far as we know
-  std::uint64_t returned_ = 0;  // entries of the peer's returns taken
+  std::uint64_t sent_ = 0;        // slots written
+  std::uint64_t consumed_ = 0;    // of them, read by the peer as far as we know
+  std::uint64_t returned_ = 0;    // entries of the peer's returns taken
   std::size_t queued_bytes_ = 0;  // in slots that the peer has not read
   std::array<std::size_t, shm_slots> slot_bytes_{};
+  Lease copies_;  // the block that is being filled
+  std::size_t copied_bytes_ = 0;
   std::vector<std::uint32_t> free_pages_;
   std::vector<Lease> pages_;
 };

@@ -31,7 +31,8 @@ struct UnixAddress {
 [[nodiscard]] FileDescriptor make_unix_socket() noexcept;
 
 // 0, or an errno.
-int send_message(int socket, std::span<const std::byte> bytes, std::span<const int> passed) noexcept;
+int send_message(int socket, std::span<const std::byte> bytes,
+                 std::span<const int> passed) noexcept;
 
 struct UnixMessage {
   std::size_t bytes = 0;  // of the buffer used; 0: the other end has ended
