@@ -39,6 +39,11 @@ class NETIO_API Message {
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(data_), size_};
   }
+  // Of a message that was allocated and not sent so far; else empty.
+  [[nodiscard]] std::span<std::byte> writable_bytes() const noexcept {
+    if (!writable_) return {};
+    return {const_cast<std::byte*>(data_), size_};
+  }
   explicit operator bool() const noexcept { return block_ != nullptr; }
 
   void swap(Message& other) noexcept {
@@ -46,6 +51,7 @@ class NETIO_API Message {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(tag_, other.tag_);
+    std::swap(writable_, other.writable_);
   }
 
   // For the library: adopts one count of `block`.
@@ -53,6 +59,13 @@ class NETIO_API Message {
       : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
   [[nodiscard]] detail::Block* block() const noexcept { return block_; }
   detail::Block* release_block() noexcept { return std::exchange(block_, nullptr); }
+  void take_back(detail::Block* block) noexcept { block_ = block; }
+  static Message writable(detail::Block* block, std::span<std::byte> bytes,
+                          std::uint64_t tag) noexcept {
+    Message message(block, bytes, tag);
+    message.writable_ = true;
+    return message;
+  }
 
  private:
   void release() noexcept;
@@ -61,6 +74,7 @@ class NETIO_API Message {
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::uint64_t tag_ = 0;
+  bool writable_ = false;
 };
 
 // A message in place, in the memory the wire delivered it to. Valid until the call-back it was

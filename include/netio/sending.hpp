@@ -35,6 +35,13 @@ class NETIO_API Sending {
                             std::uint64_t tag = 0) noexcept;
   void on_released(std::function<void(std::uint64_t token)> call);
 
+  // A message of `bytes` to be written through writable_bytes(), in the memory that the next peer's
+  // wire likes best: send() passes it on without a copy (shm: the peer reads it where it was
+  // written). Its contents are undefined. Empty if `status` is not ok; then as send(). The memory
+  // is the context's, bounded by large_bytes_max, and free again when the message was destroyed, or
+  // sent and read.
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag = 0) noexcept;
+
   // Buffered only. Room for a message of up to `bytes` in the open page, to be written in place;
   // empty if the answer would be other than ok: `status` says which. It is the caller's until
   // commit(), or the next call on this socket, or the end of the turn, whichever is first.

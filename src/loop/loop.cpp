@@ -203,9 +203,11 @@ bool Loop::expire_timers() noexcept {
   return true;
 }
 
-// remove_source() moves the index when a source leaves the list from within.
+// Another source is the first each time: what several want of one store must not go to the same one
+// always. remove_source() moves the index when a source leaves the list from within.
 bool Loop::poll_sources() noexcept {
   sources_worked_ = false;
+  if (sources_.size() > 1) std::rotate(sources_.begin(), sources_.begin() + 1, sources_.end());
   for (source_index_ = 0; source_index_ < std::ssize(sources_); ++source_index_) {
     sources_worked_ |=
         sources_[static_cast<std::size_t>(source_index_)].source->poll(source_budget);

@@ -46,6 +46,11 @@ class Block {
 
   // For the store: the block leaves it with one count.
   void reset_count() noexcept { counts_.store(1, std::memory_order_relaxed); }
+  // For the store, while the block is home.
+  void place(std::byte* data, std::size_t capacity) noexcept {
+    data_ = data;
+    capacity_ = capacity;
+  }
   Block* next = nullptr;   // in the store's free or return list
   Quota* quota = nullptr;  // what it is charged to while it is out
 

@@ -37,10 +37,12 @@ class LargePool final : public Store {
   // size costs address space, not memory. Empty when the bound or the quota does not allow it.
   [[nodiscard]] Lease take(std::size_t bytes, Quota* quota = nullptr) noexcept;
   // True if a take of `bytes` could succeed once others are released.
-  [[nodiscard]] bool could_ever_take(std::size_t bytes, const Quota* quota) const noexcept;
+  [[nodiscard]] bool could_ever_take(std::size_t bytes,
+                                     const Quota* quota = nullptr) const noexcept;
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 
+  [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
   [[nodiscard]] std::size_t bytes_out() const noexcept { return bytes_out_; }
   [[nodiscard]] std::size_t bytes_kept() const noexcept { return bytes_kept_; }
 

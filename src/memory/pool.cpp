@@ -24,16 +24,17 @@ Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks) {
   return Ptr(new Pool(block_bytes, blocks, {}));
 }
 
-Pool::Ptr Pool::create_shared(std::size_t block_bytes, std::size_t blocks) {
-  return Ptr(new Pool(block_bytes, blocks,
-                      SharedMemory::create("netio pages", region_bytes(block_bytes, blocks))));
+Pool::Ptr Pool::create_in(std::shared_ptr<SharedMemory> memory, std::size_t block_bytes,
+                          std::size_t blocks) {
+  return Ptr(new Pool(block_bytes, blocks, std::move(memory)));
 }
 
-Pool::Pool(std::size_t block_bytes, std::size_t blocks, SharedMemory shared)
+Pool::Pool(std::size_t block_bytes, std::size_t blocks, std::shared_ptr<SharedMemory> shared)
     : block_bytes_(block_bytes),
       shared_(std::move(shared)),
-      region_(shared_.bytes().empty() ? region_bytes(block_bytes, blocks) : 0, Mapping::Fill::now) {
-  if (region().empty()) {
+      region_(shared_ ? 0 : region_bytes(block_bytes, blocks), Mapping::Fill::now) {
+  const std::span<std::byte> all = shared_ ? shared_->bytes() : region_.bytes();
+  if (all.empty()) {
     const bool sound = region_bytes(block_bytes, blocks) != 0;
     throw system_error("create a pool of " + std::to_string(blocks) + " blocks of " +
                            std::to_string(block_bytes) + " bytes",
@@ -43,7 +44,7 @@ Pool::Pool(std::size_t block_bytes, std::size_t blocks, SharedMemory shared)
   }
   // The last one made is the first one taken: the region is used from its start.
   for (std::size_t index = blocks; index-- > 0;) {
-    blocks_.emplace_back(*this, region().data() + index * block_bytes, block_bytes);
+    blocks_.emplace_back(*this, all.data() + index * block_bytes, block_bytes);
     recycle(blocks_.back());
   }
 }

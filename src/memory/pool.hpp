@@ -18,8 +18,9 @@ class Pool final : public Store {
   // block_bytes: a multiple of 4096. The region is faulted in here: huge pages where the machine
   // has reserved any, else transparent ones asked for. Throws netio::Error without memory.
   static Ptr create(std::size_t block_bytes, std::size_t blocks);
-  // The same in memory that other processes may read.
-  static Ptr create_shared(std::size_t block_bytes, std::size_t blocks);
+  // The same at the start of memory that other processes may read.
+  static Ptr create_in(std::shared_ptr<SharedMemory> memory, std::size_t block_bytes,
+                       std::size_t blocks);
 
   // Empty when there is none or the quota is spent: wait() for one then. Owner thread.
   [[nodiscard]] Lease take(Quota* quota = nullptr) noexcept {
@@ -42,10 +43,8 @@ class Pool final : public Store {
   [[nodiscard]] std::size_t blocks_free() const noexcept { return blocks_free_; }
   // For registration with a fabric.
   [[nodiscard]] std::span<std::byte> region() const noexcept {
-    return shared_.bytes().empty() ? region_.bytes() : shared_.bytes();
+    return shared_ ? shared_->bytes().first(block_bytes_ * blocks_.size()) : region_.bytes();
   }
-  // To pass to other processes; -1 unless it is shared.
-  [[nodiscard]] int shared_fd() const noexcept { return shared_.fd(); }
   [[nodiscard]] bool huge_pages() const noexcept { return region_.huge_pages(); }
 
  private:
@@ -58,14 +57,14 @@ class Pool final : public Store {
   // returned is reused while it is warm.
   static constexpr std::size_t takes_between_looks = 64;
 
-  Pool(std::size_t block_bytes, std::size_t blocks, SharedMemory shared);
+  Pool(std::size_t block_bytes, std::size_t blocks, std::shared_ptr<SharedMemory> shared);
   ~Pool() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the region
   void forget_quotas() noexcept override;
 
   const std::size_t block_bytes_;
-  SharedMemory shared_;
+  const std::shared_ptr<SharedMemory> shared_;
   Mapping region_;  // nothing if it is shared
   std::deque<PoolBlock> blocks_;
   Block* free_ = nullptr;

@@ -6,6 +6,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include <netio/status.hpp>
@@ -32,14 +33,15 @@ std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
 
 }  // namespace
 
-SharedMemory SharedMemory::create(const char* name, std::size_t bytes) {
+SharedMemory SharedMemory::create(const char* name, std::size_t bytes, std::size_t bytes_taken) {
   SharedMemory made;
   bytes = (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes;
   made.fd_.reset(checked(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING),
                          "make shared memory (memfd_create)"));
   const int fd = made.fd_.get();
-  if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes)); error != 0) {
-    throw system_error("take " + std::to_string(bytes) + " bytes of shared memory", error,
+  (void)checked(ftruncate(fd, static_cast<off_t>(bytes)), "size shared memory");
+  if (!made.take(0, bytes_taken)) {
+    throw system_error("take " + std::to_string(bytes_taken) + " bytes of shared memory", errno,
                        "free some memory, or lower the memory bound of the context");
   }
   made.bytes_ = map(fd, bytes, PROT_READ | PROT_WRITE);
@@ -62,6 +64,13 @@ SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes_min, std::s
   SharedMemory opened;
   opened.bytes_ = map(fd.get(), bytes, PROT_READ);
   return opened;
+}
+
+bool SharedMemory::take(std::size_t offset, std::size_t bytes) noexcept {
+  const int error =
+      posix_fallocate(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  if (error != 0) errno = error;
+  return error == 0;
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept

@@ -12,8 +12,9 @@ namespace netio::detail {
 class SharedMemory {
  public:
   SharedMemory() noexcept = default;
-  // Zeros, writable here, of `bytes` rounded up to pages; its memory is taken now. Throws Error.
-  static SharedMemory create(const char* name, std::size_t bytes);
+  // Zeros, writable here, of `bytes` rounded up to pages. Memory for the first `bytes_taken` is
+  // taken now; the rest must be taken before it is touched. Throws Error.
+  static SharedMemory create(const char* name, std::size_t bytes, std::size_t bytes_taken);
   // What another process made, read-only. Throws Error unless it is sealed against every change of
   // size and writers to come, and has from `bytes_min` to `bytes_max`.
   static SharedMemory open(FileDescriptor fd, std::size_t bytes_min, std::size_t bytes_max);
@@ -22,6 +23,8 @@ class SharedMemory {
   SharedMemory& operator=(SharedMemory&&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  // False if the system has no memory left.
+  [[nodiscard]] bool take(std::size_t offset, std::size_t bytes) noexcept;
   // To pass to another process; -1 where it was opened.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 

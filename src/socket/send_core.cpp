@@ -100,9 +100,27 @@ Status SendCore::send(Message& message) noexcept {
     socket_.fill_changed();
     message = Message();
   } else {
-    message = Message(lease.release(), bytes, message.tag());
+    message.take_back(lease.release());
   }
   return status;
+}
+
+// For the peer whose turn it is. Who finds no memory may still send what needs none.
+Message SendCore::allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept {
+  if (stopped_ || ready_.empty()) {
+    status = stopped_ ? Status::closed : refused(bytes);
+    return {};
+  }
+  Lease lease = ready_[turn_]->sender.allocate(bytes, status);
+  if (!lease) {
+    if (status == Status::again) {
+      wanted_ = true;
+      ++agains_;
+    }
+    return {};
+  }
+  std::byte* const payload = lease->data() + loan_headroom;
+  return Message::writable(lease.release(), {payload, bytes}, tag);
 }
 
 Status SendCore::lend(std::span<const std::byte> message, std::uint64_t token,

@@ -28,6 +28,7 @@ class SendCore {
   Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status send(Message& message) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
+  Message allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept;
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
   void flush() noexcept;

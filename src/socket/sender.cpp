@@ -63,21 +63,26 @@ void Sender::begin_frame(std::size_t size, std::uint64_t tag) noexcept {
   ++page_messages_;
 }
 
-Status Sender::copy_large(std::span<const std::byte> message, Lease& copy) noexcept {
-  copy = large_pool_.take(message.size());
-  if (!copy) {
-    if (!large_pool_.could_ever_take(message.size(), nullptr)) return Status::too_big;
-    return wait_for(large_pool_);
+// Where the peer reads it, or in a buffer of our own. `message` is the copy then.
+Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noexcept {
+  RangePool* const loans = link_->loans();
+  const std::size_t headroom = loans != nullptr ? loan_headroom : 0;
+  const std::size_t all = headroom + wire_padded(message.size());
+  if (const Status status =
+          loans != nullptr ? take_from(*loans, all, copy) : take_from(large_pool_, all, copy);
+      status != Status::ok) {
+    return status;
   }
-  std::memcpy(copy->data(), message.data(), message.size());
+  std::byte* const to = copy->data() + headroom;
+  std::memcpy(to, message.data(), message.size());
+  message = {to, message.size()};
   return Status::ok;
 }
 
 Status Sender::gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   Lease copy;
   if (const Status status = copy_large(message, copy); status != Status::ok) return status;
-  const std::byte* data = copy->data();
-  return begin_large(std::move(copy), data, message.size(), tag);
+  return begin_large(std::move(copy), message.data(), message.size(), tag);
 }
 
 Status Sender::open_page() noexcept {
@@ -87,6 +92,7 @@ Status Sender::open_page() noexcept {
   if (!pool.plenty()) {
     link_->flush();
     held_back_ = link_->backed_up() && !pool.plenty();
+
     if (held_back_) return Status::again;  // until the link is idle, or says that some is done
   }
   page_ = pool.take();
@@ -115,9 +121,10 @@ Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) n
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
   if (wire_padded(message.size()) > link_->limits().inject_bytes_max) {
+    if (link_->loans() != nullptr) return gather_large(message, tag);
     Lease copy;
     if (const Status status = copy_large(message, copy); status != Status::ok) return status;
-    return pass(copy, {copy->data(), message.size()}, tag);
+    return pass(copy, message, tag);
   }
   Post post = post_of(books.next_sequence, 1);
   prepend_frame(post, message.size(), 0, tag);
@@ -137,7 +144,13 @@ Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint6
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
   if (message.size() >
-      link_->limits().lent_page_bytes_max - page_header_bytes - frame_prefix_bytes_max) {
+          link_->limits().lent_page_bytes_max - page_header_bytes - frame_prefix_bytes_max &&
+      !is_read_in_place(lease, message.size())) {
+    if (link_->loans() != nullptr) {
+      const Status status = gather_large(message, tag);
+      if (status == Status::ok) lease.reset();
+      return status;
+    }
     return begin_large(std::move(lease), message.data(), message.size(), tag);
   }
   Post post = post_of(books.next_sequence, 1);
@@ -151,6 +164,29 @@ Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint6
     lease = std::move(post.body.lease);
   }
   return status;
+}
+
+Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
+  status = sendable(bytes);
+  if (status != Status::ok) return {};
+  const std::size_t all = loan_headroom + wire_padded(bytes);
+  Lease lease;
+  if (RangePool* const loans = link_->loans(); loans != nullptr) {
+    status = take_from(*loans, all, lease);
+  } else if (Pool& pool = link_->pool(); all <= pool.block_bytes()) {
+    lease = pool.take();
+    if (!lease) status = wait_for(pool);
+  } else {
+    status = take_from(large_pool_, all, lease);
+  }
+  return lease;
+}
+
+template <typename SizedPool>
+Status Sender::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
+  taken = pool.take(bytes);
+  if (taken) return Status::ok;
+  return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
 }
 
 std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept {
@@ -195,13 +231,20 @@ Status Sender::begin_large(Lease lease, const std::byte* data, std::size_t bytes
   return Status::ok;
 }
 
+bool Sender::is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept {
+  const RangePool* const loans = link_->loans();
+  return loans != nullptr && loans->owns(*lease.get()) && bytes <= UINT32_MAX - loan_headroom;
+}
+
 // Parts fill ordinary pages, so that nobody needs memory for a large page and a large message at
 // once (docs/wire.md).
 Status Sender::post_parts() noexcept {
   while (large_.active()) {
     const std::uint64_t left = large_.total - large_.done;
     const std::size_t part_max = (body_max() - frame_prefix_bytes_max) & ~(wire_align - 1);
-    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(left, part_max));
+    const bool whole = large_.done == 0 && is_read_in_place(large_.lease, large_.total);
+    const auto part =
+        static_cast<std::size_t>(whole ? left : std::min<std::uint64_t>(left, part_max));
     const bool first = large_.done == 0;
     const bool last = part == left;
     Post post = post_of(books.next_sequence, last ? 1 : 0);

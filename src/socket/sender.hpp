@@ -64,6 +64,8 @@ class Sender final : private StoreWaiter {
   // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
 
+  // Memory that pass() takes without a copy, for `bytes` from loan_headroom on.
+  Lease allocate(std::size_t bytes, Status& status) noexcept;
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
 
@@ -107,7 +109,9 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] std::size_t body_max() const noexcept {
     return link_->limits().page_bytes_max - page_header_bytes;
   }
-  Status copy_large(std::span<const std::byte> message, Lease& copy) noexcept;
+  Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
+  template <typename SizedPool>
+  Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
   Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status open_page() noexcept;
   void close_page() noexcept;
@@ -115,6 +119,7 @@ class Sender final : private StoreWaiter {
   Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
                      std::uint64_t tag) noexcept;
   Status post_parts() noexcept;
+  [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   void count_post(std::uint32_t messages) noexcept {
     books.next_sequence += messages;

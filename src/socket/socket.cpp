@@ -51,6 +51,9 @@ Status Sending::lend(std::span<const std::byte> message, std::uint64_t token,
 void Sending::on_released(std::function<void(std::uint64_t)> call) {
   send_core_->on_released(std::move(call));
 }
+Message Sending::allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept {
+  return send_core_->allocate(bytes, tag, status);
+}
 std::span<std::byte> Sending::reserve(std::size_t bytes, Status& status) noexcept {
   return send_core_->reserve(bytes, status);
 }

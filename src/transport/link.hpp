@@ -13,11 +13,16 @@
 
 #include "memory/block.hpp"
 #include "memory/pool.hpp"
+#include "memory/range_pool.hpp"
 #include "wire/frame.hpp"
 #include "wire/hello.hpp"
 #include "wire/page.hpp"
 
 namespace netio::detail {
+
+// A message that was allocated has so much before its payload, for a link to write its prefix to.
+inline constexpr std::size_t loan_headroom = 64;
+static_assert(loan_headroom >= frame_prefix_bytes_max);
 
 // Bytes to send, and the count that keeps them alive and unchanged until the link drops it.
 struct Segment {
@@ -89,6 +94,9 @@ class Link {
 
   // The memory this wire likes best to send from.
   [[nodiscard]] virtual Pool& pool() noexcept = 0;
+  // Memory that the peer reads too: a message there, behind loan_headroom, is one post, and is not
+  // copied. Null if there is none.
+  [[nodiscard]] virtual RangePool* loans() noexcept { return nullptr; }
   // The memory that pages come in: where to wait for what the user kept to come home.
   [[nodiscard]] virtual Store& receive_store() noexcept = 0;
 

@@ -248,8 +248,9 @@ TEST_P(BooksOf, pages_are_counted_exactly) {
   settle(push);
   push.close();
   ASSERT_SOON(pump_, at_push.closings.size() == 1 && pull.peers_connected() == 0);
-  EXPECT_EQ(push.counters().pages_sent, buffered ? 3U + 11U : 9U + 1U);
-  EXPECT_EQ(pull.counters().pages_received, buffered ? 3U + 11U : 9U + 1U);
+  const std::uint64_t of_large = buffered && !GetParam().read_in_place ? 11U : 1U;
+  EXPECT_EQ(push.counters().pages_sent, (buffered ? 3U : 9U) + of_large);
+  EXPECT_EQ(pull.counters().pages_received, (buffered ? 3U : 9U) + of_large);
   EXPECT_EQ(pull.counters().pages_sent, 0U);
   EXPECT_EQ(push.counters().pages_received, 0U);
 }

@@ -82,11 +82,13 @@ std::vector<Row> transports() {
        .spelling = true,
        .pages_per_connection = 5},
   };
-  rows.push_back({.name = "shm", .address = "shm://*", .why_absent = never_absent});
+  rows.push_back(
+      {.name = "shm", .address = "shm://*", .why_absent = never_absent, .read_in_place = true});
   rows.push_back({.name = "inproc",
                   .address = "inproc://*",
                   .why_absent = never_absent,
-                  .spelling = true});
+                  .spelling = true,
+                  .read_in_place = true});
   if (why_no_verbs().empty()) {
     rows.push_back({.name = "verbs",
                     .address = verbs_address(),

@@ -29,6 +29,8 @@ struct Row {
   std::size_t page_bytes = 64U << 10U;
   // What a connection needs at least to receive into; 0 where the wire needs nothing in advance.
   std::size_t pages_per_connection = 0;
+  // The receiver reads a message where the sender put it, however large.
+  bool read_in_place = false;
 };
 void PrintTo(const Row& row, std::ostream* out);
 

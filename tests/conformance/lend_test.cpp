@@ -144,7 +144,9 @@ TEST_P(Lend, bytes_come_back_once_when_the_connection_breaks) {
     while (taken < lent.size() && push.lend(lent[taken], taken) == Status::ok) ++taken;
     ASSERT_GE(taken, 1U);
     pump_.turns(20);
-    EXPECT_LT(released_.size(), taken) << "8 MiB cannot have left towards a paused receiver";
+    if (!GetParam().read_in_place) {  // else it was copied to where the receiver reads it
+      EXPECT_LT(released_.size(), taken) << "8 MiB cannot have left towards a paused receiver";
+    }
   }
   ASSERT_SOON(pump_, released_.size() == taken);
   pump_.run_for(20ms);
@@ -164,14 +166,17 @@ TEST_P(Lend, destroying_the_socket_ends_all_loans_at_once) {
   std::vector<std::byte> lent = payload(1, 32U << 20U);
   ASSERT_EQ(push->lend(lent, 77), Status::ok);
   pump_.turns(20);
-  EXPECT_TRUE(released_.empty());
+  const std::size_t before = released_.size();
+  if (!GetParam().read_in_place) {  // else it was copied to where the receiver reads it
+    EXPECT_EQ(before, 0U);
+  }
   push.reset();
   lent = {};  // what still read it would be caught by a sanitizer
   pull.resume();
   ASSERT_SOON(pump_, at_pull.downs.size() == 1);
   pump_.run_for(20ms);
-  EXPECT_TRUE(released_.empty());
-  EXPECT_EQ(inbox.size(), 0U);
+  EXPECT_EQ(released_.size(), before);
+  EXPECT_EQ(inbox.size(), before);
 }
 
 TEST_P(Lend, bytes_come_back_once_when_linger_expires) {

@@ -28,15 +28,14 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory
       theirs(*reinterpret_cast<const ShmBoard*>(their_board.bytes().data())),
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
       memory(ShmPeerMemory::create(std::move(their_memory), std::move(lifeline), ours, link)),
-      sends(ours, theirs, *link.shared_.arena),
-      receives(ours, theirs, *memory, link.shared_.resources.receive_pool,
-               link.options_.receive_quota) {
+      sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans),
+      receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
   memory->set_wake([this] { came_home.notify(); });
 }
 
 // Everything that is passed is made before the first hello. Throws Error.
 void ShmLink::begin() {
-  board_.emplace(SharedMemory::create("netio board", sizeof(ShmBoard)));
+  board_.emplace(SharedMemory::create("netio board", sizeof(ShmBoard), sizeof(ShmBoard)));
   bell_.reset(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd"));
   std::array<int, 2> ends{};
   (void)checked(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), "make a pipe");
@@ -48,7 +47,7 @@ void ShmLink::begin() {
 void ShmLink::send_hello(const Hello& hello) {
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
-  const std::array<int, passed_count> passed{board_->fd(), shared_.arena->shared_fd(), bell_.get(),
+  const std::array<int, passed_count> passed{board_->fd(), shared_.memory->fd(), bell_.get(),
                                              lifeline_to_pass_.get()};
   if (const int error = send_message(socket_.get(), {bytes.data(), used}, passed); error != 0) {
     // What the peer had to say before it went is still read.

@@ -22,11 +22,27 @@ std::size_t block_bytes(std::size_t page_bytes) noexcept {
 }  // namespace
 
 ShmShared::ShmShared(const TransportResources& its_resources)
-    : resources(its_resources),
-      memory_came_home(resources.loop, [this] { arena->serve_waiters(); }) {
+    : resources(its_resources), memory_came_home(resources.loop, [this] {
+        arena->serve_waiters();
+        loans->serve_waiters();
+      }) {
   const std::size_t block = block_bytes(resources.page_bytes);
-  arena = Pool::create_shared(block, resources.send_pool.region().size() / block);
+  const std::size_t blocks = resources.send_pool.region().size() / block;
+  const std::size_t pages_bytes = blocks * block;
+  memory = std::make_shared<SharedMemory>(SharedMemory::create(
+      "netio pages", pages_bytes + resources.large_pool.bytes_max(), pages_bytes));
+  arena = Pool::create_in(memory, block, blocks);
+  loans = RangePool::create(memory, pages_bytes);
   arena->set_wake([this] { memory_came_home.notify(); });
+  loans->set_wake([this] { memory_came_home.notify(); });
+}
+
+void ShmShared::serve_starved() noexcept {
+  while (!starved.alone()) {
+    auto* const link = static_cast<ShmStarved*>(starved.next());
+    link->leave();
+    link->on_page_home();
+  }
 }
 
 void ShmShared::bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept {
@@ -138,10 +154,9 @@ void ShmLink::cut() noexcept {
   watch_.reset();
   if (std::exchange(polled_, false)) loop_.remove_source(*this);
   cancel();
-  stop_waiting();
+  stop_starving();
   room_waiter_.stop_waiting();
   home_waiter_.stop_waiting();
-  pool_waiter_.stop_waiting();
   socket_.reset();
   if (!wire_) return;
   wire_->memory->forget_owner();

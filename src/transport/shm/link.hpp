@@ -13,6 +13,8 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/url.hpp"
+#include "memory/range_pool.hpp"
+#include "memory/ring.hpp"
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
 #include "transport/link.hpp"
@@ -31,21 +33,35 @@ struct ShmGrave {
   std::optional<Watch> watch;
 };
 
+// A link that found its socket's quota spent, or no memory. What comes home to any link may help.
+class ShmStarved : public RingNode {
+ public:
+  virtual void on_page_home() noexcept = 0;
+
+ protected:
+  ~ShmStarved() = default;
+};
+
 // What the shm links of a context share.
 struct ShmShared {
   explicit ShmShared(const TransportResources& its_resources);
   void bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept;
+  // A page of a peer's came home.
+  void serve_starved() noexcept;
 
   TransportResources resources;
   Signal memory_came_home;
-  Pool::Ptr arena;  // in the memory that peers map
+  std::shared_ptr<SharedMemory> memory;  // that peers map
+  Pool::Ptr arena;                       // pages in it
+  RangePool::Ptr loans;                  // behind them
   std::vector<std::unique_ptr<ShmGrave>> graves;
+  RingNode starved;  // the head
 };
 
 class ShmLink final : public Link,
                       private Source,
                       private Deferred,
-                      private StoreWaiter,
+                      private ShmStarved,
                       private ShmPeerMemory::Owner {
  public:
   // Connecting.
@@ -56,6 +72,7 @@ class ShmLink final : public Link,
 
   void start(LinkEvents& events) noexcept override;
   [[nodiscard]] Pool& pool() noexcept override { return *shared_.arena; }
+  [[nodiscard]] RangePool* loans() noexcept override { return shared_.loans.get(); }
   [[nodiscard]] Store& receive_store() noexcept override;
   Status post(Post& post) noexcept override;
   void flush() noexcept override { ring(); }
@@ -104,7 +121,8 @@ class ShmLink final : public Link,
   bool reap_quietly() noexcept;
   void ring() noexcept;
   void on_ended();
-  void on_memory() noexcept override;
+  void on_page_home() noexcept override;
+  void stop_starving() noexcept;
   void run_deferred() noexcept override;
   void on_page_returned() noexcept override;
   [[nodiscard]] bool moves_pages() const noexcept {
@@ -143,16 +161,16 @@ class ShmLink final : public Link,
   };
   void tell_room() noexcept;
   RoomWaiter room_waiter_{*this};
-  // The link itself waits for pages of the peer's.
   class PoolWaiter final : public StoreWaiter {
    public:
     explicit PoolWaiter(ShmLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.on_memory(); }
+    void on_memory() noexcept override { link_.on_page_home(); }
 
    private:
     ShmLink& link_;
   };
   PoolWaiter pool_waiter_{*this};
+  PoolWaiter large_waiter_{*this};
   // Waits, while the loop sleeps, for pages that other threads give back.
   class HomeWaiter final : public StoreWaiter {
    public:
@@ -168,6 +186,7 @@ class ShmLink final : public Link,
   bool starved_ = false;
   bool want_writable_ = false;  // a post was answered again
   bool room_found_ = false;     // inside a call of the user's; the owner is still to be told
+  bool room_to_tell_ = false;   // on_writable, on_sent or on_idle may be owed
   bool was_busy_ = false;       // on_idle is owed
   bool ended_ = false;          // the peer has ended, or died: what it left is still read
   bool shut_ = false;           // our side of the socket is shut

@@ -88,7 +88,8 @@ bool ShmLink::poll(int budget) noexcept {
   return reaped || took;
 }
 
-// Tells the owner what the peer's reading has freed.
+// What the peer's reading has freed. The owner is told once all links have looked: or the memory
+// would go to who had it before, every time.
 bool ShmLink::reap() noexcept {
   bool news = false;
   if (!wire_->sends.reap(news)) {
@@ -96,7 +97,10 @@ bool ShmLink::reap() noexcept {
     return true;
   }
   news |= std::exchange(room_found_, false);
-  if (news) tell_room();
+  if (news) {
+    room_to_tell_ = true;
+    loop_.defer(*this);
+  }
   return news;
 }
 
@@ -120,7 +124,11 @@ bool ShmLink::take_pages(int budget) noexcept {
   ShmReceives& receives = wire_->receives;
   if (state_ == State::finishing) {
     receives.discard();
-    if (ended_) go_down({DownReason::closed_by_peer, peer_address_ + " ended in order"});
+    if (ended_ && wire_->theirs.finished.load(std::memory_order_acquire) != 0) {
+      go_down({DownReason::closed_by_peer, peer_address_ + " ended in order"});
+    } else if (ended_) {
+      go_bad(DownReason::lost, "gave up before our good-bye reached it");
+    }
     return ended_;
   }
   if (!reading()) return false;
@@ -132,14 +140,17 @@ bool ShmLink::take_pages(int budget) noexcept {
   switch (result) {
     case ShmReceives::Result::empty:
       if (!ended_ || state_ != State::up || receives.waiting()) break;
+      [[fallthrough]];
+    case ShmReceives::Result::over:
       go_bad(DownReason::lost, "closed the connection without a good-bye; it was killed or cut");
       return true;
     case ShmReceives::Result::starved:
       starved_ = true;
       if (options_.starved_count != nullptr) ++*options_.starved_count;
-      // One quota is spent on both: what comes home to either may be what is missing.
-      wire_->memory->wait(*this);
+      // One quota is spent on all: whatever comes home may be what is missing.
+      ShmStarved::join(shared_.starved);
       shared_.resources.receive_pool.wait(pool_waiter_);
+      shared_.resources.large_pool.wait(large_waiter_);
       break;
     case ShmReceives::Result::bad:
       go_bad(DownReason::protocol_error, std::string("sent ") + receives.defect());
@@ -155,6 +166,9 @@ bool ShmLink::take_pages(int budget) noexcept {
 void ShmLink::on_ended() {
   ended_ = true;
   watch_.reset();
+  if (wire_ && wire_->theirs.finished.load(std::memory_order_acquire) == 0) {
+    wire_->receives.peer_is_gone();
+  }
   if (state_ == State::refusing) {
     go_down({DownReason::rejected, "refused " + peer_address_});
   } else {
@@ -162,16 +176,23 @@ void ShmLink::on_ended() {
   }
 }
 
-void ShmLink::on_memory() noexcept {
+// Possibly inside a call of the user's.
+void ShmLink::on_page_home() noexcept {
+  stop_starving();
+  loop_.defer(*this);
+}
+
+void ShmLink::stop_starving() noexcept {
   starved_ = false;
-  stop_waiting();
+  ShmStarved::leave();
   pool_waiter_.stop_waiting();
-  (void)poll(64);
+  large_waiter_.stop_waiting();
 }
 
 void ShmLink::on_page_returned() noexcept {
   room_unrung_ = true;
   loop_.defer(*this);
+  shared_.serve_starved();
 }
 
 void ShmLink::run_deferred() noexcept {
@@ -179,6 +200,8 @@ void ShmLink::run_deferred() noexcept {
     go_down(std::move(*failure_));
     return;
   }
+  if (!moves_pages()) return;
+  if (std::exchange(room_to_tell_, false)) tell_room();
   if (!moves_pages()) return;
   ring();
   if (state_ == State::finishing && !std::exchange(shut_, true)) {
@@ -196,9 +219,8 @@ void ShmLink::finish() noexcept {
   if (state_ != State::up) return;
   state_ = State::finishing;
   paused_ = false;
-  starved_ = false;
-  stop_waiting();
-  pool_waiter_.stop_waiting();
+  stop_starving();
+  wire_->ours.finished.store(1, std::memory_order_release);
   loop_.defer(*this);
 }
 

@@ -55,11 +55,14 @@ Lease ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
     if (copy) memory_.pass_back(page);
     return copy;
   }
-  if (quota_ != nullptr && !quota_->fits(header.bytes)) {
+  Quota* quota = header.bytes > pool_.block_bytes() ? large_quota_ : quota_;
+  // Larger than may ever be: it is looked at, and refused for its size.
+  if (quota != nullptr && header.bytes > quota->bytes_max()) quota = nullptr;
+  if (quota != nullptr && !quota->fits(header.bytes)) {
     copies_.reset();  // what we hold ourselves is not to be waited for
-    if (!quota_->fits(header.bytes)) return {};
+    if (!quota->fits(header.bytes)) return {};
   }
-  return memory_.take(page, body, quota_);
+  return memory_.take(page, body, quota);
 }
 
 ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, int budget) noexcept {
@@ -76,6 +79,10 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
     }
     const ShmSlot& slot = next_slot();
     const PageHeader header = load_page_header(slot.header.data());
+    if (peer_is_gone_ && (header.flags & page_flag::control) != 0) {
+      result = Result::over;
+      break;
+    }
     std::span<const std::byte> body;
     Lease lease = fetch(slot, header, body);
     if (!lease) {

@@ -10,6 +10,7 @@
 #include "transport/link.hpp"
 #include "transport/shm/board.hpp"
 #include "transport/shm/peer_memory.hpp"
+#include "transport/transport.hpp"
 
 namespace netio::detail {
 
@@ -19,15 +20,23 @@ class ShmReceives {
     empty,    // all there was is taken
     more,     // the budget is spent
     paused,   // `paused` became true
+    over,     // a good-bye of who is gone without waiting for ours
     starved,  // no memory, or none that the quota allows
     bad,      // the peer breaks the rules: defect()
   };
   ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& memory, Pool& pool,
-              Quota* quota)
-      : ours_(ours), theirs_(theirs), memory_(memory), pool_(pool), quota_(quota) {}
+              const LinkOptions& options)
+      : ours_(ours),
+        theirs_(theirs),
+        memory_(memory),
+        pool_(pool),
+        quota_(options.receive_quota),
+        large_quota_(options.large_quota) {}
 
   // Gives up to `budget` pages to `events`, each of which may set `paused`.
   Result take(LinkEvents& events, const bool& paused, int budget) noexcept;
+  // The peer has ended, and not in order.
+  void peer_is_gone() noexcept { peer_is_gone_ = true; }
   // Throws away what is there: the peer may go on.
   void discard() noexcept;
   [[nodiscard]] bool waiting() const noexcept {
@@ -49,10 +58,12 @@ class ShmReceives {
   ShmPeerMemory& memory_;
   Pool& pool_;
   Quota* quota_;
+  Quota* large_quota_;
   std::uint64_t taken_ = 0;  // slots
   std::uint64_t bytes_ = 0;
   Lease copies_;  // of short bodies, one behind the other
   std::size_t copied_bytes_ = 0;
+  bool peer_is_gone_ = false;
   const char* defect_ = nullptr;
 };
 

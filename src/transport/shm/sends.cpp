@@ -19,10 +19,28 @@ void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexce
   std::memset(to + bytes, 0, header.bytes - bytes);
 }
 
+// What belongs before and behind the payload. The same for every peer: written once, or another
+// that reads it already would see it change.
+const std::byte* complete_loan(const PageHeader& header, const Post& post) noexcept {
+  std::byte* const prefix = post.body.lease->data() + loan_headroom - post.prefix_bytes;
+  if (std::memcmp(prefix, post.prefix.data(), post.prefix_bytes) != 0) {
+    std::memcpy(prefix, post.prefix.data(), post.prefix_bytes);
+    const std::size_t bytes = post.prefix_bytes + post.body.bytes;
+    std::memset(prefix + bytes, 0, header.bytes - bytes);
+  }
+  return prefix;
+}
+
 }  // namespace
 
-ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, Pool& arena)
-    : ours_(ours), theirs_(theirs), arena_(arena), pages_(shm_pages) {
+ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
+                   const RangePool& loans)
+    : ours_(ours),
+      theirs_(theirs),
+      memory_(memory),
+      arena_(arena),
+      loans_(loans),
+      pages_(shm_pages) {
   free_pages_.reserve(shm_pages);
   for (std::uint32_t page = shm_pages; page-- > 0;) free_pages_.push_back(page);
 }
@@ -51,6 +69,11 @@ Lease ShmSends::in_arena(const PageHeader& header, const Post& post,
     data = post.body.data;
     return post.body.lease;
   }
+  if (post.body.lease && loans_.owns(*post.body.lease.get()) &&
+      post.body.data == post.body.lease->data() + loan_headroom) {
+    data = complete_loan(header, post);
+    return post.body.lease;
+  }
   return copy_into_arena(header, post, data);
 }
 
@@ -67,7 +90,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     if (!lease) return false;
     const std::uint32_t page = free_pages_.back();
     free_pages_.pop_back();
-    slot.place = static_cast<std::uint64_t>(data - arena_.region().data());
+    slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
     slot.page = page;
     pages_[page] = std::move(lease);
   }

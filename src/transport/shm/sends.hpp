@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "memory/pool.hpp"
+#include "memory/range_pool.hpp"
+#include "memory/shared_memory.hpp"
 #include "transport/link.hpp"
 #include "transport/shm/board.hpp"
 
@@ -16,8 +18,9 @@ namespace netio::detail {
 
 class ShmSends {
  public:
-  // `arena` lies in the memory that the peer maps.
-  ShmSends(ShmBoard& ours, const ShmBoard& theirs, Pool& arena);
+  // `arena` and `loans` lie in `memory`, which the peer maps.
+  ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
+           const RangePool& loans);
 
   // A free slot and a free page.
   [[nodiscard]] bool room() const noexcept {
@@ -50,7 +53,9 @@ class ShmSends {
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;
+  const SharedMemory& memory_;
   Pool& arena_;
+  const RangePool& loans_;
   std::uint64_t sent_ = 0;        // slots written
   std::uint64_t consumed_ = 0;    // of them, read by the peer as far as we know
   std::uint64_t returned_ = 0;    // entries of the peer's returns taken

@@ -1,0 +1,48 @@
+// Ranges of any size in one part of shared memory, bounded by it. The system gives the memory as
+// far as it was ever used, and a range that came home is the first to go out again, still warm.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "memory/ring.hpp"
+#include "memory/shared_memory.hpp"
+#include "memory/store.hpp"
+
+namespace netio::detail {
+
+class RangePool final : public Store {
+ public:
+  using Ptr = std::unique_ptr<RangePool, Store::Retire>;
+  // The part of `memory` from `offset`, a multiple of 4096, to its end; not taken from the system.
+  static Ptr create(std::shared_ptr<SharedMemory> memory, std::size_t offset);
+
+  // At least `bytes`, aligned to 4096. Empty when no free range is as large, or the system has no
+  // memory: wait() for others to come home.
+  [[nodiscard]] Lease take(std::size_t bytes) noexcept;
+  [[nodiscard]] bool could_ever_take(std::size_t bytes) const noexcept {
+    return bytes <= memory_->bytes().size() - offset_;
+  }
+  [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
+
+ private:
+  struct Range;
+  RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset);
+  ~RangePool() override;
+  void recycle(Block& block) noexcept override;
+  void discard(Block& block) noexcept override;
+  void forget_quotas() noexcept override {}  // none is charged
+
+  [[nodiscard]] bool cut(Range& range, std::size_t bytes) noexcept;
+  void swallow_next(Range& range) noexcept;
+  Range* make_range(std::byte* data, std::size_t bytes) noexcept;
+
+  const std::shared_ptr<SharedMemory> memory_;
+  const std::size_t offset_;
+  std::size_t taken_to_;  // from the system
+  RingNode free_;         // the head; the one that goes out next is first
+  RingNode spare_;        // the head; records of ranges that are part of others now
+};
+
+}  // namespace netio::detail
