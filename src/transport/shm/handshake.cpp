@@ -26,6 +26,7 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory
     : ours(*reinterpret_cast<ShmBoard*>(link.board_->bytes().data())),
       their_board(std::move(board)),
       theirs(*reinterpret_cast<const ShmBoard*>(their_board.bytes().data())),
+      doorbell(ShmBell{ours, theirs, link.their_bell_.get()}),
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
       memory(ShmPeerMemory::create(std::move(their_memory), std::move(lifeline), ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans),

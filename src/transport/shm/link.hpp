@@ -18,6 +18,7 @@
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
 #include "transport/link.hpp"
+#include "transport/shm/doorbell.hpp"
 #include "transport/shm/receives.hpp"
 #include "transport/shm/sends.hpp"
 #include "transport/shm/unix_socket.hpp"
@@ -100,6 +101,7 @@ class ShmLink final : public Link,
     ShmBoard& ours;
     SharedMemory their_board;
     const ShmBoard& theirs;
+    ShmDoorbell<ShmBell> doorbell;
     Signal came_home;  // pages that other threads gave back
     ShmPeerMemory::Ptr memory;
     ShmSends sends;
@@ -177,11 +179,7 @@ class ShmLink final : public Link,
     void on_memory() noexcept override {}
   };
   HomeWaiter home_waiter_;
-  std::uint32_t sleep_ = 0;      // what our board says
-  std::uint32_t last_rung_ = 0;  // what the peer's board said when we rang
-  bool pages_unrung_ = false;    // news for the peer since it was last asked whether it sleeps:
-  bool room_unrung_ = false;     // pages, or no more than room for its own
-  bool polled_ = false;          // the loop has it as a Source
+  bool polled_ = false;  // the loop has it as a Source
   bool paused_ = false;
   bool starved_ = false;
   bool want_writable_ = false;  // a post was answered again

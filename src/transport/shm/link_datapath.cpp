@@ -1,8 +1,6 @@
 // The data path of a shm link: posts to slots, slots to pages, who sleeps, and the order of an
 // ending.
-#include <atomic>
 #include <cstdint>
-#include <unistd.h>
 #include <utility>
 
 #include "transport/shm/link.hpp"
@@ -33,7 +31,8 @@ Status ShmLink::post(Post& post) noexcept {
     return Status::again;
   }
   acknowledged_with(header.acknowledged);
-  was_busy_ = pages_unrung_ = true;
+  was_busy_ = true;
+  wire_->doorbell.pages_written();
   loop_.defer(*this);
   return Status::ok;
 }
@@ -47,18 +46,8 @@ bool ShmLink::reap_quietly() noexcept {
          wire_->sends.taken_of(options_.queue_bytes_max) < options_.queue_bytes_max;
 }
 
-// The store-load order that both sides keep: write what is new, then look whether the other sleeps;
-// say that one sleeps, then look for what is new. Either the sleeper sees it or is rung for.
 void ShmLink::ring() noexcept {
-  if (!wire_ || (!pages_unrung_ && !room_unrung_)) return;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  const std::uint32_t sleep = wire_->theirs.sleep.load(std::memory_order_relaxed);
-  const bool wanted = pages_unrung_ || (sleep & ShmBoard::wants_room) != 0;
-  pages_unrung_ = room_unrung_ = false;
-  if ((sleep & ShmBoard::asleep) == 0 || !wanted || sleep == last_rung_) return;
-  last_rung_ = sleep;
-  const std::uint64_t one = 1;
-  (void)!::write(their_bell_.get(), &one, sizeof one);
+  if (wire_) wire_->doorbell.ring();
 }
 
 bool ShmLink::may_sleep() noexcept {
@@ -66,19 +55,13 @@ bool ShmLink::may_sleep() noexcept {
   if (wire_->memory->blocks_out() != 0 && !home_waiter_.waiting()) {
     wire_->memory->wait(home_waiter_);
   }
-  ring();
-  sleep_ |= ShmBoard::asleep | (wire_->sends.idle() && !want_writable_ ? 0 : ShmBoard::wants_room);
-  wire_->ours.sleep.store(sleep_, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  wire_->doorbell.fall_asleep(!wire_->sends.idle() || want_writable_);
   return !wire_->sends.news() && !(reading() && wire_->receives.waiting());
 }
 
 bool ShmLink::poll(int budget) noexcept {
   if (!moves_pages()) return false;
-  if ((sleep_ & ShmBoard::asleep) != 0) {
-    sleep_ = (sleep_ + ShmBoard::next_sleep) & ~(ShmBoard::next_sleep - 1);
-    wire_->ours.sleep.store(sleep_, std::memory_order_relaxed);
-  }
+  wire_->doorbell.wake_up();
   home_waiter_.stop_waiting();
   wire_->memory->collect();
   const bool reaped = reap();
@@ -136,7 +119,7 @@ bool ShmLink::take_pages(int budget) noexcept {
   const ShmReceives::Result result = receives.take(*events_, paused_, budget);
   const bool took = receives.bytes() != before;
   if (state_ == State::down) return true;
-  room_unrung_ |= took;
+  if (took) wire_->doorbell.room_made();
   switch (result) {
     case ShmReceives::Result::empty:
       if (!ended_ || state_ != State::up || receives.waiting()) break;
@@ -190,7 +173,7 @@ void ShmLink::stop_starving() noexcept {
 }
 
 void ShmLink::on_page_returned() noexcept {
-  room_unrung_ = true;
+  wire_->doorbell.room_made();
   loop_.defer(*this);
   shared_.serve_starved();
 }
