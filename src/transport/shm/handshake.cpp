@@ -78,6 +78,12 @@ void ShmLink::on_readable() {
     go_bad(DownReason::foreign_protocol, "does not speak netio: its first message is too long");
     return;
   }
+  if (error == EMFILE) {
+    go_bad(DownReason::resources,
+           "passed more descriptors than this process may have open "
+           "(ulimit -n raises that)");
+    return;
+  }
   if (error != 0 || message.bytes == 0) {
     go_bad(DownReason::lost, "closed the connection without a hello");
     return;

@@ -12,7 +12,7 @@
 namespace netio::detail {
 
 namespace {
-constexpr std::size_t passed_max = 4;
+constexpr std::size_t passed_max = 253;  // that the kernel lets through (SCM_MAX_FD)
 }
 
 UnixAddress UnixAddress::of(const char* verb, const Url& url) {
@@ -91,7 +91,8 @@ int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) 
       received.passed.emplace_back(fd);
     }
   }
-  return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? EMSGSIZE : 0;
+  if ((message.msg_flags & MSG_TRUNC) != 0) return EMSGSIZE;
+  return (message.msg_flags & MSG_CTRUNC) != 0 ? EMFILE : 0;
 }
 
 bool same_user(int socket, std::string& other) noexcept {

@@ -38,7 +38,8 @@ struct UnixMessage {
   std::size_t bytes = 0;  // of the buffer used; 0: the other end has ended
   std::vector<FileDescriptor> passed;
 };
-// 0, or an errno; EMSGSIZE for what was too long or had too many descriptors.
+// 0, or an errno: EMSGSIZE for what was too long, EMFILE if this process may not have as many more
+// descriptors as were passed.
 int receive_message(int socket, std::span<std::byte> to, UnixMessage& message);
 
 // Whether the process at the other end is of this user, or root's; its number in words if it is
