@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -19,6 +20,15 @@ namespace netio::detail {
 namespace {
 enum Passed : std::uint8_t { board, memory, bell, lifeline, passed_count };
 constexpr std::size_t memory_bytes_max = std::size_t{1} << 46U;
+
+// What only a descriptor without a file can be rung at: a pipe or a file may block who writes, or
+// end the process with a signal; an eventfd that is full says so.
+bool makes_a_bell(int fd) noexcept {
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != 0) return false;
+  const int flags = fcntl(fd, F_GETFL);
+  return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
 }  // namespace
 
 ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory,
@@ -122,6 +132,10 @@ void ShmLink::take_hello(const Hello& theirs, UnixMessage& message) {
 void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
   if (message.passed.size() != passed_count) {
     go_bad(DownReason::protocol_error, "sent a hello without its memory");
+    return;
+  }
+  if (!makes_a_bell(message.passed[bell].get())) {
+    go_bad(DownReason::protocol_error, "passed a bell that cannot be rung");
     return;
   }
   const std::size_t page =
