@@ -99,7 +99,7 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
 }
 
 void ShmReceives::discard() noexcept {
-  while (waiting()) ++taken_;
+  for (std::size_t slot = 0; slot < shm_slots && waiting(); ++slot) ++taken_;
   ours_.consumed.store(taken_, std::memory_order_release);
 }
 
