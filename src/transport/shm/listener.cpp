@@ -23,6 +23,12 @@ constexpr int accepts_per_turn = 64;
 // How long to leave new peers in the kernel's queue when no descriptor is left for them.
 constexpr std::chrono::milliseconds retry_after{100};
 
+// Of what is at the path itself; 0 if there is nothing.
+ino_t inode_of(const std::string& path) noexcept {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
 // A socket's file where nobody listens any more.
 bool is_left_over(const UnixAddress& address) noexcept {
   struct stat status {};
@@ -76,7 +82,10 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
     (void)unlink(address.path().c_str());
     error = bind_it();
   }
-  if (error == 0) path_ = address.path();
+  if (error == 0) {
+    path_ = address.path();
+    inode_ = inode_of(path_);
+  }
   if (error == 0 && listen(fd_.get(), backlog) != 0) error = errno;
   if (error != 0) {
     throw Error("bind " + address_, errno_text(error), advice_for(error, address));
@@ -86,7 +95,8 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
 }
 
 ShmListener::~ShmListener() {
-  if (!path_.empty()) (void)unlink(path_.c_str());
+  // Another may have the path since.
+  if (!path_.empty() && inode_of(path_) == inode_) (void)unlink(path_.c_str());
 }
 
 void ShmListener::pause(bool paused) noexcept {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <sys/types.h>
 
 #include <netio/loop.hpp>
 
@@ -30,6 +31,7 @@ class ShmListener final : public Listener {
   ListenerEvents& events_;
   std::string address_;
   std::string path_;  // of the file we made; empty for a name
+  ino_t inode_ = 0;
   FileDescriptor fd_;
   std::optional<Watch> watch_;
   Timer retry_timer_;
