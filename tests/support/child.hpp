@@ -57,6 +57,12 @@ class Child {
     pollfd wait{report_, POLLIN, 0};
     return ::poll(&wait, 1, 0) == 1;
   }
+  // What it reported until it ended, or all of one report.
+  [[nodiscard]] std::string text() const {
+    std::array<char, 1000> text{};
+    const ssize_t got = ::read(report_, text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(got > 0 ? got : 0)};
+  }
   void kill() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);

@@ -1,0 +1,307 @@
+// What can be wrong with a greeting over a Unix socket: its bytes, and what is passed with them.
+#include <fcntl.h>
+#include <functional>
+#include <initializer_list>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "conformance/evil.hpp"
+#include "support/raw_shm.hpp"
+#include "support/watchdog.hpp"
+
+namespace netio::test {
+namespace {
+
+using detail::FileDescriptor;
+using detail::ShmBoard;
+using detail::WirePattern;
+
+using Raw = std::unique_ptr<RawShm>;
+
+enum Passed : std::uint8_t { board, memory, bell, lifeline };
+constexpr std::size_t unix_descriptors_most = 253;  // unix(7)
+
+class BadShmHello : public EvilSender {
+ protected:
+  [[nodiscard]] std::string place() const override { return "shm://*"; }
+
+  Down down_of(RawShm& raw) {
+    const Down down = next_down().down;
+    EXPECT_TRUE(is_readable(down));
+    EXPECT_SOON(pump_, raw.ended());
+    good_messages(3);
+    return down;
+  }
+  Down told_of(std::span<const std::byte> first, std::span<const int> passed = {}) {
+    RawShm raw(address());
+    EXPECT_TRUE(raw.send(first, passed));
+    return down_of(raw);
+  }
+  // A sound hello with something else in place of one descriptor.
+  Down told_of_passed(Passed which, int fd) {
+    RawShm raw(address());
+    std::array<int, 4> passed = raw.descriptors();
+    passed.at(which) = fd;
+    EXPECT_TRUE(raw.send(sound_, passed));
+    return down_of(raw);
+  }
+
+  const Bytes sound_ = hello_of(sound_hello(WirePattern::push, 5));
+
+ private:
+  Watchdog watchdog_{100};
+};
+
+TEST_F(BadShmHello, who_sends_none_in_time_is_dropped) {
+  RawShm raw(address());
+  EXPECT_EQ(down_of(raw).reason, DownReason::handshake_timeout);
+}
+
+TEST_F(BadShmHello, who_leaves_without_one_is_counted) {
+  RawShm raw(address());
+  raw.close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+}
+
+TEST_F(BadShmHello, foreign_bytes_are_named) {
+  const std::string_view http = "GET / HTTP/1.1\r\n\r\n";
+  const Down down = told_of(std::as_bytes(std::span(http)));
+  EXPECT_EQ(down.reason, DownReason::foreign_protocol) << down.detail;
+  EXPECT_NE(down.detail.find("HTTP"), std::string::npos) << down.detail;
+  EXPECT_EQ(told_of(Bytes(500, std::byte{7})).reason, DownReason::foreign_protocol);
+  EXPECT_EQ(told_of(Bytes(100'000, std::byte{7})).reason, DownReason::foreign_protocol);
+}
+
+TEST_F(BadShmHello, of_another_size_than_its_message_is_refused) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{8}, std::size_t{12},
+                                  detail::hello_fixed_bytes - 1, sound_.size() - 1}) {
+    SCOPED_TRACE(bytes);
+    const Down down = told_of(std::span(sound_).first(bytes));
+    EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+  }
+  Bytes longer = sound_;
+  append(longer, Bytes(8));
+  EXPECT_EQ(told_of(longer).reason, DownReason::protocol_error);
+  longer.resize(detail::hello_bytes_max + 1);
+  EXPECT_NE(told_of(longer).reason, DownReason::lost);
+}
+
+TEST_F(BadShmHello, a_second_one_is_refused) {
+  RawShm raw(address());
+  EXPECT_TRUE(raw.greet(sound_));
+  EXPECT_TRUE(raw.greet(sound_));
+  EXPECT_EQ(down_of(raw).reason, DownReason::protocol_error) << at_pull_.why();
+  RawShm later(address());
+  EXPECT_TRUE(later.greet(sound_));
+  EXPECT_SOON(pump_, later.answered());
+  EXPECT_TRUE(later.send("anything"));
+  EXPECT_EQ(down_of(later).reason, DownReason::protocol_error) << at_pull_.why();
+}
+
+TEST_F(BadShmHello, with_more_or_fewer_descriptors_than_four_is_refused) {
+  const RawShm spare(address());
+  const std::array<int, 4> four = spare.descriptors();
+  const int any = four[bell];
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3},
+                                  std::size_t{5}, std::size_t{8}, unix_descriptors_most}) {
+    SCOPED_TRACE(count);
+    std::vector<int> passed(count, any);
+    std::copy_n(four.begin(), std::min(count, four.size()), passed.begin());
+    const Down down = told_of(sound_, passed);
+    EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+  }
+}
+
+TEST_F(BadShmHello, with_a_board_or_memory_that_could_change_its_size_is_refused) {
+  constexpr std::size_t bytes = sizeof(ShmBoard);
+  for (const Passed which : {board, memory}) {
+    for (const int seals :
+         {0, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE, F_SEAL_SHRINK | F_SEAL_GROW,
+          F_SEAL_GROW | F_SEAL_FUTURE_WRITE, F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE}) {
+      SCOPED_TRACE(seals);
+      const Down down = told_of_passed(which, memory_of(bytes, seals).get());
+      EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+    }
+  }
+}
+
+TEST_F(BadShmHello, with_a_board_of_another_size_is_refused) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, sizeof(ShmBoard) - 1, 3 * sizeof(ShmBoard)}) {
+    SCOPED_TRACE(bytes);
+    const Down down = told_of_passed(board, memory_of(bytes).get());
+    EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+  }
+  EXPECT_EQ(told_of_passed(memory, memory_of(0).get()).reason, DownReason::protocol_error);
+}
+
+TEST_F(BadShmHello, with_something_else_than_memory_is_refused) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const FileDescriptor reading(ends[0]);
+  const FileDescriptor writing(ends[1]);
+  const FileDescriptor folder(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor zeros(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  const FileDescriptor event(::eventfd(0, EFD_CLOEXEC));
+  const FileDescriptor file(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  ASSERT_EQ(::ftruncate(file.get(), sizeof(ShmBoard)), 0);
+  const FileDescriptor sound = memory_of(sizeof(ShmBoard));
+  const std::string path = "/proc/self/fd/" + std::to_string(sound.get());
+  const FileDescriptor name_only(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const FileDescriptor unreadable(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  for (const Passed which : {board, memory}) {
+    for (const FileDescriptor* each :
+         {&reading, &writing, &folder, &zeros, &event, &file, &name_only, &unreadable}) {
+      ASSERT_TRUE(*each);
+      SCOPED_TRACE(each->get());
+      const Down down = told_of_passed(which, each->get());
+      EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+    }
+  }
+}
+
+// --- Bells. Whoever rings must neither wait nor be ended by what hangs there.
+
+class BadShmBell : public BadShmHello {
+ protected:
+  // Passes it for a bell, then sleeps behind it and sends what has to be answered.
+  void ring_at(int fd) {
+    RawShm raw(address());
+    std::array<int, 4> passed = raw.descriptors();
+    passed[bell] = fd;
+    ASSERT_TRUE(raw.send(sound_, passed));
+    ASSERT_SOON(pump_, raw.answered() || raw.ended());
+    std::uint32_t sleep = ShmBoard::asleep | ShmBoard::wants_room;
+    for (std::uint64_t i = 0; i < 10 && raw.answered() && !raw.ended(); ++i) {
+      raw.ours().sleep.store(sleep += ShmBoard::next_sleep);
+      raw.post(message_page(i, payload(i, 24)));
+      pump_.run_for(2ms);
+    }
+    good_messages(3);
+  }
+};
+
+TEST_F(BadShmBell, that_is_full_blocks_nobody) {
+  const FileDescriptor event(::eventfd(0, EFD_CLOEXEC));
+  const std::uint64_t most = ~std::uint64_t{0} - 1;
+  ASSERT_EQ(::write(event.get(), &most, sizeof most), static_cast<ssize_t>(sizeof most));
+  ring_at(event.get());
+}
+
+TEST_F(BadShmBell, that_is_a_full_pipe_blocks_nobody) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  const FileDescriptor reading(ends[0]);
+  const FileDescriptor writing(ends[1]);
+  while (::write(writing.get(), "full", 4) > 0) {
+  }
+  ASSERT_EQ(::fcntl(writing.get(), F_SETFL, 0), 0);
+  ring_at(writing.get());
+}
+
+TEST_F(BadShmBell, that_is_a_pipe_nobody_reads_ends_nobody) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  FileDescriptor reading(ends[0]);
+  const FileDescriptor writing(ends[1]);
+  reading.reset();
+  ring_at(writing.get());
+}
+
+TEST_F(BadShmBell, that_is_no_bell_at_all_is_not_written_to) {
+  const FileDescriptor file(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  const FileDescriptor folder(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const FileDescriptor one(ends[0]);
+  FileDescriptor other(ends[1]);
+  other.reset();
+  for (const FileDescriptor* each : {&file, &folder, &timer, &one}) {
+    ASSERT_TRUE(*each);
+    ring_at(each->get());
+  }
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), 0);
+}
+
+// --- The answer to one that dials.
+
+class BadShmAnswer : public EvilReceiver {
+ protected:
+  [[nodiscard]] std::string place() const override { return "shm://*"; }
+  // A name that nobody else has.
+  [[nodiscard]] static std::string free_name() {
+    static int number = 0;
+    return "shm://test-" + std::to_string(::getpid()) + "-" + std::to_string(++number);
+  }
+  Down told_of(const std::function<void(RawShm&)>& answer) {
+    RawShmListener server(free_name(), SOCK_SEQPACKET);
+    Push push(here_, wary_options());
+    Seen at_push(push);
+    push.connect(server.address());
+    Raw raw;
+    EXPECT_SOON(pump_, [&] {
+      if (!raw && (raw = server.accept())) answer(*raw);
+      return !at_push.downs.empty();
+    }());
+    if (at_push.downs.empty()) return {};
+    EXPECT_TRUE(is_readable(at_push.downs[0].down)) << at_push.why();
+    good_messages(3);
+    return at_push.downs[0].down;
+  }
+
+ private:
+  Watchdog watchdog_{100};
+};
+
+TEST_F(BadShmAnswer, that_is_wrong_is_told_of) {
+  const Bytes hello = hello_of(sound_hello(WirePattern::pull, 9));
+  EXPECT_EQ(told_of([&](RawShm& raw) { raw.send("HTTP/1.1 200 OK\r\n\r\n"); }).reason,
+            DownReason::foreign_protocol);
+  EXPECT_EQ(told_of([&](RawShm& raw) { raw.send(hello); }).reason, DownReason::protocol_error);
+  EXPECT_EQ(told_of([&](RawShm& raw) { raw.greet(std::span(hello).first(40)); }).reason,
+            DownReason::protocol_error);
+  EXPECT_EQ(
+      told_of([&](RawShm& raw) { raw.greet(hello_of(sound_hello(WirePattern::push, 9))); }).reason,
+      DownReason::pattern_mismatch);
+  EXPECT_EQ(told_of([](RawShm& raw) { raw.close(); }).reason, DownReason::lost);
+  EXPECT_EQ(told_of([](RawShm&) {}).reason, DownReason::handshake_timeout);
+}
+
+TEST_F(BadShmAnswer, of_another_type_of_socket_is_told_of) {
+  for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
+    // Of abstract names each type of socket has its own.
+    const std::string path = "/tmp/netio-test-" + std::to_string(::getpid());
+    const RawShmListener server("shm://" + path, type);
+    Push push(here_, wary_options());
+    Seen at_push(push);
+    push.connect(server.address());
+    ASSERT_SOON(pump_, !at_push.downs.empty());
+    EXPECT_EQ(at_push.downs[0].down.reason, DownReason::foreign_protocol) << at_push.why();
+    EXPECT_FALSE(at_push.downs[0].peer.retrying);
+    EXPECT_TRUE(is_readable(at_push.downs[0].down));
+    (void)::unlink(path.c_str());
+    good_messages(3);
+  }
+}
+
+TEST_F(BadShmAnswer, that_never_comes_because_nobody_accepts_is_told_of) {
+  RawShmListener server(free_name(), SOCK_SEQPACKET);
+  Push push(here_, wary_options());
+  Seen at_push(push);
+  for (int i = 0; i < 30; ++i) push.connect(server.address());  // more than may wait there
+  ASSERT_SOON(pump_, at_push.downs.size() >= 30);
+  for (const Seen::Gone& gone : at_push.downs) {
+    EXPECT_TRUE(gone.down.reason == DownReason::refused ||
+                gone.down.reason == DownReason::handshake_timeout)
+        << gone.down.detail;
+    EXPECT_TRUE(is_readable(gone.down));
+  }
+  good_messages(3);
+}
+
+}  // namespace
+}  // namespace netio::test
