@@ -32,6 +32,18 @@ FABRIC_ROUND_TRIP_SLEEPING = ["latency", OFI_TCP, "--size", "64", "--against", "
 FABRIC_ROUND_TRIP_SPINNING = [*FABRIC_ROUND_TRIP_SLEEPING, "--wait", "spin"]
 FABRIC_IDLE = ["idle", OFI_TCP]
 
+# * is a name that no other measurement has.
+SHM, INPROC = "shm://*", "inproc://*"
+SHM_64 = ["throughput", SHM, "--size", "64", "--against", "raw,zmq,nng,ucx"]
+SHM_64K = ["throughput", SHM, "--size", "64KiB", "--mode", "unbuffered", "--against", "raw"]
+SHM_ROUND_TRIP_SPINNING = [
+    "latency", SHM, "--size", "64", "--wait", "spin", "--against", "raw,zmq,nng,ucx"]
+SHM_ROUND_TRIP_SLEEPING = ["latency", SHM, "--size", "64", "--against", "raw"]
+SHM_CONNECTIONS = ["connections", SHM, "--count", "64", "--against", "raw"]
+SHM_IDLE = ["idle", SHM]
+INPROC_64 = ["throughput", INPROC, "--size", "64", "--against", "raw,zmq"]
+BEST_PEER = "best peer"  # of those in the command, but for the floor
+
 # name, command, path into its JSON, bound, whether more is better, unit
 RATE = "messages_per_s"
 BYTE_RATE = "bytes_per_s"
@@ -62,7 +74,30 @@ BARS = [
     ("ofi-tcp-rtt-spin-fabric", FABRIC_ROUND_TRIP_SPINNING, ("ratio", "fabric", "rtt_us_p50"),
      1.05, False, "x fabric"),
     ("ofi-tcp-idle", FABRIC_IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
+    ("shm-64B-raw", SHM_64, ("ratio", "raw", RATE), 0.6, True, "x raw"),
+    ("shm-64B-best-peer", SHM_64, ("ratio", BEST_PEER, RATE), 4, True, "x the best peer"),
+    ("shm-64KiB-raw", SHM_64K, ("ratio", "raw", BYTE_RATE), 0.8, True, "x raw"),
+    ("shm-rtt-spin-raw", SHM_ROUND_TRIP_SPINNING, ("ratio", "raw", "rtt_us_p50"), 1.4, False,
+     "x raw"),
+    ("shm-rtt-spin-peers", SHM_ROUND_TRIP_SPINNING, ("ratio", BEST_PEER, "rtt_us_p50"), 1, False,
+     "x the best peer"),
+    ("shm-rtt-sleep-raw", SHM_ROUND_TRIP_SLEEPING, ("ratio", "raw", "rtt_us_p50"), 1.15, False,
+     "x raw"),
+    ("shm-64-connections-raw", SHM_CONNECTIONS, ("ratio", "raw", RATE), 0.7, True, "x raw"),
+    ("shm-idle", SHM_IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
+    ("inproc-64B-zmq", INPROC_64, ("ratio", "zmq", RATE), 10, True, "x zmq"),
 ]
+
+
+def named(said, path, more):
+    """The path with the best peer by its name: the one that netio is least ahead of."""
+    if BEST_PEER not in path:
+        return path
+    at = path.index(BEST_PEER)
+    ratios = {name: row for name, row in dig(said, path[:at]).items() if name not in FLOORS}
+    choose = min if more else max
+    return (*path[:at], choose(ratios, key=lambda name: dig(ratios[name], path[at + 1:])),
+            *path[at + 1:])
 
 
 def dig(said, path):
@@ -92,6 +127,7 @@ def judge(said, bar):
     """(measured, spread text, control text, verdict, by how much missed) of one bar."""
     name, _, path, bound, more, _ = bar
     del name
+    path = named(said, path, more)
     measured = dig(said, path)
     spread = ""
     if path[0] == "ratio" and "ratio_spread" in said:

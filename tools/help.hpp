@@ -63,13 +63,17 @@ inline constexpr std::string_view bench_footer =
   netio bench latency --wait spin --against raw
   netio bench latency --rate 10k --percentiles .           open loop
   netio bench throughput ofi+tcp://127.0.0.1:0             against bare libfabric, the floor there
+  netio bench throughput shm://bench --size 64,64KiB       in shared memory, between two processes
+  netio bench latency inproc://bench --wait spin           between two threads of a process
   netio bench connections --count 1000
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600
 
-In each round every system runs once, and the floor (raw: bare sockets; on verbs:// and ofi+...://
-fabric: bare libfabric) a second time as a control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the rounds'.
+In each round every system runs once, and the floor (raw: bare sockets, or a bare
+ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric) a second time as a
+control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
+rounds'.
 
 Exit codes: 0 measured, 1 a system failed, 2 usage, 130 Ctrl-C (what was measured is reported).
 )";

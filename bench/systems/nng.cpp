@@ -39,6 +39,7 @@ class Socket {
   std::uint16_t bind(const Options& options) {
     nng_listener listener;
     check(nng_listen(socket_, address(options).c_str(), &listener, 0), "nng_listen");
+    if (!options.name.empty()) return 0;
     int port = options.port;
     if (port == 0) check(nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), "port");
     return static_cast<std::uint16_t>(port);
@@ -63,6 +64,8 @@ class Socket {
 
  private:
   static std::string address(const Options& options) {
+    if (options.both) return "inproc://" + options.name;
+    if (!options.name.empty()) return "abstract://netio-bench-nng/" + options.name;
     const bool v6 = options.host.find(':') != std::string::npos;
     return "tcp://" + (v6 ? "[" + options.host + "]" : options.host) + ":" +
            std::to_string(options.port);
@@ -160,5 +163,5 @@ void run(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "nng", netio::bench::run);
+  return netio::bench::worker_main(argc, argv, "nng", netio::bench::run, {.memory = true});
 }

@@ -55,6 +55,7 @@ class Socket {
   std::uint16_t bind(const Options& options) {
     const std::string port = options.port == 0 ? "*" : std::to_string(options.port);
     check(zmq_bind(socket_, address(options, port).c_str()) == 0, "zmq_bind");
+    if (!options.name.empty()) return 0;
     std::string bound(256, '\0');
     std::size_t bytes = bound.size();
     check(zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, bound.data(), &bytes) == 0, "zmq_getsockopt");
@@ -79,6 +80,8 @@ class Socket {
 
  private:
   static std::string address(const Options& options, const std::string& port) {
+    if (options.both) return "inproc://" + options.name;
+    if (!options.name.empty()) return "ipc://@netio-bench-zmq/" + options.name;
     const bool v6 = options.host.find(':') != std::string::npos;
     return "tcp://" + (v6 ? "[" + options.host + "]" : options.host) + ":" + port;
   }
@@ -150,7 +153,8 @@ void request(Worker& worker, void* context) {
 }
 
 void run(Worker& worker) {
-  void* const context = zmq_ctx_new();
+  // Two ends in one process meet in one context; it goes with the process.
+  static void* const context = zmq_ctx_new();
   check(context != nullptr, "zmq_ctx_new");
   zmq_ctx_set(context, ZMQ_MAX_SOCKETS, static_cast<int>(worker.options.connections) + 16);
   switch (worker.options.role) {
@@ -167,7 +171,7 @@ void run(Worker& worker) {
       request(worker, context);
       break;
   }
-  zmq_ctx_term(context);
+  if (!worker.options.both) zmq_ctx_term(context);
 }
 
 }  // namespace
@@ -175,5 +179,5 @@ void run(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "zmq", netio::bench::run);
+  return netio::bench::worker_main(argc, argv, "zmq", netio::bench::run, {.memory = true});
 }

@@ -36,6 +36,10 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--rate", options.rate, "Requests a second; 0: one after the other");
   app.add_option("--provider", options.provider,
                  "The provider of libfabric to run on, such as tcp or verbs; none: sockets");
+  app.add_option("--name", options.name, "To meet at in shared memory; none: at host and port");
+  app.add_flag("--both", options.both,
+               "Of send or request: run the end that binds too, as a thread of this process");
+  app.add_option("--binder-cpu", options.binder_cpu, "The core that thread runs on; -1: any");
   app.add_option("--window", options.window,
                  "Messages under way on a fabric; 0: as the system chooses")
       ->check(CLI::Range(0, 1 << 15));

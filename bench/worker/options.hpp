@@ -31,7 +31,10 @@ struct Options {
   bool verify = false;                 // fill and check every byte, not the number alone
   bool idle = false;                   // connect, and send nothing
   std::string provider;                // of libfabric, such as tcp or verbs; empty: sockets
-  std::uint32_t window = 0;            // messages under way on a fabric; 0: the system's own choice
+  std::string name;                    // to meet at in shared memory; empty: sockets or a fabric
+  bool both = false;         // with a name: the end that binds is a thread of this process too
+  int binder_cpu = -1;       // what that thread runs on; -1: any
+  std::uint32_t window = 0;  // messages under way on a fabric; 0: the system's own choice
 };
 
 // Ends the process on a wrong option.

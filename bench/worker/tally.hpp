@@ -42,8 +42,10 @@ class Stamp {
 // Counts and checks on the receiving thread; another may read the counts at any time.
 class Tally {
  public:
-  Tally(std::uint32_t connections, std::size_t message_bytes, bool verify)
-      : next_(connections), message_bytes_(message_bytes), verify_(verify) {}
+  // `touch`: reads of every message each line, as its user would. What comes through memory may
+  // otherwise never be fetched; what comes through a socket was read as it was copied.
+  Tally(std::uint32_t connections, std::size_t message_bytes, bool verify, bool touch = false)
+      : next_(connections), message_bytes_(message_bytes), verify_(verify), touch_(touch) {}
 
   void take(std::span<const std::byte> message) noexcept {
     if (message.size() != message_bytes_) [[unlikely]] {
@@ -57,6 +59,7 @@ class Tally {
     if (connection >= next_.size() || next_[connection]++ != (word & sequence_mask)) [[unlikely]] {
       fault();
     }
+    if (touch_) read_lines(message);
     if (verify_) [[unlikely]]
       check(message, word);
     ++count_;
@@ -71,6 +74,13 @@ class Tally {
   }
 
  private:
+  static constexpr std::size_t line_bytes = 64;
+
+  void read_lines(std::span<const std::byte> message) noexcept {
+    for (std::size_t at = line_bytes; at < message.size(); at += line_bytes) {
+      touched_ += static_cast<std::uint64_t>(message[at]);
+    }
+  }
   void check(std::span<const std::byte> message, std::uint64_t word) noexcept {
     for (std::size_t at = sizeof word; at < message.size(); ++at) {
       if (message[at] == static_cast<std::byte>(filler(word, at) >> 56U)) continue;
@@ -83,7 +93,9 @@ class Tally {
   std::vector<std::uint64_t> next_;  // by connection
   std::size_t message_bytes_;
   bool verify_;
+  bool touch_;
   std::uint64_t count_ = 0;
+  std::uint64_t touched_ = 0;  // a sum, so that reading is not left out
   // A line of its own: who reads it does not slow down who counts.
   alignas(64) std::atomic<std::uint64_t> messages_{0};
   std::atomic<std::uint64_t> faults_{0};

@@ -5,9 +5,12 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <future>
 #include <iostream>
+#include <memory>
 #include <sched.h>
 #include <stdexcept>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -55,14 +58,17 @@ void pin_to(int cpu) {
 
 }  // namespace
 
-Worker::Worker(const Options& given)
-    : options(given), tally(given.connections, given.message_bytes, given.verify) {}
+Worker::Worker(const Options& given, const Worker* binder)
+    : options(given),
+      tally(given.connections, given.message_bytes, given.verify, !given.name.empty()),
+      binder_(binder) {}
 
 Worker::~Worker() {
   if (control_.joinable()) control_.detach();  // it sits in a read that nothing ends
 }
 
 void Worker::ready(std::uint16_t port) {
+  if (told_) return told_();
   answer(ordered_json{{"ready", true}, {"port", port}}.dump());
   control_ = std::thread([this] { obey(); });
 }
@@ -72,8 +78,8 @@ void Worker::obey() {
   while (std::getline(std::cin, line) && line != "stop") {
     if (line == "snap") {
       ordered_json said = usage();
-      said["messages"] = tally.messages();
-      said["faults"] = tally.faults();
+      said["messages"] = counting().tally.messages();
+      said["faults"] = faults();
       answer(said.dump());
     } else if (line == "record") {
       recording_.store(true, std::memory_order_relaxed);
@@ -97,7 +103,7 @@ void Worker::answer(const std::string& line) {
 }
 
 void Worker::finish() {
-  ordered_json said = {{"end", true}, {"faults", tally.faults()}};
+  ordered_json said = {{"end", true}, {"faults", faults()}};
   if (options.role == Role::request) said["round_trips"] = round_trips_.steps();
   answer(said.dump());
 }
@@ -111,25 +117,65 @@ std::int64_t Pace::wait(std::uint64_t number, bool sleeps) const {
   return due;
 }
 
+namespace {
+
+[[noreturn]] void end_with(const std::exception& error) {
+  std::cout << ordered_json{{"error", error.what()}}.dump() << std::endl;
+  std::_Exit(1);
+}
+
+void check_reach(const Options& options, const char* system, Reach reach) {
+  const std::string who = system;
+  if (!reach.fabrics && (!options.provider.empty() || options.window != 0)) {
+    throw std::invalid_argument(who + " runs over sockets: it has no --provider and no --window");
+  }
+  if (!reach.memory && !options.name.empty()) {
+    throw std::invalid_argument(who + " does not run in shared memory: it has no --name");
+  }
+  const bool dials = options.role == Role::send || options.role == Role::request;
+  if (options.both && (options.name.empty() || !dials)) {
+    throw std::invalid_argument("--both is for send and request with a --name");
+  }
+}
+
+// The end that binds, on a thread. Never destroyed: its thread goes with the process.
+const Worker* start_binder(const Options& dialer, void (*run)(Worker&)) {
+  Options options = dialer;
+  options.role = dialer.role == Role::send ? Role::receive : Role::reply;
+  options.cpu = dialer.binder_cpu;
+  auto& binder = *new Worker(options);
+  const auto bound = std::make_shared<std::promise<void>>();
+  binder.on_ready([bound] { bound->set_value(); });
+  std::thread([&binder, run] {
+    try {
+      pin_to(binder.options.cpu);
+      run(binder);
+    } catch (const std::exception& error) {
+      end_with(error);
+    }
+  }).detach();
+  bound->get_future().wait();
+  return &binder;
+}
+
+}  // namespace
+
 int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&), Reach reach) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for the command, which then ends its workers
   const Options options = parse_options(argc, argv, system);
-  pin_to(options.cpu);
-  // Never destroyed: the control thread may still look at it.
-  auto& worker = *new Worker(options);
   try {
-    if (reach == Reach::sockets && (!options.provider.empty() || options.window != 0)) {
-      throw std::invalid_argument(std::string(system) +
-                                  " runs over sockets: it has no --provider and no --window");
-    }
+    check_reach(options, system, reach);
+    const Worker* const binder = options.both ? start_binder(options, run) : nullptr;
+    pin_to(options.cpu);
+    // Never destroyed: the control thread may still look at it.
+    auto& worker = *new Worker(options, binder);
     run(worker);
     worker.finish();
     std::_Exit(0);
   } catch (const std::exception& error) {
-    std::cout << ordered_json{{"error", error.what()}}.dump() << std::endl;
-    std::_Exit(1);
+    end_with(error);
   }
 }
 

@@ -1,5 +1,5 @@
-// One end of a measurement as a process. The system runs on the main thread; a second thread obeys
-// the lines on standard input and answers each on standard output with one line of JSON:
+// One end of a measurement as a process, or both as two threads of one. The system runs on the main
+// thread; another obeys the lines on standard input and answers each with one line of JSON:
 //   snap    what was counted and used so far      record  round trips count from now on
 //   stop    (or the end of input) the system stops; a requester then says its histogram
 #pragma once
@@ -25,7 +25,8 @@ namespace netio::bench {
 
 class Worker {
  public:
-  explicit Worker(const Options& options);
+  // `binder`: the end that binds, if it is a thread of this process, and then outlives this one.
+  explicit Worker(const Options& options, const Worker* binder = nullptr);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -38,6 +39,9 @@ class Worker {
 
   // Bound (to `port`) or connected: the other end may be started, or the clock.
   void ready(std::uint16_t port = 0);
+  // For who runs this end on a thread: called instead of telling the command, which then knows
+  // nothing of it; it is never told to stop, and goes with the process.
+  void on_ready(std::function<void()> told) { told_ = std::move(told); }
   // How a system that sleeps is woken to see stopping(): any thread calls it. Before ready().
   void on_stop(std::function<void()> wake) { wake_ = std::move(wake); }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
@@ -57,6 +61,16 @@ class Worker {
   void obey();
   void answer(const std::string& line);
 
+  // What is measured is counted at the receiving end, and at the one that asks.
+  [[nodiscard]] const Worker& counting() const noexcept {
+    return binder_ != nullptr && options.role == Role::send ? *binder_ : *this;
+  }
+  [[nodiscard]] std::uint64_t faults() const noexcept {
+    return tally.faults() + (binder_ != nullptr ? binder_->tally.faults() : 0);
+  }
+
+  const Worker* binder_;
+  std::function<void()> told_;
   std::function<void()> wake_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> recording_{false};
@@ -82,12 +96,14 @@ class Pace {
   std::int64_t begin_;
 };
 
-// What a system's messages can travel over: who has only the kernel's sockets refuses a provider.
-enum class Reach : std::uint8_t { sockets, fabrics };
+// What a system's messages can travel over beside the kernel's sockets; the rest is refused.
+struct Reach {
+  bool fabrics = false;
+  bool memory = false;
+};
 
 // A worker's main(): `run` does what worker.options.role says, until worker.stopping(). An
 // exception ends it with a line {"error": ...}.
-int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&),
-                Reach reach = Reach::sockets);
+int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&), Reach reach = {});
 
 }  // namespace netio::bench

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "integration/bench_support.hpp"
 #include "integration/cli_support.hpp"
 #include "support/raw_tcp.hpp"
 
@@ -23,37 +24,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
-namespace fs = std::filesystem;
-
-fs::path build_folder() { return fs::path(NETIO_CLI_PATH).parent_path(); }
-
-class Bench : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!fs::exists(build_folder() / "bench/bench-raw"))
-      GTEST_SKIP() << "built without NETIO_BENCH";
-  }
-  // One short round of each system.
-  static Words quick(Words words) {
-    words.insert(words.begin(), "bench");
-    words.insert(words.end(), {"--seconds", "200ms"});
-    return words;
-  }
-  nlohmann::json result_of(Words words, int code = 0) {
-    words = quick(std::move(words));
-    words.push_back("--json=" + folder_.path("result.json"));
-    Process bench(netio_command(words));
-    EXPECT_EQ(bench.wait(120s), code) << bench.err() << bench.out();
-    said_ = bench.out();
-    noted_ = bench.err();
-    return read_json(folder_.path("result.json"));
-  }
-
-  Folder folder_;
-  std::string said_;
-  std::string noted_;
-};
-
 // The processes named `name` that this one's children have started.
 std::vector<pid_t> processes_below(pid_t parent, const std::string& name) {
   std::vector<pid_t> found;
@@ -169,7 +139,11 @@ TEST_F(Bench, what_makes_no_sense_is_a_usage_error) {
       {{"throughput", "--size", "64", "--against", "iperf3"}, "4096"},
       {{"latency", "--size", "8KiB", "--against", "iperf3"}, "no round trips"},
       {{"throughput", "tcp://a-name:0"}, "not an IP address"},
-      {{"throughput", "shm://here"}, "not an address that can be measured"},
+      {{"throughput", "shm://"}, "not an address that can be measured"},
+      {{"throughput", "inproc://here?window=3"}, "not an address that can be measured"},
+      {{"throughput", "shm://here", "--size", "4KiB", "--against", "iperf3"}, "only on tcp"},
+      {{"throughput", "shm://here", "--remote", "tcp://127.0.0.1:1"}, "of one machine"},
+      {{"connections", "inproc://here"}, "between processes"},
       {{"throughput", "ofi+://127.0.0.1:0"}, "not an address that can be measured"},
       {{"throughput", "ofi+tcp://127.0.0.1:0", "--against", "raw"}, "only on tcp"},
       {{"throughput", "--against", "fabric"}, "only on fabrics"},
@@ -306,62 +280,11 @@ TEST_F(BenchFabric, latency_is_compared_with_the_floor_there) {
   }
 }
 
-// An end of the floor, run by hand.
-class FabricEnd {
+class FabricEnd : public WorkerEnd {
  public:
   explicit FabricEnd(Words words, const std::string& system = "fabric")
-      : process_([&] {
-          Process::Options options;
-          options.arguments = std::move(words);
-          options.arguments.insert(options.arguments.begin(),
-                                   (build_folder() / ("bench/bench-" + system)).string());
-          options.arguments.insert(options.arguments.end(), {"--provider", "tcp"});
-          return options;
-        }()) {}
-
-  nlohmann::json hear() {
-    for (int i = 0; i < 2000; ++i) {
-      const std::string said = process_.out();
-      if (const std::size_t end = said.find('\n', heard_); end != std::string::npos) {
-        const std::string line = said.substr(heard_, end - heard_);
-        heard_ = end + 1;
-        return nlohmann::json::parse(line);
-      }
-      std::this_thread::sleep_for(5ms);
-    }
-    ADD_FAILURE() << "nothing said";
-    return {};
-  }
-  nlohmann::json ask(const std::string& command) {
-    process_.feed(command + "\n");
-    return hear();
-  }
-  std::string port() { return std::to_string(hear().at("port").get<int>()); }
-  // Until it has counted so many more.
-  void await_messages(std::uint64_t more) {
-    const auto count = [this] { return ask("snap").at("messages").get<std::uint64_t>(); };
-    const std::uint64_t first = count();
-    for (int i = 0; i < 1000; ++i) {
-      if (count() >= first + more) return;
-      std::this_thread::sleep_for(10ms);
-    }
-    ADD_FAILURE() << "fewer than " << more << " messages came";
-  }
-  void expect_ends_well() {
-    EXPECT_EQ(ask("stop").at("faults"), 0);
-    EXPECT_EQ(process_.wait(), 0);
-  }
-  Process& process() noexcept { return process_; }
-
- private:
-  Process process_;
-  std::size_t heard_ = 0;
+      : WorkerEnd(system, words + Words{"--provider", "tcp"}) {}
 };
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 TEST_F(BenchFabric, the_floor_carries_messages_of_any_size_and_window) {
   for (const Words& how : std::vector<Words>{

@@ -16,8 +16,9 @@ using What = BenchArguments::What;
 void add_common(CLI::App& app, BenchArguments& bench) {
   app.add_option(
          "ADDRESS", bench.address,
-         "Where the ends meet (tcp://127.0.0.1:0), on a fabric verbs:// or ofi+PROVIDER://; "
-         "with --remote an address of that host")
+         "Where the ends meet (tcp://127.0.0.1:0), on a fabric verbs:// or ofi+PROVIDER://, in "
+         "shared memory shm://NAME, two threads inproc://NAME; with --remote an address of that "
+         "host")
       ->type_name("");
   add_wait(app, bench.wait);
   add_parsed_to(app, "--seconds", "TIME", parse_duration, bench.seconds,

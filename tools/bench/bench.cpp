@@ -110,7 +110,7 @@ ExitCode compare(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
   const Meeting meeting = meeting_of(arguments.address);
   if (arguments.window != 0 && !meeting.on_fabric()) {
-    throw Failure("--window is for fabrics; a tcp address has none", {}, ExitCode::usage);
+    throw Failure("--window is for fabrics; other addresses have none", {}, ExitCode::usage);
   }
   std::vector<const System*> systems = systems_for(arguments, meeting, skipped);
   if (!arguments.plot.empty()) check_plot(arguments.plot);

@@ -171,11 +171,10 @@ class Comparison {
       const Spread rate = spread_of(outcome.rates);
       text += fmt::format(
           "{:<6} {} connected, {} ({} .. {})\n"
-          "       an idle connection: {} resident in the sender, {} in the receiver, {} in "
-          "buffers of the kernel here\n",
+          "       an idle connection: {} resident in the sender, {} in the receiver{}\n",
           name, grouped(count_), scaled(rate.median, "messages/s"), scaled(rate.min, "messages/s"),
           scaled(rate.max, "messages/s"), scaled(outcome.memory.sender_bytes, "B"),
-          scaled(outcome.memory.receiver_bytes, "B"), scaled(outcome.memory.socket_bytes, "B"));
+          scaled(outcome.memory.receiver_bytes, "B"), in_kernel(outcome));
       if (name == our_name) {
         const Spread cpu = spread_of(outcome.cpu_ns);
         const Spread ratio = ratio_of(outcome.cpu_ns, alone_cpu_ns_);
@@ -246,6 +245,12 @@ class Comparison {
     alone_cpu_ns_.push_back(alone_cpu_ns);
   }
 
+  [[nodiscard]] std::string in_kernel(const Outcome& outcome) const {
+    if (what_.meeting.in_memory()) return " (what both map counts in both)";
+    return fmt::format(", {} in buffers of the kernel here",
+                       scaled(outcome.memory.socket_bytes, "B"));
+  }
+
   [[nodiscard]] static Spread ratio_of(const std::vector<double>& ours,
                                        const std::vector<double>& theirs) {
     std::vector<double> ratios;
@@ -268,8 +273,12 @@ class Comparison {
 
 ExitCode run_connections(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
-  std::vector<const System*> systems =
-      systems_for(arguments, meeting_of(arguments.address), skipped);
+  const Meeting meeting = meeting_of(arguments.address);
+  if (meeting.in_one_process()) {
+    throw Failure("many connections are measured between processes", "Give a shm or a tcp address.",
+                  ExitCode::usage);
+  }
+  std::vector<const System*> systems = systems_for(arguments, meeting, skipped);
   Report report(arguments.report, false);
   Stage stage(arguments);
   for (const std::string& line : skipped) stage.note(line);

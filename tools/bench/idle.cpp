@@ -1,5 +1,11 @@
 #include "bench/idle.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +34,21 @@ struct Use {
   }
 };
 
+// The ends that use processes of their own, by what they are called.
+using Ends = std::vector<std::pair<std::string, std::unique_ptr<End>>>;
+
+Ends start_ends(Stage& stage, const System& system, const Case& what) {
+  std::uint16_t port = what.meeting.port;
+  const bool alone = what.meeting.in_one_process();
+  Ends ends;
+  const auto start = [&](const char* called, const char* role) {
+    ends.emplace_back(called, start_worker(system, role, what, stage.places(), port, {"--idle"}));
+  };
+  if (!alone) start("receiver", "receive");
+  start(alone ? "both" : "sender", "send");
+  return ends;
+}
+
 }  // namespace
 
 ExitCode run_idle(const BenchArguments& arguments) {
@@ -37,33 +58,26 @@ ExitCode run_idle(const BenchArguments& arguments) {
   Stage stage(arguments);
   Case what = stage.first_case();
   try {
-    std::uint16_t port = what.meeting.port;
-    const auto receiver = start_worker(system, "receive", what, stage.places(), port, {"--idle"});
-    const auto sender = start_worker(system, "send", what, stage.places(), port, {"--idle"});
+    const Ends ends = start_ends(stage, system, what);
     let_pass(stage.loop(), std::chrono::milliseconds(500));  // greetings are over
-    const auto receiver_from = receiver->ask("snap");
-    const auto sender_from = sender->ask("snap");
+    std::vector<nlohmann::json> from;
+    for (const auto& [called, end] : ends) from.push_back(end->ask("snap"));
     let_pass(stage.loop(), arguments.seconds);
-    const Use receiving(receiver_from, receiver->ask("snap"));
-    const Use sending(sender_from, sender->ask("snap"));
-    const double most = std::max(receiving.core_percent, sending.core_percent);
-    report.publish(
-        fmt::format("A connected pair, {} without a message:\n"
-                    "  sender    {:.3f} % of a core, {:.1f} context switches/s\n"
-                    "  receiver  {:.3f} % of a core, {:.1f} context switches/s\n",
-                    duration_text(what.seconds), sending.core_percent, sending.switches_per_s,
-                    receiving.core_percent, receiving.switches_per_s),
-        [&] {
-          return nlohmann::ordered_json{{"case",
-                                         {{"what", "idle"},
-                                          {"scheme", what.meeting.scheme},
-                                          {"seconds", what.seconds}}},
-                                        {"sender", sending.to_json()},
-                                        {"receiver", receiving.to_json()},
-                                        {"core_percent_max", most}}
-                     .dump(2) +
-                 "\n";
-        });
+    std::string text =
+        fmt::format("A connected pair, {} without a message:\n", duration_text(what.seconds));
+    nlohmann::ordered_json said = {
+        {"case", {{"what", "idle"}, {"scheme", what.meeting.scheme}, {"seconds", what.seconds}}}};
+    double most = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const auto& [called, end] = ends[i];
+      const Use use(from[i], end->ask("snap"));
+      text += fmt::format("  {:<9} {:.3f} % of a core, {:.1f} context switches/s\n", called,
+                          use.core_percent, use.switches_per_s);
+      said[called] = use.to_json();
+      most = std::max(most, use.core_percent);
+    }
+    said["core_percent_max"] = most;
+    report.publish(text, [&] { return said.dump(2) + "\n"; });
   } catch (const EndFailure& failure) {
     throw Failure(failure.what());
   } catch (const Interrupted&) {

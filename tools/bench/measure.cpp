@@ -51,30 +51,33 @@ void check_faults(const End& end, const json& said) {
 Sample measure_workers(const System& system, const Case& what, const Places& places) {
   const bool round_trips = what.what == BenchArguments::What::latency;
   std::uint16_t port = what.meeting.port;
-  const auto binder = start_worker(system, round_trips ? "reply" : "receive", what, places, port);
+  const bool alone = what.meeting.in_one_process();  // both ends are the dialer's process
+  const std::unique_ptr<End> binder =
+      alone ? nullptr : start_worker(system, round_trips ? "reply" : "receive", what, places, port);
   const auto dialer = start_worker(system, round_trips ? "request" : "send", what, places, port);
+  End& receiver = alone ? *dialer : *binder;
   let_pass(dialer->loop(), warm_up);
   if (round_trips) (void)dialer->ask("record");
-  const json binder_from = binder->ask("snap");
+  const json binder_from = receiver.ask("snap");
   const json dialer_from = dialer->ask("snap");
   let_pass(dialer->loop(), ns_of(what.seconds));
-  const json binder_to = binder->ask("snap");
+  const json binder_to = receiver.ask("snap");
   const json dialer_to = dialer->ask("snap");
   // The other end must not find its peer gone before it was told to stop.
   const json dialer_last = stop_worker(*dialer);
   check_faults(*dialer, dialer_last);
-  check_faults(*binder, binder_to);
+  check_faults(receiver, binder_to);
 
   const Span binder_did(binder_from, binder_to);
   const Span dialer_did(dialer_from, dialer_to);
   const double messages = round_trips ? dialer_did.messages : binder_did.messages;
   const double seconds = round_trips ? dialer_did.seconds : binder_did.seconds;
-  if (messages <= 0) throw EndFailure(fmt::format("{}: nothing arrived", binder->name()));
+  if (messages <= 0) throw EndFailure(fmt::format("{}: nothing arrived", receiver.name()));
   Sample sample;
   sample.messages_per_s = messages / seconds;
   sample.bytes_per_s = sample.messages_per_s * static_cast<double>(what.message_bytes);
   sample.sender = dialer_did.sample(messages);
-  sample.receiver = binder_did.sample(messages);
+  if (!alone) sample.receiver = binder_did.sample(messages);
   if (round_trips) {
     for (const json& step : dialer_last.at("round_trips")) {
       sample.round_trips.add(step.at(0).get<std::uint64_t>(), step.at(1).get<std::uint64_t>());
@@ -143,11 +146,8 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                   const Places& places, std::uint16_t& port,
                                   const std::vector<std::string>& more) {
   const bool binds = role == "receive" || role == "reply";
+  const bool both = what.meeting.in_one_process();
   std::vector<std::string> arguments = {role,
-                                        "--host",
-                                        what.meeting.host,
-                                        "--port",
-                                        std::to_string(port),
                                         "--size",
                                         std::to_string(what.message_bytes),
                                         "--mode",
@@ -160,6 +160,16 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                         std::to_string(what.connections)};
   const int cpu = !system.one_thread ? -1 : binds ? places.cpu_there : places.cpu_here;
   arguments.insert(arguments.end(), {"--cpu", std::to_string(cpu)});
+  if (what.meeting.in_memory()) {
+    arguments.insert(arguments.end(), {"--name", what.meeting.name});
+  } else {
+    arguments.insert(arguments.end(),
+                     {"--host", what.meeting.host, "--port", std::to_string(port)});
+  }
+  if (both) {
+    const int binder_cpu = system.one_thread ? places.cpu_there : -1;
+    arguments.insert(arguments.end(), {"--both", "--binder-cpu", std::to_string(binder_cpu)});
+  }
   if (what.meeting.on_fabric()) {
     arguments.insert(arguments.end(), {"--provider", what.meeting.provider, "--window",
                                        std::to_string(what.window)});
@@ -167,7 +177,8 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
   if (what.verify) arguments.emplace_back("--verify");
   arguments.insert(arguments.end(), more.begin(), more.end());
   const std::string name = fmt::format("{} ({}ing)", system.name,
-                                       role == "reply"     ? "reply"
+                                       both                ? "send and receiv"
+                                       : role == "reply"   ? "reply"
                                        : role == "receive" ? "receiv"
                                                            : role);
   auto end = (binds ? places.there : places.here).start(name, std::string(system.name), arguments);

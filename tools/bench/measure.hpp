@@ -38,7 +38,7 @@ struct EndSample {
 struct Sample {
   double messages_per_s = 0;
   double bytes_per_s = 0;
-  EndSample sender;    // or requester
+  EndSample sender;    // or requester; in one process both ends, which cannot be told apart
   EndSample receiver;  // or replier
   bench::Histogram round_trips;
 
@@ -58,7 +58,8 @@ struct Places {
 // Throws EndFailure, Interrupted.
 [[nodiscard]] Sample measure(const System& system, const Case& what, const Places& places);
 
-// A worker for `role`, ready; `port` is given to who connects and taken from who binds.
+// A worker for `role`, ready; `port` is given to who connects and taken from who binds. In one
+// process who connects runs the other end too.
 [[nodiscard]] std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                                 const Case& what, const Places& places,
                                                 std::uint16_t& port,

@@ -1,6 +1,7 @@
 #include "bench/meeting.hpp"
 
 #include <charconv>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,8 @@ constexpr std::string_view of_provider = "ofi+";
 [[noreturn]] void refuse(const std::string& address) {
   throw Failure(fmt::format("\"{}\" is not an address that can be measured", address),
                 "Give an IP number and a port, such as tcp://127.0.0.1:0 or tcp://[::1]:0; on a "
-                "fabric verbs://10.0.0.1:0 or ofi+PROVIDER://10.0.0.1:0.",
+                "fabric verbs://10.0.0.1:0 or ofi+PROVIDER://10.0.0.1:0; a name in memory, such "
+                "as shm://bench or inproc://bench.",
                 ExitCode::usage);
 }
 
@@ -24,9 +26,16 @@ constexpr std::string_view of_provider = "ofi+";
 Meeting meeting_of(const std::string& address) {
   Meeting meeting;
   const std::size_t slashes = address.find("://");
-  const std::size_t colon = address.rfind(':');
-  if (slashes == std::string::npos || colon <= slashes + 3) refuse(address);
+  if (slashes == std::string::npos) refuse(address);
   meeting.scheme = address.substr(0, slashes);
+  if (meeting.scheme == "shm" || meeting.scheme == "inproc") {
+    meeting.name = address.substr(slashes + 3);
+    if (meeting.name.empty() || meeting.name.find('?') != std::string::npos) refuse(address);
+    if (meeting.name == "*") meeting.name = fmt::format("bench-{}", getpid());
+    return meeting;
+  }
+  const std::size_t colon = address.rfind(':');
+  if (colon <= slashes + 3) refuse(address);
   if (meeting.scheme.starts_with(of_provider)) {
     meeting.provider = meeting.scheme.substr(of_provider.size());
     if (meeting.provider.empty()) refuse(address);

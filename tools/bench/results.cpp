@@ -186,7 +186,7 @@ ordered_json Results::to_json() const {
   ordered_json json;
   json["case"] = {{"what", latency ? "latency" : "throughput"},
                   {"scheme", what_.meeting.scheme},
-                  {"host", what_.meeting.host},
+                  {"host", what_.meeting.in_memory() ? what_.meeting.name : what_.meeting.host},
                   {"size_bytes", what_.message_bytes},
                   {"mode", name_of(what_.mode)},
                   {"wait", name_of(what_.wait)},
@@ -215,10 +215,12 @@ ordered_json Results::to_json() const {
     const auto bytes = static_cast<double>(what_.message_bytes);
     system["cpu_ns_per_byte"] =
         json_of(spread(name, [bytes](const Sample& s) { return cpu_ns(s) / bytes; }));
-    system["sender_cpu_ns_per_message"] = json_of(
-        spread(name, [](const Sample& sample) { return sample.sender.cpu_ns_per_message; }));
-    system["receiver_cpu_ns_per_message"] = json_of(
-        spread(name, [](const Sample& sample) { return sample.receiver.cpu_ns_per_message; }));
+    if (!what_.meeting.in_one_process()) {
+      system["sender_cpu_ns_per_message"] = json_of(
+          spread(name, [](const Sample& sample) { return sample.sender.cpu_ns_per_message; }));
+      system["receiver_cpu_ns_per_message"] = json_of(
+          spread(name, [](const Sample& sample) { return sample.receiver.cpu_ns_per_message; }));
+    }
     system["context_switches_per_s"] = json_of(spread(name, switches_per_s));
     if (name == our_name || !has(our_name)) continue;
     const auto add = [&](const char* key, const Spread& spread) {

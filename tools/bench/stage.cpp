@@ -6,6 +6,7 @@
 
 #include "bench/local.hpp"
 #include "bench/remote.hpp"
+#include "exit_code.hpp"
 #include "standard_error.hpp"
 
 namespace netio::cli {
@@ -37,6 +38,10 @@ Stage::Stage(const BenchArguments& arguments)
       meeting_(meeting_of(arguments.address)),
       context_(small_context()),
       interrupt_(context_.loop(), [] {}) {
+  if (meeting_.in_memory() && !arguments.remote.empty()) {
+    throw Failure(fmt::format("{} addresses are of one machine", meeting_.scheme),
+                  "Leave out --remote, or give an address of that host.", ExitCode::usage);
+  }
   here_ = std::make_unique<LocalPlace>(context_.loop());
   const std::vector<int> cpus = usable_cpus();
   if (arguments.remote.empty()) {

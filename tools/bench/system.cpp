@@ -20,13 +20,14 @@ namespace fs = std::filesystem;
 // A stream cut into writes of any size says nothing about messages smaller than this.
 constexpr std::size_t stream_bytes_min = 4096;
 
-constexpr std::array<System, 6> systems = {{
-    {our_name, "", true, true, true, true, true, 8},
-    {"raw", "", true, true, true, true, false, 8},
-    {"fabric", "libfabric-dev", true, true, true, false, true, 8},
-    {"zmq", "libzmq3-dev", false, true, false, true, false, 8},
-    {"nng", "libnng-dev", false, true, false, true, false, 8},
-    {"iperf3", "iperf3", false, false, false, true, false, stream_bytes_min},
+constexpr std::array<System, 7> systems = {{
+    {our_name, "", true, true, true, true, true, true, 8},
+    {"raw", "", true, true, true, true, false, true, 8},
+    {"fabric", "libfabric-dev", true, true, true, false, true, false, 8},
+    {"zmq", "libzmq3-dev", false, true, false, true, false, true, 8},
+    {"nng", "libnng-dev", false, true, false, true, false, true, 8},
+    {"ucx", "libucx-dev", true, true, false, false, false, true, 8},
+    {"iperf3", "iperf3", false, false, false, true, false, false, stream_bytes_min},
 }};
 
 std::string in_path(std::string_view name) {
@@ -41,12 +42,25 @@ std::string in_path(std::string_view name) {
   return {};
 }
 
+bool runs_on(const System& system, const Meeting& meeting) {
+  if (meeting.in_memory()) return system.in_memory;
+  return meeting.on_fabric() ? system.on_fabrics : system.on_sockets;
+}
+
+std::string places_of(const System& system) {
+  std::vector<std::string_view> places;
+  if (system.on_sockets) places.emplace_back("tcp");
+  if (system.in_memory) places.emplace_back("shm, inproc");
+  if (system.on_fabrics) places.emplace_back("fabrics");
+  return fmt::format("{}", fmt::join(places, ", "));
+}
+
 // Why it cannot do what is asked; empty if it can.
 std::string unfit(const System& system, const BenchArguments& arguments, const Meeting& meeting) {
   using What = BenchArguments::What;
-  if (!(meeting.on_fabric() ? system.on_fabrics : system.on_sockets)) {
+  if (!runs_on(system, meeting)) {
     return fmt::format("does not run on {} addresses, only on {}", meeting.scheme,
-                       system.on_sockets ? "tcp" : "fabrics");
+                       places_of(system));
   }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
   if (arguments.what == What::connections && !system.many_connections) {

@@ -19,6 +19,7 @@ struct System {
   bool many_connections = false;
   bool on_sockets = true;  // runs on tcp addresses
   bool on_fabrics = false;
+  bool in_memory = false;  // runs on shm and inproc addresses
   std::size_t message_bytes_min = 8;
 };
 

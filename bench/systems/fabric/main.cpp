@@ -20,5 +20,5 @@ void run(netio::bench::Worker& worker) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "fabric", run, netio::bench::Reach::fabrics);
+  return netio::bench::worker_main(argc, argv, "fabric", run, {.fabrics = true});
 }

@@ -43,6 +43,7 @@ SocketOptions socket_options(const Options& options) {
 }
 
 std::string address_of(const Options& options) {
+  if (!options.name.empty()) return (options.both ? "inproc://" : "shm://") + options.name;
   const bool v6 = options.host.find(':') != std::string::npos;
   std::string scheme = "tcp";
   if (!options.provider.empty()) {
@@ -56,7 +57,8 @@ std::string address_of(const Options& options) {
   return address;
 }
 
-std::uint16_t port_of(const std::string& address) {
+std::uint16_t port_of(const Options& options, const std::string& address) {
+  if (!options.name.empty()) return 0;
   return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
 }
 
@@ -85,5 +87,5 @@ void run(Worker& worker) {
 
 int main(int argc, char** argv) {
   return netio::bench::worker_main(argc, argv, "netio", netio::bench::run,
-                                   netio::bench::Reach::fabrics);
+                                   {.fabrics = true, .memory = true});
 }

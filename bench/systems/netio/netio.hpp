@@ -11,7 +11,8 @@ namespace netio::bench {
 [[nodiscard]] ContextOptions context_options(const Options& options);
 [[nodiscard]] SocketOptions socket_options(const Options& options);
 [[nodiscard]] std::string address_of(const Options& options);
-[[nodiscard]] std::uint16_t port_of(const std::string& address);
+// Of where it was bound; 0 for a name, which has none.
+[[nodiscard]] std::uint16_t port_of(const Options& options, const std::string& address);
 
 // When the worker is told to stop, the loop does. Before worker.ready().
 void stop_with(Worker& worker, Context& context);

@@ -20,7 +20,7 @@ void reply(Worker& worker) {
   pair.on_writable([&] {
     if (pair.send(std::move(refused)) == Status::ok) pair.resume();
   });
-  worker.ready(port_of(pair.bind(address_of(worker.options))));
+  worker.ready(port_of(worker.options, pair.bind(address_of(worker.options))));
   context.run();
   worker.join();
 }

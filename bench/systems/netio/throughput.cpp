@@ -9,7 +9,8 @@ namespace netio::bench {
 
 namespace {
 
-// From this size on messages are lent to the wire instead of copied.
+// From this size on messages are lent to the wire instead of copied; in shared memory none, as the
+// user's memory is not seen there.
 constexpr std::size_t lent_bytes_min = 64U << 10U;
 // What one socket sends before the loop looks at the others.
 constexpr int messages_in_turn = 16384;
@@ -30,7 +31,8 @@ class Sender {
          std::vector<Sender*>& ready)
       : push_(context, socket_options(options)),
         stamp_(number, options.verify),
-        lends_(!options.buffered && options.message_bytes >= lent_bytes_min),
+        lends_(!options.buffered && options.name.empty() &&
+               options.message_bytes >= lent_bytes_min),
         messages_(buffers_for(options)),
         free_(messages_.size()) {
     for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
@@ -91,7 +93,7 @@ void receive(Worker& worker) {
   stop_with(worker, context);
   Pull pull(context, socket_options(worker.options));
   pull.on_message([&worker](const MessageView& message) { worker.tally.take(message.bytes()); });
-  worker.ready(port_of(pull.bind(address_of(worker.options))));
+  worker.ready(port_of(worker.options, pull.bind(address_of(worker.options))));
   context.run();
   worker.join();
 }

@@ -1,22 +1,27 @@
-// raw: what the sockets of the kernel can do, the floor of every comparison.
-#include "systems/raw/raw.hpp"
+// raw: what the kernel's sockets or bare shared memory can do, the floor of every comparison.
+#include "systems/raw/shm/shm.hpp"
+#include "systems/raw/tcp/tcp.hpp"
 
 namespace {
 
 void run(netio::bench::Worker& worker) {
   using netio::bench::Role;
+  namespace raw = netio::bench::raw;
+  const bool in_memory = !worker.options.name.empty();
   switch (worker.options.role) {
     case Role::receive:
-      return netio::bench::raw::receive(worker);
+      return in_memory ? raw::shm::receive(worker) : raw::tcp::receive(worker);
     case Role::send:
-      return netio::bench::raw::send(worker);
+      return in_memory ? raw::shm::send(worker) : raw::tcp::send(worker);
     case Role::reply:
-      return netio::bench::raw::reply(worker);
+      return in_memory ? raw::shm::reply(worker) : raw::tcp::reply(worker);
     case Role::request:
-      return netio::bench::raw::request(worker);
+      return in_memory ? raw::shm::request(worker) : raw::tcp::request(worker);
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return netio::bench::worker_main(argc, argv, "raw", run); }
+int main(int argc, char** argv) {
+  return netio::bench::worker_main(argc, argv, "raw", run, {.memory = true});
+}

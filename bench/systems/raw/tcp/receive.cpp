@@ -8,10 +8,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include "systems/raw/raw.hpp"
-#include "systems/raw/tcp.hpp"
+#include "systems/raw/tcp/sockets.hpp"
+#include "systems/raw/tcp/tcp.hpp"
 
-namespace netio::bench::raw {
+namespace netio::bench::raw::tcp {
 
 namespace {
 
@@ -137,4 +137,4 @@ void receive(Worker& worker) {
   worker.join();
 }
 
-}  // namespace netio::bench::raw
+}  // namespace netio::bench::raw::tcp

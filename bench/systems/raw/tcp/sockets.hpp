@@ -9,7 +9,7 @@
 
 #include "worker/descriptors.hpp"
 
-namespace netio::bench::raw {
+namespace netio::bench::raw::tcp {
 
 inline constexpr std::size_t length_bytes = 8;
 
@@ -30,4 +30,4 @@ int connect_to(const std::string& host, std::uint16_t port);
 // Waits for it, then makes it non-blocking. -1 if `stop` was told first.
 int accept_one(int listener, int stop);
 
-}  // namespace netio::bench::raw
+}  // namespace netio::bench::raw::tcp

@@ -1,9 +1,9 @@
-// The floor's four roles.
+// The four roles over TCP.
 #pragma once
 
 #include "worker/worker.hpp"
 
-namespace netio::bench::raw {
+namespace netio::bench::raw::tcp {
 
 void receive(Worker& worker);
 void send(Worker& worker);
@@ -17,4 +17,4 @@ inline constexpr std::size_t crowd_page_bytes = 64U << 10U;
 // Messages with their lengths are gathered up to this size; larger ones are not copied.
 inline constexpr std::size_t gathered_bytes_max = 64U << 10U;
 
-}  // namespace netio::bench::raw
+}  // namespace netio::bench::raw::tcp

@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 #include <vector>
 
-#include "systems/raw/raw.hpp"
-#include "systems/raw/tcp.hpp"
+#include "systems/raw/tcp/sockets.hpp"
+#include "systems/raw/tcp/tcp.hpp"
 
-namespace netio::bench::raw {
+namespace netio::bench::raw::tcp {
 
 namespace {
 
@@ -136,4 +136,4 @@ void request(Worker& worker) {
   worker.join();
 }
 
-}  // namespace netio::bench::raw
+}  // namespace netio::bench::raw::tcp

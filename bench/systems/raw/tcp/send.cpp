@@ -6,10 +6,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include "systems/raw/raw.hpp"
-#include "systems/raw/tcp.hpp"
+#include "systems/raw/tcp/sockets.hpp"
+#include "systems/raw/tcp/tcp.hpp"
 
-namespace netio::bench::raw {
+namespace netio::bench::raw::tcp {
 
 namespace {
 
@@ -136,4 +136,4 @@ void send(Worker& worker) {
   worker.join();
 }
 
-}  // namespace netio::bench::raw
+}  // namespace netio::bench::raw::tcp

@@ -1,4 +1,4 @@
-#include "systems/raw/tcp.hpp"
+#include "systems/raw/tcp/sockets.hpp"
 
 #include <arpa/inet.h>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace netio::bench::raw {
+namespace netio::bench::raw::tcp {
 
 namespace {
 
@@ -84,4 +84,4 @@ int accept_one(int listener, int stop) {
   return fd;
 }
 
-}  // namespace netio::bench::raw
+}  // namespace netio::bench::raw::tcp

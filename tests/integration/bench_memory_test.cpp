@@ -1,0 +1,119 @@
+// `netio bench` in shared memory and between threads of one process: what it reports, and that its
+// floor there carries, checks and ends. The figures themselves are not tested.
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/bench_support.hpp"
+
+namespace netio::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BenchMemory : public Bench {};
+
+// Those that run there and are built.
+std::vector<std::string> systems() {
+  std::vector<std::string> names = {"netio", "raw", "zmq", "nng"};
+  if (fs::exists(build_folder() / "bench/bench-ucx")) names.emplace_back("ucx");
+  return names;
+}
+
+TEST_F(BenchMemory, shared_memory_is_compared_with_the_floor_there_and_with_peers) {
+  for (const char* const address : {"shm://*", "inproc://*"}) {
+    for (const Words& how : std::vector<Words>{{}, {"--size", "64KiB", "--mode", "unbuffered"}}) {
+      const auto said = result_of(Words{"throughput", address, "--rounds", "1"} + how);
+      for (const std::string& name : systems()) {
+        const auto& system = said["systems"][name];
+        EXPECT_GT(system["messages_per_s"]["median"].get<double>(), 0) << address << name;
+        EXPECT_GT(system["cpu_ns_per_message"]["median"].get<double>(), 0) << address << name;
+      }
+      EXPECT_GT(said["control"]["messages_per_s"]["median"].get<double>(), 0);
+    }
+  }
+}
+
+TEST_F(BenchMemory, round_trips_in_memory_are_timed_in_both_loops) {
+  for (const char* const address : {"shm://*", "inproc://*"}) {
+    for (const Words& how : std::vector<Words>{{}, {"--wait", "spin"}, {"--rate", "5k"}}) {
+      const auto said = result_of(Words{"latency", address, "--rounds", "1"} + how);
+      for (const std::string& name : systems()) {
+        EXPECT_GT(said["systems"][name]["rtt_us"]["p50"]["median"].get<double>(), 0)
+            << address << name;
+      }
+    }
+  }
+}
+
+TEST_F(BenchMemory, many_connections_and_idle_pairs_are_measured_in_memory) {
+  const auto said =
+      result_of({"connections", "shm://*", "--count", "9", "--rounds", "1", "--against", "raw"});
+  EXPECT_EQ(said["systems"]["netio"]["connected"], 9);
+  EXPECT_GT(said["ratio"]["raw"]["messages_per_s"].get<double>(), 0);
+  const auto apart = result_of({"idle", "shm://*"});
+  EXPECT_TRUE(apart.contains("sender") && apart.contains("receiver"));
+  EXPECT_GE(apart["core_percent_max"].get<double>(), 0);
+  EXPECT_TRUE(result_of({"idle", "inproc://*"}).contains("both"));
+}
+
+// The floor in shared memory.
+class MemoryEnd : public WorkerEnd {
+ public:
+  explicit MemoryEnd(Words words, const std::string& system = "raw")
+      : WorkerEnd(system, words + Words{"--name", "test-" + std::to_string(::getpid())}) {}
+};
+
+TEST_F(BenchMemory, the_floor_carries_messages_of_any_size) {
+  for (const Words& how : std::vector<Words>{
+           {"--size", "8"},
+           {"--size", "61", "--wait", "spin"},
+           {"--size", "4096", "--wait", "adaptive"},
+           {"--size", "65536", "--mode", "unbuffered"},
+           {"--size", "3000000"},
+       }) {
+    const Words all = how + Words{"--verify"};
+    MemoryEnd receiver(Words{"receive"} + all);
+    EXPECT_EQ(receiver.hear().at("ready"), true);
+    MemoryEnd sender(Words{"send"} + all);
+    EXPECT_EQ(sender.hear().at("ready"), true);
+    receiver.await_messages(100);
+    sender.expect_ends_well();
+    receiver.expect_ends_well();
+  }
+}
+
+TEST_F(BenchMemory, the_floor_sees_what_came_out_of_order) {
+  MemoryEnd receiver({"receive"});
+  EXPECT_EQ(receiver.hear().at("ready"), true);
+  MemoryEnd sender({"send", "--connection-first", "1"});  // a number that is not expected
+  EXPECT_EQ(sender.hear().at("ready"), true);
+  receiver.await_messages(100);
+  EXPECT_GT(receiver.ask("snap").at("faults"), 0);
+}
+
+TEST_F(BenchMemory, one_process_can_be_both_ends) {
+  for (const char* const system : {"raw", "netio"}) {
+    MemoryEnd both({"send", "--both", "--verify"}, system);
+    EXPECT_EQ(both.hear().at("ready"), true);
+    both.await_messages(1000);
+    both.expect_ends_well();
+  }
+  EXPECT_THAT(MemoryEnd({"receive", "--both"}).hear().at("error").get<std::string>(),
+              HasSubstr("--both is for send and request"));
+}
+
+TEST_F(BenchMemory, a_name_that_is_taken_is_refused) {
+  MemoryEnd receiver({"receive"});
+  EXPECT_EQ(receiver.hear().at("ready"), true);
+  EXPECT_THAT(MemoryEnd({"receive"}).hear().at("error").get<std::string>(),
+              HasSubstr("ddress already in use"));
+  EXPECT_THAT(MemoryEnd({"send", "--both"}).hear().at("error").get<std::string>(),
+              HasSubstr("ddress already in use"));
+}
+
+}  // namespace
+}  // namespace netio::test
