@@ -56,13 +56,16 @@ class Socket {
     return message;
   }
   // On true the message is gone.
-  bool send(nng_msg* message) {
-    const int error = nng_sendmsg(socket_, message, flags_);
+  bool send(nng_msg* message) { return send(message, flags_); }
+  // Requests and replies: one that is not taken at once would lose its turn.
+  bool send_in_turn(nng_msg* message) { return send(message, 0); }
+
+ private:
+  bool send(nng_msg* message, int flags) {
+    const int error = nng_sendmsg(socket_, message, flags);
     if (error != NNG_ETIMEDOUT && error != NNG_EAGAIN) check(error, "nng_sendmsg");
     return error == 0;
   }
-
- private:
   static std::string address(const Options& options) {
     if (options.both) return "inproc://" + options.name;
     if (!options.name.empty()) return "abstract://netio-bench-nng/" + options.name;
@@ -116,7 +119,7 @@ void reply(Worker& worker) {
     nng_msg* const message = socket.receive();
     if (message == nullptr) continue;
     worker.tally.take(bytes_of(message));
-    while (!socket.send(message)) {
+    while (!socket.send_in_turn(message)) {
       if (worker.stopping()) return;
     }
   }
@@ -133,7 +136,7 @@ void request(Worker& worker) {
   for (std::uint64_t sent = 0; !worker.stopping(); ++sent) {
     const std::int64_t begin = pace.wait(sent, options.wait == Wait::sleep);
     nng_msg* message = next_message(options, stamp);
-    while (!socket.send(message)) {
+    while (!socket.send_in_turn(message)) {
       if (worker.stopping()) return;
     }
     while ((message = socket.receive()) == nullptr) {
