@@ -1,6 +1,7 @@
 // Sends without end over one connection or many: whole pages of messages, or each by itself.
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -52,11 +53,16 @@ class Connection {
   void fill(Page& page) noexcept {
     std::byte* at = page.bytes.data();
     for (std::size_t i = 0; i < page.per_page || !page.gathers; ++i) {
-      stamp_.write(page.message);
-      stamp_.advance();
       write_length(at, page.message.size());
+      std::span<std::byte> to = page.message;
+      if (page.gathers) {
+        // Copied first: what is copied right after a word of it was stored waits for that store.
+        to = {at + length_bytes, page.message.size()};
+        std::memcpy(to.data(), page.message.data(), to.size());
+      }
+      stamp_.write(to);
+      stamp_.advance();
       if (!page.gathers) return;
-      std::memcpy(at + length_bytes, page.message.data(), page.message.size());
       at += length_bytes + page.message.size();
     }
   }
