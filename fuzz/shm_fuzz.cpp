@@ -63,8 +63,8 @@ class Attacker {
  public:
   Attacker(const std::string& address, WirePattern pattern, std::uint64_t session)
       : socket_(make_unix_socket()),
-        board_(SharedMemory::create("fuzz board", sizeof(ShmBoard))),
-        memory_(SharedMemory::create("fuzz pages", memory_bytes)),
+        board_(SharedMemory::create("fuzz board", sizeof(ShmBoard), sizeof(ShmBoard))),
+        memory_(SharedMemory::create("fuzz pages", memory_bytes, memory_bytes)),
         bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         ours_(*reinterpret_cast<ShmBoard*>(board_.bytes().data())) {
     const UnixAddress to = UnixAddress::of("fuzz", parse_url(address, UrlForm::name));

@@ -400,7 +400,7 @@ TEST_F(BadShmReceiver, that_never_reads_keeps_nobody_waiting) {
   EXPECT_GT(raw->waiting(), 0U);
 }
 
-// It takes all that it can get, several times what there is; nothing of that is ever seen again.
+// It takes all that it can get; nothing of that is ever seen again.
 TEST_F(BadShmReceiver, that_never_gives_a_page_back_keeps_nobody_waiting) {
   for (const Mode mode : {Mode::buffered, Mode::unbuffered}) {
     SCOPED_TRACE(mode == Mode::buffered ? "buffered" : "unbuffered");
@@ -425,7 +425,7 @@ TEST_F(BadShmReceiver, that_never_gives_a_page_back_keeps_nobody_waiting) {
                 }())
         << received << " received by the good one, " << raw.ours().consumed.load()
         << " pages by the other";
-    EXPECT_GT(raw.ours().consumed.load(), 20U);
+    EXPECT_GT(raw.ours().consumed.load(), 10U);
     EXPECT_EQ(push.peers_connected(), 2U);
   }
 }

@@ -55,8 +55,8 @@ RawShm::RawShm(std::string_view address)
 
 RawShm::RawShm(FileDescriptor socket)
     : socket_(std::move(socket)),
-      board_(SharedMemory::create("raw board", sizeof(ShmBoard))),
-      memory_(SharedMemory::create("raw pages", memory_bytes)),
+      board_(SharedMemory::create("raw board", sizeof(ShmBoard), sizeof(ShmBoard))),
+      memory_(SharedMemory::create("raw pages", memory_bytes, memory_bytes)),
       bell_(check(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
       ours_(reinterpret_cast<ShmBoard*>(board_.bytes().data())) {
   std::array<int, 2> ends{};

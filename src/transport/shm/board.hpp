@@ -30,13 +30,14 @@ struct alignas(128) ShmSlot {
 static_assert(sizeof(ShmSlot) == 128 && std::atomic<std::uint64_t>::is_always_lock_free);
 
 struct ShmBoard {
+  // The first four in one line: who looks at one of them wants the others too.
   // Odd while this side sleeps, or is about to: ring its bell, once for each value. The second bit:
   // also when nothing but room came.
   alignas(64) std::atomic<std::uint32_t> sleep;
   // 1 once this side has said its good-bye and heard the other's: its end is in order then.
   std::atomic<std::uint32_t> finished;
-  alignas(64) std::atomic<std::uint64_t> consumed;  // slots of the other side, from the first on
-  alignas(64) std::atomic<std::uint64_t> returned;  // entries of `returns` written so far
+  std::atomic<std::uint64_t> consumed;  // slots of the other side, from the first on
+  std::atomic<std::uint64_t> returned;  // entries of `returns` written so far
   alignas(64) std::array<std::atomic<std::uint32_t>, shm_pages> returns;
   std::array<ShmSlot, shm_slots> slots;
 

@@ -19,7 +19,7 @@ namespace netio::detail {
 
 namespace {
 enum Passed : std::uint8_t { board, memory, bell, lifeline, passed_count };
-constexpr std::size_t memory_bytes_max = std::size_t{1} << 46U;
+constexpr std::size_t memory_bytes_max = std::size_t{1} << 40U;
 
 // What only a descriptor without a file can be rung at: a pipe or a file may block who writes, or
 // end the process with a signal; an eventfd that is full says so.

@@ -27,7 +27,7 @@ ShmShared::ShmShared(const TransportResources& its_resources)
         loans->serve_waiters();
       }) {
   const std::size_t block = block_bytes(resources.page_bytes);
-  const std::size_t blocks = resources.send_pool.region().size() / block;
+  const std::size_t blocks = resources.send_pool.blocks();
   const std::size_t pages_bytes = blocks * block;
   memory = std::make_shared<SharedMemory>(SharedMemory::create(
       "netio pages", pages_bytes + resources.large_pool.bytes_max(), pages_bytes));

@@ -79,7 +79,9 @@ class ShmLink final : public Link,
   void flush() noexcept override { ring(); }
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.consumed(); }
-  [[nodiscard]] bool backed_up() const noexcept override { return !idle(); }
+  [[nodiscard]] bool backed_up() const noexcept override {
+    return wire_ && wire_->sends.backed_up();
+  }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
   void pause(bool paused) noexcept override;
   void assembling(bool) noexcept override {}
@@ -117,6 +119,7 @@ class ShmLink final : public Link,
   // Moving pages (link_datapath.cpp)
   bool poll(int budget) noexcept override;
   bool may_sleep() noexcept override;
+  bool look_on() noexcept;
   [[nodiscard]] int fd() const noexcept override { return bell_.get(); }
   bool take_pages(int budget) noexcept;
   bool reap() noexcept;
@@ -179,7 +182,9 @@ class ShmLink final : public Link,
     void on_memory() noexcept override {}
   };
   HomeWaiter home_waiter_;
-  bool polled_ = false;  // the loop has it as a Source
+  bool polled_ = false;       // the loop has it as a Source
+  bool took_lately_ = false;  // pages, since it last slept
+  bool reaps_idle_ = false;   // although the peer has nothing of ours
   bool paused_ = false;
   bool starved_ = false;
   bool want_writable_ = false;  // a post was answered again

@@ -24,7 +24,7 @@ Status ShmLink::post(Post& post) noexcept {
   header.flags = post.flags;
   header.sequence = post.sequence;
   header.acknowledged = to_acknowledge();
-  if (!sends.put(header, post)) {
+  if (!sends.put(header, post) && !(reap_quietly() && sends.put(header, post))) {
     want_writable_ = true;
     shared_.arena->wait(room_waiter_);
     ring();
@@ -55,8 +55,21 @@ bool ShmLink::may_sleep() noexcept {
   if (wire_->memory->blocks_out() != 0 && !home_waiter_.waiting()) {
     wire_->memory->wait(home_waiter_);
   }
+  if (std::exchange(took_lately_, false) && !look_on()) return false;
   wire_->doorbell.fall_asleep(!wire_->sends.idle() || want_writable_);
-  return !wire_->sends.news() && !(reading() && wire_->receives.waiting());
+  const bool news = wire_->sends.news();
+  reaps_idle_ = news;  // of a peer that was sent nothing it is a lie
+  return !news && !(reading() && wire_->receives.waiting());
+}
+
+// What comes in waves is often there before this side would be asleep. False if it is.
+bool ShmLink::look_on() noexcept {
+  constexpr int looks = 300;  // together less than a sleep and a wake-up cost
+  ring();
+  for (int i = 0; i < looks; ++i) {
+    if (wire_->sends.news() || (reading() && wire_->receives.waiting())) return false;
+  }
+  return true;
 }
 
 bool ShmLink::poll(int budget) noexcept {
@@ -75,7 +88,8 @@ bool ShmLink::poll(int budget) noexcept {
 // would go to who had it before, every time.
 bool ShmLink::reap() noexcept {
   bool news = false;
-  if (!wire_->sends.reap(news)) {
+  const bool look = !wire_->sends.idle() || std::exchange(reaps_idle_, false);
+  if (look && !wire_->sends.reap(news)) {
     go_bad(DownReason::protocol_error, "gives back pages that it does not have");
     return true;
   }
@@ -119,6 +133,7 @@ bool ShmLink::take_pages(int budget) noexcept {
   const ShmReceives::Result result = receives.take(*events_, paused_, budget);
   const bool took = receives.bytes() != before;
   if (state_ == State::down) return true;
+  took_lately_ |= took;
   if (took) wire_->doorbell.room_made();
   switch (result) {
     case ShmReceives::Result::empty:

@@ -42,9 +42,9 @@ void ShmPeerMemory::pass_back(std::uint64_t page) noexcept {
 
 void ShmPeerMemory::recycle(Block& block) noexcept {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&block);
-  const auto page = static_cast<std::size_t>(
-      (bytes - reinterpret_cast<const std::byte*>(pages_.get())) /
-      static_cast<std::ptrdiff_t>(sizeof(Page)));
+  const auto page =
+      static_cast<std::size_t>((bytes - reinterpret_cast<const std::byte*>(pages_.get())) /
+                               static_cast<std::ptrdiff_t>(sizeof(Page)));
   pages_[page].out = false;
   if (ours_ == nullptr) return;
   pass_back(page);

@@ -51,8 +51,10 @@ Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
   if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
   if (!copies_ || copies_->capacity() - copied_bytes_ < header.bytes) {
     copies_.reset();
-    copies_ = arena_.take();
     copied_bytes_ = 0;
+    // A peer that gives nothing back must leave something for the others.
+    if (holds_its_share()) return {};
+    copies_ = arena_.take();
     if (!copies_) return {};
   }
   std::byte* const to = copies_->data() + copied_bytes_;
@@ -92,6 +94,8 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     free_pages_.pop_back();
     slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
     slot.page = page;
+    page_bytes_[page] = loans_.owns(*lease.get()) ? 0 : header.bytes;
+    out_bytes_ += page_bytes_[page];
     pages_[page] = std::move(lease);
   }
   slot_bytes_[sent_ % shm_slots] = page_header_bytes + header.bytes;
@@ -119,6 +123,7 @@ bool ShmSends::reap(bool& news) noexcept {
         theirs_.returns[returned_ % shm_pages].load(std::memory_order_relaxed);
     if (page >= shm_pages || !pages_[page]) return false;
     pages_[page].reset();
+    out_bytes_ -= page_bytes_[page];
     free_pages_.push_back(page);
     news = true;
   }

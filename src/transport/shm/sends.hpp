@@ -36,7 +36,11 @@ class ShmSends {
   // A look without taking: reap() would find something.
   [[nodiscard]] bool news() const noexcept;
 
-  // The peer has read all there is.
+  // As of now, the peer has not read all there is; or it has as much as is left for others.
+  [[nodiscard]] bool backed_up() const noexcept {
+    return theirs_.consumed.load(std::memory_order_relaxed) != sent_ || holds_its_share();
+  }
+  // As far as reap() has seen.
   [[nodiscard]] bool consumed() const noexcept { return consumed_ == sent_; }
   [[nodiscard]] bool idle() const noexcept { return consumed() && pages_out() == 0; }
   [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
@@ -47,6 +51,9 @@ class ShmSends {
   [[nodiscard]] std::vector<Lease> take_pages() noexcept { return std::exchange(pages_, {}); }
 
  private:
+  [[nodiscard]] bool holds_its_share() const noexcept {
+    return out_bytes_ > arena_.blocks_free() * arena_.block_bytes();
+  }
   Lease in_arena(const PageHeader& header, const Post& post, const std::byte*& data) noexcept;
   Lease copy_into_arena(const PageHeader& header, const Post& post,
                         const std::byte*& data) noexcept;
@@ -65,6 +72,8 @@ class ShmSends {
   std::size_t copied_bytes_ = 0;
   std::vector<std::uint32_t> free_pages_;
   std::vector<Lease> pages_;
+  std::array<std::uint32_t, shm_pages> page_bytes_{};
+  std::size_t out_bytes_ = 0;  // of pages in the arena that the peer has not given back
 };
 
 }  // namespace netio::detail
