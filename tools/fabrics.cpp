@@ -81,8 +81,8 @@ std::string Fabrics::why_not(std::string_view scheme) const {
     return device.scheme.starts_with(scheme) && !device.hosts.empty();
   });
   if (found) return {};
-  return "libfabric finds no device for it that has an IP address (rdma link and fi_info show what "
-         "there is)";
+  return "libfabric finds no device for it that has an IP address (rdma link shows what there "
+         "is)";
 }
 
 Fabrics read_fabrics() {

@@ -27,6 +27,8 @@ bool is_scheme_character(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
 }
 
+bool is_upper_case(char c) noexcept { return c >= 'A' && c <= 'Z'; }
+
 bool is_host_character(char c) noexcept {
   return is_printable(c) && std::string_view("/@#[]:\\\"<>").find(c) == std::string_view::npos;
 }
@@ -108,7 +110,8 @@ std::string_view scheme_of(std::string_view text) {
   if (end == std::string_view::npos || end == 0) refuse(text, "the scheme is missing", advice);
   const auto scheme = text.substr(0, end);
   if (!std::all_of(scheme.begin(), scheme.end(), is_scheme_character)) {
-    refuse(text, quoted(scheme) + " is not a scheme", advice);
+    const bool upper = std::any_of(scheme.begin(), scheme.end(), is_upper_case);
+    refuse(text, quoted(scheme) + " is not a scheme", upper ? "write it in lower case" : advice);
   }
   return scheme;
 }

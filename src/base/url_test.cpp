@@ -68,6 +68,7 @@ TEST(Url, without_a_scheme_is_refused) {
   EXPECT_REFUSED("", "the scheme is missing");
   EXPECT_REFUSED("://host:5000", "the scheme is missing");
   EXPECT_REFUSED("TCP://host:5000", "\"TCP\" is not a scheme");
+  EXPECT_REFUSED("TCP://host:5000", "write it in lower case");
 }
 
 TEST(Url, with_a_bad_port_is_refused) {

@@ -21,11 +21,13 @@ std::string fabric_advice(int error) {
              "unlimited, or memlock in /etc/security/limits.conf)";
     }
     case FI_ENODATA:
-      return "fi_info -p PROVIDER shows what this machine has";
+      return "netio info shows what this machine has";
     case FI_EMFILE:
       return "raise the limit of open files (ulimit -n)";
     case FI_EADDRINUSE:
-      return "another program listens there; stop it, or bind port 0 for any free one";
+      return "another program listens there (ss -ltnp shows which); stop it, or bind port 0 for "
+             "any "
+             "free one";
     default:
       return {};
   }

@@ -64,7 +64,11 @@ std::unique_ptr<Transport> make_transport(const std::string& scheme,
                                           const TransportResources& resources) {
   for (const Scheme& each : schemes) {
     const bool open_ended = each.name.ends_with('+');
-    if (open_ended ? scheme.starts_with(each.name) && scheme != each.name : scheme == each.name) {
+    if (open_ended && scheme == each.name) {
+      throw AddressError("use " + scheme + "://", "the provider is missing",
+                         "write it like " + scheme + "tcp://host:5000");
+    }
+    if (open_ended ? scheme.starts_with(each.name) : scheme == each.name) {
       return each.make(resources, scheme);
     }
   }

@@ -84,8 +84,8 @@ std::unique_ptr<Transport> make_shm_transport(const TransportResources& resource
 std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
                                               const std::string& scheme,
                                               const std::string& provider);
-// What there is to use them with (ofi/devices.cpp).
-std::vector<FabricDevice> ofi_devices();
+// What there is to use them with, of one provider if it is not empty (ofi/devices.cpp).
+std::vector<FabricDevice> ofi_devices(const std::string& provider = {});
 
 // Throws AddressError for a host and port that nobody can have.
 void refuse_nobody(const Url& url);

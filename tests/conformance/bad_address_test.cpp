@@ -77,6 +77,33 @@ TEST_F(BadAddress, an_unknown_scheme_is_answered_with_the_known_ones) {
   }
 }
 
+TEST_F(BadAddress, a_fabric_without_a_provider_is_told_how_to_write_it) {
+  Push push(context_);
+  const Error error = error_of<AddressError>([&] { push.connect("ofi+://host:5000"); }, "ofi+://");
+  EXPECT_EQ(error.cause(), "the provider is missing");
+}
+
+#ifdef NETIO_WITH_FABRIC
+TEST_F(BadAddress, a_provider_that_no_device_can_be_used_with_is_thrown_with_those_that_can) {
+  struct Case {
+    const char* address;
+    const char* cause;
+  };
+  Push push(context_);
+  for (const Case& one : {Case{"ofi+foo://127.0.0.1:5000", "there is no provider 'foo' here"},
+                          Case{"ofi+udp://127.0.0.1:5000", "has no connected endpoints"}}) {
+    for (const bool binding : {true, false}) {
+      const Error error = error_of<AddressError>(
+          [&] { binding ? (void)push.bind(one.address) : push.connect(one.address); }, one.address);
+      EXPECT_NE(error.cause().find(one.cause), std::string::npos) << error.what();
+      EXPECT_NE(error.advice().find("ofi+tcp://"), std::string::npos) << error.what();
+    }
+  }
+  // Nobody's address, of a provider that there is: a device may get it.
+  push.connect("ofi+tcp://192.0.2.1:5000");
+}
+#endif
+
 TEST_F(BadAddress, nobody_can_connect_to_any_port_or_any_host) {
   Push push(context_);
   (void)error_of<AddressError>([&] { push.connect("tcp://127.0.0.1:0"); }, "port 0");

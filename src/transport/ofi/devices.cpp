@@ -48,9 +48,9 @@ void add_abilities(FabricDevice& device, const Info& info) {
 
 }  // namespace
 
-std::vector<FabricDevice> ofi_devices() {
+std::vector<FabricDevice> ofi_devices(const std::string& provider) {
   std::vector<FabricDevice> devices;
-  for (const Info& info : Info::all({})) {
+  for (const Info& info : Info::all(provider)) {
     FabricDevice one;
     one.provider = text_of(info->fabric_attr->prov_name);
     one.device = text_of(info->domain_attr->name);

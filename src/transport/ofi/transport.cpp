@@ -2,10 +2,10 @@
 #include "transport/transport.hpp"
 
 #include <charconv>
+#include <set>
 
 #include <netio/status.hpp>
 
-#include "fabric/library.hpp"
 #include "transport/ofi/link.hpp"
 #include "transport/ofi/listener.hpp"
 
@@ -34,12 +34,32 @@ std::size_t window_of(const char* verb, const Url& url) {
   return window;
 }
 
+// What no device here can be used with is refused at once. That one has no IP address, or is down,
+// is no reason: it may get there.
+void refuse_unusable(const std::string& scheme, const std::string& provider) {
+  std::string cause = provider == "verbs" ? "this host has no verbs device"
+                                          : "there is no provider '" + provider + "' here";
+  for (const FabricDevice& one : ofi_devices(provider)) {
+    if (one.provider != provider) continue;
+    if (!one.scheme.empty()) return;
+    cause = "provider '" + provider + "' has no ";
+    cause += one.connected ? "RMA, which netio needs" : "connected endpoints, which netio needs";
+  }
+  std::set<std::string> usable;
+  for (const FabricDevice& one : ofi_devices()) {
+    if (!one.scheme.empty()) usable.insert(one.scheme + "://");
+  }
+  std::string advice = "usable here: tcp://";
+  for (const std::string& each : usable) advice += ", " + each;
+  throw AddressError("use " + scheme + "://", cause, advice + " (netio info shows more)");
+}
+
 class OfiTransport final : public Transport {
  public:
   OfiTransport(const TransportResources& resources, const std::string& scheme,
                const std::string& provider)
       : fabrics_(resources, scheme, provider) {
-    (void)fabric_library();
+    refuse_unusable(scheme, provider);
   }
 
   std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
