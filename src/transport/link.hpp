@@ -150,6 +150,13 @@ class Link {
   [[nodiscard]] std::uint64_t to_acknowledge() const noexcept {
     return expected_ != nullptr ? *expected_ : acknowledged_;
   }
+  // How the end of a peer that said nothing is told; `greeted`: it had said hello.
+  [[nodiscard]] static Down gone_silently(const std::string& peer, bool greeted) {
+    return {DownReason::lost,
+            peer + (greeted ? " closed the connection without a good-bye; it was killed or cut"
+                            : " closed the connection without a hello: is it netio, and do both "
+                              "sides use the same scheme (tcp://, ofi+tcp://)?")};
+  }
   void acknowledged_with(std::uint64_t sequence) noexcept { acknowledged_ = sequence; }
   std::uint64_t tell_acknowledged() noexcept { return acknowledged_ = to_acknowledge(); }
 

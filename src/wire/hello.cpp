@@ -74,6 +74,8 @@ std::string foreign_name(std::span<const std::byte> from) {
   if (starts_with(from, "\x16\x03"sv) || starts_with(from, "\x15\x03"sv)) return "TLS";
   if (starts_with(from, "SSH-"sv)) return "SSH";
   if (starts_with(from, "\0SP\0"sv)) return "nng or nanomsg";
+  // Its request to connect; 03 00 alone is also how remote desktops begin.
+  if (starts_with(from, "\3\0\0\0"sv)) return "a fabric (ofi+tcp://); both sides use one scheme";
   std::string name = "unknown protocol (first bytes";
   constexpr std::size_t shown_max = 8;
   for (const std::byte byte : from.first(std::min(from.size(), shown_max))) {

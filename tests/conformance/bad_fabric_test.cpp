@@ -374,6 +374,7 @@ TEST_F(BadFabric, a_netio_peer_of_plain_tcp_is_told_readably) {
   push.connect("tcp" + address().substr(address().find("://")));
   ASSERT_SOON(pump_, !at_push.downs.empty());
   EXPECT_TRUE(is_readable(at_push.downs[0].down)) << at_push.why();
+  EXPECT_NE(at_push.why().find("the same scheme"), std::string::npos) << at_push.why();
   EXPECT_EQ(push.peers_connected(), 0U);
   good_messages(3);
 }
@@ -393,6 +394,9 @@ TEST_F(BadFabric, dialing_what_is_no_fabric_ends_with_a_readable_reason) {
       return !at_push.downs.empty();
     }());
     EXPECT_TRUE(is_readable(at_push.downs[0].down)) << at_push.why();
+    if (where == tcp) {
+      EXPECT_NE(at_push.why().find("the same scheme"), std::string::npos) << at_push.why();
+    }
     good_messages(3);
   }
 }

@@ -30,6 +30,7 @@ TEST_F(ForeignClient, is_named_counted_and_disconnected) {
                                    {"POST / HTTP/1.1\r\n\r\n", "HTTP"},
                                    {zeromq_greeting(), "ZeroMQ"},
                                    {tls_hello(), "TLS"},
+                                   {"\3\0\0\0\0\0\0\0"s, "a fabric (ofi+tcp://)"},
                                    {"SSH-2.0-OpenSSH_9.2\r\n", "SSH"}};
   std::uint64_t rejected = pull_.counters().rejected;
   for (const Case& one : cases) {
@@ -146,6 +147,7 @@ TEST_F(ForeignServer, that_hangs_up_is_tried_again) {
   ASSERT_SOON(pump_, at_push_.downs.size() >= 3);
   for (const Seen::Gone& gone : at_push_.downs) {
     EXPECT_EQ(gone.down.reason, DownReason::lost) << gone.down.detail;
+    EXPECT_NE(gone.down.detail.find("the same scheme"), std::string::npos) << gone.down.detail;
     EXPECT_TRUE(gone.peer.retrying);
   }
 }

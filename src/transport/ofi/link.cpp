@@ -40,8 +40,7 @@ Ways find_ways(FabricGate& gate, const std::string& provider, const std::string&
       ways.failure.reason =
           error.code() == ENODATA ? DownReason::unreachable : DownReason::resources;
       ways.failure.detail = "no way over '" + provider + "' to " + to_string(address);
-      ways.failure.detail += ": " + error.cause() + " (fi_info -p " + provider;
-      ways.failure.detail += " shows the devices there are)";
+      ways.failure.detail += ": " + error.cause() + " (netio info shows the devices there are)";
     } catch (const Error& error) {
       ways.failure = {DownReason::resources, error.what()};
     }
@@ -228,7 +227,15 @@ void OfiLink::on_handshake_late() {
     connect_next({});
     return;
   }
-  go_down({unreachable ? DownReason::unreachable : DownReason::handshake_timeout,
+  if (unreachable) {
+    go_down({DownReason::unreachable,
+             peer_address_ +
+                 " did not answer in time: the network or a firewall, or something that "
+                 "is no netio on this fabric (such as netio on tcp://) listens there: "
+                 "ss -ltnp"});
+    return;
+  }
+  go_down({DownReason::handshake_timeout,
            peer_address_ +
                (dialed_ ? " did not answer in time" : " connected but sent no hello in time")});
 }
@@ -257,6 +264,7 @@ void OfiLink::cut() noexcept {
   receive_waiter_.stop_waiting();
   large_waiter_.stop_waiting();
   arrived_count_ = 0;
+  bytes_received_ = bytes_received();
   wire_.reset();
 }
 
@@ -280,6 +288,10 @@ Down OfiLink::down_from(int error) const {
     case ENOMEM:
     case EMFILE:
       return {DownReason::resources, peer_address_ + ": " + what + ". " + fabric_advice(error)};
+    case ECONNRESET:
+    case EPIPE:
+    case ENOTCONN:
+      return gone_silently(peer_address_, moves_pages());
     default:
       return {DownReason::lost, "the connection to " + peer_address_ + " broke: " + what};
   }

@@ -384,10 +384,7 @@ void OfiLink::end_if_over() {
   } else if (failure_ != 0) {
     go_down(down_from(failure_));
   } else {
-    go_down({DownReason::lost,
-             peer_address_ + (state_ == State::up ? " closed the connection without a good-bye; it "
-                                                    "was killed or cut"
-                                                  : " closed the connection without a hello")});
+    go_down(gone_silently(peer_address_, state_ == State::up));
   }
 }
 

@@ -68,7 +68,7 @@ void TcpLink::read_hello() {
       return;
     }
     if (got == 0) {
-      go_down({DownReason::lost, peer_address_ + " closed the connection without a hello"});
+      go_down(gone_silently(peer_address_, false));
       return;
     }
     const HelloResult result = parse(hello_in_, theirs);

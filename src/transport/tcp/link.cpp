@@ -206,6 +206,10 @@ Down TcpLink::down_from_errno(int error) const {
     case ENOBUFS:
     case ENOMEM:
       return {DownReason::resources, "the system is out of memory for sockets: " + what};
+    case ECONNRESET:
+    case EPIPE:
+    case ENOTCONN:
+      return gone_silently(peer_address_, moves_pages());
     default:
       return {DownReason::lost, "the connection to " + peer_address_ + " broke: " + what};
   }

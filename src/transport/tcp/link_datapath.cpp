@@ -165,8 +165,7 @@ void TcpLink::on_read_end(bool failed, int error) {
   } else if (write_failed_) {
     go_down(down_from_errno(writer_.error()));
   } else {
-    go_down({DownReason::lost,
-             peer_address_ + " closed the connection without a good-bye; it was killed or cut"});
+    go_down(gone_silently(peer_address_, true));
   }
 }
 
