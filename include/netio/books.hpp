@@ -40,6 +40,7 @@ struct Books {
 struct Counters {
   std::uint64_t bytes_sent = 0;      // payload that send() took
   std::uint64_t bytes_received = 0;  // payload delivered
+  std::uint64_t bytes_arrived = 0;   // of pages, whole or not: grows while a large message comes
   std::uint64_t pages_sent = 0;
   std::uint64_t pages_received = 0;
   std::uint64_t agains = 0;       // send() answered again or not_connected

@@ -28,6 +28,7 @@ struct PeerInfo {
   bool retrying = false;  // in on_down: another attempt is scheduled
   bool was_up = false;    // in on_down: on_up came before; false for an attempt that failed
   Books books;            // of the streams shared with this peer
+  std::uint64_t message_bytes_max = 0;  // the largest message it takes; 0 unless it is connected
 };
 
 // Call-backs run on the owner thread inside a loop turn, never from within a call the user made.

@@ -185,6 +185,7 @@ void Peer::release_link() noexcept {
   stop_waiting();
   sender.detach();
   receiver_.end();
+  arrived_before_ = bytes_arrived();
   link_.reset();
   bye_said_ = bye_heard_ = resume_ = false;
   objection_.reset();
@@ -244,6 +245,7 @@ PeerInfo Peer::info(bool was_up) const {
   info.retrying = retrying_;
   info.was_up = was_up;
   add_to(info.books);
+  if (up_) info.message_bytes_max = link_->limits().message_bytes_max;
   return info;
 }
 

@@ -62,6 +62,9 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   }
   [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
   void add_to(Books& books) const noexcept;
+  [[nodiscard]] std::uint64_t bytes_arrived() const noexcept {
+    return arrived_before_ + (link_ ? link_->bytes_received() : 0);
+  }
   [[nodiscard]] Link* link() const noexcept { return link_.get(); }
 
   // The owner's housekeeping, from the loop.
@@ -125,11 +128,12 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::optional<Down> down_;       // run_deferred ends the connection
 
   Timer retry_timer_;
-  int attempts_ = 0;                 // since the last connection that lasted
-  std::int64_t up_since_ns_ = 0;     // or was accepted
-  std::uint64_t stall_bytes_ = 0;    // received when last checked
-  std::int64_t stall_since_ns_ = 0;  // when that was last more than before
-  bool stall_suspected_ = false;     // the time was up when last checked
+  int attempts_ = 0;                  // since the last connection that lasted
+  std::int64_t up_since_ns_ = 0;      // or was accepted
+  std::uint64_t arrived_before_ = 0;  // on links that are gone
+  std::uint64_t stall_bytes_ = 0;     // received when last checked
+  std::int64_t stall_since_ns_ = 0;   // when that was last more than before
+  bool stall_suspected_ = false;      // the time was up when last checked
 };
 
 }  // namespace netio::detail

@@ -171,6 +171,7 @@ std::optional<PeerRecord> SocketCore::recall(const SessionId& session) {
 // The books of a peer that is not coming back as this object.
 void SocketCore::remember(Peer& peer) {
   counters_.pages_sent += peer.sender.pages_posted();
+  counters_.bytes_arrived += peer.bytes_arrived();
   Books books;
   peer.add_to(books);
   const bool nothing_happened = books.sent + books.delivered + books.missed == 0;

@@ -135,7 +135,10 @@ Counters SocketCore::counters() const noexcept {
   counters.bytes_received = receiving.delivery.bytes;
   counters.agains = sending.agains();
   counters.starved = starved_;
-  for (const auto& peer : peers_) counters.pages_sent += peer->sender.pages_posted();
+  for (const auto& peer : peers_) {
+    counters.pages_sent += peer->sender.pages_posted();
+    counters.bytes_arrived += peer->bytes_arrived();
+  }
   return counters;
 }
 

@@ -30,6 +30,11 @@ TEST_P(Large, a_message_of_64_mib_arrives_between_small_ones) {
   EXPECT_EQ(push.books().acknowledged, 3U);
   EXPECT_EQ(push.counters().bytes_sent, 64 * mebi + 128);
   EXPECT_EQ(pull.counters().bytes_received, 64 * mebi + 128);
+  EXPECT_GE(pull.counters().bytes_arrived, 64 * mebi + 128);
+  const std::uint64_t arrived = pull.counters().bytes_arrived;
+  push.close();
+  ASSERT_SOON(pump_, pull.peers_connected() == 0);
+  EXPECT_GE(pull.counters().bytes_arrived, arrived) << "it counts what gone peers brought";
 }
 
 TEST_P(Large, large_messages_of_two_senders_do_not_mix) {
