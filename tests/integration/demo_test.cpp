@@ -65,6 +65,17 @@ class Demo : public testing::Test {
   }
 };
 
+TEST_F(Demo, its_script_prints_the_help_without_building) {
+  Process program(demo({"--help"}));
+  EXPECT_EQ(program.wait(), 0);
+  Process::Options options;
+  options.arguments = {std::string(NETIO_SOURCE_DIR) + "/script/demo", "--help"};
+  Process script(std::move(options));
+  EXPECT_EQ(script.wait(), 0);
+  EXPECT_EQ(script.out(), program.out());
+  EXPECT_EQ(script.err(), "");
+}
+
 TEST_F(Demo, accounts_for_every_fragment) {
   Process process(demo({"--seconds", "2"}));
   EXPECT_EQ(process.wait(std::chrono::seconds(60)), 0) << process.out() << process.err();
