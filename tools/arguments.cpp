@@ -33,7 +33,9 @@ void add_peer(CLI::App& app, PeerArguments& peer, bool binds_by_default) {
   peer.binds = binds_by_default;
   app.add_option(
          "ADDRESS", peer.address,
-         "Where to meet, such as tcp://host:5555; to bind, the host may be * and the port 0")
+         "Where to meet: tcp://host:5555, or over a fabric verbs://host:5555 or "
+         "ofi+PROVIDER://host:5555, which may end in ?window=PAGES (netio info lists what is "
+         "here); to bind, the host may be * and the port 0")
       ->type_name("")
       ->required();
   auto* const bind = app.add_flag_callback(

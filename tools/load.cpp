@@ -1,19 +1,36 @@
 #include "load.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <span>
 #include <utility>
 
+#include "exit_code.hpp"
+#include "interrupt.hpp"
 #include "stamp.hpp"
 
 namespace netio::cli {
 
 namespace {
 
-// Contents for a message that is numbered later; unless it is stamped then, it never verifies.
-void prepare(std::span<std::byte> message, std::uint64_t sequence) noexcept {
-  if (message.size() >= stamp_bytes) stamp(message, ~sequence);
+// Memory for messages that are numbered later. Gigabytes take seconds: Ctrl-C ends it.
+std::unique_ptr<std::byte[]> prepare(std::size_t bytes, const std::function<void()>& on_slow) {
+  static constexpr std::size_t piece_bytes = 16U << 20U;
+  static constexpr std::chrono::seconds slow{1};
+  auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const auto begun = std::chrono::steady_clock::now();
+  bool noted = false;
+  for (std::size_t at = 0; at < bytes; at += piece_bytes) {
+    fill({memory.get() + at, std::min(piece_bytes, bytes - at)}, at);
+    if (Interrupt::requested()) {
+      throw Failure("interrupted while the load was prepared", {}, ExitCode::interrupted);
+    }
+    if (noted || std::chrono::steady_clock::now() - begun < slow) continue;
+    noted = true;
+    on_slow();
+  }
+  return memory;
 }
 
 void number(std::span<std::byte> message, std::uint64_t sequence, bool stamped) noexcept {
@@ -42,15 +59,14 @@ std::optional<double> fraction_of(const LoadSpec& spec, std::uint64_t sent) {
 
 }  // namespace
 
-CopiedLoad::CopiedLoad(const LoadSpec& spec) : spec_(spec), message_(spec.message_bytes) {
-  prepare(message_, 0);
-}
+CopiedLoad::CopiedLoad(const LoadSpec& spec, const std::function<void()>& on_slow)
+    : spec_(spec), message_(prepare(spec.message_bytes, on_slow)) {}
 
 Turn CopiedLoad::send_some(Push& push, Allowance allowance) {
   std::uint64_t sequence = messages();
   const std::uint64_t end =
       sequence + share(spec_, allowance, sequence, turn_messages_max, turn_bytes_max);
-  const std::span<std::byte> message(message_);
+  const std::span<std::byte> message(message_.get(), spec_.message_bytes);
   for (; sequence != end; ++sequence) {
     number(message, sequence, spec_.stamped);
     const Status status = push.send(message);
@@ -62,17 +78,15 @@ Turn CopiedLoad::send_some(Push& push, Allowance allowance) {
 
 std::optional<double> CopiedLoad::fraction() const { return fraction_of(spec_, messages()); }
 
-LentLoad::LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_free)
+LentLoad::LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_free,
+                   const std::function<void()>& on_slow)
     : spec_(spec), on_free_(std::move(on_free)) {
   // Enough to keep the wire busy while the oldest come back, and at least two of any size: one on
   // the wire, one being written.
   static constexpr std::size_t ring_bytes = 16U << 20U;
   const std::size_t buffers = std::max<std::size_t>(ring_bytes / spec.message_bytes, 2);
-  memory_.resize(buffers * spec.message_bytes);
-  for (std::size_t i = 0; i < buffers; ++i) {
-    prepare(buffer(i), i);
-    free_.push_back(i);
-  }
+  memory_ = prepare(buffers * spec.message_bytes, on_slow);
+  for (std::size_t i = 0; i < buffers; ++i) free_.push_back(i);
   push.on_released([this](std::uint64_t token) {
     free_.push_back(static_cast<std::size_t>(token));
     if (std::exchange(waiting_, false)) on_free_();
@@ -80,7 +94,7 @@ LentLoad::LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_fr
 }
 
 std::span<std::byte> LentLoad::buffer(std::size_t index) noexcept {
-  return std::span(memory_).subspan(index * spec_.message_bytes, spec_.message_bytes);
+  return {memory_.get() + index * spec_.message_bytes, spec_.message_bytes};
 }
 
 Turn LentLoad::send_some(Push& push, Allowance allowance) {
@@ -106,11 +120,12 @@ Turn LentLoad::send_some(Push& push, Allowance allowance) {
 std::optional<double> LentLoad::fraction() const { return fraction_of(spec_, messages()); }
 
 std::unique_ptr<MessageSource> make_load(const LoadSpec& spec, bool unbuffered, Push& push,
-                                         std::function<void()> on_free) {
+                                         std::function<void()> on_free,
+                                         const std::function<void()>& on_slow) {
   if (unbuffered && spec.message_bytes >= LentLoad::message_bytes_min) {
-    return std::make_unique<LentLoad>(spec, push, std::move(on_free));
+    return std::make_unique<LentLoad>(spec, push, std::move(on_free), on_slow);
   }
-  return std::make_unique<CopiedLoad>(spec);
+  return std::make_unique<CopiedLoad>(spec, on_slow);
 }
 
 }  // namespace netio::cli

@@ -21,13 +21,13 @@ struct LoadSpec {
 // One message's memory, written again for each and copied by the socket.
 class CopiedLoad : public MessageSource {
  public:
-  explicit CopiedLoad(const LoadSpec& spec);
+  CopiedLoad(const LoadSpec& spec, const std::function<void()>& on_slow);
   Turn send_some(Push& push, Allowance allowance) override;
   [[nodiscard]] std::optional<double> fraction() const override;
 
  private:
   LoadSpec spec_;
-  std::vector<std::byte> message_;
+  std::unique_ptr<std::byte[]> message_;
 };
 
 // A ring of messages that are lent to the wire and written again when it gives them back. For
@@ -39,7 +39,8 @@ class LentLoad : public MessageSource {
 
   // `on_free` is called, from the loop, when a buffer came back after Turn::waiting. Takes over
   // the socket's on_released.
-  LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_free);
+  LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_free,
+           const std::function<void()>& on_slow);
   Turn send_some(Push& push, Allowance allowance) override;
   [[nodiscard]] std::optional<double> fraction() const override;
 
@@ -47,13 +48,15 @@ class LentLoad : public MessageSource {
   [[nodiscard]] std::span<std::byte> buffer(std::size_t index) noexcept;
 
   LoadSpec spec_;
-  std::vector<std::byte> memory_;
+  std::unique_ptr<std::byte[]> memory_;
   std::vector<std::size_t> free_;  // indices of buffers that are ours; the last is used next
   std::function<void()> on_free_;
   bool waiting_ = false;
 };
 
+// `on_slow` is called once if that takes longer than a second. Throws Failure on Ctrl-C.
 [[nodiscard]] std::unique_ptr<MessageSource> make_load(const LoadSpec& spec, bool unbuffered,
-                                                       Push& push, std::function<void()> on_free);
+                                                       Push& push, std::function<void()> on_free,
+                                                       const std::function<void()>& on_slow);
 
 }  // namespace netio::cli

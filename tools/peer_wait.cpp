@@ -1,5 +1,6 @@
 #include "peer_wait.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -46,6 +47,14 @@ std::string_view advice_for(DownReason reason) {
 }
 
 }  // namespace
+
+std::string why(const PeerInfo& peer, const Down& down) {
+  std::string_view text = down.detail.empty() ? to_string(down.reason) : down.detail;
+  if (text.starts_with(peer.address)) {
+    text.remove_prefix(std::min(text.find_first_not_of(": ", peer.address.size()), text.size()));
+  }
+  return std::string(text);
+}
 
 PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up)
     : address_(arguments.address),

@@ -15,6 +15,9 @@
 
 namespace netio::cli {
 
+// What became of a peer, to be said behind its address.
+[[nodiscard]] std::string why(const PeerInfo& peer, const Down& down);
+
 class PeerWait {
  public:
   static constexpr std::chrono::seconds timeout_default{10};

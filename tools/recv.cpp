@@ -1,5 +1,6 @@
 #include "recv.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -29,8 +30,11 @@ namespace {
 
 // For the last acknowledgements on their way out.
 constexpr std::chrono::seconds linger{1};
-// A sender whose first message comes within this was sending since it was connected.
-constexpr std::chrono::milliseconds at_once{100};
+// How often to look for the first bytes. A sender whose first message comes within this was sending
+// since it was connected.
+constexpr std::chrono::milliseconds look_every{100};
+// So much is part of a message; on fabrics a little comes without any.
+constexpr std::uint64_t begun_bytes = 64U << 10U;
 
 std::string_view advice_for(const Verification& checked) {
   if (checked.unstamped_senders != 0) {
@@ -56,12 +60,15 @@ class RecvSession {
   void write_out();
   void on_up(const PeerInfo& peer);
   void on_down(const PeerInfo& peer, const Down& down);
+  void note_turned_away(const PeerInfo& peer, const Down& down);
+  void look();
   void close();
   void output_ended();
   void give_up();
   void interrupt();
   void fail(ExitCode code, std::string cause, std::string advice);
   void judge();
+  ProgressSample sample();
   [[nodiscard]] Summary summary() const;
 
   const RecvArguments& arguments_;
@@ -69,6 +76,7 @@ class RecvSession {
   Context context_;
   Pull pull_;
   Progress progress_;
+  Timer look_timer_;
   PeerWait wait_;
   Interrupt interrupt_;
   std::optional<Output> output_;
@@ -80,9 +88,15 @@ class RecvSession {
   std::set<std::uint64_t> up_;  // ids of connected senders
   SenderCounts senders_;
   std::string last_loss_;
+  std::uint64_t turned_away_ = 0;  // one after the other, for the reason
+  std::string turned_away_for_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
-  std::chrono::nanoseconds up_at_{0};  // the first sender
+  std::uint64_t sampled_messages_ = 0;
+  std::uint64_t sampled_arrived_ = 0;
+  std::uint64_t sampled_bytes_ = 0;
+  std::chrono::nanoseconds up_at_{0};   // the first sender
+  std::chrono::nanoseconds looked_{0};  // nothing had come by then
   std::chrono::nanoseconds begun_{0};
   std::chrono::nanoseconds last_{0};  // message
   ExitCode code_ = ExitCode::done;
@@ -95,11 +109,8 @@ RecvSession::RecvSession(const RecvArguments& arguments)
       report_(arguments.report, arguments.out == "-"),
       context_(context_options(arguments.peer, Role::receiver)),
       pull_(context_, socket_options(arguments.peer, Mode::buffered)),
-      progress_(context_.loop(), "netio recv", arguments.report.quiet,
-                [this] {
-                  return ProgressSample{messages_, bytes_, std::nullopt,
-                                        up_.empty() ? "waiting for a sender" : ""};
-                }),
+      progress_(context_.loop(), "netio recv", arguments.report.quiet, [this] { return sample(); }),
+      look_timer_(context_.loop(), [this] { look(); }),
       wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
       interrupt_(context_.loop(), [this] { interrupt(); }),
       address_(arguments.peer.address) {
@@ -160,10 +171,32 @@ void RecvSession::receive_pages() {
 
 void RecvSession::take(const MessageView& message) {
   last_ = context_.loop().now();
-  if (messages_++ == 0) begun_ = last_ - up_at_ < at_once ? up_at_ : last_;
+  if (messages_++ == 0) {
+    const bool seen_coming = !look_timer_.running() || looked_ == up_at_;
+    begun_ = seen_coming ? looked_ : last_;
+    look_timer_.stop();
+  }
   bytes_ += message.size();
   if (verifier_) verifier_->check(pull_.sender_id(), message.bytes());
   if (output_) output_->append(message.bytes());
+}
+
+// A large message begins long before it is here.
+void RecvSession::look() {
+  if (pull_.counters().bytes_arrived >= begun_bytes) {
+    look_timer_.stop();
+  } else {
+    looked_ = context_.loop().now();
+  }
+}
+
+// With what has come of messages that are not whole yet, while none is delivered.
+ProgressSample RecvSession::sample() {
+  const std::uint64_t arrived = pull_.counters().bytes_arrived;
+  if (std::exchange(sampled_messages_, messages_) != messages_) sampled_arrived_ = arrived;
+  const std::uint64_t begun = arrived - sampled_arrived_;
+  sampled_bytes_ = std::max(sampled_bytes_, bytes_ + (begun < begun_bytes ? 0 : begun));
+  return {messages_, sampled_bytes_, std::nullopt, up_.empty() ? "waiting for a sender" : ""};
 }
 
 // What a call-back returns for is acknowledged to the sender: so it is written first.
@@ -185,23 +218,22 @@ void RecvSession::on_up(const PeerInfo& peer) {
     return;
   }
   if (senders_.came++ != 0) return;
-  up_at_ = context_.loop().now();
+  up_at_ = looked_ = context_.loop().now();
+  look_timer_.start_periodic(look_every);
   progress_.start();
 }
 
 void RecvSession::on_down(const PeerInfo& peer, const Down& down) {
   if (down.reason == DownReason::closed_here || closing_) return;
-  const std::string_view why =
-      down.detail.empty() ? to_string(down.reason) : std::string_view(down.detail);
   if (verifier_) verifier_->forget(peer.id);
   up_.erase(peer.id);
   if (!peer.was_up) {
-    if (!peer.dialed) progress_.note(fmt::format("turned away {}: {}", peer.address, why));
+    if (!peer.dialed) note_turned_away(peer, down);
   } else if (down.reason == DownReason::closed_by_peer) {
     ++senders_.ended;
   } else {
     ++senders_.lost;
-    last_loss_ = fmt::format("{}: {}", peer.address, why);
+    last_loss_ = fmt::format("{}: {}", peer.address, why(peer, down));
     progress_.note("lost sender " + last_loss_);
   }
   if (!up_.empty()) return;
@@ -210,6 +242,18 @@ void RecvSession::on_down(const PeerInfo& peer, const Down& down) {
   } else {
     wait_.down(peer, down, pull_.peers_connected());
   }
+}
+
+// Of those that come again and again for the same reason the 1st, the 10th, the 100th ...
+void RecvSession::note_turned_away(const PeerInfo& peer, const Down& down) {
+  const std::string reason = why(peer, down);
+  if (std::exchange(turned_away_for_, reason) != reason) turned_away_ = 0;
+  ++turned_away_;
+  std::uint64_t noted = 1;
+  while (noted < turned_away_) noted *= 10;
+  if (turned_away_ != noted) return;
+  progress_.note(fmt::format("turned away {}: {}{}", peer.address, reason,
+                             noted == 1 ? "" : fmt::format(" ({} of them)", grouped(noted))));
 }
 
 void RecvSession::close() {
@@ -296,6 +340,7 @@ Summary RecvSession::summary() const {
   result.messages = messages_;
   result.bytes = bytes_;
   result.seconds = std::chrono::duration<double>(last_ - begun_).count();
+  result.timed = messages_ != 1 || begun_ != last_ || begun_ == up_at_;
   result.books = pull_.books();
   result.counters = pull_.counters();
   result.receiving = true;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <new>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -55,7 +55,9 @@ class SendSession {
   void give_up();
   void interrupt();
   void fail(ExitCode code, std::string cause, std::string advice);
-  void judge(const Books& books);
+  void fail_for_defect();
+  void judge(Books books);
+  [[nodiscard]] ProgressSample sample() const;
   [[nodiscard]] std::string_view waits_for() const;
   [[nodiscard]] Summary summary() const;
 
@@ -74,8 +76,9 @@ class SendSession {
   Phase phase_ = Phase::waiting;
   bool blocked_ = false;  // The socket will say when.
   bool interrupted_ = false;
+  bool gave_up_ = false;  // no receiver came, or came back
   std::string address_;
-  std::set<std::uint64_t> up_;  // ids of connected peers
+  std::map<std::uint64_t, std::uint64_t> up_;  // connected peers: id, the largest message it takes
   bool attempt_noted_ = false;
   ConnectedTime connected_;
   Books books_;
@@ -89,11 +92,7 @@ SendSession::SendSession(const SendArguments& arguments)
       report_(arguments.report, false),
       context_(context_options(arguments.peer, Role::sender)),
       push_(context_, socket_options(arguments.peer, arguments.mode)),
-      progress_(context_.loop(), "netio send", arguments.report.quiet,
-                [this] {
-                  return ProgressSample{source_->messages(), source_->bytes(), source_->fraction(),
-                                        waits_for()};
-                }),
+      progress_(context_.loop(), "netio send", arguments.report.quiet, [this] { return sample(); }),
       wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
       pace_(arguments.rate),
       turn_(context_.loop(), [this] { pump(); }),
@@ -113,10 +112,13 @@ void SendSession::make_source() {
   const auto on_ready = [this] { pump(); };
   const bool unbuffered = arguments_.mode == Mode::unbuffered;
   if (arguments_.load) {
-    source_ = make_load(*arguments_.load, unbuffered, push_, on_ready);
+    source_ = make_load(*arguments_.load, unbuffered, push_, on_ready,
+                        [this] { progress_.note("preparing the load ..."); });
   } else {
     if (arguments_.input == "-" && ::isatty(STDIN_FILENO) == 1) {
       progress_.note("reading from the terminal until Ctrl-D (generated load: --size)");
+    } else if (arguments_.input == "-" && arguments_.rate) {
+      progress_.note("sending standard input (generated load: --size)");
     }
     source_ = open_input(
         {arguments_.input, arguments_.frame, arguments_.peer.message_bytes_max, unbuffered},
@@ -124,14 +126,15 @@ void SendSession::make_source() {
   }
 }
 
+// What takes time comes first: whoever is met waits for no greeting.
 void SendSession::meet() {
+  make_source();
   if (arguments_.peer.binds) {
     address_ = push_.bind(arguments_.peer.address);
+    progress_.note("listening on " + address_);
   } else {
     push_.connect(arguments_.peer.address);
   }
-  make_source();
-  if (arguments_.peer.binds) progress_.note("listening on " + address_);
   wait_.begin();
 }
 
@@ -175,14 +178,14 @@ void SendSession::pump() {
       turn_.stop();
       break;
     case Turn::end:
-      if (!source_->defect().empty()) fail(ExitCode::failed, source_->defect(), {});
+      if (!source_->defect().empty()) fail_for_defect();
       close(arguments_.linger.value_or(linger_unlimited));
       break;
   }
 }
 
 void SendSession::on_up(const PeerInfo& peer) {
-  up_.insert(peer.id);
+  up_[peer.id] = peer.message_bytes_max;
   connected_.up(context_.loop().now());
   wait_.up();
   attempt_noted_ = false;
@@ -203,15 +206,13 @@ void SendSession::on_down(const PeerInfo& peer, const Down& down) {
   if (up_.empty()) connected_.down(context_.loop().now());
   const bool in_order =
       down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
-  const std::string_view why =
-      down.detail.empty() ? to_string(down.reason) : std::string_view(down.detail);
   if (peer.was_up && in_order) {
     if (phase_ != Phase::closing)
       progress_.note(fmt::format("receiver {} has ended", peer.address));
   } else if (peer.was_up) {
-    progress_.note(fmt::format("lost {}: {}", peer.address, why));
+    progress_.note(fmt::format("lost {}: {}", peer.address, why(peer, down)));
   } else if (peer.retrying && !std::exchange(attempt_noted_, true)) {
-    progress_.note(fmt::format("waiting for {}: {}", peer.address, why));
+    progress_.note(fmt::format("waiting for {}: {}", peer.address, why(peer, down)));
   }
   wait_.down(peer, down, push_.peers_connected());
 }
@@ -238,6 +239,7 @@ void SendSession::end_now() {
 }
 
 void SendSession::give_up() {
+  gave_up_ = true;
   fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
   end_now();
 }
@@ -260,7 +262,24 @@ void SendSession::fail(ExitCode code, std::string cause, std::string advice) {
   advice_ = std::move(advice);
 }
 
-void SendSession::judge(const Books& books) {
+// This side's limit was looked at as the message was made: it is theirs.
+void SendSession::fail_for_defect() {
+  std::uint64_t most = 0;
+  for (const auto& [id, takes] : up_) most = std::max(most, takes);
+  if (!source_->too_big() || most == 0) return fail(ExitCode::failed, source_->defect(), {});
+  fail(ExitCode::failed,
+       fmt::format("{}, the receiver takes up to {}", source_->defect(), binary_bytes(most)),
+       "raise its --message-max");
+}
+
+void SendSession::judge(Books books) {
+  // Nobody had set a linger time that could expire.
+  const auto dropped_by = [&books](DropReason reason) -> std::uint64_t& {
+    return books.dropped_by[static_cast<std::size_t>(reason)];
+  };
+  if (gave_up_) {
+    dropped_by(DropReason::not_sent) += std::exchange(dropped_by(DropReason::linger_expired), 0);
+  }
   books_ = books;
   if (interrupted_) {
     code_ = ExitCode::interrupted;
@@ -281,6 +300,13 @@ void SendSession::judge(const Books& books) {
   } else {
     error_ += "; " + cause;
   }
+}
+
+ProgressSample SendSession::sample() const {
+  ProgressSample result{source_->messages(), source_->bytes(), source_->fraction(), waits_for()};
+  // Done is what has arrived.
+  if (result.fraction) *result.fraction *= acknowledged_share(push_.books());
+  return result;
 }
 
 std::string_view SendSession::waits_for() const {

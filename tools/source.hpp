@@ -41,6 +41,8 @@ class MessageSource {
 
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  // The last message was larger than any receiver takes.
+  [[nodiscard]] bool too_big() const noexcept { return too_big_; }
   // Why the input ended before its end; empty if it did not.
   [[nodiscard]] const std::string& defect() const noexcept { return defect_; }
 
@@ -56,9 +58,9 @@ class MessageSource {
   // After an answer that was not ok: what it means for the turn.
   Turn not_taken(Status status, std::size_t message_bytes) {
     if (status == Status::again || status == Status::not_connected) return Turn::blocked;
-    defect_ = "message " + grouped(messages_ + 1) + " of " + counted(message_bytes, "byte") +
-              " was refused: " + std::string(to_string(status));
-    if (status == Status::too_big) defect_ += "; raise --message-max on both sides";
+    too_big_ = status == Status::too_big;
+    defect_ = "message number " + grouped(messages_ + 1) + ", " + binary_bytes(message_bytes) +
+              ", was refused: " + std::string(to_string(status));
     return Turn::end;
   }
   void end_with(std::string defect) { defect_ = std::move(defect); }
@@ -66,6 +68,7 @@ class MessageSource {
  private:
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
+  bool too_big_ = false;
   std::string defect_;
 };
 

@@ -43,6 +43,8 @@ std::uint64_t checksum(std::uint64_t sequence, std::span<const std::byte> rest) 
   return sum;
 }
 
+}  // namespace
+
 void fill(std::span<std::byte> rest, std::uint64_t sequence) noexcept {
   std::uint64_t word = (sequence + 1) * odd_b;
   std::byte* at = rest.data();
@@ -53,8 +55,6 @@ void fill(std::span<std::byte> rest, std::uint64_t sequence) noexcept {
   }
   if (left != 0) std::memcpy(at, &word, left);
 }
-
-}  // namespace
 
 void stamp(std::span<std::byte> message, std::uint64_t sequence) noexcept {
   const std::span<std::byte> rest = message.subspan(stamp_bytes);

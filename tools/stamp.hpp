@@ -14,6 +14,9 @@ inline constexpr std::size_t stamp_bytes = 8 + 8;
 // Writes sequence, checksum and rest. `message` has at least stamp_bytes.
 void stamp(std::span<std::byte> message, std::uint64_t sequence) noexcept;
 
+// Bytes as behind a stamp, cheap and not all alike; they verify only once they are stamped.
+void fill(std::span<std::byte> bytes, std::uint64_t sequence) noexcept;
+
 // True if the message is as some stamp() left it; `sequence` is then its number.
 [[nodiscard]] bool read_stamp(std::span<const std::byte> message, std::uint64_t& sequence) noexcept;
 

@@ -17,9 +17,11 @@ using nlohmann::ordered_json;
 // Over less time a rate says more about the start than about the wire.
 constexpr double rated_seconds_min = 0.01;
 
-std::optional<double> per_second(std::uint64_t amount, double seconds) {
-  if (seconds < rated_seconds_min) return std::nullopt;
-  return static_cast<double>(amount) / seconds;
+// Of what arrived.
+std::optional<double> per_second(const Summary& summary, std::uint64_t amount) {
+  if (summary.seconds < rated_seconds_min) return std::nullopt;
+  const double share = summary.receiving ? 1 : acknowledged_share(summary.books);
+  return static_cast<double>(amount) * share / summary.seconds;
 }
 
 ordered_json json_of(const std::optional<double>& value) {
@@ -77,10 +79,15 @@ ordered_json json_of(const Books& books, bool receiving) {
 }
 
 ordered_json json_of(const Counters& counters) {
-  return {{"bytes_sent", counters.bytes_sent},   {"bytes_received", counters.bytes_received},
-          {"pages_sent", counters.pages_sent},   {"pages_received", counters.pages_received},
-          {"agains", counters.agains},           {"connects", counters.connects},
-          {"disconnects", counters.disconnects}, {"rejected", counters.rejected},
+  return {{"bytes_sent", counters.bytes_sent},
+          {"bytes_received", counters.bytes_received},
+          {"bytes_arrived", counters.bytes_arrived},
+          {"pages_sent", counters.pages_sent},
+          {"pages_received", counters.pages_received},
+          {"agains", counters.agains},
+          {"connects", counters.connects},
+          {"disconnects", counters.disconnects},
+          {"rejected", counters.rejected},
           {"starved", counters.starved}};
 }
 
@@ -92,6 +99,11 @@ ordered_json json_of(const Verification& checked) {
 }
 
 }  // namespace
+
+double acknowledged_share(const Books& books) noexcept {
+  if (books.sent == 0) return 1;
+  return static_cast<double>(books.acknowledged) / static_cast<double>(books.sent);
+}
 
 std::string drop_reasons(const Books& books) {
   std::string text;
@@ -105,17 +117,18 @@ std::string drop_reasons(const Books& books) {
 }
 
 std::string to_text(const Summary& summary) {
-  const auto messages = per_second(summary.messages, summary.seconds);
-  const auto bytes = per_second(summary.bytes, summary.seconds);
+  const auto messages = per_second(summary, summary.messages);
+  const auto bytes = per_second(summary, summary.bytes);
   std::string text;
   const auto row = [&text](std::string_view name, const std::string& value) {
     text += fmt::format("{:<10} {}\n", name, value);
   };
   row(summary.receiving ? "received" : "sent",
-      fmt::format("{}, {} in {}{}", counted(summary.messages, "message"),
-                  scaled(static_cast<double>(summary.bytes), "B"), duration_text(summary.seconds),
+      fmt::format("{}, {}{}{}", counted(summary.messages, "message"),
+                  scaled(static_cast<double>(summary.bytes), "B"),
+                  summary.timed ? " in " + duration_text(summary.seconds) : "",
                   summary.code == ExitCode::interrupted ? ", interrupted" : ""));
-  if (messages && summary.messages > 0) {
+  if (messages && *messages > 0) {
     row("rate", fmt::format("{}, {} ({})", scaled(*messages, "messages/s"), scaled(*bytes, "B/s"),
                             scaled(*bytes * 8, "b/s")));
   }
@@ -144,8 +157,8 @@ std::string to_json(const Summary& summary) {
   json["messages"] = summary.messages;
   json["bytes"] = summary.bytes;
   json["seconds"] = summary.seconds;
-  json["messages_per_second"] = json_of(per_second(summary.messages, summary.seconds));
-  json["bytes_per_second"] = json_of(per_second(summary.bytes, summary.seconds));
+  json["messages_per_second"] = json_of(per_second(summary, summary.messages));
+  json["bytes_per_second"] = json_of(per_second(summary, summary.bytes));
   json["books"] = json_of(summary.books, summary.receiving);
   json["counters"] = json_of(summary.counters);
   if (summary.receiving) {

@@ -35,6 +35,7 @@ struct Summary {
   // From the first message (receiving: or its sender's coming just before it) to the last, or to
   // its acknowledgement; sending: without the time in which there was no receiver.
   double seconds = 0;
+  bool timed = true;  // false: `seconds` is not known
   Books books;
   Counters counters;
   bool receiving = false;
@@ -47,6 +48,9 @@ struct Summary {
 [[nodiscard]] std::string to_text(const Summary& summary);
 // An object, indented, its last line ended.
 [[nodiscard]] std::string to_json(const Summary& summary);
+
+// Of what was sent, what is known to have arrived: 0 to 1.
+[[nodiscard]] double acknowledged_share(const Books& books) noexcept;
 
 // "connection lost 12, linger expired 3"; empty if nothing was dropped.
 [[nodiscard]] std::string drop_reasons(const Books& books);

@@ -1,11 +1,14 @@
 // Generated load: numbered, verified, paced; what is reported of it, and where.
 #include <csignal>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "integration/cli_support.hpp"
+#include "support/raw_tcp.hpp"
 
 namespace netio::test {
 namespace {
@@ -54,7 +57,7 @@ TEST_F(CliLoad, zeros_fail_verification) {
 
 TEST_F(CliLoad, no_rate_is_told_of_less_than_a_hundredth_of_a_second) {
   Process recv(netio_command({"recv", any_port}));
-  Process send(netio_command({"send", address_of(recv), "--count", "1"}));
+  Process send(netio_command({"send", address_of(recv), "--count", "2"}));
   EXPECT_EQ(send.wait(), 0) << send.err();
   EXPECT_EQ(recv.wait(), 0) << recv.err();
   // Unless the machine was so busy that it took longer.
@@ -158,7 +161,72 @@ TEST_F(CliLoad, a_receiver_may_end_after_a_count) {
   EXPECT_EQ(send.wait(), 3) << send.err();
 }
 
+TEST_F(CliLoad, ctrl_c_ends_the_preparing_of_a_large_load) {
+  Process send(netio_command({"send", "tcp://127.0.0.1:1", "--size", "4GiB", "--message-max",
+                              "4GiB", "--mode", "unbuffered"}));
+  // From here on it has its handler: it fills some gigabytes.
+  const std::string status = "/proc/" + std::to_string(send.pid()) + "/status";
+  const auto catches_sigint = [&status] {
+    const std::string text = read_file(status);
+    const std::size_t at = text.find("SigCgt:");
+    return at != std::string::npos &&
+           (std::stoull(text.substr(at + 7), nullptr, 16) & (1U << (SIGINT - 1))) != 0;
+  };
+  while (send.running() && !catches_sigint()) std::this_thread::yield();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+  EXPECT_THAT(send.err(), HasSubstr("interrupted while the load was prepared"));
+}
+
+TEST_F(CliLoad, a_message_that_is_too_big_is_refused_with_whose_limit_it_is) {
+  const Transfer result =
+      transfer(folder_, {"--size", "2MiB", "--count", "3"}, {"--message-max", "1MiB"});
+  EXPECT_EQ(result.send_code, 1);
+  EXPECT_THAT(result.send_err, HasSubstr("message number 1, 2 MiB, was refused: too big"));
+  EXPECT_THAT(result.send_err, HasSubstr("the receiver takes up to 1 MiB"));
+}
+
+TEST_F(CliLoad, a_rate_without_a_load_is_of_standard_input) {
+  Process recv(netio_command({"recv", any_port}));
+  Process send(netio_command({"send", address_of(recv), "--rate", "100"}));
+  EXPECT_TRUE(send.wait_for_err("sending standard input (generated load: --size)"));
+  EXPECT_TRUE(send.feed("a message"));
+  send.end_input();
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+}
+
 // --- Reports and progress.
+
+TEST_F(CliLoad, a_large_message_counts_from_its_first_bytes) {
+  const std::string json = folder_.path("recv.json");
+  Process recv(netio_command({"recv", any_port, "--json=" + json}));
+  RawTcp raw = RawTcp::connect(address_of(recv));
+  raw.send(hello_of(sound_hello(detail::WirePattern::push)));
+  const Bytes page = message_page(0, Bytes(200'000));
+  raw.send(std::span(page).first(page.size() / 2));
+  EXPECT_TRUE(recv.wait_for_err("0 messages, 100 kB")) << recv.err();
+  raw.send(std::span(page).subspan(page.size() / 2));
+  EXPECT_TRUE(recv.wait_for_err("1 message, 200 kB")) << recv.err();
+  raw.close();
+  EXPECT_EQ(recv.wait(), 3);
+  EXPECT_GE(read_json(json)["seconds"], 0.5);
+}
+
+TEST_F(CliLoad, what_nobody_has_acknowledged_is_not_done) {
+  RawListener listener;
+  Process send(netio_command({"send", listener.address(), "--count", "10", "--json"}));
+  std::optional<RawTcp> raw;
+  while (!raw && send.running()) raw = listener.accept();
+  ASSERT_TRUE(raw);
+  raw->send(hello_of(sound_hello(detail::WirePattern::pull)));
+  EXPECT_TRUE(send.wait_for_err("  0%  10 messages, 640 B  waiting for acknowl")) << send.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+  const auto report = nlohmann::json::parse(send.out(), nullptr, false);
+  EXPECT_EQ(report["messages_per_second"], 0);
+  EXPECT_THAT(send.err(), Not(HasSubstr("\nrate ")));
+}
 
 TEST_F(CliLoad, json_is_alone_on_standard_output) {
   Process recv(netio_command({"recv", any_port, "--json"}));

@@ -41,6 +41,8 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "--bind", "--connect"}, "--connect"},
       {{"recv", address, "--wait", "loudly"}, "sleep, spin, adaptive"},
       {{"recv", address, "--shared"}, "--verify"},
+      {{"recv", "OFI+TCP://127.0.0.1:1"}, "write it in lower case"},
+      {{"recv", "ofi+://127.0.0.1:1"}, "the provider is missing"},
       {{"recv", address, "--out", "-", "--json"}, "use --json=FILE"},
       {{"info", "--frame", "line"}, "--frame"},
   };
@@ -58,6 +60,16 @@ TEST(CliUsage, help_has_examples_and_exit_codes) {
     EXPECT_EQ(process.wait(), 0);
     EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv) '?tcp://"));
     EXPECT_THAT(process.out(), HasSubstr("Exit codes: 0 "));
+  }
+}
+
+TEST(CliUsage, help_knows_the_addresses_of_fabrics) {
+  for (const char* const command : {"send", "recv"}) {
+    Process process(netio_command({command, "--help"}));
+    EXPECT_EQ(process.wait(), 0);
+    for (const char* const text : {"verbs://", "ofi+PROVIDER://", "?window="}) {
+      EXPECT_THAT(process.out(), HasSubstr(text));
+    }
   }
 }
 
