@@ -111,7 +111,8 @@ std::string_view scheme_of(std::string_view text) {
   const auto scheme = text.substr(0, end);
   if (!std::all_of(scheme.begin(), scheme.end(), is_scheme_character)) {
     const bool upper = std::any_of(scheme.begin(), scheme.end(), is_upper_case);
-    refuse(text, quoted(scheme) + " is not a scheme", upper ? "write it in lower case" : advice);
+    refuse(text, quoted(scheme) + " is not a scheme",
+           upper ? "write it in lower case, like tcp://host:5000" : advice);
   }
   return scheme;
 }
