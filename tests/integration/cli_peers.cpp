@@ -229,7 +229,8 @@ TEST_F(CliPeers, time_without_a_receiver_is_said_and_is_not_in_the_rate) {
   EXPECT_THAT(send.err(), Not(HasSubstr(" left  ")));
   std::this_thread::sleep_for(1s);
   Process next(netio_command({"recv", address}));
-  EXPECT_EQ(send.wait(), 3) << send.err();
+  // On a busy machine all may have been acknowledged when it was killed: then nothing is lost.
+  EXPECT_THAT(send.wait(), ::testing::AnyOf(0, 3)) << send.err();
   EXPECT_EQ(next.wait(), 0) << next.err();
   // Half a second of work, 0.1 s of which may be made up for, and two of waiting. A busy machine
   // is slower.
