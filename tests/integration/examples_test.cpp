@@ -81,9 +81,6 @@ TEST_F(Examples, the_first_program_says_why_nothing_happens) {
     EXPECT_EQ(wrong.wait(), 2) << name;
     EXPECT_THAT(wrong.err(), HasSubstr("the scheme is missing")) << name;
   }
-  Process nowhere(example("push", "tcp://no-such-host.invalid:5555"));
-  EXPECT_EQ(nowhere.wait(), 2);
-  EXPECT_THAT(nowhere.err(), HasSubstr("no host named 'no-such-host.invalid'"));
 }
 
 TEST_F(Examples, a_ball_goes_to_and_fro) {
@@ -127,7 +124,7 @@ TEST(Readme, quotes_the_first_program_as_it_is_built) {
     const std::string source = text_of(source_folder / path);
     ASSERT_FALSE(source.empty()) << path;
     EXPECT_EQ(quoted_in_readme(path), source) << path;
-    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 30) << path;
+    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
   }
 }
 
