@@ -217,6 +217,7 @@ class NETIO_API Loop {
   bool wants_sleep() noexcept;
   bool expire_timers() noexcept;
   bool poll_sources() noexcept;
+  void poll_sources(std::ptrdiff_t begin, std::ptrdiff_t end) noexcept;
   bool sources_may_sleep() noexcept;
   bool look(bool sleep, std::int64_t give_up_ns) noexcept;
   bool dispatch() noexcept;
@@ -238,6 +239,7 @@ class NETIO_API Loop {
   int ready_count_ = 0;          // of batch_
   int ready_next_ = 0;           // the first of batch_ that is not dispatched yet
   std::ptrdiff_t source_index_ = 0;
+  std::ptrdiff_t first_polled_ = 0;   // in the last turn
   mutable std::int64_t turn_ns_ = 0;  // 0: not read yet in this turn
   std::int64_t last_work_ns_ = 0;     // kept up for IdlePolicy::adaptive only
   const void* calling_ = nullptr;     // the Timer or Watch being called; null once destroyed

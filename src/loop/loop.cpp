@@ -207,12 +207,18 @@ bool Loop::expire_timers() noexcept {
 // always. remove_source() moves the index when a source leaves the list from within.
 bool Loop::poll_sources() noexcept {
   sources_worked_ = false;
-  if (sources_.size() > 1) std::rotate(sources_.begin(), sources_.begin() + 1, sources_.end());
-  for (source_index_ = 0; source_index_ < std::ssize(sources_); ++source_index_) {
+  if (++first_polled_ >= std::ssize(sources_)) first_polled_ = 0;
+  poll_sources(first_polled_, std::ssize(sources_));
+  poll_sources(0, first_polled_);
+  return sources_worked_;
+}
+
+void Loop::poll_sources(std::ptrdiff_t begin, std::ptrdiff_t end) noexcept {
+  for (source_index_ = begin; source_index_ < std::min(end, std::ssize(sources_));
+       ++source_index_) {
     sources_worked_ |=
         sources_[static_cast<std::size_t>(source_index_)].source->poll(source_budget);
   }
-  return sources_worked_;
 }
 
 bool Loop::sources_may_sleep() noexcept {

@@ -27,6 +27,8 @@ TRANSPORTS = ("tcp", "shm", "inproc", "ofi")
 LIBRARY_LINES_MAX = 8076
 OWN_WIRE_LINES_MAX = 1800
 OWN_WIRES = ("tcp", "shm", "inproc")
+# What lies in another layer and is there for one wire only.
+MEMORY_OF_SHM = ("range_pool", "shared_memory")
 FILE_LINES_AIM = 400
 FILE_LINES_MAX = 450
 TEST_FILE_LINES_MAX = 600
@@ -70,6 +72,8 @@ class Source:
         if self.top == "include":
             return "include"
         own_wire = self.parts[1] == "transport" and self.parts[2] in OWN_WIRES
+        if self.parts[1] == "memory" and self.parts[2].split(".")[0] in MEMORY_OF_SHM:
+            return "shm"
         return self.parts[2] if own_wire else layer_of(self.parts[1:])[0]
 
     def includes(self):

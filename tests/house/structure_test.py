@@ -203,7 +203,7 @@ class Structure(unittest.TestCase):
         count, output = run(full)
         self.assertEqual(count, 0)
         self.assertRegex(output, rf"library +0 of .*\n +shm +{most:,} of {most:,}")
-        full["src/transport/shm/one_more.cpp"] = OPENING + "x;\n"
+        full["src/memory/range_pool.cpp"] = OPENING + "x;\n"
         self.assertIn("the shm has 1,801 lines of code", run(full)[1])
 
     def test_the_sizes_are_printed_per_layer(self):
