@@ -152,7 +152,9 @@ TEST_P(Keep, who_keeps_everything_is_held_at_receive_bytes_max_and_goes_on_after
   EXPECT_GT(kept.size(), mebi / 2 / size);
   EXPECT_LE(kept.size() * size, 2 * mebi);
   EXPECT_LT(count, taken);
-  EXPECT_GT(hoarder.counters().starved, 0U);
+  if (!GetParam().read_in_place) {  // its pages are the sender's, who has fewer for each
+    EXPECT_GT(hoarder.counters().starved, 0U);
+  }
   EXPECT_GT(hoarder.fill(), 0.5);
 
   // Another socket of the same context does not notice.

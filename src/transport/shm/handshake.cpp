@@ -39,7 +39,8 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory
       doorbell(ShmBell{ours, theirs, link.their_bell_.get()}),
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
       memory(ShmPeerMemory::create(std::move(their_memory), std::move(lifeline), ours, link)),
-      sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans),
+      sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
+            link.shared_.links),
       receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
   memory->set_wake([this] { came_home.notify(); });
 }
@@ -150,6 +151,7 @@ void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
     their_bell_ = std::move(message.passed[bell]);
     wire_.emplace(*this, std::move(their_board), std::move(their_memory),
                   std::move(message.passed[lifeline]));
+    ++shared_.links;
     loop_.add_source(*this);
     polled_ = true;
   } catch (const Error& error) {

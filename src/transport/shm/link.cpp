@@ -159,6 +159,7 @@ void ShmLink::cut() noexcept {
   home_waiter_.stop_waiting();
   socket_.reset();
   if (!wire_) return;
+  --shared_.links;
   wire_->memory->forget_owner();
   const bool out = wire_->sends.pages_out() != 0;
   std::vector<Lease> pages = wire_->sends.take_pages();

@@ -34,12 +34,13 @@ const std::byte* complete_loan(const PageHeader& header, const Post& post) noexc
 }  // namespace
 
 ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
-                   const RangePool& loans)
+                   const RangePool& loans, const std::size_t& links)
     : ours_(ours),
       theirs_(theirs),
       memory_(memory),
       arena_(arena),
       loans_(loans),
+      links_(links),
       pages_(shm_pages) {
   free_pages_.reserve(shm_pages);
   for (std::uint32_t page = shm_pages; page-- > 0;) free_pages_.push_back(page);
@@ -52,8 +53,6 @@ Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
   if (!copies_ || copies_->capacity() - copied_bytes_ < header.bytes) {
     copies_.reset();
     copied_bytes_ = 0;
-    // A peer that gives nothing back must leave something for the others.
-    if (holds_its_share()) return {};
     copies_ = arena_.take();
     if (!copies_) return {};
   }
@@ -79,6 +78,22 @@ Lease ShmSends::in_arena(const PageHeader& header, const Post& post,
   return copy_into_arena(header, post, data);
 }
 
+// Of the arena, by a page: all of a block of its own, or its part of one with copies.
+std::uint32_t ShmSends::taken_by(const Lease& lease, const PageHeader& header) const noexcept {
+  if (lease->owner() != &arena_) return 0;
+  return lease.get() == copies_.get() ? header.bytes
+                                      : static_cast<std::uint32_t>(arena_.block_bytes());
+}
+
+// A link has a fair part of the arena, less what pages that are being filled take; and never more
+// than it leaves for others.
+bool ShmSends::has_its_share() const noexcept {
+  const std::size_t block = arena_.block_bytes();
+  const std::size_t fair = arena_.blocks() * 3 / 4 / std::max<std::size_t>(links_, 1);
+  return out_bytes_ >= std::max<std::size_t>(fair, 2) * block ||
+         out_bytes_ > arena_.blocks_free() * block;
+}
+
 bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   assert(room());
   ShmSlot& slot = ours_.slots[sent_ % shm_slots];
@@ -88,13 +103,14 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.page = 0;
   } else {
     const std::byte* data = nullptr;
+    if (has_its_share()) return false;
     Lease lease = in_arena(header, post, data);
     if (!lease) return false;
     const std::uint32_t page = free_pages_.back();
     free_pages_.pop_back();
     slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
     slot.page = page;
-    page_bytes_[page] = loans_.owns(*lease.get()) ? 0 : header.bytes;
+    page_bytes_[page] = taken_by(lease, header);
     out_bytes_ += page_bytes_[page];
     pages_[page] = std::move(lease);
   }

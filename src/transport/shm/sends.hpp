@@ -18,9 +18,10 @@ namespace netio::detail {
 
 class ShmSends {
  public:
-  // `arena` and `loans` lie in `memory`, which the peer maps.
+  // `arena` and `loans` lie in `memory`, which the peer maps. `holders` counts the links whose
+  // peers have pages of it.
   ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
-           const RangePool& loans);
+           const RangePool& loans, const std::size_t& links);
 
   // A free slot and a free page.
   [[nodiscard]] bool room() const noexcept {
@@ -36,11 +37,7 @@ class ShmSends {
   // A look without taking: reap() would find something.
   [[nodiscard]] bool news() const noexcept;
 
-  // As of now, the peer has not read all there is; or it has as much as is left for others.
-  [[nodiscard]] bool backed_up() const noexcept {
-    return theirs_.consumed.load(std::memory_order_relaxed) != sent_ || holds_its_share();
-  }
-  // As far as reap() has seen.
+  // The peer has read all there is, as far as reap() has seen.
   [[nodiscard]] bool consumed() const noexcept { return consumed_ == sent_; }
   [[nodiscard]] bool idle() const noexcept { return consumed() && pages_out() == 0; }
   [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
@@ -51,9 +48,8 @@ class ShmSends {
   [[nodiscard]] std::vector<Lease> take_pages() noexcept { return std::exchange(pages_, {}); }
 
  private:
-  [[nodiscard]] bool holds_its_share() const noexcept {
-    return out_bytes_ > arena_.blocks_free() * arena_.block_bytes();
-  }
+  [[nodiscard]] bool has_its_share() const noexcept;
+  [[nodiscard]] std::uint32_t taken_by(const Lease& lease, const PageHeader& header) const noexcept;
   Lease in_arena(const PageHeader& header, const Post& post, const std::byte*& data) noexcept;
   Lease copy_into_arena(const PageHeader& header, const Post& post,
                         const std::byte*& data) noexcept;
@@ -63,6 +59,7 @@ class ShmSends {
   const SharedMemory& memory_;
   Pool& arena_;
   const RangePool& loans_;
+  const std::size_t& links_;
   std::uint64_t sent_ = 0;        // slots written
   std::uint64_t consumed_ = 0;    // of them, read by the peer as far as we know
   std::uint64_t returned_ = 0;    // entries of the peer's returns taken
