@@ -12,8 +12,9 @@ namespace {
 // From this size on messages are lent to the wire instead of copied; in shared memory none, as the
 // user's memory is not seen there.
 constexpr std::size_t lent_bytes_min = 64U << 10U;
-// What one socket sends before the loop looks at the others.
-constexpr int messages_in_turn = 16384;
+// What one socket sends before the others, the loop and the order to stop get their turn: a receiver
+// that keeps up never makes it wait.
+constexpr std::size_t bytes_in_turn = 1U << 20U;
 
 // Small messages are written a few ahead: what is copied right after a word of it was stored waits
 // for that store, which would be the benchmark's time and not the sender's.
@@ -40,7 +41,8 @@ class Sender {
                options.message_bytes >= lent_bytes_min),
         messages_(buffers_for(options, lends_)),
         next_(lends_ ? 0 : messages_.size()),
-        free_(messages_.size()) {
+        free_(messages_.size()),
+        in_turn_(std::max<std::size_t>(1, bytes_in_turn / options.message_bytes)) {
     for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
     push_.on_up([this, &ready](const PeerInfo&) {
       connected_ = true;
@@ -59,7 +61,7 @@ class Sender {
 
   // False once the socket takes no more: it is in `ready` again when it does.
   bool send_some() {
-    for (int i = 0; i < messages_in_turn; ++i) {
+    for (std::size_t i = 0; i < in_turn_; ++i) {
       if (!(lends_ ? lend() : copy())) return false;
     }
     return true;
@@ -97,6 +99,7 @@ class Sender {
   std::vector<std::vector<std::byte>> messages_;  // in turn, as they come back in order
   std::size_t next_;
   std::size_t free_;
+  std::size_t in_turn_;  // messages
 };
 
 }  // namespace
@@ -130,7 +133,9 @@ void send(Worker& worker) {
   if (options.idle) context.run();
   while (!worker.stopping()) {
     // Those that can send no more leave the list, and come back by call-back.
-    std::erase_if(ready, [](Sender* sender) { return !sender->send_some(); });
+    std::erase_if(ready, [&worker](Sender* sender) {
+      return !worker.stopping() && !sender->send_some();
+    });
     context.loop().run_once(std::chrono::seconds(ready.empty() ? -1 : 0));
   }
   worker.join();
