@@ -183,6 +183,7 @@ void Peer::end_connection() noexcept {
 void Peer::release_link() noexcept {
   cancel();
   stop_waiting();
+  home_waiter_.stop_waiting();
   sender.detach();
   receiver_.end();
   arrived_before_ = bytes_arrived();

@@ -71,6 +71,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
   void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
 
+  // Touches the socket once when memory comes home that its link took.
+  void watch_memory() noexcept;
   void pause(bool paused) noexcept;
   // Says good-bye once everything taken has been posted; then goes.
   void close() noexcept;
@@ -78,6 +80,14 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void cut() noexcept;
 
  private:
+  class HomeWaiter final : public StoreWaiter {
+   public:
+    explicit HomeWaiter(SocketCore& socket) noexcept : socket_(socket) {}
+    void on_memory() noexcept override;
+
+   private:
+    SocketCore& socket_;
+  };
   // LinkEvents
   Hello greet(const Hello* theirs) noexcept override;
   std::optional<Down> judge(const Hello& theirs) noexcept override;
@@ -114,6 +124,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::string address_;
   std::unique_ptr<Link> link_;
   Receiver receiver_;
+  HomeWaiter home_waiter_{socket_};
   SessionId our_session_{};
   SessionId their_session_{};
 

@@ -105,6 +105,12 @@ void Peer::on_idle() noexcept {
   socket_.fill_changed();
 }
 
+void Peer::HomeWaiter::on_memory() noexcept { socket_.touch(); }
+
+void Peer::watch_memory() noexcept {
+  if (up_ && link_ && !home_waiter_.waiting()) link_->receive_store().wait(home_waiter_);
+}
+
 void Peer::on_page_opened() noexcept { socket_.touch(); }
 void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
 

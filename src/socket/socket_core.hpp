@@ -98,7 +98,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void forget_gone_peers();
   void remember(Peer& peer);
   void forget_oldest_record();
-  [[nodiscard]] Store& receive_store() noexcept;
+  void watch_memory() noexcept;
   void check_watermarks();
   void give_up_lingering();
   void cut(Peer& peer);

@@ -93,12 +93,10 @@ double SocketCore::fill() const noexcept {
   return static_cast<double>(queued) / static_cast<double>(options_.send_bytes_max * peers_up_);
 }
 
-// Where memory that this socket's messages hold comes home to.
-Store& SocketCore::receive_store() noexcept {
-  for (const auto& peer : peers_) {
-    if (peer->up() && peer->link() != nullptr) return peer->link()->receive_store();
-  }
-  return context_.receive_pool();
+// Wherever memory that this socket's messages hold may come home to.
+void SocketCore::watch_memory() noexcept {
+  if (!waiting()) context_.receive_pool().wait(*this);
+  for (const auto& peer : peers_) peer->watch_memory();
 }
 
 void SocketCore::check_watermarks() {
@@ -112,7 +110,7 @@ void SocketCore::check_watermarks() {
     if (on_low_watermark) on_low_watermark();
   }
   // Kept messages may be released on any thread; memory coming home is the time to look again.
-  if (above_high_ && !pattern_.sends && !waiting()) receive_store().wait(*this);
+  if (above_high_ && !pattern_.sends) watch_memory();
 }
 
 void SocketCore::forget_oldest_record() {

@@ -181,5 +181,46 @@ TEST_P(Watermark, a_receiver_fills_up_with_what_is_kept) {
 
 ON_EVERY_TRANSPORT_AND_MODE(Watermark);
 
+// Memory of one socket comes home to as many places as it has kinds of links.
+TEST(WatermarkOfMany, the_low_one_comes_whichever_transport_the_last_memory_was_of) {
+  Context here;
+  Context there;
+  Pump pump{&here, &there};
+  SocketOptions limited;
+  limited.receive_bytes_max = 4U << 20U;
+  limited.high_watermark = 0.4;
+  limited.low_watermark = 0.1;
+  Pull pull(there, limited);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  int high = 0;
+  int low = 0;
+  pull.on_high_watermark([&] { ++high; });
+  pull.on_low_watermark([&] { ++low; });
+  const std::string tcp = pull.bind("tcp://127.0.0.1:0");
+  const std::string shm = pull.bind("shm://*");
+  Push first(here);
+  Push second(here);
+  first.connect(tcp);
+  ASSERT_SOON(pump, pull.peers_connected() == 1);
+  second.connect(shm);
+  ASSERT_SOON(pump, pull.peers_connected() == 2);
+  constexpr std::size_t each = 32;
+  for (Push* const push : {&first, &second}) {
+    const std::size_t before = kept.size();
+    for (std::size_t i = 0; i < each; ++i) ASSERT_EQ(push->send(payload(i, 30'000)), Status::ok);
+    push->flush();
+    ASSERT_SOON(pump, kept.size() == before + each);
+  }
+  ASSERT_SOON(pump, high == 1);
+  pull.pause();
+  for (const std::size_t left : {each, std::size_t{0}}) {
+    kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(left));
+    pump.run_for(20ms);
+  }
+  EXPECT_SOON(pump, low == 1);
+  EXPECT_EQ(high, 1);
+}
+
 }  // namespace
 }  // namespace netio::test
