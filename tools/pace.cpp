@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "units.hpp"
+
 namespace netio::cli {
 
 namespace {
@@ -13,17 +15,13 @@ constexpr double backlog_seconds_max = 0.1;
 // Above 5,000 messages a second they leave in small bursts: a timer each would cost more than they.
 constexpr std::chrono::nanoseconds wait_min = std::chrono::microseconds(200);
 
-double seconds(std::chrono::nanoseconds time) noexcept {
-  return std::chrono::duration<double>(time).count();
-}
-
 }  // namespace
 
 // Counted in messages or bytes, as the rate is. The first unit is due at once.
 double Pace::owed(std::chrono::nanoseconds now, std::uint64_t messages,
                   std::uint64_t bytes) const noexcept {
   const double sent = static_cast<double>(rate_->in_bytes ? bytes : messages);
-  return 1.0 + seconds(now - origin_) * rate_->per_second - sent;
+  return 1.0 + seconds_of(now - origin_) * rate_->per_second - sent;
 }
 
 Allowance Pace::due(std::chrono::nanoseconds now, std::uint64_t messages,

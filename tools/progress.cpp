@@ -24,10 +24,6 @@ std::size_t terminal_columns() noexcept {
   return size.ws_col;
 }
 
-double seconds(std::chrono::nanoseconds time) noexcept {
-  return std::chrono::duration<double>(time).count();
-}
-
 std::string bar(double fraction) {
   static constexpr std::size_t cells = 24;
   const auto full = static_cast<std::size_t>(std::lround(fraction * cells));
@@ -76,7 +72,7 @@ void Progress::error(std::string_view text, std::string_view advice) {
 void Progress::show() {
   const std::chrono::nanoseconds now = loop_.now();
   const ProgressSample sample = sample_();
-  const std::string text = line(sample, seconds(now - started_), seconds(now - shown_));
+  const std::string text = line(sample, seconds_of(now - started_), seconds_of(now - shown_));
   last_ = sample;
   shown_ = now;
   if (!terminal_) {

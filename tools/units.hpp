@@ -33,6 +33,9 @@ struct Rate {
 [[nodiscard]] std::string binary_bytes(std::uint64_t bytes);
 // "0.524 s", "12.3 s", "2 min 05 s", "1 h 02 min"
 [[nodiscard]] std::string duration_text(double seconds);
+[[nodiscard]] inline double seconds_of(std::chrono::nanoseconds time) noexcept {
+  return std::chrono::duration<double>(time).count();
+}
 // "1 message", "2 messages"
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
 

@@ -16,6 +16,7 @@
 
 #include "support/allocation_counter.hpp"
 #include "support/counted_source.hpp"
+#include "support/deferred_work.hpp"
 #include "support/watchdog.hpp"
 
 namespace netio {
@@ -23,15 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::CountedSource;
-
-class Work final : public detail::Deferred {
- public:
-  explicit Work(std::function<void()> work) : work_(std::move(work)) {}
-  void run_deferred() noexcept override { work_(); }
-
- private:
-  std::function<void()> work_;
-};
+using test::Work;
 
 class ForeignLoop : public testing::Test {
  protected:

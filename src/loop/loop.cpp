@@ -26,10 +26,12 @@ constexpr int batch_size = 128;
 // 64 pages of 64 KiB at 10 GB/s are 0.4 ms.
 constexpr int source_budget = 64;
 
-// A spinning loop with sources looks at timers and descriptors every so many polls. A look costs
-// a system call and a clock (about 0.2 us), a poll that finds nothing about 5 ns; the price is
-// that a descriptor or timer waits up to 15 polls, each with its full budget at worst.
-constexpr int source_polls_per_look = 16;
+// A spinning loop with sources looks at timers and descriptors every so many polls. A look costs a
+// system call and a clock (about 0.2 us), a poll that finds nothing 10 ns in shared memory: what
+// comes should find the loop polling, not looking. One that worked counts as several, as it may
+// take its full budget: a descriptor or timer waits for 16 of these, or 128 of the others.
+constexpr int source_polls_per_look = 128;
+constexpr int polls_of_work = 8;
 
 // How long IdlePolicy::adaptive polls after the last work: a few times what being woken costs
 // (4 to 10 us), so that request and reply do not pay it, and an idle loop burns next to nothing.
@@ -185,7 +187,8 @@ bool Loop::gather(std::int64_t give_up_ns) noexcept {
 
 bool Loop::polls_sources_only() noexcept {
   if (policy_ == IdlePolicy::sleep || sources_.empty() || foreign_) return false;
-  if (++source_polls_ < source_polls_per_look) return true;
+  source_polls_ += sources_worked_ ? polls_of_work : 1;
+  if (source_polls_ < source_polls_per_look) return true;
   source_polls_ = 0;
   return false;
 }

@@ -14,21 +14,14 @@
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/deferred_work.hpp"
 #include "support/watchdog.hpp"
 
 namespace netio {
 namespace {
 
 using namespace std::chrono_literals;
-
-class Work final : public detail::Deferred {
- public:
-  explicit Work(std::function<void()> work) : work_(std::move(work)) {}
-  void run_deferred() noexcept override { work_(); }
-
- private:
-  std::function<void()> work_;
-};
+using test::Work;
 
 class LoopTest : public testing::Test {
  protected:

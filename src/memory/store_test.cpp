@@ -20,7 +20,7 @@
 namespace netio::detail {
 namespace {
 
-constexpr std::size_t block_bytes = 4096;
+constexpr std::size_t store_block_bytes = 4096;
 
 void store_number(Block& block, std::uint64_t number) {
   std::memcpy(block.data(), &number, sizeof number);
@@ -50,7 +50,7 @@ class StoreWait : public testing::Test {
   }
 
   std::atomic<int> wakes_{0};
-  Pool::Ptr pool_ = Pool::create(block_bytes, 2);
+  Pool::Ptr pool_ = Pool::create(store_block_bytes, 2);
   Lease first_ = pool_->take();
   Lease second_ = pool_->take();
   int served_ = 0;
@@ -289,7 +289,7 @@ TEST_F(StoreWait, a_waiter_may_outlive_the_store) {
 // The last block comes home from another thread while the owner registers its wait: the wake-up
 // must come whichever is first. The semaphore's time-out is what a lost one looks like.
 TEST(StoreStress, no_wake_up_is_lost_between_a_failed_take_and_the_wait) {
-  const auto pool = Pool::create(block_bytes, 1);
+  const auto pool = Pool::create(store_block_bytes, 1);
   std::binary_semaphore woken(0);
   pool->set_wake([&] { woken.release(); });
   std::atomic<Block*> handed{nullptr};
@@ -324,8 +324,8 @@ TEST(StoreStress, no_wake_up_is_lost_between_a_failed_take_and_the_wait) {
 TEST(StoreStress, blocks_released_on_many_threads_all_come_home) {
   constexpr int threads = 3;
   constexpr std::uint64_t rounds = 30000;
-  const auto pool = Pool::create(block_bytes, 32);
-  const QuotaPtr quota(20 * block_bytes);
+  const auto pool = Pool::create(store_block_bytes, 32);
+  const QuotaPtr quota(20 * store_block_bytes);
   std::counting_semaphore<> woken(0);
   pool->set_wake([&] { woken.release(); });
   std::atomic<std::uint64_t> bad{0};

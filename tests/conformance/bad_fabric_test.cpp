@@ -20,33 +20,10 @@ using detail::WirePattern;
 namespace frame_flag = detail::frame_flag;
 namespace page_flag = detail::page_flag;
 
-constexpr std::size_t message_bytes_max = 1U << 20U;  // of wary_options()
-constexpr std::uint32_t receives = 64;                // that the attacker says it has
+constexpr std::uint32_t receives = 64;  // that the attacker says it has
 using Messages = std::vector<Bytes>;
-using Raw = std::unique_ptr<RawFabric>;
+using RawFabricPtr = std::unique_ptr<RawFabric>;
 
-Bytes all(std::initializer_list<Bytes> pieces) {
-  Bytes sum;
-  for (const Bytes& piece : pieces) append(sum, piece);
-  return sum;
-}
-Bytes word(std::uint64_t value) {
-  Bytes bytes(sizeof value);
-  detail::store_u64(bytes.data(), value);
-  return bytes;
-}
-Bytes frame_word(std::uint32_t size, std::uint32_t flags = 0) {
-  return word(detail::frame_word(size, flags));
-}
-Bytes page(const Bytes& body, std::uint32_t messages, std::uint64_t sequence = 0,
-           std::uint16_t flags = 0) {
-  PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(body.size());
-  header.messages = messages;
-  header.sequence = sequence;
-  header.flags = flags;
-  return page_of(header, body);
-}
 Bytes grant(std::uint16_t credits, std::uint16_t fetched = 0) {
   PageHeader header;
   header.credits = credits;
@@ -69,13 +46,13 @@ class BadFabric : private NoRegionLeaks, public EvilSender {
  protected:
   [[nodiscard]] std::string place() const override { return "ofi+tcp://127.0.0.1:0"; }
 
-  Raw connected() {
-    Raw raw = std::make_unique<RawFabric>(address());
+  RawFabricPtr connected() {
+    RawFabricPtr raw = std::make_unique<RawFabric>(address());
     EXPECT_SOON(pump_, raw->connected());
     return raw;
   }
-  Raw met(std::uint8_t session = 66) {
-    Raw raw = connected();
+  RawFabricPtr met(std::uint8_t session = 66) {
+    RawFabricPtr raw = connected();
     const std::size_t ups = at_pull_.ups.size();
     raw->send(hello_of(fabric_hello(WirePattern::push, session)));
     EXPECT_SOON(pump_, raw->received().size() == 1 && at_pull_.ups.size() == ups + 1);
@@ -100,7 +77,7 @@ class BadFabric : private NoRegionLeaks, public EvilSender {
     std::uint8_t session = 100;
     for (const Case& one : cases) {
       SCOPED_TRACE(one.name);
-      const Raw raw = met(++session);
+      const RawFabricPtr raw = met(++session);
       for (const Bytes& message : one.messages) raw->send(message);
       const Down down = down_of(*raw);
       EXPECT_EQ(down.reason, one.reason) << down.detail;
@@ -109,7 +86,7 @@ class BadFabric : private NoRegionLeaks, public EvilSender {
   }
   // Instead of a hello.
   Down told_of(std::span<const std::byte> first) {
-    const Raw raw = connected();
+    const RawFabricPtr raw = connected();
     raw->send(first);
     const Down down = down_of(*raw);
     good_messages(3);
@@ -120,7 +97,7 @@ class BadFabric : private NoRegionLeaks, public EvilSender {
 // --- Greeting.
 
 TEST_F(BadFabric, who_sends_no_hello_in_time_is_dropped) {
-  const Raw raw = connected();
+  const RawFabricPtr raw = connected();
   EXPECT_EQ(down_of(*raw).reason, DownReason::handshake_timeout);
 }
 
@@ -210,7 +187,7 @@ TEST_F(BadFabric, grants_that_cannot_be_are_refused) {
 }
 
 TEST_F(BadFabric, a_message_larger_than_a_receive_is_refused) {
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   raw->send(message_page(0, Bytes(200'000)));
   const Down down = down_of(*raw);
   EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
@@ -229,7 +206,7 @@ TEST_F(BadFabric, lent_pages_of_the_wrong_form_are_refused) {
   expect_refused({
       {"of nothing", {of(all({frame_word(0), place}))}},
       {"larger than a message may be",
-       {of(all({frame_word(message_bytes_max + 1), place}))},
+       {of(all({frame_word(wary_message_bytes_max + 1), place}))},
        DownReason::message_too_big},
       {"of 4 GiB", {of(all({frame_word(~0U), place}))}, DownReason::message_too_big},
       {"no body", {of({})}},
@@ -253,18 +230,18 @@ TEST_F(BadFabric, lent_pages_of_the_wrong_form_are_refused) {
 }
 
 TEST_F(BadFabric, places_that_are_not_lent_are_refused) {
-  const Bytes memory(message_bytes_max, std::byte{1});
+  const Bytes memory(wary_message_bytes_max, std::byte{1});
   const std::initializer_list<std::function<void(RawFabric::Place&, std::uint32_t&)>> lies = {
       [](RawFabric::Place& place, std::uint32_t&) { place.key += 1000; },
       [](RawFabric::Place& place, std::uint32_t&) { place.key = ~std::uint64_t{0}; },
       [](RawFabric::Place& place, std::uint32_t&) { place.address += std::uint64_t{1} << 40U; },
       [](RawFabric::Place& place, std::uint32_t&) { place.address = ~std::uint64_t{0} - 8; },
-      [](RawFabric::Place&, std::uint32_t& size) { size = message_bytes_max; },
+      [](RawFabric::Place&, std::uint32_t& size) { size = wary_message_bytes_max; },
   };
   int number = 0;
   for (const auto& lie : lies) {
     SCOPED_TRACE(++number);
-    const Raw raw = met(static_cast<std::uint8_t>(100 + number));
+    const RawFabricPtr raw = met(static_cast<std::uint8_t>(100 + number));
     RawFabric::Place place = raw->lend(std::span(memory).first(4096));
     std::uint32_t size = 4096;
     lie(place, size);
@@ -279,7 +256,7 @@ TEST_F(BadFabric, places_that_are_not_lent_are_refused) {
 
 TEST_F(BadFabric, more_lent_messages_than_are_allowed_at_once_are_refused) {
   const Bytes memory(100'000, std::byte{1});
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   const RawFabric::Place place = raw->lend(memory);
   // Nothing is served meanwhile: the raw side makes no progress.
   for (std::uint64_t i = 0; i < 65; ++i) raw->send(lent_page(100'000, place, i));
@@ -296,7 +273,7 @@ TEST_F(BadFabric, a_lent_message_that_no_page_could_hold_is_refused) {
   Pump pump{&context};
   Pull pull(context, options);
   Seen at_pull(pull);
-  const Raw raw = std::make_unique<RawFabric>(pull.bind(place()));
+  const RawFabricPtr raw = std::make_unique<RawFabric>(pull.bind(place()));
   EXPECT_SOON(pump, raw->connected());
   raw->send(hello_of(fabric_hello(WirePattern::push, 68)));
   ASSERT_SOON(pump, raw->received().size() == 1 && at_pull.ups.size() == 1);
@@ -308,7 +285,7 @@ TEST_F(BadFabric, a_lent_message_that_no_page_could_hold_is_refused) {
 
 TEST_F(BadFabric, who_lends_and_does_not_serve_it_is_dropped_for_stalling) {
   const Bytes memory(100'000, std::byte{1});
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   raw->send(lent_page(100'000, raw->lend(memory)));
   ASSERT_SOON(pump_, at_pull_.downs.size() == 1);
   EXPECT_EQ(next_down().down.reason, DownReason::stalled) << at_pull_.why();
@@ -316,7 +293,7 @@ TEST_F(BadFabric, who_lends_and_does_not_serve_it_is_dropped_for_stalling) {
 
 TEST_F(BadFabric, lent_messages_that_are_sound_arrive_among_others) {
   const Bytes memory = payload(1, 100'000);
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   const RawFabric::Place place = raw->lend(memory);
   raw->send(message_page(0, payload(0, 100)));
   raw->send(lent_page(100'000, place, 1));
@@ -330,7 +307,7 @@ TEST_F(BadFabric, lent_messages_that_are_sound_arrive_among_others) {
 // Parts may be with the reader while the rest of them, and what is lent behind it, waits.
 TEST_F(BadFabric, a_lent_message_behind_parts_that_a_paused_reader_has_not_seen_is_a_good_one) {
   const Bytes memory = payload(1, 100'000);
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   raw->send(page(all({frame_word(64, frame_flag::more), word(128), Bytes(64)}), 0));
   pump_.run_for(50ms);
   pull_.pause();
@@ -343,7 +320,7 @@ TEST_F(BadFabric, a_lent_message_behind_parts_that_a_paused_reader_has_not_seen_
 }
 
 TEST_F(BadFabric, who_sends_more_than_was_granted_disturbs_nobody) {
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   std::uint64_t sent = 0;
   while (sent < 1000 && raw->send(message_page(sent, payload(sent, 5000)))) ++sent;
   good_messages(3);
@@ -404,7 +381,7 @@ TEST_F(BadFabric, dialing_what_is_no_fabric_ends_with_a_readable_reason) {
 // --- Ends.
 
 TEST_F(BadFabric, closing_in_every_state_disturbs_nobody) {
-  const Bytes memory(message_bytes_max, std::byte{1});
+  const Bytes memory(wary_message_bytes_max, std::byte{1});
   const std::initializer_list<std::function<void(RawFabric&)>> states = {
       [](RawFabric&) {},
       [](RawFabric& raw) { raw.send(hello_of(fabric_hello(WirePattern::push, 8))); },
@@ -415,12 +392,12 @@ TEST_F(BadFabric, closing_in_every_state_disturbs_nobody) {
       },
       [&](RawFabric& raw) {
         raw.send(hello_of(fabric_hello(WirePattern::push, 8)));
-        raw.send(lent_page(message_bytes_max, raw.lend(memory)));
+        raw.send(lent_page(wary_message_bytes_max, raw.lend(memory)));
       },
   };
   for (const int turns : {0, 1, 3, 10}) {
     for (const auto& state : states) {
-      Raw raw = std::make_unique<RawFabric>(address());
+      RawFabricPtr raw = std::make_unique<RawFabric>(address());
       raw.reset();  // while connecting
       pump_.turns(turns);
       raw = connected();
@@ -451,10 +428,10 @@ TEST_F(BadFabric, a_socket_closed_when_told_of_an_end_forgets_requests_that_wait
       nobody = listener.address();
     }
     pull.connect("ofi+" + nobody);
-    std::vector<Raw> waiting;
+    std::vector<RawFabricPtr> waiting;
     for (int i = 0; i < 8; ++i) waiting.push_back(std::make_unique<RawFabric>(where));
     ASSERT_SOON(pump_, [&] {
-      for (const Raw& raw : waiting) raw->turn();
+      for (const RawFabricPtr& raw : waiting) raw->turn();
       return closings == 1;
     }());
   }
@@ -465,8 +442,8 @@ TEST_F(BadFabric, a_socket_closed_when_told_of_an_end_forgets_requests_that_wait
 class BadFabricReceiver : private NoRegionLeaks, public EvilReceiver {
  protected:
   [[nodiscard]] std::string place() const override { return "ofi+tcp://127.0.0.1:0"; }
-  Raw met(std::uint8_t session = 66, std::uint32_t posted = receives) {
-    Raw raw = std::make_unique<RawFabric>(address());
+  RawFabricPtr met(std::uint8_t session = 66, std::uint32_t posted = receives) {
+    RawFabricPtr raw = std::make_unique<RawFabric>(address());
     EXPECT_SOON(pump_, raw->connected());
     const std::size_t ups = at_push_.ups.size();
     Hello hello = fabric_hello(WirePattern::pull, session);
@@ -486,7 +463,7 @@ TEST_F(BadFabricReceiver, that_fetched_more_than_was_lent_is_refused) {
   const Bytes memory = payload(0, 300'000);
   std::uint64_t released = 0;
   push_.on_released([&](std::uint64_t) { ++released; });
-  const Raw raw = met();
+  const RawFabricPtr raw = met();
   const std::size_t live = MemoryRegion::live();
   std::uint64_t lent = 0;
   ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
@@ -502,7 +479,7 @@ TEST_F(BadFabricReceiver, that_fetched_what_it_was_not_told_of_is_refused) {
   const Bytes memory = payload(0, 300'000);
   std::uint64_t released = 0;
   push_.on_released([&](std::uint64_t) { ++released; });
-  const Raw raw = met(66, 3);
+  const RawFabricPtr raw = met(66, 3);
   std::uint64_t lent = 0;
   ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
   sent_ += lent;
@@ -517,7 +494,7 @@ TEST_F(BadFabricReceiver, that_never_fetches_holds_nothing_once_it_is_gone) {
   const Bytes memory = payload(0, 300'000);
   std::uint64_t released = 0;
   push_.on_released([&](std::uint64_t) { ++released; });
-  Raw raw = met();
+  RawFabricPtr raw = met();
   std::uint64_t lent = 0;
   ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
   sent_ += lent;
@@ -532,7 +509,7 @@ TEST_F(BadFabricReceiver, that_never_fetches_holds_nothing_once_it_is_gone) {
 // A good-bye that waits for credits behind messages must not keep the peer from its own.
 TEST_F(BadFabricReceiver, that_grants_late_is_granted_what_it_needs_to) {
   Pair pair(here_, wary_options());
-  const Raw raw = std::make_unique<RawFabric>(pair.bind(place()));
+  const RawFabricPtr raw = std::make_unique<RawFabric>(pair.bind(place()));
   EXPECT_SOON(pump_, raw->connected());
   Hello hello = fabric_hello(WirePattern::pair, 67);
   hello.receives = 3;
@@ -568,7 +545,7 @@ TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {
     Push push(here_, wary_options());
     Seen at_push(push);
     push.connect(server.address());
-    Raw raw;
+    RawFabricPtr raw;
     bool answered = false;
     ASSERT_SOON(pump_, [&] {
       if (!raw) raw = server.accept();

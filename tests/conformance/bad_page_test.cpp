@@ -12,30 +12,6 @@ using detail::PageHeader;
 namespace frame_flag = detail::frame_flag;
 namespace page_flag = detail::page_flag;
 
-constexpr std::size_t message_bytes_max = 1U << 20U;  // of wary_options()
-
-Bytes all(std::initializer_list<Bytes> pieces) {
-  Bytes sum;
-  for (const Bytes& piece : pieces) append(sum, piece);
-  return sum;
-}
-Bytes word(std::uint64_t value) {
-  Bytes bytes(sizeof value);
-  detail::store_u64(bytes.data(), value);
-  return bytes;
-}
-Bytes frame_word(std::uint32_t size, std::uint32_t flags = 0) {
-  return word(detail::frame_word(size, flags));
-}
-Bytes page(const Bytes& body, std::uint32_t messages, std::uint64_t sequence = 0,
-           std::uint16_t flags = 0) {
-  PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(body.size());
-  header.messages = messages;
-  header.sequence = sequence;
-  header.flags = flags;
-  return page_of(header, body);
-}
 // The header of a page whose body never comes.
 Bytes header_only(std::uint32_t bytes, std::uint32_t messages = 1) {
   PageHeader header;
@@ -101,7 +77,8 @@ TEST_F(BadPage, with_an_impossible_header_is_refused) {
       {"unknown flags", page_of(flags, {})},
       {"reserved field in use", page_of(reserved, {})},
       {"as large as can be said", header_only(~7U), DownReason::message_too_big},
-      {"larger than any message", header_only(message_bytes_max + 64), DownReason::message_too_big},
+      {"larger than any message", header_only(wary_message_bytes_max + 64),
+       DownReason::message_too_big},
   });
 }
 
@@ -119,7 +96,7 @@ TEST_F(BadPage, with_impossible_frames_is_refused) {
       {"a message in a page of none", page(all({frame_word(0)}), 0)},
       {"a control frame among messages", page(control(bye), 1)},
       {"one message over the limit",
-       page(all({frame_word(message_bytes_max + 8), Bytes(message_bytes_max + 8)}), 1),
+       page(all({frame_word(wary_message_bytes_max + 8), Bytes(wary_message_bytes_max + 8)}), 1),
        DownReason::message_too_big},
   });
   EXPECT_EQ(evil_received_.size(), 4U) << "whole messages before the defect was reached";
@@ -139,7 +116,7 @@ TEST_F(BadPage, out_of_sequence_is_refused) {
 
 TEST_F(BadPage, with_parts_that_do_not_make_a_message_is_refused) {
   expect_refused({
-      {"a total over the limit", first_part(message_bytes_max + 1, 64),
+      {"a total over the limit", first_part(wary_message_bytes_max + 1, 64),
        DownReason::message_too_big},
       {"a total of 2^64-1", first_part(~std::uint64_t{0}, 64), DownReason::message_too_big},
       {"a total of 2^63", first_part(std::uint64_t{1} << 63U, 64), DownReason::message_too_big},
@@ -213,14 +190,14 @@ TEST_F(BadPage, is_no_page_in_single_bytes) {
 
 TEST_F(BadPage, at_the_very_limits_is_a_good_one) {
   RawTcp raw = greeted();
-  const Bytes largest(message_bytes_max, std::byte{5});
+  const Bytes largest(wary_message_bytes_max, std::byte{5});
   const Bytes page_bytes = message_page(0, largest);
   std::size_t sent = 0;
   ASSERT_SOON(pump_, [&] {
     sent += raw.send(std::span(page_bytes).subspan(sent));
     return evil_received_.size() == 1;
   }());
-  EXPECT_EQ(evil_received_[0].size(), message_bytes_max);
+  EXPECT_EQ(evil_received_[0].size(), wary_message_bytes_max);
   raw.send(page({}, 0, 1));             // an acknowledgement of nothing
   raw.send(page(frame_word(0), 1, 1));  // a message of nothing
   ASSERT_SOON(pump_, evil_received_.size() == 2);

@@ -19,7 +19,7 @@ using detail::FileDescriptor;
 using detail::ShmBoard;
 using detail::WirePattern;
 
-using Raw = std::unique_ptr<RawShm>;
+using RawShmPtr = std::unique_ptr<RawShm>;
 
 enum Passed : std::uint8_t { board, memory, bell, lifeline };
 constexpr std::size_t unix_descriptors_most = 253;  // unix(7)
@@ -242,7 +242,7 @@ class BadShmAnswer : public EvilReceiver {
     Push push(here_, wary_options());
     Seen at_push(push);
     push.connect(server.address());
-    Raw raw;
+    RawShmPtr raw;
     EXPECT_SOON(pump_, [&] {
       if (!raw && (raw = server.accept())) answer(*raw);
       return !at_push.downs.empty();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "wire/frame.hpp"
+#include "wire/page.hpp"
+
 namespace netio::test {
 
 SocketOptions wary_options() {
@@ -10,7 +13,7 @@ SocketOptions wary_options() {
   options.handshake_within = 300ms;
   options.stall_after = 200ms;
   options.half_open_max = 4;
-  options.message_bytes_max = 1U << 20U;
+  options.message_bytes_max = wary_message_bytes_max;
   options.reconnect_after_min = 5ms;
   options.reconnect_after_max = 50ms;
   return options;
@@ -22,6 +25,28 @@ ContextOptions wary_context() {
   options.receive_pool_bytes = 8U << 20U;
   options.large_bytes_max = 64U << 20U;
   return options;
+}
+
+Bytes all(std::initializer_list<Bytes> pieces) {
+  Bytes sum;
+  for (const Bytes& piece : pieces) append(sum, piece);
+  return sum;
+}
+Bytes word(std::uint64_t value) {
+  Bytes bytes(sizeof value);
+  detail::store_u64(bytes.data(), value);
+  return bytes;
+}
+Bytes frame_word(std::uint32_t size, std::uint32_t flags) {
+  return word(detail::frame_word(size, flags));
+}
+Bytes page(const Bytes& body, std::uint32_t messages, std::uint64_t sequence, std::uint16_t flags) {
+  detail::PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(body.size());
+  header.messages = messages;
+  header.sequence = sequence;
+  header.flags = flags;
+  return page_of(header, body);
 }
 
 testing::AssertionResult is_readable(const Down& down) {

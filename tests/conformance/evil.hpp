@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@ namespace netio::test {
 
 // Set by who is good; whatever else arrives is the attacker's.
 inline constexpr std::uint64_t good_tag = 0x600d;
+
+// The largest message that wary_options() allow, in bytes.
+inline constexpr std::size_t wary_message_bytes_max = 1U << 20U;
 
 // Limits short enough to be waited for.
 [[nodiscard]] SocketOptions wary_options();
@@ -94,6 +98,13 @@ class EvilReceiver : public testing::Test {
   std::string address_;
   std::size_t downs_seen_ = 0;
 };
+
+// Pieces of pages, and whole ones, as bytes on the wire.
+[[nodiscard]] Bytes all(std::initializer_list<Bytes> pieces);
+[[nodiscard]] Bytes word(std::uint64_t value);
+[[nodiscard]] Bytes frame_word(std::uint32_t size, std::uint32_t flags = 0);
+[[nodiscard]] Bytes page(const Bytes& body, std::uint32_t messages, std::uint64_t sequence = 0,
+                         std::uint16_t flags = 0);
 
 // Reasons are for people: a sentence, not a number.
 [[nodiscard]] testing::AssertionResult is_readable(const Down& down);

@@ -13,8 +13,6 @@
 namespace netio::test {
 namespace {
 
-constexpr std::size_t mebi = std::size_t{1} << 20U;
-
 class Keep : public Conformance {
  protected:
   static std::size_t size_of(std::uint64_t i) { return i % 20 == 0 ? 100'000 : 10 + i * 13 % 3000; }

@@ -6,8 +6,6 @@
 namespace netio::test {
 namespace {
 
-constexpr std::size_t mebi = std::size_t{1} << 20U;
-
 class Large : public Conformance {};
 
 TEST_P(Large, a_message_of_64_mib_arrives_between_small_ones) {

@@ -7,8 +7,6 @@
 namespace netio::test {
 namespace {
 
-constexpr std::size_t mebi = std::size_t{1} << 20U;
-
 class Loan : public Conformance {
  protected:
   static Message written(Push& push, std::uint64_t number, std::size_t size, Status& status,

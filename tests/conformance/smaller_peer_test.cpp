@@ -5,8 +5,6 @@
 namespace netio::test {
 namespace {
 
-constexpr std::size_t mebi = std::size_t{1} << 20U;
-
 class SmallerPeer : public Conformance {
  protected:
   void SetUp() override {

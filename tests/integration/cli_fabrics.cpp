@@ -15,8 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* on_fabric = "ofi+tcp://127.0.0.1:0";
-
 class CliFabrics : public testing::Test {
  protected:
   void SetUp() override {
@@ -33,7 +31,7 @@ TEST_F(CliFabrics, libfabric_is_loaded_where_it_is_used) {
   Process on_tcp(netio_command({"recv", any_port}));
   ASSERT_FALSE(address_of(on_tcp).empty());
   EXPECT_THAT(maps_of(on_tcp), Not(HasSubstr("libfabric")));
-  Process on_libfabric(netio_command({"recv", on_fabric}));
+  Process on_libfabric(netio_command({"recv", any_fabric_port}));
   ASSERT_FALSE(address_of(on_libfabric).empty());
   EXPECT_THAT(maps_of(on_libfabric), HasSubstr("libfabric"));
 }
@@ -41,7 +39,7 @@ TEST_F(CliFabrics, libfabric_is_loaded_where_it_is_used) {
 // Libraries of its providers take signals as they load.
 TEST_F(CliFabrics, an_interrupt_is_answered_with_libfabric_in_the_process) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    Process recv(netio_command({"recv", on_fabric}));
+    Process recv(netio_command({"recv", any_fabric_port}));
     ASSERT_FALSE(address_of(recv).empty());
     recv.signal(signal);
     EXPECT_EQ(recv.wait(), 130);
@@ -55,13 +53,13 @@ TEST_F(CliFabrics, the_other_scheme_at_the_other_end_is_thought_of) {
   const auto other = [](const std::string& address) {
     return address.starts_with("ofi+") ? address.substr(4) : "ofi+" + address;
   };
-  for (const char* const bound : {any_port, on_fabric}) {
+  for (const char* const bound : {any_port, any_fabric_port}) {
     Process recv(netio_command({"recv", bound}));
     const std::string address = other(address_of(recv));
     Process send(netio_command({"send", address, "--count", "1", "--connect-timeout", "2s"}));
     EXPECT_EQ(send.wait(), 1);
     EXPECT_THAT(send.err(), HasSubstr("do both sides use the same scheme (tcp://, ofi+tcp://)?"));
-    if (bound == on_fabric) continue;
+    if (bound == any_fabric_port) continue;
     recv.signal(SIGINT);
     EXPECT_EQ(recv.wait(), 130);
     const std::string err = recv.err();
@@ -92,14 +90,14 @@ TEST_F(CliFabrics, a_listener_that_says_nothing_may_be_no_fabric) {
 }
 
 TEST_F(CliFabrics, a_port_in_use_is_told_with_how_to_find_who_has_it) {
-  Process first(netio_command({"recv", on_fabric}));
+  Process first(netio_command({"recv", any_fabric_port}));
   Process second(netio_command({"recv", address_of(first)}));
   EXPECT_EQ(second.wait(), 1);
   EXPECT_THAT(second.err(), HasSubstr("ss -ltnp"));
 }
 
 TEST_F(CliFabrics, a_killed_receiver_is_told_of_in_the_words_for_tcp) {
-  for (const char* const place : {any_port, on_fabric}) {
+  for (const char* const place : {any_port, any_fabric_port}) {
     for (const char* const mode : {"buffered", "unbuffered"}) {
       Process recv(netio_command({"recv", place, "--out", "-"}));
       Process send(netio_command({"send", address_of(recv), "--size", "4KiB", "--mode", mode,
@@ -125,7 +123,7 @@ TEST_F(CliFabrics, without_libfabric_what_to_install_is_said) {
     return command;
   };
   for (const char* const role : {"recv", "send"}) {
-    Process process(without({role, on_fabric, role[0] == 's' ? "--bind" : "--json"}));
+    Process process(without({role, any_fabric_port, role[0] == 's' ? "--bind" : "--json"}));
     process.end_input();
     EXPECT_EQ(process.wait(), 1);
     EXPECT_THAT(process.err(), HasSubstr("error: load libfabric: "));

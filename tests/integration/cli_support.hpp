@@ -24,6 +24,7 @@ using Words = std::vector<std::string>;
 [[nodiscard]] std::string address_of(Process& command);
 
 inline constexpr const char* any_port = "tcp://127.0.0.1:0";
+inline constexpr const char* any_fabric_port = "ofi+tcp://127.0.0.1:0";
 
 // A folder of this test's own, gone with it.
 class Folder {

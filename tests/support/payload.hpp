@@ -10,6 +10,8 @@
 
 namespace netio::test {
 
+inline constexpr std::size_t mebi = std::size_t{1} << 20U;
+
 // splitmix64: every bit of the result depends on every bit of `x`.
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15U;
@@ -23,12 +25,7 @@ constexpr std::uint64_t payload_word(std::uint64_t number, std::size_t offset) n
   return offset == 0 ? number : mix(number * 0x10001U + offset);
 }
 
-inline void fill_payload(std::span<std::byte> to, std::uint64_t number) noexcept {
-  for (std::size_t at = 0; at < to.size(); at += 8) {
-    const std::uint64_t word = payload_word(number, at);
-    std::memcpy(to.data() + at, &word, std::min<std::size_t>(8, to.size() - at));
-  }
-}
+void fill_payload(std::span<std::byte> to, std::uint64_t number) noexcept;
 
 [[nodiscard]] inline std::vector<std::byte> payload(std::uint64_t number, std::size_t size) {
   std::vector<std::byte> bytes(size);
@@ -36,16 +33,7 @@ inline void fill_payload(std::span<std::byte> to, std::uint64_t number) noexcept
   return bytes;
 }
 
-[[nodiscard]] inline bool is_payload(std::span<const std::byte> bytes,
-                                     std::uint64_t number) noexcept {
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = payload_word(number, at);
-    if (std::memcmp(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at)) != 0) {
-      return false;
-    }
-  }
-  return true;
-}
+[[nodiscard]] bool is_payload(std::span<const std::byte> bytes, std::uint64_t number) noexcept;
 
 // Which message these bytes (8 at least) say they are.
 [[nodiscard]] inline std::uint64_t number_of(std::span<const std::byte> bytes) noexcept {

@@ -183,8 +183,8 @@ std::string Results::to_text() const {
 
 ordered_json Results::to_json() const {
   const bool latency = what_.what == BenchArguments::What::latency;
-  ordered_json json;
-  json["case"] = {{"what", latency ? "latency" : "throughput"},
+  ordered_json said;
+  said["case"] = {{"what", latency ? "latency" : "throughput"},
                   {"scheme", what_.meeting.scheme},
                   {"host", what_.meeting.in_memory() ? what_.meeting.name : what_.meeting.host},
                   {"size_bytes", what_.message_bytes},
@@ -194,16 +194,16 @@ ordered_json Results::to_json() const {
                   {"rate_per_s", what_.rate},
                   {"rounds", rounds_.size()},
                   {"rounds_wanted", rounds_wanted_}};
-  if (what_.window != 0) json["case"]["window"] = what_.window;
-  json["complete"] = complete();
+  if (what_.window != 0) said["case"]["window"] = what_.window;
+  said["complete"] = complete();
   const std::string why = why_void();
-  json["void"] = !why.empty();
-  if (!why.empty()) json["void_why"] = why;
-  json["systems"] = ordered_json::object();
-  json["ratio"] = ordered_json::object();
-  json["ratio_spread"] = ordered_json::object();
+  said["void"] = !why.empty();
+  if (!why.empty()) said["void_why"] = why;
+  said["systems"] = ordered_json::object();
+  said["ratio"] = ordered_json::object();
+  said["ratio_spread"] = ordered_json::object();
   for (const std::string& name : systems()) {
-    ordered_json& system = json["systems"][name];
+    ordered_json& system = said["systems"][name];
     system["messages_per_s"] = json_of(spread(name, messages_per_s));
     system["bytes_per_s"] = json_of(spread(name, bytes_per_s));
     if (latency) {
@@ -224,18 +224,18 @@ ordered_json Results::to_json() const {
     system["context_switches_per_s"] = json_of(spread(name, switches_per_s));
     if (name == our_name || !has(our_name)) continue;
     const auto add = [&](const char* key, const Spread& spread) {
-      json["ratio"][name][key] = spread.median;
-      json["ratio_spread"][name][key] = json_of(spread);
+      said["ratio"][name][key] = spread.median;
+      said["ratio_spread"][name][key] = json_of(spread);
     };
     add("messages_per_s", ratio(name, messages_per_s));
     add("bytes_per_s", ratio(name, bytes_per_s));
     if (latency) add("rtt_us_p50", ratio(name, rtt_us(0.5)));
   }
   if (const auto twice = latency ? control(rtt_us(0.5)) : control(messages_per_s)) {
-    json["control"] = {{latency ? "rtt_us_p50" : "messages_per_s", json_of(*twice)}};
+    said["control"] = {{latency ? "rtt_us_p50" : "messages_per_s", json_of(*twice)}};
   }
-  json["failed"] = failures_;
-  return json;
+  said["failed"] = failures_;
+  return said;
 }
 
 }  // namespace netio::cli

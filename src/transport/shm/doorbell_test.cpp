@@ -33,9 +33,9 @@ struct Without {
 // One side's memory: what it has read so far is told again, and the first step beyond that is
 // written down. So a side is at any moment the answers it was given, and can be taken from there
 // in each way that is possible. Beyond that step everything is zero and goes nowhere.
-class Side {
+class Sleeper {
  public:
-  Side(const std::vector<std::uint64_t>& answers, Without without)
+  Sleeper(const std::vector<std::uint64_t>& answers, Without without)
       : answers_(answers), without_(without) {}
 
   [[nodiscard]] bool over() const { return next_.action != Action::none; }
@@ -76,7 +76,7 @@ class Side {
 };
 
 struct SideBell {
-  Side& side;
+  Sleeper& side;
   std::uint32_t their_sleep() noexcept { return side.their_sleep(); }
   void say(std::uint32_t sleep) noexcept { side.say(sleep); }
   void fence() noexcept { side.fence(); }
@@ -90,7 +90,7 @@ struct Work {
 };
 
 // The turns of a loop with one link, as in link_datapath.cpp, until all is sent and taken.
-void run(Side& side, const Work& work) {
+void run(Sleeper& side, const Work& work) {
   ShmDoorbell<SideBell> doorbell(SideBell{side});
   std::uint64_t sent = 0;
   std::uint64_t consumed = 0;
@@ -187,7 +187,7 @@ class Explorer {
 
  private:
   [[nodiscard]] Step next_of(const World& world, std::size_t which) const {
-    Side side(world.processors[which].answers, without_);
+    Sleeper side(world.processors[which].answers, without_);
     run(side, work_[which]);
     return side.next();
   }

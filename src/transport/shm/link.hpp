@@ -124,6 +124,7 @@ class ShmLink final : public Link,
   bool take_pages(int budget) noexcept;
   bool reap() noexcept;
   bool reap_quietly() noexcept;
+  [[nodiscard]] bool has_room() const noexcept;
   void ring() noexcept;
   void on_ended();
   void on_page_home() noexcept override;

@@ -9,11 +9,7 @@ namespace netio::detail {
 
 Status ShmLink::post(Post& post) noexcept {
   if (state_ != State::up || ended_) return Status::not_connected;
-  ShmSends& sends = wire_->sends;
-  const bool full = [&] {
-    return !sends.room() || sends.taken_of(options_.queue_bytes_max) >= options_.queue_bytes_max;
-  }();
-  if (full && !reap_quietly()) {
+  if (!has_room() && !reap_quietly()) {
     want_writable_ = true;
     ring();
     return Status::again;
@@ -24,6 +20,7 @@ Status ShmLink::post(Post& post) noexcept {
   header.flags = post.flags;
   header.sequence = post.sequence;
   header.acknowledged = to_acknowledge();
+  ShmSends& sends = wire_->sends;
   if (!sends.put(header, post) && !(reap_quietly() && sends.put(header, post))) {
     want_writable_ = true;
     shared_.arena->wait(room_waiter_);
@@ -42,8 +39,12 @@ bool ShmLink::reap_quietly() noexcept {
   bool news = false;
   if (!wire_->sends.reap(news)) return false;  // poll() finds the same, and tells
   room_found_ |= news;
-  return wire_->sends.room() &&
-         wire_->sends.taken_of(options_.queue_bytes_max) < options_.queue_bytes_max;
+  return has_room();
+}
+
+bool ShmLink::has_room() const noexcept {
+  const std::size_t most = options_.queue_bytes_max;
+  return wire_->sends.room() && wire_->sends.taken_of(most) < most;
 }
 
 void ShmLink::ring() noexcept {
