@@ -31,7 +31,7 @@ constexpr int source_budget = 64;
 // comes should find the loop polling, not looking. One that worked counts as several, as it may
 // take its full budget: a descriptor or timer waits for 16 of these, or 128 of the others.
 constexpr int source_polls_per_look = 128;
-constexpr int polls_of_work = 8;
+constexpr int polls_of_work = 9;
 
 // How long IdlePolicy::adaptive polls after the last work: a few times what being woken costs
 // (4 to 10 us), so that request and reply do not pay it, and an idle loop burns next to nothing.

@@ -231,36 +231,38 @@ std::optional<std::string> run(unsigned seed, Rules rules, bool lends) {
   return std::nullopt;
 }
 
-#ifdef NDEBUG
 constexpr unsigned runs = 10000;
+#ifdef NDEBUG
+constexpr unsigned sound_runs = runs;
 #else
-constexpr unsigned runs = 1000;  // one thread, no memory of its own: sanitizers find nothing more
+constexpr unsigned sound_runs = runs / 10;  // one thread: sanitizers find nothing more
 #endif
 
-unsigned failures(Rules rules, bool lends) {
-  unsigned count = 0;
-  for (unsigned seed = 0; seed < runs; ++seed) count += run(seed, rules, lends) ? 1U : 0U;
-  return count;
+bool goes_wrong(Rules rules, bool lends) {
+  for (unsigned seed = 0; seed < runs; ++seed) {
+    if (run(seed, rules, lends)) return true;
+  }
+  return false;
 }
 
 TEST(Credits, no_order_of_things_deadlocks_or_overruns) {
-  for (unsigned seed = 0; seed < runs; ++seed) {
+  for (unsigned seed = 0; seed < sound_runs; ++seed) {
     const auto wrong = run(seed, Rules{}, false);
     ASSERT_FALSE(wrong.has_value()) << "seed " << seed << ": " << *wrong;
   }
 }
 
 TEST(Credits, no_order_of_things_deadlocks_when_memory_is_lent) {
-  for (unsigned seed = 0; seed < runs; ++seed) {
+  for (unsigned seed = 0; seed < sound_runs; ++seed) {
     const auto wrong = run(seed, Rules{}, true);
     ASSERT_FALSE(wrong.has_value()) << "seed " << seed << ": " << *wrong;
   }
 }
 
 TEST(Credits, without_those_kept_back_or_given_back_two_sides_wait_for_each_other) {
-  EXPECT_GT(failures({.keeps_for_grants = false}, false), 0U);
-  EXPECT_GT(failures({.keeps_for_bye = false}, false), 0U);
-  EXPECT_GT(failures({.gives_back_what_grants_took = false}, true), 0U);
+  EXPECT_TRUE(goes_wrong({.keeps_for_grants = false}, false));
+  EXPECT_TRUE(goes_wrong({.keeps_for_bye = false}, false));
+  EXPECT_TRUE(goes_wrong({.gives_back_what_grants_took = false}, true));
 }
 
 TEST(Credits, more_than_a_window_can_hold_is_refused) {
