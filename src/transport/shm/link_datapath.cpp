@@ -78,9 +78,9 @@ bool ShmLink::poll(int budget) noexcept {
   wire_->doorbell.wake_up();
   home_waiter_.stop_waiting();
   wire_->memory->collect();
-  const bool reaped = reap();
-  if (!moves_pages()) return true;
   const bool took = take_pages(budget);
+  if (!moves_pages()) return true;
+  const bool reaped = reap();  // what somebody waits for goes first
   if (moves_pages()) ring();
   return reaped || took;
 }

@@ -15,15 +15,15 @@ std::uint64_t read_once(const std::uint64_t& word) noexcept {
 }
 }  // namespace
 
-Lease ShmReceives::copy_out(std::span<const std::byte> from,
-                            std::span<const std::byte>& body) noexcept {
+Block* ShmReceives::copy_out(std::span<const std::byte> from,
+                             std::span<const std::byte>& body) noexcept {
   const std::size_t bytes = from.size();
   if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
   if (!copies_ || copies_->capacity() - copied_bytes_ < bytes) {
     copies_.reset();
     copies_ = pool_.take(quota_);
     copied_bytes_ = 0;
-    if (!copies_) return {};
+    if (!copies_) return nullptr;
   }
   std::byte* const to = copies_->data() + copied_bytes_;
   for (std::size_t at = 0; at < bytes; at += wire_align) {
@@ -31,28 +31,28 @@ Lease ShmReceives::copy_out(std::span<const std::byte> from,
   }
   copied_bytes_ += bytes;
   body = {to, bytes};
-  return copies_;
+  return copies_.get();
 }
 
 // The page's memory; without, defect_ says why, or it is for want of memory.
-Lease ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
-                         std::span<const std::byte>& body) noexcept {
+Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
+                          std::span<const std::byte>& body) noexcept {
   const std::uint64_t place = read_once(slot.place);
   const std::uint64_t page = read_once(slot.page);
   defect_ = netio::detail::defect(header);
-  if (defect_ != nullptr) return {};
+  if (defect_ != nullptr) return nullptr;
   if (place == ShmSlot::inline_body) {
     if (header.bytes <= slot.body.size()) {
       return copy_out(std::span(slot.body).first(header.bytes), body);
     }
     defect_ = "a page that is longer than its slot";
-    return {};
+    return nullptr;
   }
   defect_ = memory_.look(page, place, header.bytes, body);
-  if (defect_ != nullptr) return {};
+  if (defect_ != nullptr) return nullptr;
   if (header.bytes <= copied_bytes_max) {
-    Lease copy = copy_out(body, body);
-    if (copy) memory_.pass_back(page);
+    Block* const copy = copy_out(body, body);
+    if (copy != nullptr) memory_.pass_back(page);
     return copy;
   }
   Quota* quota = header.bytes > pool_.block_bytes() ? large_quota_ : quota_;
@@ -60,9 +60,10 @@ Lease ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
   if (quota != nullptr && header.bytes > quota->bytes_max()) quota = nullptr;
   if (quota != nullptr && !quota->fits(header.bytes)) {
     copies_.reset();  // what we hold ourselves is not to be waited for
-    if (!quota->fits(header.bytes)) return {};
+    if (!quota->fits(header.bytes)) return nullptr;
   }
-  return memory_.take(page, body, quota);
+  page_ = memory_.take(page, body, quota);
+  return page_.get();
 }
 
 ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, int budget) noexcept {
@@ -84,14 +85,15 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
       break;
     }
     std::span<const std::byte> body;
-    Lease lease = fetch(slot, header, body);
-    if (!lease) {
+    Block* const block = fetch(slot, header, body);
+    if (block == nullptr) {
       result = defect_ != nullptr ? Result::bad : Result::starved;
       break;
     }
     ++taken_;
     bytes_ += page_header_bytes + header.bytes;
-    events.on_page(header, *lease.get(), body);
+    events.on_page(header, *block, body);
+    page_.reset();
   }
   copies_.reset();  // others may need the memory before the next page comes
   if (taken_ != before) ours_.consumed.store(taken_, std::memory_order_release);

@@ -40,7 +40,9 @@ class ShmReceives {
   // Throws away what is there: the peer may go on.
   void discard() noexcept;
   [[nodiscard]] bool waiting() const noexcept {
-    return next_slot().turn.load(std::memory_order_acquire) == taken_ + 1;
+    const ShmSlot& slot = next_slot();
+    __builtin_prefetch(slot.body.data() + slot.body.size() - 1);  // both lines come at once
+    return slot.turn.load(std::memory_order_acquire) == taken_ + 1;
   }
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -49,9 +51,9 @@ class ShmReceives {
   [[nodiscard]] const ShmSlot& next_slot() const noexcept {
     return theirs_.slots[taken_ % shm_slots];
   }
-  Lease fetch(const ShmSlot& slot, const PageHeader& header,
-              std::span<const std::byte>& body) noexcept;
-  Lease copy_out(std::span<const std::byte> from, std::span<const std::byte>& body) noexcept;
+  Block* fetch(const ShmSlot& slot, const PageHeader& header,
+               std::span<const std::byte>& body) noexcept;
+  Block* copy_out(std::span<const std::byte> from, std::span<const std::byte>& body) noexcept;
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;
@@ -63,6 +65,7 @@ class ShmReceives {
   std::uint64_t bytes_ = 0;
   Lease copies_;  // of short bodies, one behind the other
   std::size_t copied_bytes_ = 0;
+  Lease page_;  // of the peer's, while it is delivered
   bool peer_is_gone_ = false;
   const char* defect_ = nullptr;
 };

@@ -19,6 +19,25 @@ void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexce
   std::memset(to + bytes, 0, header.bytes - bytes);
 }
 
+// The body into its slot, what lies in the slot's first line last: the reader looks at that line all
+// the time, and would take it away between two stores.
+void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noexcept {
+  constexpr std::size_t first_line_bytes = 8;
+  std::byte* const to = slot.body.data();
+  const std::byte* from = post.prefix.data();
+  if (post.prefix_bytes == 0) from = post.body.data;
+  const std::size_t near = post.prefix_bytes == 0 ? post.body.bytes : post.prefix_bytes;
+  if (header.bytes < first_line_bytes) return;
+  if (post.prefix_bytes != 0 && post.body.bytes != 0) {
+    std::memcpy(to + post.prefix_bytes, post.body.data, post.body.bytes);
+  }
+  const std::size_t bytes = post.prefix_bytes + post.body.bytes;
+  std::memset(to + bytes, 0, header.bytes - bytes);
+  std::memcpy(to + first_line_bytes, from + first_line_bytes, near - first_line_bytes);
+  std::atomic_signal_fence(std::memory_order_release);
+  std::memcpy(to, from, first_line_bytes);
+}
+
 // What belongs before and behind the payload. The same for every peer: written once, or another
 // that reads it already would see it change.
 const std::byte* complete_loan(const PageHeader& header, const Post& post) noexcept {
@@ -98,7 +117,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   assert(room());
   ShmSlot& slot = ours_.slots[sent_ % shm_slots];
   if (header.bytes <= slot.body.size()) {
-    copy_body(slot.body.data(), header, post);
+    copy_inline(slot, header, post);
     slot.place = ShmSlot::inline_body;
     slot.page = 0;
   } else {
