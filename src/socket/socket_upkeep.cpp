@@ -112,7 +112,10 @@ void SocketCore::check_watermarks() {
     if (on_low_watermark) on_low_watermark();
   }
   // Kept messages may be released on any thread; memory coming home is the time to look again.
-  if (above_high_ && !pattern_.sends && !waiting()) receive_store().wait(*this);
+  if (above_high_ && !pattern_.sends && !waiting()) {
+    receive_quota_->wait();
+    receive_store().wait(*this);
+  }
 }
 
 void SocketCore::forget_oldest_record() {

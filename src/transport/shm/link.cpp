@@ -166,11 +166,6 @@ void ShmLink::cut() noexcept {
   if (out) shared_.bury(std::move(lifeline_), std::move(pages));
 }
 
-Store& ShmLink::receive_store() noexcept {
-  if (wire_) return *wire_->memory;
-  return shared_.resources.receive_pool;
-}
-
 std::size_t ShmLink::queued_bytes() const noexcept {
   return wire_ ? wire_->sends.taken_of(options_.queue_bytes_max) : 0;
 }

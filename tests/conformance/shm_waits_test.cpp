@@ -1,0 +1,143 @@
+// Who waits for memory that others hold is told when it is there, whatever wire they came by and
+// however they went.
+#include <memory>
+#include <vector>
+
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+constexpr std::size_t kibi = 1024;
+
+class ShmWaits : public testing::Test {
+ protected:
+  // Fills the quota of `pull` with kept messages from `push`.
+  void fill(Pull& pull, Push& push) {
+    for (int refused = 0; refused < 20;) {
+      if (push.send(payload(0, 20 * kibi)) == Status::ok) {
+        refused = 0;
+      } else {
+        ++refused;
+        pump_.turn();
+      }
+    }
+    ASSERT_GT(pull.counters().starved, 0U);
+  }
+  void keep(Pull& pull) {
+    pull.on_message([this](const MessageView& message) {
+      ++received_;
+      if (message.size() > 100 && message.tag() == 0) kept_.push_back(message.keep());
+      if (message.tag() != 0) ++tagged_;
+    });
+  }
+  static SocketOptions tight() {
+    SocketOptions options;
+    options.receive_bytes_max = 512 * kibi;
+    return options;
+  }
+  static SocketOptions unbuffered() {
+    SocketOptions options;
+    options.mode = Mode::unbuffered;
+    return options;
+  }
+
+  Context first_{small_context()};
+  Context second_{small_context()};
+  Context there_{small_context()};
+  Pump pump_{&first_, &second_, &there_};
+  std::vector<Message> kept_;
+  std::size_t received_ = 0;
+  std::size_t tagged_ = 0;
+};
+
+TEST_F(ShmWaits, quota_of_a_peer_that_went_is_for_the_others) {
+  Pull pull(there_, tight());
+  keep(pull);
+  const std::string address = pull.bind("shm://*");
+  auto greedy = std::make_unique<Push>(first_, unbuffered());
+  Push other(second_, unbuffered());
+  greedy->connect(address);
+  other.connect(address);
+  ASSERT_SOON(pump_, pull.peers_connected() == 2);
+  for (std::size_t sent = 0; sent < 512 / 20; ++sent) {
+    ASSERT_SOON(pump_, greedy->send(payload(0, 20 * kibi)) == Status::ok);
+  }
+  ASSERT_SOON(pump_, received_ == 512 / 20);  // all read, and no room for another
+  ASSERT_SOON(pump_, other.send(payload(1, 20 * kibi), 7) == Status::ok);
+  pump_.run_for(50ms);
+  EXPECT_EQ(tagged_, 0U);
+  greedy.reset();
+  ASSERT_TRUE(pump_.until([&] { return tagged_ == 1; }, "told", 3s));
+}
+
+TEST_F(ShmWaits, quota_spent_over_one_wire_and_free_again_is_for_the_others) {
+  for (const char* other_place : {"tcp://127.0.0.1:0", "inproc://other"}) {
+    SCOPED_TRACE(other_place);
+    received_ = tagged_ = 0;
+    Pull pull(there_, tight());
+    keep(pull);
+    const std::string address = pull.bind("shm://*");
+    const std::string other_address = pull.bind(other_place);
+    Push greedy(first_, unbuffered());
+    Push other(second_, unbuffered());
+    greedy.connect(address);
+    other.connect(other_address);
+    ASSERT_SOON(pump_, pull.peers_connected() == 2);
+    fill(pull, greedy);
+    ASSERT_SOON(pump_, other.send(payload(1, 20 * kibi), 7) == Status::ok);
+    pump_.run_for(50ms);
+    EXPECT_EQ(tagged_, 0U);
+    pull.on_message([this](const MessageView& message) {
+      if (message.tag() != 0) ++tagged_;
+    });
+    kept_.clear();
+    EXPECT_TRUE(pump_.until([&] { return tagged_ == 1; }, "told", 3s));
+  }
+}
+
+// What a link gives up as it begins to wait must not wake it.
+TEST_F(ShmWaits, a_link_that_waits_for_quota_does_not_turn_the_loop) {
+  for (const char* place : {"shm://*", "tcp://127.0.0.1:0"}) {
+    for (const std::size_t bytes : {20 * kibi, 300 * kibi}) {
+      SCOPED_TRACE(place);
+      Pull pull(there_, tight());
+      Push push(first_, unbuffered());
+      keep(pull);
+      push.connect(pull.bind(place));
+      ASSERT_SOON(pump_, push.peers_connected() == 1);
+      (void)push.send(payload(0, bytes));
+      fill(pull, push);
+      pump_.run_for(50ms);
+      int worked = 0;
+      for (int turn = 0; turn < 500; ++turn) worked += there_.loop().run_once(0ns) ? 1 : 0;
+      EXPECT_LT(worked, 20);
+      kept_.clear();
+    }
+  }
+}
+
+TEST_F(ShmWaits, the_low_watermark_comes_whoever_sent_what_is_released) {
+  Pull pull(there_, tight());
+  keep(pull);
+  int high = 0;
+  int low = 0;
+  pull.on_high_watermark([&] { ++high; });
+  pull.on_low_watermark([&] { ++low; });
+  const std::string address = pull.bind("shm://*");
+  Push first(first_, unbuffered());
+  Push second(second_, unbuffered());
+  first.connect(address);
+  ASSERT_SOON(pump_, pull.peers_connected() == 1);
+  second.connect(address);
+  ASSERT_SOON(pump_, pull.peers_connected() == 2);
+  fill(pull, second);
+  ASSERT_EQ(high, 1);
+  pull.pause();
+  pump_.run_for(20ms);
+  kept_.clear();
+  EXPECT_TRUE(pump_.until([&] { return low == 1; }, "told", 3s));
+}
+
+}  // namespace
+}  // namespace netio::test
