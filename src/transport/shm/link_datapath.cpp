@@ -52,6 +52,7 @@ void ShmLink::ring() noexcept {
 
 bool ShmLink::may_sleep() noexcept {
   if (!moves_pages()) return true;
+  if (ended_ && reading()) return false;  // the end is still to be found
   if (wire_->memory->blocks_out() != 0 && !home_waiter_.waiting()) {
     wire_->memory->wait(home_waiter_);
   }
