@@ -139,5 +139,25 @@ TEST_F(ShmWaits, the_low_watermark_comes_whoever_sent_what_is_released) {
   EXPECT_TRUE(pump_.until([&] { return low == 1; }, "told", 3s));
 }
 
+TEST_F(ShmWaits, many_links_that_are_idle_hold_no_memory) {
+  ContextOptions few = small_context();
+  few.send_pool_bytes = 4 * few.page_bytes;
+  Context here(few);
+  pump_.add(here);
+  Push push(here, unbuffered());
+  const std::string address = push.bind("shm://*");
+  std::vector<std::unique_ptr<Pull>> pulls;
+  std::vector<int> got(6);
+  for (int& count : got) {
+    pulls.push_back(std::make_unique<Pull>(there_));
+    pulls.back()->on_message([&count](const MessageView&) { ++count; });
+    pulls.back()->connect(address);
+  }
+  ASSERT_SOON(pump_, push.peers_connected() == 6);
+  for (int i = 0; i < 600; ++i) ASSERT_SOON(pump_, push.send(payload(0, 200)) == Status::ok);
+  pump_.run_for(50ms);
+  for (const int count : got) EXPECT_GT(count, 0);
+}
+
 }  // namespace
 }  // namespace netio::test

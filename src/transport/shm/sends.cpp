@@ -49,7 +49,6 @@ ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& m
 // Copies lie one behind the other: what the peer keeps of short messages holds no block each.
 Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
                                 const std::byte*& data) noexcept {
-  if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
   if (!copies_ || copies_->capacity() - copied_bytes_ < header.bytes) {
     copies_.reset();
     copied_bytes_ = 0;
@@ -143,6 +142,8 @@ bool ShmSends::reap(bool& news) noexcept {
     free_pages_.push_back(page);
     news = true;
   }
+  // Many links that are idle must not hold a block each.
+  if (news && copies_ && copies_->sole()) copies_.reset();
   return true;
 }
 
