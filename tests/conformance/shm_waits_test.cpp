@@ -159,5 +159,30 @@ TEST_F(ShmWaits, many_links_that_are_idle_hold_no_memory) {
   for (const int count : got) EXPECT_GT(count, 0);
 }
 
+TEST_F(ShmWaits, a_peer_that_keeps_many_hears_the_good_bye) {
+  Context here(ContextOptions{});
+  Context there(ContextOptions{});
+  pump_.add(here);
+  pump_.add(there);
+  Pull pull(there);
+  Push push(here, unbuffered());
+  Seen at_push(push);
+  Seen at_pull(pull);
+  keep(pull);
+  push.connect(pull.bind("shm://*"));
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  for (int refused = 0; refused < 50;) {
+    if (push.send(payload(0, 10 * kibi)) == Status::ok) {
+      refused = 0;
+    } else {
+      ++refused;
+      pump_.turn();
+    }
+  }
+  push.close(2s);
+  ASSERT_SOON(pump_, at_push.closings.size() == 1 && at_pull.downs.size() == 1);
+  EXPECT_EQ(at_pull.downs[0].down.reason, DownReason::closed_by_peer) << at_pull.why();
+}
+
 }  // namespace
 }  // namespace netio::test

@@ -102,7 +102,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.page = 0;
   } else {
     const std::byte* data = nullptr;
-    if (has_its_share()) return false;
+    if (free_pages_.empty() || has_its_share()) return false;
     Lease lease = in_arena(header, post, data);
     if (!lease) return false;
     const std::uint32_t page = free_pages_.back();

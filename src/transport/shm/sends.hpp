@@ -23,12 +23,10 @@ class ShmSends {
   ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
            const RangePool& loans, const std::size_t& links);
 
-  // A free slot and a free page.
-  [[nodiscard]] bool room() const noexcept {
-    return sent_ - consumed_ < shm_slots && !free_pages_.empty();
-  }
+  // A free slot.
+  [[nodiscard]] bool room() const noexcept { return sent_ - consumed_ < shm_slots; }
   // Takes the post: its lease, or a copy of a body that does not lie in the arena. False if there
-  // is no memory for that. There must be room().
+  // is no memory for that, or no free page. There must be room().
   bool put(const PageHeader& header, Post& post) noexcept;
 
   // What the peer has read and given back since. False if its numbers make no sense. `news`:
