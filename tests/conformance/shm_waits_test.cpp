@@ -184,5 +184,43 @@ TEST_F(ShmWaits, a_peer_that_keeps_many_hears_the_good_bye) {
   EXPECT_EQ(at_pull.downs[0].down.reason, DownReason::closed_by_peer) << at_pull.why();
 }
 
+// Who is destroyed while its links are going counts them once.
+TEST_F(ShmWaits, shares_are_right_after_a_socket_was_destroyed_with_links_that_ended) {
+  const auto held = [&] {
+    Pull pull(there_);
+    Push push(first_);
+    keep(pull);
+    push.connect(pull.bind("shm://*"));
+    EXPECT_SOON(pump_, push.peers_connected() == 1);
+    std::size_t sent = 0;
+    for (int refused = 0; refused < 50;) {
+      if (push.send(payload(0, 60'000)) == Status::ok) {
+        ++sent;
+        refused = 0;
+      } else {
+        ++refused;
+        pump_.turn();
+      }
+    }
+    kept_.clear();
+    return sent;
+  };
+  const std::size_t before = held();
+  auto push = std::make_unique<Push>(first_);
+  const std::string address = push->bind("shm://*");
+  {
+    std::vector<std::unique_ptr<Pull>> pulls;
+    for (int i = 0; i < 3; ++i) {
+      pulls.push_back(std::make_unique<Pull>(there_));
+      pulls.back()->on_message([](const MessageView&) {});
+      pulls.back()->connect(address);
+    }
+    ASSERT_SOON(pump_, push->peers_connected() == 3);
+    push->on_down([&](const PeerInfo&, const Down&) { push.reset(); });
+  }
+  ASSERT_SOON(pump_, push == nullptr);
+  EXPECT_EQ(held(), before);
+}
+
 }  // namespace
 }  // namespace netio::test

@@ -82,9 +82,7 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
                  peer_address_ + " connected but sent no hello in time"});
       }) {}
 
-ShmLink::~ShmLink() {
-  if (state_ != State::down) cut();
-}
+ShmLink::~ShmLink() { cut(); }
 
 void ShmLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
@@ -148,7 +146,7 @@ void ShmLink::go_bad(DownReason reason, const std::string& what) noexcept {
 
 // Possibly from inside an event: what is on the stack stays mapped until the destructor.
 void ShmLink::cut() noexcept {
-  state_ = State::down;
+  if (std::exchange(state_, State::down) == State::down) return;
   paused_ = true;
   handshake_timer_.stop();
   watch_.reset();
