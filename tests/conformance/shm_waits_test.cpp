@@ -222,5 +222,33 @@ TEST_F(ShmWaits, shares_are_right_after_a_socket_was_destroyed_with_links_that_e
   EXPECT_EQ(held(), before);
 }
 
+// A link has what others that are gone leave.
+TEST_F(ShmWaits, who_had_its_share_is_told_when_there_are_fewer) {
+  Pull pull(there_);
+  Push push(first_, unbuffered());
+  keep(pull);
+  push.connect(pull.bind("shm://*"));
+  Pull idle(second_);
+  idle.on_message([](const MessageView&) {});
+  auto other = std::make_unique<Push>(first_);
+  other->connect(idle.bind("shm://*"));
+  ASSERT_SOON(pump_, push.peers_connected() == 1 && other->peers_connected() == 1);
+  for (int refused = 0; refused < 50;) {
+    if (push.send(payload(0, 60'000)) == Status::ok) {
+      refused = 0;
+    } else {
+      ++refused;
+      pump_.turn();
+    }
+  }
+  bool writable = false;
+  push.on_writable([&] { writable = true; });
+  ASSERT_EQ(push.send(payload(0, 60'000)), Status::again);
+  pump_.run_for(20ms);
+  ASSERT_FALSE(writable);
+  other.reset();
+  EXPECT_TRUE(pump_.until([&] { return writable; }, "told", 3s));
+}
+
 }  // namespace
 }  // namespace netio::test

@@ -158,6 +158,7 @@ void ShmLink::cut() noexcept {
   socket_.reset();
   if (!wire_) return;
   --shared_.links;
+  shared_.memory_came_home.notify();  // who had its share may have more
   wire_->memory->forget_owner();
   const bool out = wire_->sends.pages_out() != 0;
   std::vector<Lease> pages = wire_->sends.take_pages();
