@@ -250,5 +250,19 @@ TEST_F(ShmWaits, who_had_its_share_is_told_when_there_are_fewer) {
   EXPECT_TRUE(pump_.until([&] { return writable; }, "told", 3s));
 }
 
+TEST_F(ShmWaits, a_bound_that_nobody_reaches_is_no_trouble) {
+  ContextOptions endless = small_context();
+  endless.large_bytes_max = SIZE_MAX;
+  Context here(endless);
+  pump_.add(here);
+  Pull pull(there_);
+  Push push(here);
+  keep(pull);
+  push.connect(pull.bind("shm://*"));
+  ASSERT_TRUE(pump_.until([&] { return push.peers_connected() == 1; }, "up", 3s));
+  ASSERT_SOON(pump_, push.send(payload(0, 1'000'000), 7) == Status::ok);
+  ASSERT_SOON(pump_, tagged_ == 1);
+}
+
 }  // namespace
 }  // namespace netio::test

@@ -19,7 +19,6 @@ namespace netio::detail {
 
 namespace {
 enum Passed : std::uint8_t { board, memory, bell, lifeline, passed_count };
-constexpr std::size_t memory_bytes_max = std::size_t{1} << 40U;
 
 // What only a descriptor without a file can be rung at: a pipe or a file may block who writes, or
 // end the process with a signal; an eventfd that is full says so.
@@ -147,7 +146,7 @@ void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
     SharedMemory their_board = SharedMemory::open(
         std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
     SharedMemory their_memory =
-        SharedMemory::open(std::move(message.passed[memory]), 0, memory_bytes_max);
+        SharedMemory::open(std::move(message.passed[memory]), 0, shm_memory_bytes_max);
     their_bell_ = std::move(message.passed[bell]);
     wire_.emplace(*this, std::move(their_board), std::move(their_memory),
                   std::move(message.passed[lifeline]));

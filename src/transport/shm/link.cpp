@@ -29,8 +29,11 @@ ShmShared::ShmShared(const TransportResources& its_resources)
   const std::size_t block = block_bytes(resources.page_bytes);
   const std::size_t blocks = resources.send_pool.blocks();
   const std::size_t pages_bytes = blocks * block;
-  memory = std::make_shared<SharedMemory>(SharedMemory::create(
-      "netio pages", pages_bytes + resources.large_pool.bytes_max(), pages_bytes));
+  const std::size_t loans_bytes =
+      std::min(resources.large_pool.bytes_max(),
+               shm_memory_bytes_max - std::min(pages_bytes, shm_memory_bytes_max));
+  memory = std::make_shared<SharedMemory>(
+      SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
   arena = Pool::create_in(memory, block, blocks);
   loans = RangePool::create(memory, pages_bytes);
   arena->set_wake([this] { memory_came_home.notify(); });
