@@ -29,7 +29,9 @@ std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
   return {static_cast<std::byte*>(at), bytes};
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw Error("open shared memory", what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw UnsoundMemory("open shared memory", what);
+}
 
 }  // namespace
 
@@ -62,6 +64,7 @@ SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes_min, std::s
     refuse("it has " + std::to_string(status.st_size) + " bytes");
   }
   SharedMemory opened;
+  if ((fcntl(fd.get(), F_GETFL) & O_ACCMODE) == O_WRONLY) refuse("it cannot be read");
   opened.bytes_ = map(fd.get(), bytes, PROT_READ);
   return opened;
 }
