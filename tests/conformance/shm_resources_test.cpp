@@ -50,5 +50,13 @@ TEST(ShmResources, memory_that_finds_no_room_here_is_not_the_peers_fault) {
   EXPECT_SOON(pump, push.peers_connected() == 1);  // once there is room
 }
 
+// The kernel would end the process with a signal.
+TEST(ShmResources, memory_larger_than_files_may_be_is_thrown) {
+  Context there(small_context());
+  Pull pull(there);
+  const Limit little(RLIMIT_FSIZE, std::size_t{1} << 20U);
+  EXPECT_THROW((void)pull.bind("shm://*"), Error);
+}
+
 }  // namespace
 }  // namespace netio::test
