@@ -264,5 +264,28 @@ TEST_F(ShmWaits, a_bound_that_nobody_reaches_is_no_trouble) {
   ASSERT_SOON(pump_, tagged_ == 1);
 }
 
+// Large ones lie in another part of the arena than pages.
+TEST_F(ShmWaits, who_keeps_large_messages_holds_up_nobody_else) {
+  ContextOptions little = small_context();
+  little.large_bytes_max = 16 * kibi * kibi;
+  Context here(little);
+  pump_.add(here);
+  Push push(here, unbuffered());
+  const std::string address = push.bind("shm://*");
+  Pull greedy(there_);
+  keep(greedy);
+  Pull good(second_);
+  std::size_t got = 0;
+  good.on_message([&](const MessageView&) { ++got; });
+  greedy.connect(address);
+  good.connect(address);
+  ASSERT_SOON(pump_, push.peers_connected() == 2);
+  ASSERT_SOON(pump_, [&] {
+    (void)push.send(payload(0, 500'000));
+    return got == 100;
+  }());
+  EXPECT_LT(kept_.size(), 20U);
+}
+
 }  // namespace
 }  // namespace netio::test

@@ -26,7 +26,7 @@ Status ShmLink::post(Post& post) noexcept {
   header.acknowledged = to_acknowledge();
   if (!sends.put(header, post) && !(reap_quietly() && sends.put(header, post))) {
     want_writable_ = true;
-    shared_.arena->wait(room_waiter_);
+    sends.wanted(post).wait(room_waiter_);
     ring();
     return Status::again;
   }
