@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 namespace netio::detail {
@@ -10,9 +11,14 @@ class Quota {
  public:
   [[nodiscard]] std::size_t bytes_used() const noexcept { return bytes_used_; }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
-  [[nodiscard]] bool fits(std::size_t bytes) const noexcept {
-    return bytes <= bytes_max_ && bytes_used_ <= bytes_max_ - bytes;
+  // Who is answered no may wait in a store: once some of the quota is free again, wherever it was
+  // spent, those who wait are served.
+  [[nodiscard]] bool fits(std::size_t bytes) noexcept {
+    const bool answer = bytes <= bytes_max_ && bytes_used_ <= bytes_max_ - bytes;
+    waited_for_ |= !answer;
+    return answer;
   }
+  void wait() noexcept { waited_for_ = true; }
 
   std::size_t links = 0;  // that take of it what they need in advance
 
@@ -23,12 +29,14 @@ class Quota {
   }
   void discharge(std::size_t bytes) noexcept {
     bytes_used_ -= bytes;
+    if (std::exchange(waited_for_, false) && wake_) wake_();
     drop();
   }
 
  private:
   friend class QuotaPtr;
-  explicit Quota(std::size_t bytes_max) noexcept : bytes_max_(bytes_max) {}
+  Quota(std::size_t bytes_max, std::function<void()> wake) noexcept
+      : bytes_max_(bytes_max), wake_(std::move(wake)) {}
   void drop() noexcept {
     if (--holders_ == 0) delete this;
   }
@@ -36,12 +44,16 @@ class Quota {
   std::size_t bytes_used_ = 0;
   std::size_t bytes_max_;
   std::size_t holders_ = 1;  // the socket, and each block out
+  std::function<void()> wake_;
+  bool waited_for_ = false;
 };
 
 // The socket's hold on its quota.
 class QuotaPtr {
  public:
-  explicit QuotaPtr(std::size_t bytes_max) : quota_(new Quota(bytes_max)) {}
+  // `wake` must have the waiters of all stores served from the loop; it outlives the stores.
+  explicit QuotaPtr(std::size_t bytes_max, std::function<void()> wake = {})
+      : quota_(new Quota(bytes_max, std::move(wake))) {}
   QuotaPtr(QuotaPtr&& other) noexcept : quota_(std::exchange(other.quota_, nullptr)) {}
   QuotaPtr& operator=(QuotaPtr&&) = delete;
   ~QuotaPtr() {

@@ -56,6 +56,7 @@ Lease RangePool::take(std::size_t bytes) noexcept {
     }
     if (!cut(range, bytes)) return {};
     range.leave();
+    bytes_out_ += bytes;
     return hand_out(range, nullptr);
   }
   return {};
@@ -84,6 +85,7 @@ void RangePool::swallow_next(Range& range) noexcept {
 
 void RangePool::recycle(Block& block) noexcept {
   auto* range = static_cast<Range*>(&block);
+  bytes_out_ -= range->capacity();
   const auto is_free = [](const Range* neighbour) {
     return neighbour != nullptr && !neighbour->alone();
   };

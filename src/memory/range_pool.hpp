@@ -24,6 +24,10 @@ class RangePool final : public Store {
   [[nodiscard]] bool could_ever_take(std::size_t bytes) const noexcept {
     return bytes <= memory_->bytes().size() - offset_;
   }
+  // In however many pieces.
+  [[nodiscard]] std::size_t bytes_free() const noexcept {
+    return memory_->bytes().size() - offset_ - bytes_out_;
+  }
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
  private:
@@ -41,8 +45,9 @@ class RangePool final : public Store {
   const std::shared_ptr<SharedMemory> memory_;
   const std::size_t offset_;
   std::size_t taken_to_;  // from the system
-  RingNode free_;         // the head; the one that goes out next is first
-  RingNode spare_;        // the head; records of ranges that are part of others now
+  std::size_t bytes_out_ = 0;
+  RingNode free_;   // the head; the one that goes out next is first
+  RingNode spare_;  // the head; records of ranges that are part of others now
 };
 
 }  // namespace netio::detail

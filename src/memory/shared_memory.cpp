@@ -1,10 +1,12 @@
 // memfd_create, its seals, and mmap.
 #include "memory/shared_memory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -14,11 +16,22 @@
 #include "base/system_error.hpp"
 #include "memory/mapping.hpp"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U  // Linux 6.3; older C libraries do not name it
+#endif
+
 namespace netio::detail {
 
 namespace {
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 constexpr int all_seals = size_seals | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+
+// Some systems refuse what could be executed (sysctl vm.memfd_noexec); older ones do not know how
+// to say that it cannot.
+int make_memfd(const char* name) noexcept {
+  const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
 
 std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
   void* const at = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
@@ -29,15 +42,25 @@ std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
   return {static_cast<std::byte*>(at), bytes};
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw Error("open shared memory", what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw UnsoundMemory("open shared memory", what);
+}
+
+// The limit on the size of files counts; who passes it is sent a signal that ends the process.
+void refuse_over_file_limit(std::size_t bytes) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_FSIZE, &files) != 0 || bytes <= files.rlim_cur) return;
+  throw system_error("make " + std::to_string(bytes) + " bytes of shared memory", EFBIG,
+                     "raise the limit on the size of files (ulimit -f)");
+}
 
 }  // namespace
 
 SharedMemory SharedMemory::create(const char* name, std::size_t bytes, std::size_t bytes_taken) {
   SharedMemory made;
   bytes = (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes;
-  made.fd_.reset(checked(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING),
-                         "make shared memory (memfd_create)"));
+  refuse_over_file_limit(bytes);
+  made.fd_.reset(checked(make_memfd(name), "make shared memory (memfd_create)"));
   const int fd = made.fd_.get();
   (void)checked(ftruncate(fd, static_cast<off_t>(bytes)), "size shared memory");
   if (!made.take(0, bytes_taken)) {
@@ -62,15 +85,27 @@ SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes_min, std::s
     refuse("it has " + std::to_string(status.st_size) + " bytes");
   }
   SharedMemory opened;
+  if ((fcntl(fd.get(), F_GETFL) & O_ACCMODE) == O_WRONLY) refuse("it cannot be read");
   opened.bytes_ = map(fd.get(), bytes, PROT_READ);
   return opened;
 }
 
+// In steps: on older systems a signal ends the call and undoes what it took, and where signals come
+// often a long one would never end.
 bool SharedMemory::take(std::size_t offset, std::size_t bytes) noexcept {
-  const int error =
-      posix_fallocate(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  if (error != 0) errno = error;
-  return error == 0;
+  while (bytes != 0) {
+    const std::size_t step = std::min(bytes, huge_page_bytes);
+    const int error =
+        posix_fallocate(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(step));
+    if (error == EINTR) continue;
+    if (error != 0) {
+      errno = error;
+      return false;
+    }
+    offset += step;
+    bytes -= step;
+  }
+  return true;
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept

@@ -5,9 +5,16 @@
 #include <cstddef>
 #include <span>
 
+#include <netio/status.hpp>
+
 #include "base/file_descriptor.hpp"
 
 namespace netio::detail {
+
+// What another process passed is not what it has to be.
+class UnsoundMemory : public Error {
+  using Error::Error;
+};
 
 class SharedMemory {
  public:
@@ -15,8 +22,9 @@ class SharedMemory {
   // Zeros, writable here, of `bytes` rounded up to pages. Memory for the first `bytes_taken` is
   // taken now; the rest must be taken before it is touched. Throws Error.
   static SharedMemory create(const char* name, std::size_t bytes, std::size_t bytes_taken);
-  // What another process made, read-only. Throws Error unless it is sealed against every change of
-  // size and writers to come, and has from `bytes_min` to `bytes_max`.
+  // What another process made, read-only. Throws UnsoundMemory unless it is sealed against every
+  // change of size and writers to come, and has from `bytes_min` to `bytes_max`; Error if it cannot
+  // be mapped.
   static SharedMemory open(FileDescriptor fd, std::size_t bytes_min, std::size_t bytes_max);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;

@@ -89,7 +89,7 @@ ContextCore::ContextCore(const ContextOptions& options)
   for (Store* store :
        {static_cast<Store*>(send_pool_.get()), static_cast<Store*>(receive_pool_.get()),
         static_cast<Store*>(large_pool_.get())}) {
-    store->set_wake([this] { memory_came_home_.notify(); });
+    store->set_wake([this] { serve_waiters(); });
   }
 }
 
@@ -105,7 +105,7 @@ Pool& ContextCore::receive_pages() {
     const std::size_t head = options_.page_bytes / 16 / small_page_bytes * small_page_bytes;
     const std::size_t block = options_.page_bytes + head;
     receive_pages_ = Pool::create(block, options_.receive_pool_bytes / block);
-    receive_pages_->set_wake([this] { memory_came_home_.notify(); });
+    receive_pages_->set_wake([this] { serve_waiters(); });
   }
   return *receive_pages_;
 }

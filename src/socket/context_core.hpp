@@ -34,6 +34,8 @@ class ContextCore final : private Deferred {
   // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.
   Transport& transport(std::string_view address);
 
+  // Who waits for memory, in whichever pool, is served from the loop. Any thread.
+  void serve_waiters() noexcept { memory_came_home_.notify(); }
   // The socket is not used any more, but may be on the stack.
   void bury(std::unique_ptr<SocketCore> socket);
 

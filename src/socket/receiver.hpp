@@ -27,9 +27,10 @@ class BatchWalk {
   explicit BatchWalk(const MessageView& whole, Block& block) noexcept
       : block_(&block), messages_(1), bytes_(whole.bytes()), tag_(whole.tag()) {}
 
+  // A peer that owns the memory may have changed it since it was checked: never more than counted.
   void advance() noexcept {
     Frame frame;
-    more_ = walker_.next(frame);
+    more_ = walked_++ < messages_ && walker_.next(frame);
     bytes_ = {frame.payload, frame.size};
     tag_ = frame.tag;
   }
@@ -41,6 +42,7 @@ class BatchWalk {
   Block* block_;
   FrameWalker walker_;
   std::uint32_t messages_;
+  std::uint32_t walked_ = 0;
   std::span<const std::byte> bytes_;
   std::uint64_t tag_ = 0;
   bool more_ = true;  // of one message: until advance() finds the walker empty

@@ -95,6 +95,7 @@ double SocketCore::fill() const noexcept {
 
 // Wherever memory that this socket's messages hold may come home to.
 void SocketCore::watch_memory() noexcept {
+  receive_quota_->wait();
   if (!waiting()) context_.receive_pool().wait(*this);
   for (const auto& peer : peers_) peer->watch_memory();
 }

@@ -113,6 +113,24 @@ TEST_P(ForeignLoop, is_told_of_resume) {
   ASSERT_TRUE(drive_until([&] { return inbox.size() == 1; }));
 }
 
+// Soon: in the end a timer would find it.
+TEST_P(ForeignLoop, is_told_on_resume_that_a_peer_went_meanwhile) {
+  Pull pull(there_, options());
+  Seen at_pull(pull);
+  Inbox inbox(pull);
+  auto push = std::make_unique<Push>(here_, options());
+  push->connect(bind(pull));
+  ASSERT_TRUE(drive_until([&] { return push->peers_connected() == 1; }));
+  pull.pause();
+  while (turn_when_readable(50ms)) {
+  }
+  push.reset();
+  while (turn_when_readable(50ms)) {
+  }
+  pull.resume();
+  while (at_pull.downs.empty()) ASSERT_TRUE(turn_when_readable(1s));
+}
+
 // A descriptor that stays readable with nothing to do would burn a core.
 TEST_P(ForeignLoop, is_left_in_peace_when_nothing_happens) {
   Pull pull(there_, options());

@@ -15,6 +15,8 @@ namespace netio::detail {
 inline constexpr std::size_t shm_slots = 1024;  // a power of two
 inline constexpr std::size_t shm_pages =
     1024;  // that may lie in the memory of their sender at once
+// Of what one side shows the other: more is not mapped.
+inline constexpr std::size_t shm_memory_bytes_max = std::size_t{1} << 40U;
 
 // A page: its header, and its body if that is short, or where it lies in the sender's memory.
 struct alignas(128) ShmSlot {

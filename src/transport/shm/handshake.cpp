@@ -19,7 +19,6 @@ namespace netio::detail {
 
 namespace {
 enum Passed : std::uint8_t { board, memory, bell, lifeline, passed_count };
-constexpr std::size_t memory_bytes_max = std::size_t{1} << 40U;
 
 // What only a descriptor without a file can be rung at: a pipe or a file may block who writes, or
 // end the process with a signal; an eventfd that is full says so.
@@ -147,16 +146,19 @@ void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
     SharedMemory their_board = SharedMemory::open(
         std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
     SharedMemory their_memory =
-        SharedMemory::open(std::move(message.passed[memory]), 0, memory_bytes_max);
+        SharedMemory::open(std::move(message.passed[memory]), 1, shm_memory_bytes_max);
     their_bell_ = std::move(message.passed[bell]);
     wire_.emplace(*this, std::move(their_board), std::move(their_memory),
                   std::move(message.passed[lifeline]));
     ++shared_.links;
     loop_.add_source(*this);
     polled_ = true;
-  } catch (const Error& error) {
+  } catch (const UnsoundMemory& error) {
     go_bad(DownReason::protocol_error,
            std::string("passed memory that cannot be used: ") + error.what());
+    return;
+  } catch (const Error& error) {
+    go_bad(DownReason::resources, std::string("cannot be connected to: ") + error.what());
     return;
   }
   handshake_timer_.stop();

@@ -29,8 +29,11 @@ ShmShared::ShmShared(const TransportResources& its_resources)
   const std::size_t block = block_bytes(resources.page_bytes);
   const std::size_t blocks = resources.send_pool.blocks();
   const std::size_t pages_bytes = blocks * block;
-  memory = std::make_shared<SharedMemory>(SharedMemory::create(
-      "netio pages", pages_bytes + resources.large_pool.bytes_max(), pages_bytes));
+  const std::size_t loans_bytes =
+      std::min(resources.large_pool.bytes_max(),
+               shm_memory_bytes_max - std::min(pages_bytes, shm_memory_bytes_max));
+  memory = std::make_shared<SharedMemory>(
+      SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
   arena = Pool::create_in(memory, block, blocks);
   loans = RangePool::create(memory, pages_bytes);
   arena->set_wake([this] { memory_came_home.notify(); });
@@ -82,9 +85,7 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
                  peer_address_ + " connected but sent no hello in time"});
       }) {}
 
-ShmLink::~ShmLink() {
-  if (state_ != State::down) cut();
-}
+ShmLink::~ShmLink() { cut(); }
 
 void ShmLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
@@ -148,7 +149,7 @@ void ShmLink::go_bad(DownReason reason, const std::string& what) noexcept {
 
 // Possibly from inside an event: what is on the stack stays mapped until the destructor.
 void ShmLink::cut() noexcept {
-  state_ = State::down;
+  if (std::exchange(state_, State::down) == State::down) return;
   paused_ = true;
   handshake_timer_.stop();
   watch_.reset();
@@ -160,15 +161,11 @@ void ShmLink::cut() noexcept {
   socket_.reset();
   if (!wire_) return;
   --shared_.links;
+  shared_.memory_came_home.notify();  // who had its share may have more
   wire_->memory->forget_owner();
   const bool out = wire_->sends.pages_out() != 0;
   std::vector<Lease> pages = wire_->sends.take_pages();
   if (out) shared_.bury(std::move(lifeline_), std::move(pages));
-}
-
-Store& ShmLink::receive_store() noexcept {
-  if (wire_) return *wire_->memory;
-  return shared_.resources.receive_pool;
 }
 
 std::size_t ShmLink::queued_bytes() const noexcept {

@@ -75,7 +75,8 @@ class ShmLink final : public Link,
   void start(LinkEvents& events) noexcept override;
   [[nodiscard]] Pool& pool() noexcept override { return *shared_.arena; }
   [[nodiscard]] RangePool* loans() noexcept override { return shared_.loans.get(); }
-  [[nodiscard]] Store& receive_store() noexcept override;
+  // What other threads give back of the peer's memory, the link looks for itself.
+  [[nodiscard]] Store& receive_store() noexcept override { return shared_.resources.receive_pool; }
   Status post(Post& post) noexcept override;
   void flush() noexcept override { ring(); }
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }

@@ -23,7 +23,7 @@ Status ShmLink::post(Post& post) noexcept {
   ShmSends& sends = wire_->sends;
   if (!sends.put(header, post) && !(reap_quietly() && sends.put(header, post))) {
     want_writable_ = true;
-    shared_.arena->wait(room_waiter_);
+    sends.wanted(post).wait(room_waiter_);
     ring();
     return Status::again;
   }
@@ -53,6 +53,7 @@ void ShmLink::ring() noexcept {
 
 bool ShmLink::may_sleep() noexcept {
   if (!moves_pages()) return true;
+  if (ended_ && reading()) return false;  // the end is still to be found
   if (wire_->memory->blocks_out() != 0 && !home_waiter_.waiting()) {
     wire_->memory->wait(home_waiter_);
   }

@@ -53,7 +53,7 @@ const std::byte* complete_loan(const PageHeader& header, const Post& post) noexc
 }  // namespace
 
 ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
-                   const RangePool& loans, const std::size_t& links)
+                   RangePool& loans, const std::size_t& links)
     : ours_(ours),
       theirs_(theirs),
       memory_(memory),
@@ -68,7 +68,6 @@ ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& m
 // Copies lie one behind the other: what the peer keeps of short messages holds no block each.
 Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
                                 const std::byte*& data) noexcept {
-  if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
   if (!copies_ || copies_->capacity() - copied_bytes_ < header.bytes) {
     copies_.reset();
     copied_bytes_ = 0;
@@ -82,6 +81,11 @@ Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
   return copies_;
 }
 
+bool ShmSends::is_loan(const Post& post) const noexcept {
+  return post.body.lease && loans_.owns(*post.body.lease.get()) &&
+         post.body.data == post.body.lease->data() + loan_headroom;
+}
+
 Lease ShmSends::in_arena(const PageHeader& header, const Post& post,
                          const std::byte*& data) noexcept {
   const bool whole = post.prefix_bytes == 0 && post.body.bytes % wire_align == 0;
@@ -89,24 +93,22 @@ Lease ShmSends::in_arena(const PageHeader& header, const Post& post,
     data = post.body.data;
     return post.body.lease;
   }
-  if (post.body.lease && loans_.owns(*post.body.lease.get()) &&
-      post.body.data == post.body.lease->data() + loan_headroom) {
+  if (is_loan(post)) {
     data = complete_loan(header, post);
     return post.body.lease;
   }
   return copy_into_arena(header, post, data);
 }
 
-// Of the arena, by a page: all of a block of its own, or its part of one with copies.
-std::uint32_t ShmSends::taken_by(const Lease& lease, const PageHeader& header) const noexcept {
-  if (lease->owner() != &arena_) return 0;
-  return lease.get() == copies_.get() ? header.bytes
-                                      : static_cast<std::uint32_t>(arena_.block_bytes());
+// By a page: all of a block or loan of its own, or its part of a block with copies.
+std::size_t ShmSends::taken_by(const Lease& lease, const PageHeader& header) const noexcept {
+  return lease.get() == copies_.get() ? header.bytes : lease->capacity();
 }
 
 // A link has a fair part of the arena, less what pages that are being filled take; and never more
-// than it leaves for others.
-bool ShmSends::has_its_share() const noexcept {
+// than it leaves for others. Of loans, that alone.
+bool ShmSends::has_its_share(const Post& post) const noexcept {
+  if (is_loan(post)) return loan_bytes_ > loans_.bytes_free();
   const std::size_t block = arena_.block_bytes();
   const std::size_t fair = arena_.blocks() * 3 / 4 / std::max<std::size_t>(links_, 1);
   return out_bytes_ >= std::max<std::size_t>(fair, 2) * block ||
@@ -122,7 +124,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.page = 0;
   } else {
     const std::byte* data = nullptr;
-    if (has_its_share()) return false;
+    if (free_pages_.empty() || has_its_share(post)) return false;
     Lease lease = in_arena(header, post, data);
     if (!lease) return false;
     const std::uint32_t page = free_pages_.back();
@@ -130,7 +132,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
     slot.page = page;
     page_bytes_[page] = taken_by(lease, header);
-    out_bytes_ += page_bytes_[page];
+    (lease->owner() == &arena_ ? out_bytes_ : loan_bytes_) += page_bytes_[page];
     pages_[page] = std::move(lease);
   }
   slot_bytes_[sent_ % shm_slots] = page_header_bytes + header.bytes;
@@ -157,11 +159,13 @@ bool ShmSends::reap(bool& news) noexcept {
     const std::uint32_t page =
         theirs_.returns[returned_ % shm_pages].load(std::memory_order_relaxed);
     if (page >= shm_pages || !pages_[page]) return false;
+    (pages_[page]->owner() == &arena_ ? out_bytes_ : loan_bytes_) -= page_bytes_[page];
     pages_[page].reset();
-    out_bytes_ -= page_bytes_[page];
     free_pages_.push_back(page);
     news = true;
   }
+  // Many links that are idle must not hold a block each.
+  if (news && copies_ && copies_->sole()) copies_.reset();
   return true;
 }
 

@@ -21,15 +21,17 @@ class ShmSends {
   // `arena` and `loans` lie in `memory`, which the peer maps. `holders` counts the links whose
   // peers have pages of it.
   ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
-           const RangePool& loans, const std::size_t& links);
+           RangePool& loans, const std::size_t& links);
 
-  // A free slot and a free page.
-  [[nodiscard]] bool room() const noexcept {
-    return sent_ - consumed_ < shm_slots && !free_pages_.empty();
-  }
+  // A free slot.
+  [[nodiscard]] bool room() const noexcept { return sent_ - consumed_ < shm_slots; }
   // Takes the post: its lease, or a copy of a body that does not lie in the arena. False if there
-  // is no memory for that. There must be room().
+  // is no memory for that, or no free page. There must be room().
   bool put(const PageHeader& header, Post& post) noexcept;
+  // Where to wait when put() was false.
+  [[nodiscard]] Store& wanted(const Post& post) noexcept {
+    return is_loan(post) ? static_cast<Store&>(loans_) : arena_;
+  }
 
   // What the peer has read and given back since. False if its numbers make no sense. `news`:
   // whether there was any.
@@ -48,8 +50,9 @@ class ShmSends {
   [[nodiscard]] std::vector<Lease> take_pages() noexcept { return std::exchange(pages_, {}); }
 
  private:
-  [[nodiscard]] bool has_its_share() const noexcept;
-  [[nodiscard]] std::uint32_t taken_by(const Lease& lease, const PageHeader& header) const noexcept;
+  [[nodiscard]] bool is_loan(const Post& post) const noexcept;
+  [[nodiscard]] bool has_its_share(const Post& post) const noexcept;
+  [[nodiscard]] std::size_t taken_by(const Lease& lease, const PageHeader& header) const noexcept;
   Lease in_arena(const PageHeader& header, const Post& post, const std::byte*& data) noexcept;
   Lease copy_into_arena(const PageHeader& header, const Post& post,
                         const std::byte*& data) noexcept;
@@ -58,7 +61,7 @@ class ShmSends {
   const ShmBoard& theirs_;
   const SharedMemory& memory_;
   Pool& arena_;
-  const RangePool& loans_;
+  RangePool& loans_;
   const std::size_t& links_;
   std::uint64_t sent_ = 0;        // slots written
   std::uint64_t consumed_ = 0;    // of them, read by the peer as far as we know
@@ -69,8 +72,10 @@ class ShmSends {
   std::size_t copied_bytes_ = 0;
   std::vector<std::uint32_t> free_pages_;
   std::vector<Lease> pages_;
-  std::array<std::uint32_t, shm_pages> page_bytes_{};
-  std::size_t out_bytes_ = 0;  // of pages in the arena that the peer has not given back
+  std::array<std::size_t, shm_pages> page_bytes_{};
+  // Of what the peer has not given back: blocks and copies in the arena, and loans.
+  std::size_t out_bytes_ = 0;
+  std::size_t loan_bytes_ = 0;
 };
 
 }  // namespace netio::detail

@@ -42,8 +42,8 @@ struct UnixMessage {
 // descriptors as were passed.
 int receive_message(int socket, std::span<std::byte> to, UnixMessage& message);
 
-// Whether the process at the other end is of this user, or root's; its number in words if it is
-// another's.
+// Whether the process at the other end is of this user, or was root's when it began to listen (both
+// ends ask: root and a user never share); its number in words if it is another's.
 bool same_user(int socket, std::string& other) noexcept;
 
 }  // namespace netio::detail

@@ -1,0 +1,42 @@
+// A peer that changes a page after it was checked, while its batch is walked.
+#include "conformance/evil.hpp"
+#include "support/raw_shm.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::test {
+namespace {
+
+TEST(BadShmBatch, never_has_more_messages_than_it_said) {
+  Context here(wary_context());
+  Pump pump{&here};
+  Pull pull(here, wary_options());
+  Seen at_pull(pull);
+  RawShm* changes = nullptr;
+  std::size_t said = 0;
+  std::size_t walked = 0;
+  pull.on_batch([&](const Batch& batch) {
+    said = batch.size();
+    // All of the page is messages of no bytes now.
+    std::ranges::fill(changes->memory(), std::byte{0});
+    for (const MessageView& message : batch) walked += message.size() <= 10'000 ? 1U : 0U;
+  });
+  RawShm raw(pull.bind("shm://*"));
+  changes = &raw;
+  ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
+  ASSERT_SOON(pump, raw.answered() && at_pull.ups.size() == 1);
+  detail::PageHeader header;
+  Bytes body(2 * (8 + 10'000));
+  for (const std::size_t at : {std::size_t{0}, body.size() / 2}) {
+    detail::store_u64(body.data() + at, detail::frame_word(10'000, 0));
+  }
+  header.bytes = static_cast<std::uint32_t>(body.size());
+  header.messages = 2;
+  raw.post(page_of(header, body));
+  raw.ring();
+  ASSERT_SOON(pump, said != 0);
+  EXPECT_EQ(said, 2U);
+  EXPECT_LE(walked, said);
+}
+
+}  // namespace
+}  // namespace netio::test
