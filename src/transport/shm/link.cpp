@@ -40,14 +40,6 @@ ShmShared::ShmShared(const TransportResources& its_resources)
   loans->set_wake([this] { memory_came_home.notify(); });
 }
 
-void ShmShared::serve_starved() noexcept {
-  while (!starved.alone()) {
-    auto* const link = static_cast<ShmStarved*>(starved.next());
-    link->leave();
-    link->on_page_home();
-  }
-}
-
 void ShmShared::bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept {
   try {
     auto grave = std::make_unique<ShmGrave>();

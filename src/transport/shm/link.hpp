@@ -14,7 +14,6 @@
 #include "base/file_descriptor.hpp"
 #include "base/url.hpp"
 #include "memory/range_pool.hpp"
-#include "memory/ring.hpp"
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
 #include "transport/link.hpp"
@@ -34,21 +33,10 @@ struct ShmGrave {
   std::optional<Watch> watch;
 };
 
-// A link that found its socket's quota spent, or no memory. What comes home to any link may help.
-class ShmStarved : public RingNode {
- public:
-  virtual void on_page_home() noexcept = 0;
-
- protected:
-  ~ShmStarved() = default;
-};
-
 // What the shm links of a context share.
 struct ShmShared {
   explicit ShmShared(const TransportResources& its_resources);
   void bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept;
-  // A page of a peer's came home.
-  void serve_starved() noexcept;
 
   TransportResources resources;
   Signal memory_came_home;
@@ -57,13 +45,11 @@ struct ShmShared {
   RangePool::Ptr loans;                  // behind them
   std::size_t links = 0;                 // that are up
   std::vector<std::unique_ptr<ShmGrave>> graves;
-  RingNode starved;  // the head
 };
 
 class ShmLink final : public Link,
                       private Source,
                       private Deferred,
-                      private ShmStarved,
                       private ShmPeerMemory::Owner {
  public:
   // Connecting.
@@ -128,7 +114,7 @@ class ShmLink final : public Link,
   [[nodiscard]] bool has_room() const noexcept;
   void ring() noexcept;
   void on_ended();
-  void on_page_home() noexcept override;
+  void on_memory_home() noexcept;
   void stop_starving() noexcept;
   void run_deferred() noexcept override;
   void on_page_returned() noexcept override;
@@ -171,13 +157,12 @@ class ShmLink final : public Link,
   class PoolWaiter final : public StoreWaiter {
    public:
     explicit PoolWaiter(ShmLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.on_page_home(); }
+    void on_memory() noexcept override { link_.on_memory_home(); }
 
    private:
     ShmLink& link_;
   };
   PoolWaiter pool_waiter_{*this};
-  PoolWaiter large_waiter_{*this};
   // Waits, while the loop sleeps, for pages that other threads give back.
   class HomeWaiter final : public StoreWaiter {
    public:

@@ -147,10 +147,8 @@ bool ShmLink::take_pages(int budget) noexcept {
     case ShmReceives::Result::starved:
       starved_ = true;
       if (options_.starved_count != nullptr) ++*options_.starved_count;
-      // One quota is spent on all: whatever comes home may be what is missing.
-      ShmStarved::join(shared_.starved);
+      // Told also when the quota has room again, wherever it was spent.
       shared_.resources.receive_pool.wait(pool_waiter_);
-      shared_.resources.large_pool.wait(large_waiter_);
       break;
     case ShmReceives::Result::bad:
       go_bad(DownReason::protocol_error, std::string("sent ") + receives.defect());
@@ -177,22 +175,19 @@ void ShmLink::on_ended() {
 }
 
 // Possibly inside a call of the user's.
-void ShmLink::on_page_home() noexcept {
+void ShmLink::on_memory_home() noexcept {
   stop_starving();
   loop_.defer(*this);
 }
 
 void ShmLink::stop_starving() noexcept {
   starved_ = false;
-  ShmStarved::leave();
   pool_waiter_.stop_waiting();
-  large_waiter_.stop_waiting();
 }
 
 void ShmLink::on_page_returned() noexcept {
   wire_->doorbell.room_made();
   loop_.defer(*this);
-  shared_.serve_starved();
 }
 
 void ShmLink::run_deferred() noexcept {
