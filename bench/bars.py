@@ -40,6 +40,8 @@ SHM_ROUND_TRIP_SPINNING = [
     "latency", SHM, "--size", "64", "--wait", "spin", "--against", "raw,zmq,nng,ucx"]
 SHM_ROUND_TRIP_SLEEPING = ["latency", SHM, "--size", "64", "--against", "raw"]
 SHM_CONNECTIONS = ["connections", SHM, "--count", "64", "--against", "raw"]
+SHM_LOAN = ["loan", SHM]
+SHM_LOAN_64K = ["loan", SHM, "--touch", "all", "--against", "raw"]
 SHM_IDLE = ["idle", SHM]
 INPROC_64 = ["throughput", INPROC, "--size", "64", "--against", "raw,zmq"]
 BEST_PEER = "best peer"  # of those in the command, but for the floor
@@ -47,7 +49,8 @@ BEST_PEER = "best peer"  # of those in the command, but for the floor
 # name, command, path into its JSON, bound, whether more is better, unit
 RATE = "messages_per_s"
 BYTE_RATE = "bytes_per_s"
-FLOORS = ("raw", "fabric")  # those whose control says what two runs of one thing differ by
+# Those whose control says what two runs of one thing differ by; of loans the smallest size.
+FLOORS = ("raw", "fabric", "smallest")
 NOISE_MAX = 0.15  # a miss on a machine where the control varies more says nothing
 BARS = [
     ("tcp-64B-raw", THROUGHPUT_64, ("ratio", "raw", RATE), 0.8, True, "x raw"),
@@ -84,6 +87,10 @@ BARS = [
     ("shm-rtt-sleep-raw", SHM_ROUND_TRIP_SLEEPING, ("ratio", "raw", "rtt_us_p50"), 1.15, False,
      "x raw"),
     ("shm-64-connections-raw", SHM_CONNECTIONS, ("ratio", "raw", RATE), 0.7, True, "x raw"),
+    ("shm-64-connections-memory", SHM_CONNECTIONS,
+     ("systems", "netio", "receiver_resident_bytes_per_connection"), 1 << 20, False, "bytes"),
+    ("shm-loan-64MiB", SHM_LOAN, ("ratio", "smallest", "rtt_us_p50"), 1.2, False, "x 64 B"),
+    ("shm-loan-64KiB-raw", SHM_LOAN_64K, ("ratio", "raw", BYTE_RATE), 0.8, True, "x raw"),
     ("shm-idle", SHM_IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
     ("inproc-64B-zmq", INPROC_64, ("ratio", "zmq", RATE), 10, True, "x zmq"),
 ]

@@ -65,6 +65,8 @@ inline constexpr std::string_view bench_footer =
   netio bench throughput ofi+tcp://127.0.0.1:0             against bare libfabric, the floor there
   netio bench throughput shm://bench --size 64,64KiB       in shared memory, between two processes
   netio bench latency inproc://bench --wait spin           between two threads of a process
+  netio bench loan                                         64 B against 64 MiB, untouched
+  netio bench loan --touch all --against raw               64 KiB, written by one copy and read
   netio bench connections --count 1000
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:

@@ -44,6 +44,9 @@ Options parse_options(int argc, char** argv, const char* system) {
                  "Messages under way on a fabric; 0: as the system chooses")
       ->check(CLI::Range(0, 1 << 15));
   app.add_flag("--verify", options.verify, "Fill and check every byte");
+  app.add_flag(
+      "--loan", options.loan,
+      "Loans: of send, data is copied into them; of request and reply, nobody touches them");
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
   try {
     app.parse(argc, argv);

@@ -29,11 +29,12 @@ struct Options {
   std::uint32_t connection_first = 0;  // sending: the number of the first of them
   double rate = 0;                     // requests a second, 0: the next when the last has returned
   bool verify = false;                 // fill and check every byte, not the number alone
-  bool idle = false;                   // connect, and send nothing
-  std::string provider;                // of libfabric, such as tcp or verbs; empty: sockets
-  std::string name;                    // to meet at in shared memory; empty: sockets or a fabric
-  bool both = false;         // with a name: the end that binds is a thread of this process too
-  int binder_cpu = -1;       // what that thread runs on; -1: any
+  bool loan = false;     // sending: written into the wire's memory; round trips: untouched there
+  bool idle = false;     // connect, and send nothing
+  std::string provider;  // of libfabric, such as tcp or verbs; empty: sockets
+  std::string name;      // to meet at in shared memory; empty: sockets or a fabric
+  bool both = false;     // with a name: the end that binds is a thread of this process too
+  int binder_cpu = -1;   // what that thread runs on; -1: any
   std::uint32_t window = 0;  // messages under way on a fabric; 0: the system's own choice
 };
 

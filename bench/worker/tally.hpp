@@ -66,6 +66,13 @@ class Tally {
     messages_.store(count_, std::memory_order_relaxed);
   }
 
+  // Nothing of it is read.
+  void take_untouched(std::size_t bytes) noexcept {
+    if (bytes != message_bytes_) [[unlikely]]
+      return fault();
+    messages_.store(++count_, std::memory_order_relaxed);
+  }
+
   [[nodiscard]] std::uint64_t messages() const noexcept {
     return messages_.load(std::memory_order_relaxed);
   }

@@ -27,6 +27,14 @@ TEST(Tally, counts_what_is_in_order) {
   EXPECT_EQ(tally.faults(), 0U);
 }
 
+TEST(Tally, finds_an_untouched_message_of_a_wrong_size) {
+  Tally tally(1, 64, false);
+  tally.take_untouched(64);
+  tally.take_untouched(65);
+  EXPECT_EQ(tally.messages(), 1U);
+  EXPECT_EQ(tally.faults(), 1U);
+}
+
 TEST(Tally, finds_a_message_that_is_missing_or_comes_twice) {
   Tally tally(1, 64, false);
   Stamp stamp(0, false);

@@ -132,6 +132,7 @@ void check_reach(const Options& options, const char* system, Reach reach) {
   if (!reach.memory && !options.name.empty()) {
     throw std::invalid_argument(who + " does not run in shared memory: it has no --name");
   }
+  if (!reach.loans && options.loan) throw std::invalid_argument(who + " has no loans: no --loan");
   const bool dials = options.role == Role::send || options.role == Role::request;
   if (options.both && (options.name.empty() || !dials)) {
     throw std::invalid_argument("--both is for send and request with a --name");

@@ -100,6 +100,7 @@ class Pace {
 struct Reach {
   bool fabrics = false;
   bool memory = false;
+  bool loans = false;
 };
 
 // A worker's main(): `run` does what worker.options.role says, until worker.stopping(). An

@@ -65,7 +65,38 @@ TEST_F(BenchMemory, many_connections_and_idle_pairs_are_measured_in_memory) {
   EXPECT_TRUE(result_of({"idle", "inproc://*"}).contains("both"));
 }
 
-// The floor in shared memory.
+TEST_F(BenchMemory, untouched_loans_are_timed_by_their_size) {
+  const auto said =
+      result_of({"loan", "shm://*", "--rounds", "1", "--size", "1MiB,64", "--no-check"});
+  EXPECT_EQ(said["case"]["touch"], "none");
+  EXPECT_EQ(said["case"]["wait"], "spin");
+  EXPECT_EQ(said["complete"], true);
+  ASSERT_EQ(said["sizes"].size(), 2U);
+  EXPECT_EQ(said["sizes"][0]["size_bytes"], 64) << "the smallest is first";
+  for (const auto& size : said["sizes"]) {
+    const auto& times = size["rtt_us_p50"];
+    EXPECT_GT(times["min"].get<double>(), 0);
+    EXPECT_DOUBLE_EQ(size["one_way_us"].get<double>(), times["median"].get<double>() / 2);
+  }
+  EXPECT_GT(said["ratio"]["smallest"]["rtt_us_p50"].get<double>(), 0);
+  EXPECT_GT(said["control"]["rtt_us_p50"]["median"].get<double>(), 0);
+  EXPECT_THAT(said_, HasSubstr("1 MiB / 64 bytes"));
+}
+
+TEST_F(BenchMemory, written_and_read_loans_are_compared_with_the_floor) {
+  const auto said = result_of({"loan", "inproc://*", "--touch", "all", "--rounds", "1", "--against",
+                               "raw", "--no-check"});
+  EXPECT_EQ(said["case"]["what"], "loan");
+  EXPECT_EQ(said["case"]["touch"], "all");
+  EXPECT_EQ(said["case"]["wait"], "sleep");
+  EXPECT_EQ(said["case"]["size_bytes"], 64U << 10U);
+  EXPECT_GT(said["systems"]["netio"]["bytes_per_s"]["median"].get<double>(), 0);
+  EXPECT_GT(said["ratio"]["raw"]["bytes_per_s"].get<double>(), 0);
+  EXPECT_GT(said["control"]["messages_per_s"]["median"].get<double>(), 0);
+  EXPECT_THAT(said_, HasSubstr("loans, written and read"));
+}
+
+// The floor in shared memory; or, by its name, another system there.
 class MemoryEnd : public WorkerEnd {
  public:
   explicit MemoryEnd(Words words, const std::string& system = "raw")
@@ -109,6 +140,21 @@ TEST_F(BenchMemory, one_process_can_be_both_ends) {
   }
   EXPECT_THAT(MemoryEnd({"receive", "--both"}).hear().at("error").get<std::string>(),
               HasSubstr("--both is for send and request"));
+}
+
+// What nobody touches in a measurement is written and read in the round before it.
+TEST_F(BenchMemory, the_bytes_of_loans_are_checked) {
+  for (const Words& how : std::vector<Words>{{"request"}, {"send", "--mode", "unbuffered"}}) {
+    for (const char* const bytes : {"8", "1000000"}) {
+      const Words all = {"--loan", "--verify", "--size", bytes};
+      MemoryEnd both(how + Words{"--both"} + all, "netio");
+      EXPECT_EQ(both.hear().at("ready"), true);
+      both.await_messages(20);
+      both.expect_ends_well();
+    }
+  }
+  EXPECT_THAT(MemoryEnd({"send", "--loan"}).hear().at("error").get<std::string>(),
+              HasSubstr("raw has no loans"));
 }
 
 TEST_F(BenchMemory, a_name_that_is_taken_is_refused) {

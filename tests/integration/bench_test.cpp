@@ -144,6 +144,8 @@ TEST_F(Bench, what_makes_no_sense_is_a_usage_error) {
       {{"throughput", "shm://here", "--size", "4KiB", "--against", "iperf3"}, "only on tcp"},
       {{"throughput", "shm://here", "--remote", "tcp://127.0.0.1:1"}, "of one machine"},
       {{"connections", "inproc://here"}, "between processes"},
+      {{"loan", "--against", "raw"}, "against nobody"},
+      {{"loan", "--touch", "some"}, "none or all"},
       {{"throughput", "ofi+://127.0.0.1:0"}, "not an address that can be measured"},
       {{"throughput", "ofi+tcp://127.0.0.1:0", "--against", "raw"}, "only on tcp"},
       {{"throughput", "--against", "fabric"}, "only on fabrics"},

@@ -121,6 +121,12 @@ TEST_F(Examples, a_lent_buffer_comes_back) {
   EXPECT_THAT(out, HasSubstr("1 delivered\n"));
 }
 
+TEST_F(Examples, an_event_is_read_where_it_was_written) {
+  std::string events;
+  for (int i = 0; i < 10; ++i) events += "event " + std::to_string(i) + ": 16 MiB\n";
+  EXPECT_EQ(output_of("loan"), events + "10 delivered\n");
+}
+
 TEST(Readme, quotes_the_first_program_as_it_is_built) {
   for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
     const std::string source = text_of(source_folder / path);

@@ -13,6 +13,9 @@ namespace {
 
 using What = BenchArguments::What;
 
+const std::vector<std::size_t> untouched_loan_bytes = {64, std::size_t{64} << 20U};
+const std::vector<std::size_t> touched_loan_bytes = {std::size_t{64} << 10U};
+
 void add_common(CLI::App& app, BenchArguments& bench) {
   app.add_option(
          "ADDRESS", bench.address,
@@ -29,10 +32,13 @@ void add_common(CLI::App& app, BenchArguments& bench) {
   add_report(app, bench.report);
 }
 
-void add_comparison(CLI::App& app, BenchArguments& bench) {
+void add_mode(CLI::App& app, BenchArguments& bench) {
   add_parsed(
       app, "--mode", "MODE", parse_mode, [&bench](Mode mode) { bench.mode = mode; },
       "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
+}
+
+void add_comparison(CLI::App& app, BenchArguments& bench) {
   app.add_option("--rounds", bench.rounds, "Rounds; in each, every system has its turn (5)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
@@ -47,7 +53,7 @@ void add_comparison(CLI::App& app, BenchArguments& bench) {
   app.add_flag("!--no-check", bench.check, "Leave out the round in which every byte is checked");
 }
 
-void add_sizes(CLI::App& app, BenchArguments& bench) {
+void add_sizes(CLI::App& app, BenchArguments& bench, const std::string& defaults = "(64)") {
   add_parsed(
       app, "--size", "LIST",
       [](const std::string& text) {
@@ -62,7 +68,11 @@ void add_sizes(CLI::App& app, BenchArguments& bench) {
         return sizes;
       },
       [&bench](std::vector<std::size_t> sizes) { bench.message_bytes = std::move(sizes); },
-      "Bytes of a message; several, such as 64,1KiB,64KiB, are measured one after the other (64)");
+      "Bytes of a message; several, such as 64,1KiB,64KiB, are measured one after the other " +
+          defaults);
+}
+
+void add_plot(CLI::App& app, BenchArguments& bench) {
   app.add_option("--plot", bench.plot, "Draw the result into FILE (.svg or .png; needs gnuplot)")
       ->type_name("FILE");
 }
@@ -77,15 +87,19 @@ void add_window(CLI::App& app, BenchArguments& bench) {
 
 void add_throughput(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
+  add_mode(app, bench);
   add_comparison(app, bench);
   add_sizes(app, bench);
+  add_plot(app, bench);
   add_window(app, bench);
 }
 
 void add_latency(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
+  add_mode(app, bench);
   add_comparison(app, bench);
   add_sizes(app, bench);
+  add_plot(app, bench);
   add_window(app, bench);
   add_parsed(
       app, "--rate", "RATE", parse_rate,
@@ -100,8 +114,39 @@ void add_latency(CLI::App& app, BenchArguments& bench) {
       ->type_name("FOLDER");
 }
 
+void add_loan(CLI::App& app, BenchArguments& bench) {
+  app.preparse_callback([&bench](std::size_t) {
+    bench.address = "shm://*";
+    bench.message_bytes.clear();
+  });
+  add_common(app, bench);
+  add_comparison(app, bench);
+  add_sizes(app, bench, "(untouched: 64,64MiB; touched: 64KiB)");
+  add_parsed(
+      app, "--touch", "WHAT",
+      [](const std::string& text) {
+        if (text != "none" && text != "all") throw std::invalid_argument("is none or all");
+        return text == "all";
+      },
+      [&bench](bool touched) { bench.touched = touched; },
+      "none: neither end touches the loan, and round trips of one at a time are timed; all: the "
+      "sender copies its data into it, the receiver reads every line, one way and as fast as it "
+      "goes, against peers (none)");
+  CLI::Option* const wait = app.get_option("--wait");
+  wait->description(
+      "When idle: sleep, spin (lowest latency, one core), adaptive (untouched: spin, as waking up "
+      "would hide the rest; touched: sleep)");
+  app.parse_complete_callback([&bench, wait] {
+    if (bench.message_bytes.empty()) {
+      bench.message_bytes = bench.touched ? touched_loan_bytes : untouched_loan_bytes;
+    }
+    if (wait->count() == 0 && !bench.touched) bench.wait = IdlePolicy::spin;
+  });
+}
+
 void add_connections(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
+  add_mode(app, bench);
   add_comparison(app, bench);
   add_parsed(
       app, "--count", "N", parse_count,
@@ -128,6 +173,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   add("throughput", "Messages a second, one way, netio and its peers", What::throughput,
       add_throughput);
   add("latency", "Round trips, netio and its peers", What::latency, add_latency);
+  add("loan", "Messages written in the wire's own memory: untouched, or against peers", What::loan,
+      add_loan);
   add("connections", "Many sending connections into one receiver", What::connections,
       add_connections);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);

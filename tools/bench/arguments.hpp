@@ -20,7 +20,7 @@ class App;
 namespace netio::cli {
 
 struct BenchArguments {
-  enum class What : std::uint8_t { throughput, latency, connections, idle, serve };
+  enum class What : std::uint8_t { throughput, latency, loan, connections, idle, serve };
 
   What what = What::throughput;
   ReportArguments report;
@@ -37,6 +37,7 @@ struct BenchArguments {
   std::string remote;       // where `netio bench serve` runs; empty: this machine
   std::string plot;         // a file, .svg or .png; empty: none
   std::string percentiles;  // a folder for one percentile text a system; empty: none
+  bool touched = false;     // loans: written and read
   bool check = true;        // an extra round in which every byte is checked
 };
 

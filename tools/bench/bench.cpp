@@ -11,6 +11,7 @@
 
 #include "bench/connections.hpp"
 #include "bench/idle.hpp"
+#include "bench/loan.hpp"
 #include "bench/plot.hpp"
 #include "bench/results.hpp"
 #include "bench/serve.hpp"
@@ -160,6 +161,8 @@ ExitCode run_bench(const BenchArguments& arguments) {
     case What::throughput:
     case What::latency:
       return compare(arguments);
+    case What::loan:
+      return arguments.touched ? compare(arguments) : run_untouched_loans(arguments);
     case What::connections:
       return run_connections(arguments);
     case What::idle:

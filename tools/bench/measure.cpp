@@ -49,7 +49,7 @@ void check_faults(const End& end, const json& said) {
 }
 
 Sample measure_workers(const System& system, const Case& what, const Places& places) {
-  const bool round_trips = what.what == BenchArguments::What::latency;
+  const bool round_trips = what.round_trips();
   std::uint16_t port = what.meeting.port;
   const bool alone = what.meeting.in_one_process();  // both ends are the dialer's process
   const std::unique_ptr<End> binder =
@@ -173,6 +173,9 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
   if (what.meeting.on_fabric()) {
     arguments.insert(arguments.end(), {"--provider", what.meeting.provider, "--window",
                                        std::to_string(what.window)});
+  }
+  if (what.what == BenchArguments::What::loan && system.name == our_name) {
+    arguments.emplace_back("--loan");
   }
   if (what.verify) arguments.emplace_back("--verify");
   arguments.insert(arguments.end(), more.begin(), more.end());

@@ -24,7 +24,13 @@ struct Case {
   std::uint32_t window = 0;  // on a fabric; 0: as each system chooses
   double seconds = 2;
   std::uint32_t connections = 1;
-  bool verify = false;  // every byte
+  bool touched = false;  // loans: written and read, one way
+  bool verify = false;   // every byte
+
+  [[nodiscard]] bool round_trips() const noexcept {
+    using What = BenchArguments::What;
+    return what == What::latency || (what == What::loan && !touched);
+  }
 };
 
 [[nodiscard]] std::string_view name_of(Mode mode);

@@ -125,10 +125,11 @@ std::string Results::title() const {
   const bool latency = what_.what == BenchArguments::What::latency;
   std::string pace = "as fast as it goes";
   if (latency) pace = what_.rate > 0 ? scaled(what_.rate, "requests/s") : "closed loop";
-  std::string text =
-      fmt::format("{} over {}, {} messages of {}, {}, when idle: {}\n",
-                  latency ? "Round trips" : "One way", what_.meeting.scheme, name_of(what_.mode),
-                  binary_bytes(what_.message_bytes), pace, name_of(what_.wait));
+  const bool loan = what_.what == BenchArguments::What::loan;
+  std::string text = fmt::format(
+      "{} over {}, {} {} of {}, {}, when idle: {}\n", latency ? "Round trips" : "One way",
+      what_.meeting.scheme, name_of(what_.mode), loan ? "loans, written and read," : "messages",
+      binary_bytes(what_.message_bytes), pace, name_of(what_.wait));
   if (latency) {
     return text + fmt::format("{:<8} {:>10} {:>10} {:>10} {:>18} {:>12} {:>11}\n", "", "p50 us",
                               "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s");
@@ -183,8 +184,11 @@ std::string Results::to_text() const {
 
 ordered_json Results::to_json() const {
   const bool latency = what_.what == BenchArguments::What::latency;
+  const bool loan = what_.what == BenchArguments::What::loan;
   ordered_json said;
-  said["case"] = {{"what", latency ? "latency" : "throughput"},
+  said["case"] = {{"what", latency ? "latency"
+                           : loan  ? "loan"
+                                   : "throughput"},
                   {"scheme", what_.meeting.scheme},
                   {"host", what_.meeting.in_memory() ? what_.meeting.name : what_.meeting.host},
                   {"size_bytes", what_.message_bytes},
@@ -194,6 +198,7 @@ ordered_json Results::to_json() const {
                   {"rate_per_s", what_.rate},
                   {"rounds", rounds_.size()},
                   {"rounds_wanted", rounds_wanted_}};
+  if (loan) said["case"]["touch"] = "all";
   if (what_.window != 0) said["case"]["window"] = what_.window;
   said["complete"] = complete();
   const std::string why = why_void();

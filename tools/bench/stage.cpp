@@ -67,8 +67,10 @@ Case Stage::first_case() const {
   what.meeting = meeting_;
   what.window = arguments_.window;
   what.message_bytes = arguments_.message_bytes.front();
-  const bool latency = arguments_.what == BenchArguments::What::latency;
-  what.mode = arguments_.mode.value_or(latency ? Mode::unbuffered : Mode::buffered);
+  what.touched = arguments_.touched;
+  const bool gathers = arguments_.what != BenchArguments::What::latency &&
+                       arguments_.what != BenchArguments::What::loan;
+  what.mode = arguments_.mode.value_or(gathers ? Mode::buffered : Mode::unbuffered);
   what.wait = arguments_.wait;
   what.rate = arguments_.rate;
   what.seconds = std::chrono::duration<double>(arguments_.seconds).count();

@@ -73,11 +73,11 @@ void run(Worker& worker) {
     case Role::receive:
       return receive(worker);
     case Role::send:
-      return send(worker);
+      return worker.options.loan ? send_loans(worker) : send(worker);
     case Role::reply:
-      return reply(worker);
+      return worker.options.loan ? reply_loans(worker) : reply(worker);
     case Role::request:
-      return request(worker);
+      return worker.options.loan ? request_loans(worker) : request(worker);
   }
 }
 
@@ -87,5 +87,5 @@ void run(Worker& worker) {
 
 int main(int argc, char** argv) {
   return netio::bench::worker_main(argc, argv, "netio", netio::bench::run,
-                                   {.fabrics = true, .memory = true});
+                                   {.fabrics = true, .memory = true, .loans = true});
 }

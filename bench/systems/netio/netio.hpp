@@ -1,4 +1,4 @@
-// netio's four roles: Push and Pull, and two ends of a Pair.
+// netio's four roles: Push and Pull, and two ends of a Pair; three of them also with loans.
 #pragma once
 
 #include <netio/netio.hpp>
@@ -14,6 +14,10 @@ namespace netio::bench {
 // Of where it was bound; 0 for a name, which has none.
 [[nodiscard]] std::uint16_t port_of(const Options& options, const std::string& address);
 
+// What one socket sends before the others, the loop and the order to stop get their turn: a
+// receiver that keeps up never makes it wait.
+inline constexpr std::size_t bytes_in_turn = 1U << 20U;
+
 // When the worker is told to stop, the loop does. Before worker.ready().
 void stop_with(Worker& worker, Context& context);
 
@@ -21,5 +25,8 @@ void receive(Worker& worker);
 void send(Worker& worker);
 void reply(Worker& worker);
 void request(Worker& worker);
+void send_loans(Worker& worker);
+void reply_loans(Worker& worker);
+void request_loans(Worker& worker);
 
 }  // namespace netio::bench

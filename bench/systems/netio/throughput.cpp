@@ -12,10 +12,6 @@ namespace {
 // From this size on messages are lent to the wire instead of copied; in shared memory none, as the
 // user's memory is not seen there.
 constexpr std::size_t lent_bytes_min = 64U << 10U;
-// What one socket sends before the others, the loop and the order to stop get their turn: a receiver
-// that keeps up never makes it wait.
-constexpr std::size_t bytes_in_turn = 1U << 20U;
-
 // Small messages are written a few ahead: what is copied right after a word of it was stored waits
 // for that store, which would be the benchmark's time and not the sender's.
 constexpr std::size_t ahead_bytes = 4096;
@@ -133,9 +129,8 @@ void send(Worker& worker) {
   if (options.idle) context.run();
   while (!worker.stopping()) {
     // Those that can send no more leave the list, and come back by call-back.
-    std::erase_if(ready, [&worker](Sender* sender) {
-      return !worker.stopping() && !sender->send_some();
-    });
+    std::erase_if(ready,
+                  [&worker](Sender* sender) { return !worker.stopping() && !sender->send_some(); });
     context.loop().run_once(std::chrono::seconds(ready.empty() ? -1 : 0));
   }
   worker.join();

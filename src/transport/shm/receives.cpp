@@ -94,6 +94,8 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
     bytes_ += page_header_bytes + header.bytes;
     events.on_page(header, *block, body);
     page_.reset();
+    // A sender that is ahead goes on while the next large one is read.
+    if (header.bytes > copied_bytes_max) ours_.consumed.store(taken_, std::memory_order_release);
   }
   copies_.reset();  // others may need the memory before the next page comes
   if (taken_ != before) ours_.consumed.store(taken_, std::memory_order_release);
