@@ -1,7 +1,6 @@
 // `netio bench` in shared memory and between threads of one process: what it reports, and that its
 // floor there carries, checks and ends. The figures themselves are not tested.
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -64,13 +63,6 @@ TEST_F(BenchMemory, many_connections_and_idle_pairs_are_measured_in_memory) {
   EXPECT_GE(apart["core_percent_max"].get<double>(), 0);
   EXPECT_TRUE(result_of({"idle", "inproc://*"}).contains("both"));
 }
-
-// The floor in shared memory.
-class MemoryEnd : public WorkerEnd {
- public:
-  explicit MemoryEnd(Words words, const std::string& system = "raw")
-      : WorkerEnd(system, words + Words{"--name", "test-" + std::to_string(::getpid())}) {}
-};
 
 TEST_F(BenchMemory, the_floor_carries_messages_of_any_size) {
   for (const Words& how : std::vector<Words>{

@@ -32,8 +32,7 @@ Info find() {
   return Info(found);
 }
 
-// `open` is one of libfabric's calls whose last arguments are where to put the object and its
-// owner's context, which is ours to leave out.
+// What `open`, one of libfabric's calls, puts where it is told to.
 template <typename Object, typename Open>
 Handle<Object> made(const char* what, Open&& open) {
   Object* object = nullptr;

@@ -10,7 +10,9 @@ pub struct Histogram {
 
 impl Histogram {
     pub fn new() -> Histogram {
-        Histogram { counts: vec![0; STEP_COUNT] }
+        Histogram {
+            counts: vec![0; STEP_COUNT],
+        }
     }
 
     pub fn add(&mut self, ns: u64) {
@@ -19,8 +21,14 @@ impl Histogram {
 
     // Each step that has any, its lowest time and how many, as JSON.
     pub fn to_json(&self) -> String {
-        let steps = self.counts.iter().enumerate().filter(|(_, &count)| count != 0);
-        let texts: Vec<String> = steps.map(|(index, count)| format!("[{},{count}]", lowest(index))).collect();
+        let steps = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, &count)| count != 0);
+        let texts: Vec<String> = steps
+            .map(|(index, count)| format!("[{},{count}]", lowest(index)))
+            .collect();
         format!("[{}]", texts.join(","))
     }
 }

@@ -65,7 +65,9 @@ impl Options {
             "--verify" => self.verify = true,
             "--idle" => self.idle = true,
             _ => {
-                let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+                let value = words
+                    .next()
+                    .ok_or_else(|| format!("{word} needs a value"))?;
                 match word {
                     "--name" => self.name = value,
                     "--size" => self.message_bytes = value.parse()?,

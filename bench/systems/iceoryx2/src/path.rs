@@ -44,10 +44,19 @@ impl Path {
 
     fn new(options: &Options, direction: &str, create: bool) -> Result<Path> {
         set_log_level(LogLevel::Fatal); // what fails is told by the error
+                                        // Each look for a message walks through all connections that there might be: keep it short.
+        let mut config = Config::default();
+        config
+            .defaults
+            .publish_subscribe
+            .subscriber_expired_connection_buffer = 1;
         let node = NodeBuilder::new()
+            .config(&config)
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<ipc::Service>()?;
-        let name: ServiceName = format!("netio-bench/{}/{direction}", options.name).as_str().try_into()?;
+        let name: ServiceName = format!("netio-bench/{}/{direction}", options.name)
+            .as_str()
+            .try_into()?;
         let waiting_max = (WAITING_BYTES / options.message_bytes).clamp(WAITING_MIN, WAITING_MAX);
         let messages = node
             .service_builder(&name)
@@ -55,15 +64,26 @@ impl Path {
             .enable_safe_overflow(false)
             .history_size(0)
             .subscriber_max_buffer_size(waiting_max)
+            .subscriber_max_borrowed_samples(1)
             .max_publishers(1)
             .max_subscribers(1);
-        let messages = if create { messages.create()? } else { messages.open()? };
+        let messages = if create {
+            messages.create()?
+        } else {
+            messages.open()?
+        };
         let notices = match options.sleeps() {
             false => None,
             true if create => Some(node.service_builder(&name).event().create()?),
             true => Some(node.service_builder(&name).event().open()?),
         };
-        Ok(Path { messages, notices, message_bytes: options.message_bytes, waiting_max, _node: node })
+        Ok(Path {
+            messages,
+            notices,
+            message_bytes: options.message_bytes,
+            waiting_max,
+            _node: node,
+        })
     }
 
     pub fn inlet(&self) -> Result<Inlet> {
@@ -71,8 +91,15 @@ impl Path {
             Some(notices) => Some(notices.listener_builder().create()?),
             None => None,
         };
-        let subscriber = self.messages.subscriber_builder().buffer_size(self.waiting_max).create()?;
-        Ok(Inlet { subscriber, listener })
+        let subscriber = self
+            .messages
+            .subscriber_builder()
+            .buffer_size(self.waiting_max)
+            .create()?;
+        Ok(Inlet {
+            subscriber,
+            listener,
+        })
     }
 
     // A subscriber that sleeps is told of every `bytes_per_notice` bytes; 0: of each message.
@@ -88,8 +115,16 @@ impl Path {
             .max_loaned_samples(1)
             .backpressure_strategy(BackpressureStrategy::RetryUntilDelivered)
             .create()?;
-        let gathered_max = (bytes_per_notice / self.message_bytes).min(self.waiting_max / 2).max(1);
-        Ok(Outlet { publisher, notifier, message_bytes: self.message_bytes, gathered: 0, gathered_max })
+        let gathered_max = (bytes_per_notice / self.message_bytes)
+            .min(self.waiting_max / 2)
+            .max(1);
+        Ok(Outlet {
+            publisher,
+            notifier,
+            message_bytes: self.message_bytes,
+            gathered: 0,
+            gathered_max,
+        })
     }
 }
 
@@ -108,7 +143,10 @@ impl Inlet {
     // There was nothing: until there is a notice, if it is to sleep.
     pub fn rest(&self) -> Result<()> {
         match &self.listener {
-            Some(listener) => listener.timed_wait(|_| (), REST_MAX).map(|_| ()).map_err(|e| e.into()),
+            Some(listener) => listener
+                .timed_wait(|_| (), REST_MAX)
+                .map(|_| ())
+                .map_err(|e| e.into()),
             None => Ok(std::hint::spin_loop()),
         }
     }

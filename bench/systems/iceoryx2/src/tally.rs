@@ -6,7 +6,10 @@ const SEQUENCE_BITS: u32 = 40;
 const LINE_BYTES: usize = 64;
 
 fn filler(word: u64, at: usize) -> u8 {
-    (word.wrapping_add(at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+    (word
+        .wrapping_add(at as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        >> 56) as u8
 }
 
 pub struct Stamp {
@@ -16,7 +19,10 @@ pub struct Stamp {
 
 impl Stamp {
     pub fn new(connection: u64, fill: bool) -> Stamp {
-        Stamp { word: connection << SEQUENCE_BITS, fill }
+        Stamp {
+            word: connection << SEQUENCE_BITS,
+            fill,
+        }
     }
 
     // The next message. Without `fill` all but its number stays as it is.
@@ -62,7 +68,13 @@ pub struct Tally {
 
 impl Tally {
     pub fn new(message_bytes: usize, verify: bool, counts: Arc<Counts>) -> Tally {
-        Tally { next: 0, message_bytes, verify, count: 0, counts }
+        Tally {
+            next: 0,
+            message_bytes,
+            verify,
+            count: 0,
+            counts,
+        }
     }
 
     pub fn take(&mut self, message: &[u8]) {
@@ -75,7 +87,13 @@ impl Tally {
         }
         self.next += 1;
         read_lines(message);
-        if self.verify && message.iter().enumerate().skip(8).any(|(at, &byte)| byte != filler(word, at)) {
+        if self.verify
+            && message
+                .iter()
+                .enumerate()
+                .skip(8)
+                .any(|(at, &byte)| byte != filler(word, at))
+        {
             self.fault();
         }
         self.count += 1;

@@ -12,7 +12,10 @@ use crate::tally::{Counts, Tally};
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 pub fn now_ns() -> i64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
@@ -36,7 +39,12 @@ impl Worker {
     fn new(options: Options) -> Worker {
         let shared = Arc::new(Shared::default());
         let tally = Tally::new(options.message_bytes, options.verify, shared.counts.clone());
-        Worker { options, tally, round_trips: Histogram::new(), shared }
+        Worker {
+            options,
+            tally,
+            round_trips: Histogram::new(),
+            shared,
+        }
     }
 
     // Bound or connected: the other end may be started, or the clock.
@@ -102,7 +110,11 @@ fn usage(counts: &Counts) -> String {
 
 fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: u64 = text.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let pages: u64 = text
+        .split(' ')
+        .nth(1)
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0);
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
 }
 
@@ -126,7 +138,10 @@ pub struct Pace {
 
 impl Pace {
     pub fn new(rate: f64) -> Pace {
-        Pace { interval_ns: if rate > 0.0 { 1e9 / rate } else { 0.0 }, begin: now_ns() }
+        Pace {
+            interval_ns: if rate > 0.0 { 1e9 / rate } else { 0.0 },
+            begin: now_ns(),
+        }
     }
 
     // Until it is time for request `number`; says from when it counts.
