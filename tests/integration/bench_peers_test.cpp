@@ -91,7 +91,7 @@ TEST_P(BenchPeers, a_name_that_is_taken_is_refused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, BenchPeers, testing::Values("fabric", "iceoryx2", "aeron"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& peer) { return std::string(peer.param); });
 
 }  // namespace
 }  // namespace netio::test

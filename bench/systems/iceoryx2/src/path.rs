@@ -43,8 +43,9 @@ impl Path {
     }
 
     fn new(options: &Options, direction: &str, create: bool) -> Result<Path> {
-        set_log_level(LogLevel::Fatal); // what fails is told by the error
-                                        // Each look for a message walks through all connections that there might be: keep it short.
+        // What fails is told by the error.
+        set_log_level(LogLevel::Fatal);
+        // Each look for a message walks through all connections that there might be: keep it short.
         let mut config = Config::default();
         config
             .defaults
