@@ -96,7 +96,9 @@ Endpoint::Sent Endpoint::try_send(Slot& slot) {
             : fi_send(endpoint_.get(), slot.data(), slot.size(), nullptr, peer_, &slot);
   if (answer == -FI_EAGAIN) return Sent::again;
   check(answer, "fi_send");
-  return small ? Sent::free_again : Sent::under_way;
+  if (small) return Sent::free_again;
+  ++sends_under_way_;
+  return Sent::under_way;
 }
 
 std::span<const Completion> Endpoint::read() {
@@ -112,8 +114,15 @@ std::span<const Completion> Endpoint::read() {
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     completions_[i] = {static_cast<Slot*>(entries[i].op_context), (entries[i].flags & FI_RECV) != 0,
                        entries[i].len};
+    if (!completions_[i].received) --sends_under_way_;
   }
   return {completions_.data(), static_cast<std::size_t>(count)};
+}
+
+void Endpoint::finish_sends() {
+  constexpr std::int64_t within_ns = 1'000'000'000;
+  const std::int64_t end = now_ns() + within_ns;
+  while (sends_under_way_ != 0 && now_ns() < end) (void)read();
 }
 
 bool await_peer(Worker& worker, Endpoint& endpoint) {

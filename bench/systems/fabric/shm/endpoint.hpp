@@ -44,6 +44,10 @@ class Endpoint {
   // What has completed, until the next call. Nothing moves unless it is called.
   [[nodiscard]] std::span<const Completion> read();
 
+  // Until the peer has what it reads from our memory, or a second has passed: who goes before that
+  // leaves it with an error.
+  void finish_sends();
+
  private:
   static constexpr std::size_t batch_max = 64;
 
@@ -54,6 +58,7 @@ class Endpoint {
   Handle<fid_cq> queue_;
   Handle<fid_ep> endpoint_;
   fi_addr_t peer_ = FI_ADDR_UNSPEC;
+  std::size_t sends_under_way_ = 0;
   std::array<Completion, batch_max> completions_;
 };
 

@@ -54,6 +54,7 @@ void send(Worker& worker) {
     }
     for (const Completion& completion : endpoint.read()) free.push_back(completion.slot);
   }
+  endpoint.finish_sends();
   worker.join();
 }
 

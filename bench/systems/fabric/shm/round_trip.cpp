@@ -65,6 +65,7 @@ void request(Worker& worker) {
       }
     }
   }
+  endpoint.finish_sends();
   worker.join();
 }
 

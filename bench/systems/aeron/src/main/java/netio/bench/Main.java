@@ -121,7 +121,6 @@ final class Main {
     private static MediaDriver driver(String folder) {
         return MediaDriver.launch(new MediaDriver.Context()
             .aeronDirectoryName(folder)
-            .dirDeleteOnStart(true)
             .dirDeleteOnShutdown(true)
             .threadingMode(ThreadingMode.SHARED)
             .sharedIdleStrategy(new BackoffIdleStrategy())
