@@ -13,9 +13,9 @@ use iceoryx2::service::port_factory::{event, publish_subscribe};
 use crate::options::Options;
 use crate::worker::Result;
 
-// What may wait at the subscriber: as many messages as stay in a core's cache with room to spare,
-// and more than a publisher gathers for a notice; of large ones some, so that both ends are busy.
-const WAITING_BYTES: usize = 1 << 19;
+// What may wait at the subscriber. A publisher that finds it full gives up its core, and then
+// sleeps: it must be rare. Of large messages as much as the other peers have under way.
+const WAITING_BYTES: usize = 4 << 20;
 const WAITING_MIN: usize = 8;
 const WAITING_MAX: usize = 1024;
 
