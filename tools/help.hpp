@@ -64,6 +64,7 @@ inline constexpr std::string_view bench_footer =
   netio bench latency --rate 10k --percentiles .           open loop
   netio bench throughput ofi+tcp://127.0.0.1:0             against bare libfabric, the floor there
   netio bench throughput shm://bench --size 64,64KiB       in shared memory, between two processes
+  netio bench latency shm://bench --wait spin --against raw,fabric,iceoryx2,aeron
   netio bench latency inproc://bench --wait spin           between two threads of a process
   netio bench loan                                         64 B against 64 MiB, untouched
   netio bench loan --touch all --against raw               64 KiB, written by one copy and read

@@ -1,7 +1,6 @@
 // `netio bench` in shared memory and between threads of one process: what it reports, and that its
 // floor there carries, checks and ends. The figures themselves are not tested.
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -95,13 +94,6 @@ TEST_F(BenchMemory, written_and_read_loans_are_compared_with_the_floor) {
   EXPECT_GT(said["control"]["messages_per_s"]["median"].get<double>(), 0);
   EXPECT_THAT(said_, HasSubstr("loans, written and read"));
 }
-
-// The floor in shared memory; or, by its name, another system there.
-class MemoryEnd : public WorkerEnd {
- public:
-  explicit MemoryEnd(Words words, const std::string& system = "raw")
-      : WorkerEnd(system, words + Words{"--name", "test-" + std::to_string(::getpid())}) {}
-};
 
 TEST_F(BenchMemory, the_floor_carries_messages_of_any_size) {
   for (const Words& how : std::vector<Words>{

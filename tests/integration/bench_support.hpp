@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -100,6 +101,13 @@ class WorkerEnd {
  private:
   Process process_;
   std::size_t heard_ = 0;
+};
+
+// An end in shared memory; without more said, the floor's.
+class MemoryEnd : public WorkerEnd {
+ public:
+  explicit MemoryEnd(Words words, const std::string& system = "raw")
+      : WorkerEnd(system, words + Words{"--name", "test-" + std::to_string(::getpid())}) {}
 };
 
 }  // namespace netio::test

@@ -149,6 +149,10 @@ TEST_F(Bench, what_makes_no_sense_is_a_usage_error) {
       {{"throughput", "ofi+://127.0.0.1:0"}, "not an address that can be measured"},
       {{"throughput", "ofi+tcp://127.0.0.1:0", "--against", "raw"}, "only on tcp"},
       {{"throughput", "--against", "fabric"}, "only on fabrics"},
+      {{"throughput", "shm://here", "--against", "fabric"}, "cannot sleep"},
+      {{"latency", "shm://here", "--against", "aeron"}, "cannot sleep"},
+      {{"throughput", "inproc://here", "--against", "iceoryx2"}, "only on shm"},
+      {{"connections", "shm://here", "--wait", "spin", "--against", "fabric"}, "many connections"},
       {{"throughput", "--window", "8"}, "--window is for fabrics"},
       {{"throughput", "--plot", "picture.gif"}, ".svg or .png"},
       {{"latency", "--rate", "1GB/s"}, "requests a second"},
@@ -219,6 +223,12 @@ TEST_F(Bench, a_missing_program_is_named) {
   std::tie(code, text) = run({"bench", "throughput", "--against", "zmq"});
   EXPECT_EQ(code, 1);
   EXPECT_THAT(text, HasSubstr("Install libzmq3-dev"));
+  for (const char* const peer : {"iceoryx2", "aeron"}) {
+    std::tie(code, text) =
+        run({"bench", "throughput", "shm://*", "--wait", "spin", "--against", peer});
+    EXPECT_EQ(code, 1);
+    EXPECT_THAT(text, HasSubstr("Build it with this command: script/bench --peers"));
+  }
   std::tie(code, text) = run({"bench", "throughput", "--rounds", "1", "--seconds", "100ms"});
   EXPECT_EQ(code, 0);
   EXPECT_THAT(text, HasSubstr("zmq is not there (package libzmq3-dev)"));

@@ -20,15 +20,49 @@ namespace fs = std::filesystem;
 // A stream cut into writes of any size says nothing about messages smaller than this.
 constexpr std::size_t stream_bytes_min = 4096;
 
-constexpr std::array<System, 7> systems = {{
-    {our_name, "", true, true, true, true, true, true, 8},
-    {"raw", "", true, true, true, true, false, true, 8},
-    {"fabric", "libfabric-dev", true, true, true, false, true, false, 8},
-    {"zmq", "libzmq3-dev", false, true, false, true, false, true, 8},
-    {"nng", "libnng-dev", false, true, false, true, false, true, 8},
-    {"ucx", "libucx-dev", true, true, false, false, false, true, 8},
-    {"iperf3", "iperf3", false, false, false, true, false, false, stream_bytes_min},
-}};
+constexpr std::string_view peers_command = "script/bench --peers";
+
+constexpr System our_own = {.name = our_name,
+                            .one_thread = true,
+                            .many_connections = true,
+                            .many_connections_on_shm = true,
+                            .on_sockets = true,
+                            .on_fabrics = true,
+                            .on_shm = true,
+                            .on_inproc = true};
+constexpr System raw = {.name = "raw",
+                        .one_thread = true,
+                        .many_connections = true,
+                        .many_connections_on_shm = true,
+                        .on_sockets = true,
+                        .on_shm = true,
+                        .on_inproc = true};
+constexpr System fabric = {.name = "fabric",
+                           .package = "libfabric-dev",
+                           .one_thread = true,
+                           .many_connections = true,
+                           .on_fabrics = true,
+                           .on_shm = true,
+                           .no_sleep_on_shm = "its provider there has no object to wait on"};
+constexpr System zmq = {
+    .name = "zmq", .package = "libzmq3-dev", .on_sockets = true, .on_shm = true, .on_inproc = true};
+constexpr System nng = {
+    .name = "nng", .package = "libnng-dev", .on_sockets = true, .on_shm = true, .on_inproc = true};
+constexpr System ucx = {
+    .name = "ucx", .package = "libucx-dev", .one_thread = true, .on_shm = true, .on_inproc = true};
+constexpr System iperf3 = {.name = "iperf3",
+                           .package = "iperf3",
+                           .message_bytes_min = stream_bytes_min,
+                           .round_trips = false,
+                           .on_sockets = true};
+constexpr System iceoryx2 = {
+    .name = "iceoryx2", .built_by = peers_command, .one_thread = true, .on_shm = true};
+constexpr System aeron = {.name = "aeron",
+                          .built_by = peers_command,
+                          .on_shm = true,
+                          .no_sleep_on_shm = "its idle strategies back off, nothing wakes them"};
+
+constexpr std::array systems = {our_own, raw, fabric, zmq, nng, ucx, iperf3, iceoryx2, aeron};
 
 std::string in_path(std::string_view name) {
   const char* const path = std::getenv("PATH");
@@ -43,15 +77,17 @@ std::string in_path(std::string_view name) {
 }
 
 bool runs_on(const System& system, const Meeting& meeting) {
-  if (meeting.in_memory()) return system.in_memory;
+  if (meeting.in_one_process()) return system.on_inproc;
+  if (meeting.in_memory()) return system.on_shm;
   return meeting.on_fabric() ? system.on_fabrics : system.on_sockets;
 }
 
 std::string places_of(const System& system) {
   std::vector<std::string_view> places;
   if (system.on_sockets) places.emplace_back("tcp");
-  if (system.in_memory) places.emplace_back("shm, inproc");
   if (system.on_fabrics) places.emplace_back("fabrics");
+  if (system.on_shm) places.emplace_back("shm");
+  if (system.on_inproc) places.emplace_back("inproc");
   return fmt::format("{}", fmt::join(places, ", "));
 }
 
@@ -62,8 +98,13 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
     return fmt::format("does not run on {} addresses, only on {}", meeting.scheme,
                        places_of(system));
   }
+  if (meeting.in_memory() && arguments.wait == IdlePolicy::sleep &&
+      !system.no_sleep_on_shm.empty()) {
+    return fmt::format("cannot sleep ({}): compared with --wait spin", system.no_sleep_on_shm);
+  }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
-  if (arguments.what == What::connections && !system.many_connections) {
+  const bool many = meeting.in_memory() ? system.many_connections_on_shm : system.many_connections;
+  if (arguments.what == What::connections && !many) {
     return "is not measured with many connections";
   }
   const auto smallest =
@@ -103,7 +144,9 @@ std::string program_of(const System& system) {
 
 void refuse_absent(const System& system) {
   throw Failure(fmt::format("{} cannot be measured: its program is not there", system.name),
-                system.package.empty()
+                !system.built_by.empty()
+                    ? fmt::format("Build it with this command: {}", system.built_by)
+                : system.package.empty()
                     ? "Build it with this command (CMake option NETIO_BENCH)."
                     : fmt::format("Install {} and build again; script/bootstrap does the former.",
                                   system.package));
@@ -132,7 +175,8 @@ std::vector<const System*> systems_for(const BenchArguments& arguments, const Me
     return chosen;
   }
   for (const System& system : systems) {
-    if (system.name == our_name || !unfit(system, arguments, meeting).empty()) continue;
+    if (system.name == our_name || !system.built_by.empty()) continue;
+    if (!unfit(system, arguments, meeting).empty()) continue;
     if (program_of(system).empty()) {
       skipped.push_back(fmt::format("{} is not there (package {})", system.name, system.package));
     } else {

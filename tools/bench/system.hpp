@@ -13,14 +13,18 @@ namespace netio::cli {
 
 struct System {
   std::string_view name;
-  std::string_view package;  // Debian's, that it is built with; empty: none
-  bool one_thread = false;   // an end runs on a core of its own; others keep them all
-  bool round_trips = true;   // can be asked for them
-  bool many_connections = false;
-  bool on_sockets = true;  // runs on tcp addresses
-  bool on_fabrics = false;
-  bool in_memory = false;  // runs on shm and inproc addresses
+  std::string_view package = {};   // Debian's, that it is built with; empty: none
+  std::string_view built_by = {};  // the command, of those measured only if asked for by name
   std::size_t message_bytes_min = 8;
+  bool one_thread = false;  // an end runs on a core of its own; others keep them all
+  bool round_trips = true;  // can be asked for them
+  bool many_connections = false;
+  bool many_connections_on_shm = false;
+  bool on_sockets = false;  // runs on tcp addresses
+  bool on_fabrics = false;
+  bool on_shm = false;
+  bool on_inproc = false;
+  std::string_view no_sleep_on_shm = {};  // why it can only spin there; empty: it can sleep
 };
 
 inline constexpr std::string_view our_name = "netio";
@@ -37,9 +41,10 @@ inline constexpr std::string_view our_name = "netio";
 // Throws Failure that says what to install.
 [[noreturn]] void refuse_absent(const System& system);
 
-// netio, the peers asked for (or those that fit), each once. Throws Failure for a name that is
-// not known, a program that is not there, or a peer that cannot do this there. `skipped` gets a
-// line for each peer that nobody asked for by name and is not there.
+// netio, the peers asked for (or those that fit and take no command of their own), each once.
+// Throws Failure for a name that is not known, a program that is not there, or a peer that cannot
+// do this there. `skipped` gets a line for each peer that nobody asked for by name and is not
+// there.
 [[nodiscard]] std::vector<const System*> systems_for(const BenchArguments& arguments,
                                                      const Meeting& meeting,
                                                      std::vector<std::string>& skipped);
