@@ -83,8 +83,8 @@ TEST_F(BenchMemory, untouched_loans_are_timed_by_their_size) {
 }
 
 TEST_F(BenchMemory, written_and_read_loans_are_compared_with_the_floor) {
-  const auto said = result_of({"loan", "inproc://*", "--touch", "all", "--rounds", "1", "--against",
-                               "raw", "--no-check"});
+  const auto said = result_of(
+      {"loan", "inproc://*", "--touch", "all", "--rounds", "1", "--against", "raw", "--no-check"});
   EXPECT_EQ(said["case"]["what"], "loan");
   EXPECT_EQ(said["case"]["touch"], "all");
   EXPECT_EQ(said["case"]["wait"], "sleep");

@@ -47,10 +47,7 @@ struct ShmShared {
   std::vector<std::unique_ptr<ShmGrave>> graves;
 };
 
-class ShmLink final : public Link,
-                      private Source,
-                      private Deferred,
-                      private ShmPeerMemory::Owner {
+class ShmLink final : public Link, private Source, private Deferred, private ShmPeerMemory::Owner {
  public:
   // Connecting.
   ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url);

@@ -19,8 +19,8 @@ void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexce
   std::memset(to + bytes, 0, header.bytes - bytes);
 }
 
-// The body into its slot, what lies in the slot's first line last: the reader looks at that line all
-// the time, and would take it away between two stores.
+// The body into its slot, what lies in the slot's first line last: the reader looks at that line
+// all the time, and would take it away between two stores.
 void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noexcept {
   constexpr std::size_t first_line_bytes = 8;
   std::byte* const to = slot.body.data();
