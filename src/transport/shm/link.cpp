@@ -40,16 +40,12 @@ ShmShared::ShmShared(const TransportResources& its_resources)
   loans->set_wake([this] { memory_came_home.notify(); });
 }
 
-void ShmShared::bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept {
+void ShmShared::bury(std::list<ShmGrave> grave) noexcept {
+  const auto at = grave.begin();
+  graves.splice(graves.end(), grave);
   try {
-    auto grave = std::make_unique<ShmGrave>();
-    grave->lifeline = std::move(lifeline);
-    grave->pages = std::move(pages);
-    ShmGrave* const at = grave.get();
-    graves.push_back(std::move(grave));
-    at->watch.emplace(resources.loop, at->lifeline.get(), EPOLLIN, [this, at](std::uint32_t) {
-      std::erase_if(graves, [at](const auto& each) { return each.get() == at; });
-    });
+    at->watch.emplace(resources.loop, at->lifeline.get(), EPOLLIN,
+                      [this, at](std::uint32_t) { graves.erase(at); });
   } catch (const std::exception&) {
     // Without a watch the pages stay until the context goes: they may still be read.
   }
@@ -155,9 +151,11 @@ void ShmLink::cut() noexcept {
   --shared_.links;
   shared_.memory_came_home.notify();  // who had its share may have more
   wire_->memory->forget_owner();
-  const bool out = wire_->sends.pages_out() != 0;
-  std::vector<Lease> pages = wire_->sends.take_pages();
-  if (out) shared_.bury(std::move(lifeline_), std::move(pages));
+  if (wire_->sends.pages_out() == 0) return;
+  ShmGrave& grave = wire_->grave.front();
+  grave.lifeline = std::move(lifeline_);
+  grave.pages = wire_->sends.take_pages();
+  shared_.bury(std::move(wire_->grave));
 }
 
 std::size_t ShmLink::queued_bytes() const noexcept {

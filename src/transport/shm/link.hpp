@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,8 @@ struct ShmGrave {
 // What the shm links of a context share.
 struct ShmShared {
   explicit ShmShared(const TransportResources& its_resources);
-  void bury(FileDescriptor lifeline, std::vector<Lease> pages) noexcept;
+  // A list of one, made when there was memory.
+  void bury(std::list<ShmGrave> grave) noexcept;
 
   TransportResources resources;
   Signal memory_came_home;
@@ -44,7 +46,7 @@ struct ShmShared {
   Pool::Ptr arena;                       // pages in it
   RangePool::Ptr loans;                  // behind them
   std::size_t links = 0;                 // that are up
-  std::vector<std::unique_ptr<ShmGrave>> graves;
+  std::list<ShmGrave> graves;
 };
 
 class ShmLink final : public Link, private Source, private Deferred, private ShmPeerMemory::Owner {
@@ -92,6 +94,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
     ShmPeerMemory::Ptr memory;
     ShmSends sends;
     ShmReceives receives;
+    std::list<ShmGrave> grave = std::list<ShmGrave>(1);
   };
 
   // Greeting (handshake.cpp)

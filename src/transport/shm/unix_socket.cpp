@@ -9,18 +9,27 @@
 
 #include <netio/status.hpp>
 
+#include "base/random.hpp"
+
 namespace netio::detail {
 
 namespace {
 constexpr std::size_t passed_max = 253;  // that the kernel lets through (SCM_MAX_FD)
+
+// Containers may share the names and have the same process numbers; who forked shares the rest.
+std::string this_process() {
+  static const std::uint64_t random = random_below(std::uint64_t{1} << 32U);
+  return std::to_string(getpid()) + "." + std::to_string(random);
 }
+
+}  // namespace
 
 UnixAddress UnixAddress::of(const char* verb, const Url& url) {
   const bool file = url.name.starts_with('/') && url.scheme == "shm";
   std::string name = url.name;
   if (!file) {
     name = "netio/" + url.name;
-    if (url.scheme == "inproc") name = "netio." + std::to_string(getpid()) + "/" + url.name;
+    if (url.scheme == "inproc") name = "netio." + this_process() + "/" + url.name;
     name.insert(name.begin(), '\0');
   }
   UnixAddress address;
