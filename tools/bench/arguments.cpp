@@ -11,8 +11,6 @@ namespace netio::cli {
 
 namespace {
 
-using What = BenchArguments::What;
-
 const std::vector<std::size_t> untouched_loan_bytes = {64, std::size_t{64} << 20U};
 const std::vector<std::size_t> touched_loan_bytes = {std::size_t{64} << 10U};
 

@@ -40,6 +40,7 @@ struct BenchArguments {
   bool touched = false;     // loans: written and read
   bool check = true;        // an extra round in which every byte is checked
 };
+using What = BenchArguments::What;
 
 // Adds `bench` and what it measures to the command line.
 void add_bench(CLI::App& app, BenchArguments& bench);

@@ -115,7 +115,7 @@ ExitCode compare(const BenchArguments& arguments) {
   }
   std::vector<const System*> systems = systems_for(arguments, meeting, skipped);
   if (!arguments.plot.empty()) check_plot(arguments.plot);
-  const bool pictures_of_one = arguments.what == BenchArguments::What::latency &&
+  const bool pictures_of_one = arguments.what == What::latency &&
                                (!arguments.plot.empty() || !arguments.percentiles.empty());
   if (pictures_of_one && arguments.message_bytes.size() > 1) {
     throw Failure("--plot and --percentiles of round trips take one --size", {}, ExitCode::usage);
@@ -156,7 +156,6 @@ ExitCode compare(const BenchArguments& arguments) {
 }  // namespace
 
 ExitCode run_bench(const BenchArguments& arguments) {
-  using What = BenchArguments::What;
   switch (arguments.what) {
     case What::throughput:
     case What::latency:

@@ -174,7 +174,7 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
     arguments.insert(arguments.end(), {"--provider", what.meeting.provider, "--window",
                                        std::to_string(what.window)});
   }
-  if (what.what == BenchArguments::What::loan && system.name == our_name) {
+  if (what.what == What::loan && system.name == our_name) {
     arguments.emplace_back("--loan");
   }
   if (what.verify) arguments.emplace_back("--verify");

@@ -15,7 +15,7 @@ namespace netio::cli {
 
 // What is measured, but for the system.
 struct Case {
-  BenchArguments::What what = BenchArguments::What::throughput;
+  What what = What::throughput;
   Meeting meeting;
   std::size_t message_bytes = 64;
   Mode mode = Mode::buffered;
@@ -28,7 +28,6 @@ struct Case {
   bool verify = false;   // every byte
 
   [[nodiscard]] bool round_trips() const noexcept {
-    using What = BenchArguments::What;
     return what == What::latency || (what == What::loan && !touched);
   }
 };

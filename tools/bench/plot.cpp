@@ -125,7 +125,7 @@ void check_plot(const std::string& file) {
 }
 
 void plot(const std::string& file, const std::vector<Results>& all) {
-  const bool latency = all.front().what().what == BenchArguments::What::latency;
+  const bool latency = all.front().what().what == What::latency;
   const std::string script =
       latency ? latency_script(file, all.back()) : throughput_script(file, all);
   std::FILE* const gnuplot = ::popen("gnuplot", "w");

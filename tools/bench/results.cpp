@@ -102,7 +102,7 @@ std::optional<Spread> Results::control(Value&& value) const {
 }
 
 std::string Results::why_void() const {
-  if (what_.what != BenchArguments::What::throughput || what_.mode != Mode::buffered ||
+  if (what_.what != What::throughput || what_.mode != Mode::buffered ||
       what_.message_bytes != floor_check_bytes || !has(floor()) || !has(zmq_name)) {
     return {};
   }
@@ -122,10 +122,10 @@ bench::Histogram Results::round_trips(const std::string& system) const {
 std::string Results::floor() const { return std::string(floor_name(what_.meeting)); }
 
 std::string Results::title() const {
-  const bool latency = what_.what == BenchArguments::What::latency;
+  const bool latency = what_.what == What::latency;
   std::string pace = "as fast as it goes";
   if (latency) pace = what_.rate > 0 ? scaled(what_.rate, "requests/s") : "closed loop";
-  const bool loan = what_.what == BenchArguments::What::loan;
+  const bool loan = what_.what == What::loan;
   std::string text = fmt::format(
       "{} over {}, {} {} of {}, {}, when idle: {}\n", latency ? "Round trips" : "One way",
       what_.meeting.scheme, name_of(what_.mode), loan ? "loans, written and read," : "messages",
@@ -141,7 +141,7 @@ std::string Results::title() const {
 std::string Results::row(const std::string& system) const {
   const std::string tail = fmt::format("{:>12.1f} {:>11}\n", spread(system, cpu_ns).median,
                                        short_number(spread(system, switches_per_s).median));
-  if (what_.what == BenchArguments::What::latency) {
+  if (what_.what == What::latency) {
     const Spread p50 = spread(system, rtt_us(0.5));
     return fmt::format("{:<8} {:>10.2f} {:>10.2f} {:>10.2f} {:>18} {}", system, p50.median,
                        spread(system, rtt_us(0.99)).median, spread(system, rtt_us(0.999)).median,
@@ -154,7 +154,7 @@ std::string Results::row(const std::string& system) const {
 }
 
 std::string Results::to_text() const {
-  const bool latency = what_.what == BenchArguments::What::latency;
+  const bool latency = what_.what == What::latency;
   const auto measured = [latency](const Sample& sample) {
     return latency ? rtt_us(0.5)(sample) : messages_per_s(sample);
   };
@@ -183,8 +183,8 @@ std::string Results::to_text() const {
 }
 
 ordered_json Results::to_json() const {
-  const bool latency = what_.what == BenchArguments::What::latency;
-  const bool loan = what_.what == BenchArguments::What::loan;
+  const bool latency = what_.what == What::latency;
+  const bool loan = what_.what == What::loan;
   ordered_json said;
   said["case"] = {{"what", latency ? "latency"
                            : loan  ? "loan"

@@ -68,8 +68,7 @@ Case Stage::first_case() const {
   what.window = arguments_.window;
   what.message_bytes = arguments_.message_bytes.front();
   what.touched = arguments_.touched;
-  const bool gathers = arguments_.what != BenchArguments::What::latency &&
-                       arguments_.what != BenchArguments::What::loan;
+  const bool gathers = arguments_.what != What::latency && arguments_.what != What::loan;
   what.mode = arguments_.mode.value_or(gathers ? Mode::buffered : Mode::unbuffered);
   what.wait = arguments_.wait;
   what.rate = arguments_.rate;

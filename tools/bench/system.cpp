@@ -93,7 +93,6 @@ std::string places_of(const System& system) {
 
 // Why it cannot do what is asked; empty if it can.
 std::string unfit(const System& system, const BenchArguments& arguments, const Meeting& meeting) {
-  using What = BenchArguments::What;
   if (!runs_on(system, meeting)) {
     return fmt::format("does not run on {} addresses, only on {}", meeting.scheme,
                        places_of(system));
