@@ -23,19 +23,19 @@ void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexce
 // all the time, and would take it away between two stores.
 void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noexcept {
   constexpr std::size_t first_line_bytes = 8;
+  const bool framed = post.prefix_bytes != 0;
+  const std::byte* const head = framed ? post.prefix.data() : post.body.data;
+  const std::size_t head_bytes = framed ? post.prefix_bytes : post.body.bytes;
   std::byte* const to = slot.body.data();
-  const std::byte* from = post.prefix.data();
-  if (post.prefix_bytes == 0) from = post.body.data;
-  const std::size_t near = post.prefix_bytes == 0 ? post.body.bytes : post.prefix_bytes;
-  if (header.bytes < first_line_bytes) return;
-  if (post.prefix_bytes != 0 && post.body.bytes != 0) {
-    std::memcpy(to + post.prefix_bytes, post.body.data, post.body.bytes);
+  if (head_bytes < first_line_bytes) return copy_body(to, header, post);
+  if (framed && post.body.bytes != 0) {
+    std::memcpy(to + head_bytes, post.body.data, post.body.bytes);
   }
   const std::size_t bytes = post.prefix_bytes + post.body.bytes;
   std::memset(to + bytes, 0, header.bytes - bytes);
-  std::memcpy(to + first_line_bytes, from + first_line_bytes, near - first_line_bytes);
+  std::memcpy(to + first_line_bytes, head + first_line_bytes, head_bytes - first_line_bytes);
   std::atomic_signal_fence(std::memory_order_release);
-  std::memcpy(to, from, first_line_bytes);
+  std::memcpy(to, head, first_line_bytes);
 }
 
 // What belongs before and behind the payload. The same for every peer: written once, or another

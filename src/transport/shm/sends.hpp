@@ -18,8 +18,8 @@ namespace netio::detail {
 
 class ShmSends {
  public:
-  // `arena` and `loans` lie in `memory`, which the peer maps. `holders` counts the links whose
-  // peers have pages of it.
+  // `arena` and `loans` lie in `memory`, which the peer maps. `links` counts those that
+  // share them.
   ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
            RangePool& loans, const std::size_t& links);
 
