@@ -40,6 +40,7 @@ std::string_view advice_for(DownReason reason) {
     case DownReason::lost:
     case DownReason::rejected:
     case DownReason::protocol_error:
+    case DownReason::too_slow:
     case DownReason::stalled:
       break;
   }

@@ -16,6 +16,9 @@ enum class DropReason : std::uint8_t {
   connection_lost,  // the connection broke, and the peer that came back (or another) had not got it
   not_sent,         // its only peer went before it was handed to the wire
   linger_expired,   // close() gave up before it was handed to the wire
+  dropped_new,      // published while the subscriber's queue was full (Policy::drop_new)
+  dropped_old,      // gave way to later ones (Policy::drop_old)
+  superseded,       // a later message with the same tag took its place (Policy::sample)
   count_            // how many there are
 };
 [[nodiscard]] NETIO_API std::string_view to_string(DropReason reason) noexcept;
@@ -27,7 +30,8 @@ struct Books {
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
   std::uint64_t unacknowledged = 0;  // not yet known; in doubt while the connection is down
   std::uint64_t delivered = 0;       // received, and given to this socket's call-back
-  std::uint64_t missed = 0;          // sequence numbers that a returning peer skipped
+  // Messages for this socket that will not come: lost with a connection, or dropped by a publisher.
+  std::uint64_t missed = 0;
 
   [[nodiscard]] std::uint64_t dropped() const noexcept {
     std::uint64_t sum = 0;
@@ -48,6 +52,11 @@ struct Counters {
   std::uint64_t disconnects = 0;  // of those, how many went down
   std::uint64_t rejected = 0;     // connections that never came up: foreign, mismatched, late
   std::uint64_t starved = 0;      // times reading stopped for lack of memory
+  // Publish only.
+  std::uint64_t published = 0;       // send() answered ok
+  std::uint64_t unwanted = 0;        // of those, how many nobody had subscribed
+  std::uint64_t bodies_encoded = 0;  // how often a message was written for the wire: once for all
+                                     // subscribers with the same set of tags and mode
 };
 
 }  // namespace netio

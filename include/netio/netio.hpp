@@ -8,6 +8,9 @@
 #include <netio/message.hpp>
 #include <netio/options.hpp>
 #include <netio/pair.hpp>
+#include <netio/publish.hpp>
 #include <netio/pull.hpp>
 #include <netio/push.hpp>
 #include <netio/status.hpp>
+#include <netio/subscribe.hpp>
+#include <netio/subscription.hpp>

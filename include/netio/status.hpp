@@ -58,6 +58,7 @@ enum class DownReason : std::uint8_t {
   handshake_timeout,  // connected, but no hello came in time
   protocol_error,     // the peer sent bytes that the wire format does not allow
   message_too_big,    // the peer announced a message over this socket's limit
+  too_slow,           // a subscriber was behind for too long, or by too much (Policy::disconnect)
   stalled,            // a message was begun and not continued within the stall limit
   resources,          // this process is out of descriptors or memory
 };

@@ -5,6 +5,7 @@
 
 #include <netio/books.hpp>
 #include <netio/status.hpp>
+#include <netio/subscription.hpp>
 
 namespace netio {
 namespace {
@@ -28,15 +29,18 @@ constexpr std::string_view reason_words[] = {
     "handshake timed out",
     "protocol error",
     "message too big",
+    "too slow",
     "message stalled",
     "out of resources",
 };
 constexpr std::string_view drop_words[] = {
-    "peer closed",
-    "connection lost",
-    "not sent",
-    "linger expired",
+    "peer closed",    "connection lost", "not sent",   "linger expired",
+    "dropped as new", "dropped as old",  "superseded",
 };
+constexpr std::string_view policy_words[] = {
+    "block", "drop_new", "drop_old", "sample", "disconnect",
+};
+static_assert(std::size(policy_words) == static_cast<std::size_t>(Policy::disconnect) + 1);
 static_assert(std::size(drop_words) == static_cast<std::size_t>(DropReason::count_));
 static_assert(std::size(status_words) == static_cast<std::size_t>(Status::invalid) + 1);
 static_assert(std::size(reason_words) == static_cast<std::size_t>(DownReason::resources) + 1);
@@ -60,6 +64,10 @@ std::string_view to_string(DownReason reason) noexcept {
 
 std::string_view to_string(DropReason reason) noexcept {
   return drop_words[static_cast<std::size_t>(reason)];
+}
+
+std::string_view to_string(Policy policy) noexcept {
+  return policy_words[static_cast<std::size_t>(policy)];
 }
 
 Error::Error(std::string operation, std::string cause, std::string advice)

@@ -1,0 +1,102 @@
+// Publish: sends each message to all subscribers of its tag.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include <netio/message.hpp>
+#include <netio/socket.hpp>
+#include <netio/subscription.hpp>
+
+namespace netio {
+
+namespace detail {
+class PublishCore;
+struct Audience;
+
+// A tag, and who wants it. Null: nobody.
+struct TagRow {
+  Audience* audience = nullptr;
+  std::uint64_t tag = 0;
+};
+struct PublishCounts {
+  std::uint64_t unwanted = 0;
+};
+}  // namespace detail
+
+// A tag that was looked up once. Valid as long as its socket; to be copied at will.
+class NETIO_API PublishTag {
+ public:
+  PublishTag() noexcept = default;  // of no socket: may only be assigned to
+
+  // As Publish::send().
+  [[nodiscard]] Status send(std::span<const std::byte> message) const noexcept {
+    if (row_->audience == nullptr) {
+      ++counts_->unwanted;
+      return Status::ok;
+    }
+    return send_wanted(message);
+  }
+  [[nodiscard]] Status send(std::string_view text) const noexcept {
+    return send(std::as_bytes(std::span(text)));
+  }
+  // Somebody has subscribed: whether it is worth making the message.
+  [[nodiscard]] bool wanted() const noexcept { return row_->audience != nullptr; }
+  [[nodiscard]] std::uint64_t value() const noexcept { return row_->tag; }
+
+ private:
+  friend class detail::PublishCore;
+  PublishTag(detail::TagRow* row, detail::PublishCounts* counts) noexcept
+      : row_(row), counts_(counts) {}
+  [[nodiscard]] Status send_wanted(std::span<const std::byte> message) const noexcept;
+
+  detail::TagRow* row_ = nullptr;
+  detail::PublishCounts* counts_ = nullptr;
+};
+
+// A message is taken for all its subscribers, or (any answer but ok) for none. One that nobody
+// wants is ok, and counted in Counters::unwanted. books() counts each message once for each
+// subscriber it is for. SocketOptions::mode is not looked at: each subscriber chooses.
+class NETIO_API Publish : public Socket {
+ public:
+  explicit Publish(Context& context, const PublishOptions& publishing = {},
+                   const SocketOptions& options = {});
+  ~Publish();
+
+  // Copies the bytes (unbuffered: unless the wire took them at once). `again` only if a subscriber
+  // with Policy::block is behind, or memory is short: on_writable tells when to try again.
+  [[nodiscard]] Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  [[nodiscard]] Status send(std::string_view text, std::uint64_t tag) noexcept {
+    return send(std::as_bytes(std::span(text)), tag);
+  }
+  // Lets all subscribers of message.tag() read the one copy. Emptied on ok, untouched otherwise.
+  [[nodiscard]] Status send(Message&& message) noexcept;
+  // As Sending::lend(): on_released comes once the last subscriber has been served.
+  [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
+                            std::uint64_t tag) noexcept;
+  void on_released(std::function<void(std::uint64_t token)> call);
+  // As Sending::allocate(): in memory that the wire of the first subscriber of `tag` reads where it
+  // lies; in ordinary memory if there is none.
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept;
+
+  // Looks `tag` up once: what is sent through the result costs no look-up. Throws std::bad_alloc.
+  [[nodiscard]] PublishTag tag(std::uint64_t tag);
+
+  // Hands open pages to the wire now.
+  void flush() noexcept;
+  // After an answer of again: it is worth trying again. Once for each.
+  void on_writable(std::function<void()> call);
+
+  // A subscriber's set gained or lost these tags: sorted, without overlaps, valid during the call.
+  // When a subscriber goes, its whole set is unsubscribed, before on_down.
+  void on_subscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
+  void on_unsubscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
+
+ private:
+  detail::PublishCore* publish_core_;
+};
+
+}  // namespace netio

@@ -1,0 +1,77 @@
+// What publisher and subscriber say to each other about a subscription: which tags, what happens
+// when the subscriber is slow, and where it took effect.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <netio/books.hpp>
+#include <netio/export.hpp>
+
+namespace netio {
+
+// Tags from `first` to `last`, both included.
+struct TagRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  bool operator==(const TagRange&) const = default;
+};
+inline constexpr TagRange every_tag{0, std::numeric_limits<std::uint64_t>::max()};
+
+// What the publisher does for a subscriber that takes less than is published. It is behind once its
+// wire takes no more; messages then wait in a queue of its own.
+enum class Policy : std::uint8_t {
+  block,       // the publisher's send() answers again until there is room: nothing is lost
+  drop_new,    // what does not fit the queue is dropped
+  drop_old,    // what has waited longest is dropped for what comes
+  sample,      // of each tag only the latest message is kept
+  disconnect,  // the connection is ended; the subscriber may come back
+};
+[[nodiscard]] NETIO_API std::string_view to_string(Policy policy) noexcept;
+
+// What a subscriber asks for. The publisher may grant less (PublishOptions): see Subscribed.
+struct SubscribeOptions {
+  Policy policy = Policy::drop_new;
+  // The queue: bytes of messages that may wait above what the wire has taken.
+  std::size_t behind_bytes_max = std::size_t{4} << 20U;
+  // Policy::disconnect only: how long it may be behind at a time. Whole milliseconds; 0: the amount
+  // alone decides.
+  std::chrono::milliseconds behind_for_max{0};
+};
+
+// What a publisher grants at most.
+struct PublishOptions {
+  // May a subscriber hold the publisher up? If not, who asks for `block` gets `drop_new`.
+  bool block_allowed = true;
+  std::size_t behind_bytes_max = std::size_t{64} << 20U;
+  // Ranges in the set of one subscriber (a single tag is a range); 16 bytes each. A larger set is
+  // refused, and the one before it stays.
+  std::size_t ranges_max = std::size_t{1} << 20U;
+};
+
+// The publisher's answer to a set of tags.
+struct Subscribed {
+  std::uint64_t revision = 0;  // counts the changes of the set, from 1
+  bool refused = false;        // the set before it stays in force; `detail` says why
+  // The number of the first message that the new set decides about. A publisher numbers the
+  // messages of each subscription from 0, dropped ones included.
+  std::uint64_t from = 0;
+  Policy policy = Policy::drop_new;  // granted, as is the queue
+  std::size_t behind_bytes_max = 0;
+  std::string detail;
+};
+
+// Messages of a subscription that will never come: numbers `first` to `first + count - 1`.
+struct Gap {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  DropReason reason = DropReason::dropped_new;
+};
+
+}  // namespace netio
