@@ -23,7 +23,7 @@ void append(std::vector<TagRange>& ranges, TagRange range) {
   }
 }
 
-bool sound(std::span<const TagRange> ranges) noexcept {
+[[maybe_unused]] bool sound(std::span<const TagRange> ranges) noexcept {
   return std::ranges::all_of(ranges, [](TagRange range) { return range.first <= range.last; });
 }
 
