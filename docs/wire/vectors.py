@@ -479,6 +479,11 @@ def main():
     write_corpus("page", [("stream_" + v["name"],
                            b"".join(bytes.fromhex(p["hex"]) for p in v["pages"]))
                           for v in vectors["stream"]])
+    controls = [(v["name"], frame(bytes.fromhex(v["hex"]), CONTROL, kind=v["kind"])[0])
+                for v in vectors["control"]]
+    write_corpus("control", controls)
+    # One after the other, as far as the frame walker can go through them.
+    write_corpus("control", [("all", b"".join(data for _, data in controls))])
 
 
 if __name__ == "__main__":
