@@ -118,6 +118,10 @@ void Peer::on_page_opened() noexcept { socket_.touch(); }
 void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
 
 void Peer::take_control(std::span<const std::byte> body) noexcept {
+  if (receiver_.assembling()) {
+    fail({DownReason::protocol_error, "sent a control page in the middle of a message"});
+    return;
+  }
   FrameWalker walker(body.data(), body.size());
   Frame frame;
   bool any = false;
@@ -143,10 +147,6 @@ void Peer::take_control(std::span<const std::byte> body) noexcept {
     return;
   }
   if (!bye) return;
-  if (receiver_.assembling()) {
-    fail({DownReason::protocol_error, "said good-bye in the middle of a message"});
-    return;
-  }
   bye_heard_ = true;
   socket_.distribution().not_ready(*this);
   advance_ending();
