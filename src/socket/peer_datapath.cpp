@@ -28,6 +28,10 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if (closing_) return;  // neither delivered nor acknowledged
+  if (!messages_expected_) {
+    fail({DownReason::protocol_error, "sends messages before it has answered the subscription"});
+    return;
+  }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.sender_id = id_;
   after_delivery(receiver_.take(header, block, body));
