@@ -26,7 +26,7 @@ inline constexpr std::uint16_t whole_and_last =
 struct Change {
   std::uint64_t revision = 1;
   std::uint16_t flags = whole_and_last;
-  std::vector<TagRange> ranges;
+  std::vector<TagRange> ranges = {};
   detail::WirePolicy policy = detail::WirePolicy::drop_new;
   std::uint64_t behind_bytes_max = std::uint64_t{4} << 20U;
   std::uint32_t behind_for_ms = 0;
