@@ -199,6 +199,8 @@ TEST_F(BadSubscribe, what_is_odd_and_allowed_is_answered) {
                      .ranges = {{0, 149}, {100, 120}, {100, 120}}}),
       page_of(Change{.revision = 10, .flags = flag::last, .policy = WirePolicy::disconnect,
                      .behind_bytes_max = most, .behind_for_ms = ~0U}),
+      // Given up for the next.
+      page_of(Change{.revision = 11, .flags = flag::whole, .ranges = {{0, most}}}),
       // Parts of one, in one page.
       control_page(all({frame_of(Change{.revision = most, .flags = flag::whole}),
                         frame_of(Change{.revision = most, .flags = 0, .ranges = {{150, 150}}}),
