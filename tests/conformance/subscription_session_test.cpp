@@ -15,10 +15,10 @@ constexpr TagRange evil_range{evil_tag, evil_tag};
 
 class SubscriptionSession : public EvilSubscriber {
  protected:
-  // A subscriber that was there before says hello again: it got so many.
-  RawTcp back(RawTcp& before, std::uint8_t session, std::uint64_t got) {
+  // A subscriber that was there before, and heard that, says hello again: it got so many.
+  RawTcp back(const Heard& before, std::uint8_t session, std::uint64_t got) {
     Hello hello = alike_hello(session);
-    hello.last_peer = heard(before.received()).hello.session;
+    hello.last_peer = before.hello.session;
     hello.next_expected = got;
     return greeted(hello);
   }
@@ -63,7 +63,7 @@ TEST_F(SubscriptionSession, who_comes_back_replaces_itself_and_subscribes_anew) 
   EXPECT_EQ(answered(old).answers[0].from, 0U);
   for (int i = 0; i < 10; ++i) ASSERT_EQ(publish_.send("one", evil_tag), Status::ok);
   ASSERT_SOON(pump_, heard(old.received()).messages == 10);
-  RawTcp raw = back(old, 9, 4);
+  RawTcp raw = back(heard(old.received()), 9, 4);
   const Seen::Gone& gone = next_down();
   EXPECT_EQ(gone.down.reason, DownReason::lost);
   EXPECT_NE(gone.down.detail.find("came back"), std::string::npos) << gone.down.detail;
@@ -96,7 +96,7 @@ TEST_F(SubscriptionSession, who_comes_back_after_being_behind_is_told_all_it_mis
     const auto session = static_cast<std::uint8_t>(20 + static_cast<int>(policy));
     RawTcp old = greeted(alike_hello(session));
     old.send(page_of(Change{.ranges = {evil_range}, .policy = policy, .behind_bytes_max = mebi}));
-    (void)answered(old);
+    const Heard before = answered(old);
     const Bytes message(20'000);
     std::uint64_t published = 0;
     for (int refused = 0; refused < 20 && published < 2000;) {
@@ -105,7 +105,7 @@ TEST_F(SubscriptionSession, who_comes_back_after_being_behind_is_told_all_it_mis
       refused = status == Status::ok ? 0 : refused + 1;
       if (status != Status::ok || published % 8 == 0) pump_.turn();
     }
-    RawTcp raw = back(old, session, 0);
+    RawTcp raw = back(before, session, 0);
     (void)next_down();
     const std::uint64_t sequence = heard(raw.received()).hello.next_sequence;
     EXPECT_GT(sequence, 0U);
