@@ -64,8 +64,8 @@ class BadPublisher : public testing::Test {
 
   void good_messages(std::uint64_t count = 20) {
     for (std::uint64_t i = 0; i < count; ++i) {
-      ASSERT_SOON(pump_, publish_.send(payload(good_sent_, 8 + good_sent_ % 500), good_tag) ==
-                             Status::ok);
+      ASSERT_SOON(pump_,
+                  publish_.send(payload(good_sent_, 8 + good_sent_ % 500), good_tag) == Status::ok);
       ++good_sent_;
     }
     ASSERT_SOON(pump_, good_received_ == good_sent_ && publish_.books().unacknowledged == 0);
@@ -220,16 +220,15 @@ TEST_F(BadPublisher, that_sends_what_is_not_its_to_send_is_refused) {
                            1)})},
       {"a message in a control page", all({answer(), control_page(all({frame_word(8), word(1)}))})},
       {"something behind its good-bye",
-       control_page(all({control_frame(ControlKind::bye, {}), frame})) },
+       control_page(all({control_frame(ControlKind::bye, {}), frame}))},
       {"an acknowledgement of what it was not sent", control_page(frame_word(0), 0, 1)},
       {"the same behind an answer",
        all({answer(), page_of(detail::PageHeader{.acknowledged = ~std::uint64_t{0}}, {})})},
-      {"a message out of sequence", all({answer(), message_page(0, word(0)), page(frame_word(0), 1, 2)})},
-      {"a gap that takes a sequence",
-       all({answer(), gap(1), page(frame_word(0), 1, 1)})},
+      {"a message out of sequence",
+       all({answer(), message_page(0, word(0)), page(frame_word(0), 1, 2)})},
+      {"a gap that takes a sequence", all({answer(), gap(1), page(frame_word(0), 1, 1)})},
       {"a control frame inside a message",
-       all({answer(),
-            page(all({frame_word(8, detail::frame_flag::more), word(16), word(0)}), 0),
+       all({answer(), page(all({frame_word(8, detail::frame_flag::more), word(16), word(0)}), 0),
             gap(1)})},
   });
 }
@@ -248,8 +247,8 @@ TEST_F(BadPublisher, that_sends_before_it_has_answered_is_refused) {
 TEST_F(BadPublisher, that_counts_from_the_highest_sequence_wraps_nothing) {
   const std::uint64_t most = detail::sequence_end - 1;
   RawTcp raw = greeted(100, most);
-  raw.send(all({page_of(GapFrame{most, GapReason::not_sent}, most),
-                page_of(sound_answer(2 * most), most)}));
+  raw.send(all(
+      {page_of(GapFrame{most, GapReason::not_sent}, most), page_of(sound_answer(2 * most), most)}));
   ASSERT_SOON(pump_, evil_answers_.size() == 1);
   EXPECT_EQ(evil_answers_[0].from, 2 * most);
   ASSERT_EQ(gaps_.size(), 1U);

@@ -114,9 +114,9 @@ TEST_F(BadSubscribe, among_other_frames_is_refused) {
       {"in front of a message in a control page", control_page(all({sound, message}))},
       {"behind a good-bye", control_page(all({bye, sound}))},
       {"with flags of a message",
-       control_page(all({frame_word(24, detail::frame_flag::control |
-                                            detail::frame_flag::tagged | 0x0200U),
-                         word(1), Bytes(24)}))},
+       control_page(
+           all({frame_word(24, detail::frame_flag::control | detail::frame_flag::tagged | 0x0200U),
+                word(1), Bytes(24)}))},
       {"an answer of its own", control_page(control_frame(ControlKind::subscribed, answer))},
       {"a gap of its own", control_page(control_frame(ControlKind::gap, gap))},
       {"kind 0", control_page(control_frame(ControlKind{0}, {}))},
@@ -197,8 +197,11 @@ TEST_F(BadSubscribe, what_is_odd_and_allowed_is_answered) {
       page_of(Change{.revision = 9,
                      .flags = flag::remove | flag::last,
                      .ranges = {{0, 149}, {100, 120}, {100, 120}}}),
-      page_of(Change{.revision = 10, .flags = flag::last, .policy = WirePolicy::disconnect,
-                     .behind_bytes_max = most, .behind_for_ms = ~0U}),
+      page_of(Change{.revision = 10,
+                     .flags = flag::last,
+                     .policy = WirePolicy::disconnect,
+                     .behind_bytes_max = most,
+                     .behind_for_ms = ~0U}),
       // Given up for the next.
       page_of(Change{.revision = 11, .flags = flag::whole, .ranges = {{0, most}}}),
       // Parts of one, in one page.
@@ -253,12 +256,13 @@ TEST_F(FewRanges, the_rest_of_a_refused_change_is_still_checked) {
   expect_refused({
       {"a reversed range", all({page_of(Change{.flags = flag::whole, .ranges = apart(most + 1)}),
                                 page_of(Change{.flags = flag::last, .ranges = {{9, 1}}})})},
-      {"in a frame that has too many itself",
-       page_of(Change{.ranges = [] {
-         std::vector<TagRange> ranges = apart(most + 1);
-         ranges.push_back({9, 1});
-         return ranges;
-       }()})},
+      {"in a frame that has too many itself", page_of(Change{.ranges =
+                                                                 [] {
+                                                                   std::vector<TagRange> ranges =
+                                                                       apart(most + 1);
+                                                                   ranges.push_back({9, 1});
+                                                                   return ranges;
+                                                                 }()})},
   });
 }
 

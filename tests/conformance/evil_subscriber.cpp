@@ -48,13 +48,15 @@ Status EvilSubscriber::publish_good(std::size_t bytes) {
 
 void EvilSubscriber::good_messages(std::uint64_t count) {
   const std::uint64_t wanted = good_sent_ + count;
-  ASSERT_SOON(pump_, [&] {
-    while (good_sent_ < wanted) {
-      if (publish_good() != Status::ok) return false;
-      if (good_sent_ % 16 == 0) pump_.turns(1);
-    }
-    return good_received_ == good_sent_;
-  }()) << good_received_ << " of " << good_sent_ << " received, " << wanted << " to be sent";
+  ASSERT_SOON(pump_,
+              [&] {
+                while (good_sent_ < wanted) {
+                  if (publish_good() != Status::ok) return false;
+                  if (good_sent_ % 16 == 0) pump_.turns(1);
+                }
+                return good_received_ == good_sent_;
+              }())
+      << good_received_ << " of " << good_sent_ << " received, " << wanted << " to be sent";
   ASSERT_SOON(pump_, publish_.books().acknowledged >= good_sent_);
 }
 

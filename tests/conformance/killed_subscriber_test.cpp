@@ -80,15 +80,18 @@ struct Broadcast {
   // Publishes until the condition holds: mostly small ones, sometimes one in many pages.
   template <class Condition>
   void publish_until(Condition&& condition) {
-    EXPECT_SOON(pump, [&] {
-      for (int i = 0; i < 32; ++i) {
-        const std::size_t bytes = sent % 100 == 99 ? 300'000 : 8 + sent % 2000;
-        if (publish.send(payload(sent, bytes), sent % 7) != Status::ok) break;
-        ++sent;
-      }
-      return condition();
-    }()) << received << " of " << sent << " received, " << publish.peers_connected() << " there, "
-         << testing::PrintToString(publish.books()) << "\n" << at_publish.why();
+    EXPECT_SOON(pump,
+                [&] {
+                  for (int i = 0; i < 32; ++i) {
+                    const std::size_t bytes = sent % 100 == 99 ? 300'000 : 8 + sent % 2000;
+                    if (publish.send(payload(sent, bytes), sent % 7) != Status::ok) break;
+                    ++sent;
+                  }
+                  return condition();
+                }())
+        << received << " of " << sent << " received, " << publish.peers_connected() << " there, "
+        << testing::PrintToString(publish.books()) << "\n"
+        << at_publish.why();
   }
   void settle() {
     // Of those that were killed it is not known what they still got.

@@ -97,9 +97,8 @@ TEST_F(SlowSubscriber, that_may_lose_messages_costs_nobody_else_any) {
            Silence{"sample, in one of its own", WirePolicy::sample, every, 105},
        }) {
     SCOPED_TRACE(one.name);
-    RawTcp raw = silent({.ranges = {one.range}, .policy = one.policy,
-                               .behind_bytes_max = mebi},
-                              alike_hello(one.session));
+    RawTcp raw = silent({.ranges = {one.range}, .policy = one.policy, .behind_bytes_max = mebi},
+                        alike_hello(one.session));
     const std::uint64_t dropped = publish_.books().dropped();
     std::uint64_t number = 0;
     const std::size_t bytes = left_on_heap([&] {
@@ -178,8 +177,8 @@ TEST_F(SlowSubscriber, that_blocks_and_goes_lets_the_others_go_on) {
 
 // A bound of no bytes: whatever the wire does not take at once is dropped, or waited for.
 TEST_F(SlowSubscriber, that_lets_nothing_wait_holds_nobody_up_while_it_reads) {
-  for (const WirePolicy policy : {WirePolicy::block, WirePolicy::drop_new, WirePolicy::drop_old,
-                                  WirePolicy::sample}) {
+  for (const WirePolicy policy :
+       {WirePolicy::block, WirePolicy::drop_new, WirePolicy::drop_old, WirePolicy::sample}) {
     SCOPED_TRACE(static_cast<int>(policy));
     RawTcp raw = silent({.ranges = {good_range}, .policy = policy, .behind_bytes_max = 0});
     good_messages(100);
@@ -220,9 +219,8 @@ TEST_F(SlowSubscriber, that_samples_costs_no_more_for_each_message_dropped) {
 }
 
 TEST_F(SlowSubscriber, that_drops_old_ones_costs_no_more_for_each_message_dropped) {
-  RawTcp raw = silent({.ranges = {evil_range},
-                       .policy = WirePolicy::drop_old,
-                       .behind_bytes_max = small_bound});
+  RawTcp raw = silent(
+      {.ranges = {evil_range}, .policy = WirePolicy::drop_old, .behind_bytes_max = small_bound});
   fill(evil_tag);
   const Bytes fits(100);
   const Bytes too_large(3000);

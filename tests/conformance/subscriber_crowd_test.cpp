@@ -143,7 +143,7 @@ TEST_P(SubscriberCrowd, each_gets_exactly_what_it_subscribed_while_it_was_there)
   begin();
   const std::size_t most = GetParam().address.starts_with("tcp:") ? 200 : 24;
   for (std::size_t i = 0; i < most; ++i) join();
-  for (int step = 0; step < 600; ++step) {
+  for (int step = 0; step < 300; ++step) {
     publish_some();
     if (!members_.empty()) change(*members_[random_.below(members_.size())]);
     if (members_.size() < most && random_.one_in(2)) join();

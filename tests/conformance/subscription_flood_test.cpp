@@ -97,11 +97,11 @@ class SubscriptionFlood : public EvilSubscriber {
 };
 
 Bytes delta(std::uint64_t number) {
-  return page_of(Change{.revision = number + 1,
-                        .flags = static_cast<std::uint16_t>(
-                            number == 0 ? whole_and_last : (number % 2 == 0 ? 0U : flag::remove) |
-                                                               flag::last),
-                        .ranges = {{number % 64 / 2, number % 64 / 2}}});
+  return page_of(
+      Change{.revision = number + 1,
+             .flags = static_cast<std::uint16_t>(
+                 number == 0 ? whole_and_last : (number % 2 == 0 ? 0U : flag::remove) | flag::last),
+             .ranges = {{number % 64 / 2, number % 64 / 2}}});
 }
 
 TEST_F(SubscriptionFlood, of_tiny_changes_is_ended) { expect_ended(true, delta); }
@@ -123,9 +123,8 @@ TEST_F(SubscriptionFlood, of_pages_that_add_and_remove_the_same_is_ended) {
   expect_ended(true, [](std::uint64_t number) {
     Bytes frames;
     for (std::uint64_t i = 0; i < 1000; ++i) {
-      const auto flags = static_cast<std::uint16_t>((i % 2 == 0 ? 0U : flag::remove) |
-                                                    (number + i == 0 ? flag::whole : 0U) |
-                                                    flag::last);
+      const auto flags = static_cast<std::uint16_t>(
+          (i % 2 == 0 ? 0U : flag::remove) | (number + i == 0 ? flag::whole : 0U) | flag::last);
       append(frames, frame_of(Change{.revision = 1000 * number + i + 1,
                                      .flags = flags,
                                      .ranges = {{0, ~std::uint64_t{0}}}}));
