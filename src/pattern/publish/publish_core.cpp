@@ -140,10 +140,10 @@ Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t t
 }
 
 void PublishCore::activate(Group& group) noexcept {
+  socket_.touch();
   if (group.active) return;
   group.active = true;
   active_.push_back(&group);
-  socket_.touch();
 }
 
 void PublishCore::ready(Peer& peer) noexcept {
