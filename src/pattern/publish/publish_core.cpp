@@ -140,7 +140,7 @@ Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t t
 }
 
 void PublishCore::activate(Group& group) noexcept {
-  socket_.touch();
+  socket_.touch();  // also when a flush between two turns has left the group active
   if (group.active) return;
   group.active = true;
   active_.push_back(&group);
