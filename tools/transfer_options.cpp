@@ -35,6 +35,12 @@ std::chrono::milliseconds parse_milliseconds(std::string_view text) {
   return whole;
 }
 
+TagRange parse_one_range(std::string_view text) {
+  if (text.find(',') == std::string_view::npos) return parse_tag_range(text);
+  throw std::invalid_argument(
+      fmt::format("\"{}\": what a publisher sends has one tag, or those of one range", text));
+}
+
 // Who is at the other end, and who binds unless told otherwise.
 struct Side {
   std::string_view peer;
@@ -149,10 +155,10 @@ void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
 }
 
 void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
-  add_sending(app, pub, choice, {"subscriber", true});
-  add_parsed_to(app, "--tag,--tags", "TAGS", parse_tag_range, pub.tags,
+  add_parsed_to(app, "--tag,--tags", "TAGS", parse_one_range, pub.tags,
                 "The tag of all messages, such as 7 or 0x1f (0); of several, 3-9, each message "
                 "gets the next in turn");
+  add_sending(app, pub, choice, {"subscriber", true});
   add_parsed_to(app, "--wait-for", "N", parse_count, pub.wait_for,
                 "Begin when so many have subscribed (1); 0: at once, whoever is there");
   app.add_flag("--no-block", pub.no_block,
@@ -170,7 +176,6 @@ void add_recv(CLI::App& app, RecvArguments& recv) {
 }
 
 void add_sub(CLI::App& app, SubArguments& sub) {
-  add_receiving(app, sub, {"publisher", false});
   app.add_option_function<std::vector<std::string>>(
          "--tag,--tags",
          [&sub](const std::vector<std::string>& texts) {
@@ -186,6 +191,7 @@ void add_sub(CLI::App& app, SubArguments& sub) {
          "What to subscribe to: 7 or 0x1f, 3-9, several as 3-9,12 or by more --tag (all tags)")
       ->type_name("TAGS")
       ->allow_extra_args(false);
+  add_receiving(app, sub, {"publisher", false});
   const std::string group = "When this side is slow";
   add_parsed_to(app, "--policy", "POLICY", parse_policy, sub.subscription.policy,
                 "block: the publisher waits, nothing is lost; drop_new (default): what does not "
