@@ -15,11 +15,10 @@
 namespace netio::test {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-std::uint64_t number(const json& value) { return value.get<std::uint64_t>(); }
+std::uint64_t number(const nlohmann::json& value) { return value.get<std::uint64_t>(); }
 
 class CliPublish : public ::testing::Test {
  protected:
@@ -27,7 +26,9 @@ class CliPublish : public ::testing::Test {
   Words sub(const std::string& name, const std::string& address, Words words) const {
     return with("sub", address, std::move(words), name);
   }
-  json report(const std::string& name) const { return read_json(folder_.path(name + ".json")); }
+  nlohmann::json report(const std::string& name) const {
+    return read_json(folder_.path(name + ".json"));
+  }
 
   Folder folder_;
 
@@ -39,7 +40,7 @@ class CliPublish : public ::testing::Test {
   }
 };
 
-void expect_balance(const json& books) {
+void expect_balance(const nlohmann::json& books) {
   EXPECT_EQ(number(books["sent"]), number(books["acknowledged"]) + number(books["dropped"]) +
                                        number(books["unacknowledged"]))
       << books;
@@ -67,7 +68,7 @@ TEST_F(CliPublish, a_file_comes_out_byte_for_byte_at_every_subscriber) {
     EXPECT_EQ(report(name)["books"]["missed"], 0);
     EXPECT_EQ(report(name)["tags"]["31"], 3000);
   }
-  const json published = report("pub");
+  const nlohmann::json published = report("pub");
   EXPECT_EQ(published["messages"], 3000);
   EXPECT_EQ(published["unwanted"], 0);
   EXPECT_EQ(published["books"]["sent"], 6000);
@@ -105,7 +106,7 @@ TEST_F(CliPublish, tags_go_in_turn_and_each_comes_to_who_asked) {
   for (Process* const one : {&low, &high, &two}) EXPECT_EQ(one->wait(), 0) << one->err();
   EXPECT_EQ(report("low")["messages"], 50'000);
   EXPECT_EQ(report("high")["messages"], 50'000);
-  EXPECT_EQ(report("two")["tags"], (json{{"3", 10'000}, {"7", 10'000}}));
+  EXPECT_EQ(report("two")["tags"], (nlohmann::json{{"3", 10'000}, {"7", 10'000}}));
   for (const char* const name : {"low", "high", "two"}) {
     EXPECT_EQ(report(name)["verification"]["passed"], true) << name;
     EXPECT_EQ(report(name)["verification"]["missing"], 0) << name;
@@ -175,14 +176,14 @@ TEST_P(CliSlowSubscriber, loses_what_it_agreed_to_and_holds_up_nobody) {
   EXPECT_EQ(slow.wait(), 0) << slow.err();
   EXPECT_EQ(whole.wait(), 0) << whole.err();
 
-  const json published = report("pub");
-  const json books = published["books"];
+  const nlohmann::json published = report("pub");
+  const nlohmann::json books = published["books"];
   expect_balance(books);
   EXPECT_EQ(books["unacknowledged"], 0);
   EXPECT_EQ(number(books["sent"]), 2 * number(published["messages"]));
   EXPECT_EQ(report("whole")["messages"], published["messages"]);
   EXPECT_EQ(report("whole")["verification"]["passed"], true);
-  const json slowed = report("slow");
+  const nlohmann::json slowed = report("slow");
   EXPECT_EQ(slowed["verification"]["passed"], true) << slowed;
   EXPECT_GT(number(slowed["books"]["missed"]), 0U);
   EXPECT_EQ(slowed["books"]["missed"], books["dropped"]);
@@ -250,7 +251,7 @@ TEST_F(CliPublish, a_killed_subscriber_is_reported_and_disturbs_no_other) {
   EXPECT_EQ(publisher.wait(), 130) << publisher.err();
   EXPECT_EQ(whole.wait(), 0) << whole.err();
   EXPECT_EQ(next.wait(), 0) << next.err();
-  const json published = report("pub");
+  const nlohmann::json published = report("pub");
   expect_balance(published["books"]);
   EXPECT_EQ(published["subscribers"]["came"], 3);
   EXPECT_EQ(published["subscribers"]["lost"], 1);
@@ -317,7 +318,7 @@ TEST_F(CliPublish, a_restarted_publisher_is_found_again) {
   EXPECT_TRUE(subscriber.running());
   subscriber.signal(SIGINT);
   EXPECT_EQ(subscriber.wait(), 130) << subscriber.err();
-  const json taken = report("sub");
+  const nlohmann::json taken = report("sub");
   EXPECT_EQ(taken["publishers"]["came"], 2) << taken;
   EXPECT_EQ(taken["publishers"]["lost"], 1) << taken;
   EXPECT_EQ(taken["verification"]["passed"], true) << taken;
