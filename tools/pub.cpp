@@ -1,6 +1,7 @@
 #include "pub.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 #include <set>
 #include <span>
 #include <string>
@@ -98,16 +99,21 @@ void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
 // What a subscriber's policy drops was asked for, and one that ends in order has what it wanted.
 void PubSession::judge(const Books& books) {
   Books doubt = books;
-  for (const DropReason reason : {DropReason::peer_closed, DropReason::dropped_new,
-                                  DropReason::dropped_old, DropReason::superseded}) {
-    doubt.dropped_by[static_cast<std::size_t>(reason)] = 0;
+  const auto expect = [&doubt](std::initializer_list<DropReason> reasons) {
+    for (const DropReason one : reasons) doubt.dropped_by[static_cast<std::size_t>(one)] = 0;
+  };
+  expect({DropReason::peer_closed, DropReason::dropped_new, DropReason::dropped_old,
+          DropReason::superseded});
+  if (subscribers_.slow != 0) {
+    expect({DropReason::not_sent, DropReason::connection_lost});
+    doubt.unacknowledged = 0;
   }
   if (subscribers_.lost != 0) {
     fail(ExitCode::peer_lost,
          fmt::format("{} of {} lost, the last was {}", grouped(subscribers_.lost),
                      counted(subscribers_.came, "subscriber"), last_loss_),
          "what it had not acknowledged may not have arrived");
-  } else if (subscribers_.slow == 0) {
+  } else {
     fail_for_doubt(doubt);
   }
 }

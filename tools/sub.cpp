@@ -8,7 +8,6 @@
 #include <netio/subscribe.hpp>
 
 #include "gap_notes.hpp"
-#include "policy.hpp"
 #include "receiving_session.hpp"
 #include "session_options.hpp"
 #include "tag_counts.hpp"
@@ -58,8 +57,8 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   const bool as_asked = answer.policy == asked_.subscription.policy;
   progress_.note(fmt::format(
       "publisher {} sends {} from number {} on: policy {}{}, up to {} behind", peer.address,
-      tags_text(asked_.tags), grouped(answer.from), name_of(answer.policy),
-      as_asked ? "" : fmt::format(" (not {})", name_of(asked_.subscription.policy)),
+      tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
+      as_asked ? "" : fmt::format(" (not {})", to_string(asked_.subscription.policy)),
       binary_bytes(answer.behind_bytes_max)));
 }
 

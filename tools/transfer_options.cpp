@@ -11,7 +11,6 @@
 
 #include "help.hpp"
 #include "parsed_option.hpp"
-#include "policy.hpp"
 #include "stamp.hpp"
 #include "tags.hpp"
 
@@ -26,6 +25,15 @@ std::size_t parse_message_bytes(const std::string& text) {
     throw std::invalid_argument("a message has 1 byte to 64 TiB, not " + text);
   }
   return static_cast<std::size_t>(bytes);
+}
+
+Policy parse_policy(std::string_view text) {
+  for (const Policy policy :
+       {Policy::block, Policy::drop_new, Policy::drop_old, Policy::sample, Policy::disconnect}) {
+    if (to_string(policy) == text) return policy;
+  }
+  throw std::invalid_argument(
+      fmt::format("\"{}\" is none of block, drop_new, drop_old, sample, disconnect", text));
 }
 
 std::chrono::milliseconds parse_milliseconds(std::string_view text) {

@@ -14,8 +14,9 @@ namespace {
 // Fragments published in one go before others get their turn: about 0.2 ms.
 constexpr int fragments_per_call = 1024;
 
-constexpr double ring_high_watermark = 0.5;
-constexpr double ring_low_watermark = 0.25;
+// Early: it takes a while until "busy" holds the card off.
+constexpr double ring_high_watermark = 0.25;
+constexpr double ring_low_watermark = 0.1;
 
 netio::SocketOptions unbuffered() {
   netio::SocketOptions options;

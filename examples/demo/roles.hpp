@@ -16,17 +16,16 @@ struct Role {
   std::string_view name;
   netio::TagRange links;  // the tag of a fragment is its link
   netio::Policy policy;
-  std::string_view policy_name;
   std::size_t behind_bytes_max;
 };
 
 // The monitor is killed, and started again as the last.
 inline constexpr std::array<Role, 5> roles{{
-    {"builder 1", {0, link_count / 2 - 1}, netio::Policy::block, "block", 4U << 20U},
-    {"builder 2", {link_count / 2, link_count - 1}, netio::Policy::block, "block", 4U << 20U},
-    {"recorder", {0, 3}, netio::Policy::drop_new, "drop_new", 1U << 20U},
-    {"monitor", {0, link_count - 1}, netio::Policy::sample, "sample", 1U << 20U},
-    {"monitor again", {0, link_count - 1}, netio::Policy::sample, "sample", 1U << 20U},
+    {"builder 1", {0, link_count / 2 - 1}, netio::Policy::block, 4U << 20U},
+    {"builder 2", {link_count / 2, link_count - 1}, netio::Policy::block, 4U << 20U},
+    {"recorder", {0, 3}, netio::Policy::drop_new, 1U << 20U},
+    {"monitor", {0, link_count - 1}, netio::Policy::sample, 1U << 20U},
+    {"monitor again", {0, link_count - 1}, netio::Policy::sample, 1U << 20U},
 }};
 inline constexpr std::size_t builder_count = 2;
 inline constexpr std::size_t recorder_index = 2;

@@ -164,6 +164,7 @@ void Run::end_once_all_are_there() {
     return;
   }
   phase_ = Phase::ending;
+  card_seconds_ = stopwatch_.seconds();
   card_.stop();
   const seconds within = interrupted_ ? end_within_interrupted : end_within;
   give_up_.start_once(within);
@@ -201,6 +202,7 @@ void Run::finish_if_done() {
 
 void Run::fail(int code, const std::string& what) {
   if (phase_ == Phase::over) return;
+  if (phase_ == Phase::running) card_seconds_ = stopwatch_.seconds();
   if (!readout_closed_) {
     seconds_ = phase_ == Phase::connecting ? 0 : stopwatch_.seconds();
     cpu_seconds_ = stopwatch_.cpu_seconds();
@@ -230,13 +232,9 @@ Snapshot Run::snapshot() const {
 }
 
 int Run::judge() {
-  const Outcome outcome{snapshot(),
-                        seconds_,
-                        interrupted_,
-                        readout_.books(),
-                        cpu_seconds_,
-                        readout_.counters(),
-                        readout_.subscriptions()};
+  const Outcome outcome{snapshot(),          card_seconds_,           seconds_,
+                        interrupted_,        readout_.books(),        cpu_seconds_,
+                        readout_.counters(), readout_.subscriptions()};
   if (seconds_ > 0) print_summary(outcome, card_);
   if (!failure_.empty()) {
     std::fflush(stdout);

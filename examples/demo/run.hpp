@@ -69,8 +69,9 @@ class Run {
   bool to_end_ = false;
   bool readout_closed_ = false;
   bool interrupted_ = false;
-  double seconds_ = 0;      // from the card's start to the read-out's end
-  double cpu_seconds_ = 0;  // used in that time
+  double card_seconds_ = 0;  // for which it worked
+  double seconds_ = 0;       // from the card's start to the read-out's end
+  double cpu_seconds_ = 0;   // used in that time
   int exit_code_ = 0;
   std::string failure_;
   Children children_;  // last: the first to be destroyed

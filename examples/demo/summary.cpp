@@ -21,9 +21,9 @@ void print_summary(const Outcome& outcome, const Card& card) {
   const auto load_of = [&](std::size_t role) { return load(last.children[role].cpu_seconds); };
   print(stdout, "\n{}{} fragments, {:.2f} GB in {:.1f} s: {} a second, {:.1f} MB/s\n",
         outcome.interrupted ? "Interrupted. " : "", grouped(last.sent),
-        static_cast<double>(last.sent_bytes) / 1e9, seconds,
-        grouped(static_cast<double>(last.sent) / seconds),
-        static_cast<double>(last.sent_bytes) / 1e6 / seconds);
+        static_cast<double>(last.sent_bytes) / 1e9, outcome.card_seconds,
+        grouped(static_cast<double>(last.sent) / outcome.card_seconds),
+        static_cast<double>(last.sent_bytes) / 1e6 / outcome.card_seconds);
   print(stdout, "  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns: {}\n",
         grouped(outcome.counters.agains), grouped(last.times_busy), card.held_seconds(),
         grouped(card.overruns()));

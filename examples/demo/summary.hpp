@@ -16,6 +16,7 @@ namespace demo {
 
 struct Outcome {
   Snapshot last;
+  double card_seconds = 0;
   double seconds = 0;  // from the card's start to the last acknowledgement
   bool interrupted = false;
   netio::Books books;

@@ -86,7 +86,7 @@ void Table::draw(const Snapshot& now) {
     const Report& report = report_of(now, i);
     text += row(roles[i].name, grouped(taken_[i].per_second),
                 fmt::format("{:.1f}", taken_[i].megabytes_per_second), grouped(report.fragments),
-                fmt::format("{}, missed {}, {} faults{}", roles[i].policy_name,
+                fmt::format("{}, missed {}, {} faults{}", netio::to_string(roles[i].policy),
                             grouped(report.missed), faults(report), state_of(now, i)));
   }
   const Report& trigger = now.children[trigger_index];
