@@ -31,6 +31,11 @@ std::string_view state_of(const Snapshot& now, std::size_t role) {
   return now.monitor_restarted ? ", the second" : ", KILLED";
 }
 
+bool works(const Snapshot& now, std::size_t role) {
+  if (role == recorder_index) return !now.recorder_stopped;
+  return role != monitor_index || !now.monitor_killed || now.monitor_restarted;
+}
+
 // A row of the table; the codes clear what an earlier one left there.
 std::string row(std::string_view name, std::string_view rate, std::string_view megabytes,
                 std::string_view total, std::string_view remark) {
@@ -58,6 +63,8 @@ void Table::show(const Snapshot& now) {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     const Report& report = report_of(now, i);
     taken_[i].look(report.seconds, report.fragments, report.bytes);
+    // It does not report, so its last rate would stay.
+    if (!works(now, i)) taken_[i].per_second = taken_[i].megabytes_per_second = 0;
   }
   if (terminal_) {
     draw(now);
