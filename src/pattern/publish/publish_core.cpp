@@ -216,11 +216,14 @@ bool PublishCore::end_turn() noexcept {
   return open != 0;
 }
 
+// What is published next asks for the end of its turn again.
 void PublishCore::flush() noexcept {
   for (Group* const group : active_) {
     group->close_page();
     for (Subscriber* const member : group->members) member->peer.sender.flush();
+    group->active = false;
   }
+  active_.clear();
 }
 
 // Who asked to be disconnected rather than be behind.
