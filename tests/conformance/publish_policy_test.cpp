@@ -11,7 +11,7 @@
 namespace netio::test {
 namespace {
 
-constexpr std::size_t size = 1000;
+constexpr std::size_t message_bytes = 1000;
 
 class PublishPolicy : public Publishing {
  protected:
@@ -40,7 +40,7 @@ class PublishPolicy : public Publishing {
   template <typename Enough>
   void publish_until(Publish& socket, std::uint64_t& number, Enough&& enough) {
     for (const std::uint64_t end = number + 200'000; number < end && !enough(); ++number) {
-      ASSERT_EQ(send(socket, number, number % tags, size), Status::ok);
+      ASSERT_EQ(send(socket, number, number % tags, message_bytes), Status::ok);
       if (number % 64 == 0) pump_.turn(0ms);
     }
     ASSERT_TRUE(enough());
@@ -72,7 +72,7 @@ TEST_P(PublishPolicy, block_holds_the_publisher_up_and_loses_nothing) {
   slow.socket.pause();
   std::uint64_t number = 0;
   for (; number < 200'000; ++number) {
-    const Status status = publish.send(payload(number, size), number % tags);
+    const Status status = publish.send(payload(number, message_bytes), number % tags);
     if (status == Status::again) break;
     ASSERT_EQ(status, Status::ok);
     if (number % 64 == 0) pump_.turn(0ms);
@@ -85,7 +85,7 @@ TEST_P(PublishPolicy, block_holds_the_publisher_up_and_loses_nothing) {
   slow.socket.resume();
   ASSERT_SOON(pump_, writable == 1);
   for (const std::uint64_t end = number + 1000; number < end; ++number) {
-    ASSERT_EQ(send(publish, number, number % tags, size), Status::ok);
+    ASSERT_EQ(send(publish, number, number % tags, message_bytes), Status::ok);
   }
   expect_exact(publish, slow.socket, number);
   EXPECT_EQ(slow.count, number);
@@ -104,7 +104,7 @@ TEST_P(PublishPolicy, drop_new_keeps_what_waited_and_counts_what_came) {
   publish_until(publish, number, [&] { return dropped(publish, DropReason::dropped_new) > 2000; });
   slow.socket.resume();
   for (const std::uint64_t end = number + 1000; number < end; ++number) {
-    ASSERT_EQ(send(publish, number, number % tags, size), Status::ok);
+    ASSERT_EQ(send(publish, number, number % tags, message_bytes), Status::ok);
     pump_.turn(0ms);
   }
   expect_exact(publish, slow.socket, number);
@@ -132,7 +132,7 @@ TEST_P(PublishPolicy, drop_old_keeps_the_latest) {
   ASSERT_EQ(slow.gaps.size(), 1U);
   EXPECT_EQ(slow.gaps.front().reason, DropReason::dropped_old);
   // What it gets last is the last that was published, as much as the queue holds at least half of.
-  EXPECT_GT(number - (slow.gaps.front().first + slow.gaps.front().count), (128U << 10U) / size);
+  EXPECT_GT(number - (slow.gaps.front().first + slow.gaps.front().count), (128U << 10U) / message_bytes);
 }
 
 TEST_P(PublishPolicy, sample_gives_the_latest_of_each_tag) {
@@ -178,7 +178,7 @@ TEST_P(PublishPolicy, disconnect_ends_who_is_behind_by_too_much) {
   ASSERT_SOON(pump_, slow.answers.size() == 2);
   const std::uint64_t missed = slow.answers.back().from;
   EXPECT_EQ(missed, slow.next);
-  ASSERT_EQ(send(publish, number++, 1, size), Status::ok);
+  ASSERT_EQ(send(publish, number++, 1, message_bytes), Status::ok);
   ASSERT_SOON(pump_, other.count == number);
   settle(publish);
   EXPECT_TRUE(add_up(publish.books()));
@@ -198,7 +198,7 @@ TEST_P(PublishPolicy, disconnect_ends_who_is_behind_for_too_long) {
     // Not as much as the amount alone would be too much.
     const bool behind = publish.books().unacknowledged > 20'000;
     if (!behind) {
-      ASSERT_EQ(send(publish, number++, 1, size), Status::ok);
+      ASSERT_EQ(send(publish, number++, 1, message_bytes), Status::ok);
     }
     if (behind || number % 64 == 0) pump_.turn(behind ? 1ms : 0ms);
   }
