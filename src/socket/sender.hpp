@@ -60,7 +60,7 @@ class Sender final : private StoreWaiter {
   // who calls looks at blocked() first.
   void share(const Parcel& parcel) noexcept;
   [[nodiscard]] bool blocked() const noexcept {
-    return backlog.policy() == Policy::block && backlog.full();
+    return backlog.policy() == Policy::block && link_ != nullptr && backlog.full(link_->pool());
   }
   // A control frame behind all that was shared so far.
   void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
