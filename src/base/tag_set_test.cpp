@@ -160,7 +160,6 @@ TEST(TagSet, is_what_a_set_of_single_tags_is_after_any_changes) {
   const std::uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  std::set<std::vector<std::uint64_t>> states;
   for (int run = 0; run < 200 && !HasFailure(); ++run) {
     Pair one;
     Pair other;
@@ -171,11 +170,6 @@ TEST(TagSet, is_what_a_set_of_single_tags_is_after_any_changes) {
       expect_same({difference(one.set, other.set), one.model.without(other.model)});
       expect_same({difference(other.set, one.set), other.model.without(one.model)});
       EXPECT_EQ(one.set == other.set, one.model.ranges() == other.model.ranges());
-      std::vector<std::uint64_t> state;
-      for (const TagRange range : one.set.ranges()) {
-        state.insert(state.end(), {range.first, range.last});
-      }
-      states.insert(state);
     }
   }
 }
