@@ -47,7 +47,7 @@ struct Counters {
   std::uint64_t connects = 0;     // connections that came up
   std::uint64_t disconnects = 0;  // of those, how many went down
   std::uint64_t rejected = 0;     // connections that never came up: foreign, mismatched, late
-  std::uint64_t starved = 0;      // times reading stopped for lack of memory
+  std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
 };
 
 }  // namespace netio

@@ -42,6 +42,8 @@ class SendCore {
   void tell_writable() noexcept;
   void not_ready(Peer& peer) noexcept;
   void stop() noexcept;  // every send answers closed from now on
+  // A send was refused, and nobody takes one yet.
+  [[nodiscard]] bool held_up() const noexcept { return wanted_ && ready_.empty(); }
   [[nodiscard]] bool gathers() const noexcept { return mode_ == Mode::buffered; }
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
   [[nodiscard]] std::uint64_t agains() const noexcept { return agains_; }

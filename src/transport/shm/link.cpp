@@ -165,6 +165,8 @@ void ShmLink::cut() noexcept {
 }
 
 std::size_t ShmLink::queued_bytes() const noexcept {
+  // All that may wait, while there is no memory for what was posted.
+  if (lacks_memory_) return options_.queue_bytes_max;
   return wire_ ? wire_->sends.taken_of(options_.queue_bytes_max) : 0;
 }
 

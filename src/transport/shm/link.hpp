@@ -180,6 +180,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   bool paused_ = false;
   bool starved_ = false;
   bool want_writable_ = false;  // a post was answered again
+  bool lacks_memory_ = false;   // for that
   bool room_found_ = false;     // inside a call of the user's; the owner is still to be told
   bool room_to_tell_ = false;   // on_writable, on_sent or on_idle may be owed
   bool was_busy_ = false;       // on_idle is owed
