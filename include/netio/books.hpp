@@ -14,7 +14,7 @@ namespace netio {
 enum class DropReason : std::uint8_t {
   peer_closed,      // the peer ended in order before it took the message
   connection_lost,  // the connection broke, and the peer that came back (or another) had not got it
-  not_sent,         // its only peer went before it was handed to the wire
+  not_sent,         // its peer went for good before it was handed to the wire, or cannot take it
   linger_expired,   // close() gave up before it was handed to the wire
   count_            // how many there are
 };
@@ -25,7 +25,7 @@ struct Books {
   std::uint64_t sent = 0;          // send() answered ok
   std::uint64_t acknowledged = 0;  // delivered to the peer's call-back, as the peer says
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
-  std::uint64_t unacknowledged = 0;  // not yet known; in doubt while the connection is down
+  std::uint64_t unacknowledged = 0;  // not known: under way; in doubt if the connection is down
   std::uint64_t delivered = 0;       // received, and given to this socket's call-back
   std::uint64_t missed = 0;          // sequence numbers that a returning peer skipped
 
