@@ -61,8 +61,9 @@ class NETIO_API Socket {
   [[nodiscard]] std::size_t peers_connected() const noexcept;
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
-  // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1
-  // with none. Receiving only: memory held by kept messages, of receive_bytes_max.
+  // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1 with
+  // none, and from a send() that answered again until on_writable. Receiving only: memory held by
+  // kept messages, of receive_bytes_max (see there).
   [[nodiscard]] double fill() const noexcept;
   void on_high_watermark(std::function<void()> call);
   void on_low_watermark(std::function<void()> call);

@@ -120,6 +120,10 @@ void Peer::watch_memory() noexcept {
 
 void Peer::on_page_opened() noexcept { socket_.touch(); }
 void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
+void Peer::on_starved() noexcept {
+  ++*socket_.link_options().starved_count;
+  socket_.fill_changed();
+}
 
 void Peer::take_control(std::span<const std::byte> body) noexcept {
   if (receiver_.assembling()) {

@@ -53,6 +53,7 @@ class PublishCore final : public Distribution, public PublishCounts, private Sto
   bool end_turn() noexcept override;
   void flush() noexcept override;
   void stop() noexcept override;
+  [[nodiscard]] bool held_up() const noexcept override { return wanted_ && !worth_trying_; }
   void add_to(Counters& counters) const noexcept override;
 
  private:
