@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <thread>
 
 #include "conformance/evil.hpp"
 #include "support/raw_fabric.hpp"
@@ -529,6 +530,21 @@ TEST_F(BadFabricReceiver, that_grants_late_is_granted_what_it_needs_to) {
   };
   EXPECT_SOON(pump_, granted() >= 2);
   pair.close(0s);
+}
+
+TEST_F(BadFabricReceiver, that_accepted_while_this_thread_stood_still_was_not_late) {
+  SocketOptions impatient = wary_options();
+  impatient.handshake_within = 1s;
+  RawFabricListener server;
+  Push push(here_, impatient);
+  Seen at_push(push);
+  push.connect(server.address());
+  RawFabricPtr raw;
+  ASSERT_SOON(pump_, (raw = server.accept()) != nullptr);
+  raw->turn();
+  std::this_thread::sleep_for(1100ms);
+  EXPECT_SOON(pump_, !raw->received().empty() || !at_push.downs.empty());
+  EXPECT_TRUE(at_push.downs.empty()) << at_push.why();
 }
 
 TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {
