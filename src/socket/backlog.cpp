@@ -127,11 +127,9 @@ bool Backlog::drop_oldest() noexcept {
   messages_ -= messages;
   books_.drop_unposted(DropReason::dropped_old, messages);
   overrun_ = true;
-  const bool behind_a_gap = oldest != items_.begin() &&
-                            std::prev(oldest)->kind == Item::Kind::gap &&
-                            std::prev(oldest)->reason == DropReason::dropped_old;
-  if (behind_a_gap) {
+  if (oldest != items_.begin() && std::prev(oldest)->kind == Item::Kind::gap) {
     std::prev(oldest)->dropped += messages;
+    std::prev(oldest)->reason = DropReason::dropped_old;
     items_.erase(oldest);
     return true;
   }
@@ -148,10 +146,12 @@ void Backlog::drop(std::uint64_t messages, DropReason reason) noexcept {
   add_gap(messages, reason);
 }
 
+// Gaps that follow each other are one, of the latest reason: they need no memory for each drop.
 void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
   seal_tail();
-  if (!items_.empty() && items_.back().kind == Item::Kind::gap && items_.back().reason == reason) {
+  if (!items_.empty() && items_.back().kind == Item::Kind::gap) {
     items_.back().dropped += messages;
+    items_.back().reason = reason;
     return;
   }
   Item item;

@@ -142,6 +142,7 @@ class Sender final : private StoreWaiter {
   Status post_parcel(const Parcel& parcel) noexcept;
   Status post_item(const Backlog::Item& item) noexcept;
   Status post_backlog() noexcept;
+  bool held_up() noexcept;
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   void count_post(std::uint32_t messages) noexcept {
