@@ -15,7 +15,7 @@ namespace {
 constexpr int fragments_per_call = 1024;
 
 // Early: it takes a while until "busy" holds the card off.
-constexpr double ring_high_watermark = 0.25;
+constexpr double ring_high_watermark = 0.35;
 constexpr double ring_low_watermark = 0.1;
 
 netio::SocketOptions unbuffered() {

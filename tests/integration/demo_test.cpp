@@ -86,7 +86,7 @@ TEST_F(Demo, accounts_for_every_fragment) {
 }
 
 TEST_F(Demo, keeps_exact_books_of_subscribers_that_are_stopped_and_killed) {
-  Process process(demo({"--seconds", "4"}));
+  Process process(demo({"--seconds", "6"}));
   EXPECT_EQ(process.wait(std::chrono::seconds(60)), 0) << process.out() << process.err();
   const std::string out = process.out();
   for (const char* const what :
