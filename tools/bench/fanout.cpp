@@ -84,7 +84,9 @@ std::vector<Contender> contenders_for(const BenchArguments& arguments, const Mee
   const Contender push{std::string(push_name), find_system(our_name), fanout, true};
   if (arguments.against) {
     of_peers.against->clear();
+    std::set<std::string> seen;
     for (const std::string& name : *arguments.against) {
+      if (!seen.insert(name).second) continue;
       if (auto other = another_audience(name, fanout)) {
         chosen.push_back(std::move(*other));
       } else if (name != push_name) {
@@ -98,7 +100,6 @@ std::vector<Contender> contenders_for(const BenchArguments& arguments, const Mee
   } else if (unfit.empty()) {
     chosen.push_back(push);
   }
-  // The reference is the first of these.
   std::vector<Contender> all;
   for (const System* const system : systems_for(of_peers, meeting, skipped)) {
     all.push_back({std::string(system->name), system, fanout, false});
