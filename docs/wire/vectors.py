@@ -13,7 +13,9 @@ CORPUS = HERE.parent.parent / "fuzz" / "corpus"
 MAGIC = bytes([0x93]) + b"netio\r\n"
 PATTERNS = {"push": 1, "pull": 2, "pair": 3, "publish": 4, "subscribe": 5, "request": 6, "reply": 7}
 TAGGED, MORE, CONTINUED, CONTROL = 1, 2, 4, 8
-BYE = 1
+BYE, SUBSCRIBE, SUBSCRIBED, GAP = 1, 2, 3, 4
+WHOLE, REMOVE, LAST = 1, 2, 4
+EVERY_TAG = [0, (1 << 64) - 1]
 
 
 def padded(data):
@@ -25,7 +27,7 @@ def entry(kind, value, reserved=0):
 
 
 HELLO_DEFAULTS = dict(
-    version_min=0, version_max=0, pattern=PATTERNS["push"], mode=0, refusal=0,
+    version_min=1, version_max=1, pattern=PATTERNS["push"], mode=0, refusal=0,
     page_bytes_max=65536, message_bytes_max=1 << 30, session=bytes(range(1, 17)).hex(),
     last_peer=bytes(16).hex(), next_expected=0, next_sequence=0, receives=0,
     receive_bytes=0, text="")
@@ -69,6 +71,14 @@ def hello_vectors():
          refusal=2, text="this is a push socket, it pairs with pull")
     good("refusal_without_limits", "who refuses need not say what it would have taken",
          refusal=3, page_bytes_max=0, message_bytes_max=0, text="busy")
+    good("publisher", "a publisher that takes the smallest pages it may",
+         pattern=PATTERNS["publish"], page_bytes_max=80)
+    good("subscriber", "a subscriber that asks for unbuffered messages",
+         pattern=PATTERNS["subscribe"], mode=1)
+    good("mode_unknown", "a mode that nobody defined", mode=2)
+    good("refusal_unknown", "a refusal that nobody defined means other", refusal=5)
+    good("sequence_highest", "the highest sequences there are", next_expected=(1 << 56) - 1,
+         next_sequence=(1 << 56) - 1)
     good("receives", "on a fabric: 15 pages may be sent before more are granted", receives=15,
          receive_bytes=69632)
     good("receives_and_text", "both entries", receives=0xffffffff, receive_bytes=0xfffffffe,
@@ -89,6 +99,12 @@ def hello_vectors():
                     meaning="of a later version only the first 20 bytes are read",
                     bytes=len(data), hex=data.hex()))
 
+    fields = hello_fields(version_min=0, version_max=0, page_bytes_max=0, message_bytes_max=0,
+                          session="00" * 16)
+    data = hello_bytes(hello_fields(version_min=0, version_max=0))
+    out.append(dict(name="version_0", result="done", canonical=False, fields=fields,
+                    meaning="nor more of an earlier one", bytes=len(data), hex=data.hex()))
+
     whole = hello_bytes(hello_fields())
     for cut in (0, 1, 8, 11, 12, 20, 79):
         out.append(dict(name=f"first_{cut}_bytes", meaning="a hello that is not all there yet",
@@ -101,12 +117,20 @@ def hello_vectors():
     bad("size_above_4096", "a size above the bound, judged before the rest comes",
         hello_bytes(hello_fields(), size=4104)[:12], "defective", "size")
     bad("version_range_empty", "version_min above version_max",
-        hello_bytes(hello_fields(version_min=1)), "defective", "version")
+        hello_bytes(hello_fields(version_min=2)), "defective", "version")
     bad("pattern_0", "no pattern", hello_bytes(hello_fields(pattern=0)), "defective", "pattern")
     bad("pattern_8", "an unknown pattern", hello_bytes(hello_fields(pattern=8)), "defective",
         "pattern")
     bad("page_limit_63", "no page that small holds a part of a message",
         hello_bytes(hello_fields(page_bytes_max=63)), "defective", "page limit")
+    for side in ("publish", "subscribe"):
+        bad(f"{side}_page_limit_79", "no page that small holds every control frame",
+            hello_bytes(hello_fields(pattern=PATTERNS[side], page_bytes_max=79)), "defective",
+            "page limit")
+    bad("next_expected_too_high", "it expects a sequence that cannot be",
+        hello_bytes(hello_fields(next_expected=1 << 56)), "defective", "sequence")
+    bad("next_sequence_too_high", "it begins with a sequence that cannot be",
+        hello_bytes(hello_fields(next_sequence=1 << 56)), "defective", "sequence")
     bad("entry_too_long", "an entry that ends after its hello",
         hello_bytes(hello_fields(), struct.pack("<HHI", 1, 9, 0) + bytes(8)), "defective", "entry")
     bad("entry_reserved", "the reserved field of an entry is not zero",
@@ -114,6 +138,10 @@ def hello_vectors():
 
     bad("receives_too_short", "a number of receives of 2 bytes",
         hello_bytes(hello_fields(), entry(2, bytes(2))), "defective", "length")
+
+    bad("receives_zero", "no receives",
+        hello_bytes(hello_fields(), entry(2, struct.pack("<II", 0, 65536))), "defective",
+        "no message")
 
     bad("http", "a browser", b"GET / HTTP/1.1\r\nHost: daq\r\n\r\n", "foreign", "HTTP")
     bad("http_response", "a web server", b"HTTP/1.1 400 Bad Request\r\n", "foreign", "HTTP")
@@ -190,6 +218,113 @@ def body(*frames):
     return b"".join(data for data, _ in frames), [fields for _, fields in frames]
 
 
+def terms(what, policy, reserved, behind_for_ms):
+    return struct.pack("<HBBI", what, policy, reserved, behind_for_ms)
+
+
+def subscribe(revision, flags, policy=0, behind_for_ms=0, behind_bytes_max=4 << 20, ranges=(),
+              reserved=0):
+    data = struct.pack("<Q", revision) + terms(flags, policy, reserved, behind_for_ms)
+    data += struct.pack("<Q", behind_bytes_max)
+    return data + b"".join(struct.pack("<QQ", *tags) for tags in ranges)
+
+
+def subscribed(revision, first, refusal=0, policy=0, behind_for_ms=0, behind_bytes_max=4 << 20,
+               ranges_max=1 << 20, reserved=0):
+    data = struct.pack("<QQ", revision, first) + terms(refusal, policy, reserved, behind_for_ms)
+    return data + struct.pack("<QQ", behind_bytes_max, ranges_max)
+
+
+def gap(dropped, reason, reserved=bytes(7)):
+    return struct.pack("<QB", dropped, reason) + reserved
+
+
+def control_vectors():
+    """Payloads of control frames. `defect` is found in the payload, `range_defect` in a range."""
+    out = []
+
+    def add(kind, name, meaning, data, defect=None, **more):
+        out.append(dict(name=name, meaning=meaning, kind=kind, hex=data.hex(), defect=defect,
+                        **more))
+
+    def change(name, meaning, defect=None, range_defect=None, **fields):
+        fields = {**dict(revision=1, flags=LAST, policy=0, behind_for_ms=0,
+                         behind_bytes_max=4 << 20, ranges=[]), **fields}
+        data = subscribe(**fields)
+        fields.pop("reserved", None)
+        add(SUBSCRIBE, "subscribe_" + name, meaning, data, defect, range_defect=range_defect,
+            fields=fields)
+
+    def answer(name, meaning, defect=None, **fields):
+        fields = {**dict(revision=1, first=0, refusal=0, policy=0, behind_for_ms=0,
+                         behind_bytes_max=4 << 20, ranges_max=1 << 20), **fields}
+        data = subscribed(**fields)
+        fields.pop("reserved", None)
+        fields["from"] = fields.pop("first")
+        add(SUBSCRIBED, "subscribed_" + name, meaning, data, defect, fields=fields)
+
+    def dropped(name, meaning, defect=None, count=1, reason=1, reserved=bytes(7)):
+        add(GAP, "gap_" + name, meaning, gap(count, reason, reserved), defect,
+            fields=dict(dropped=count, reason=reason))
+
+    def sizes(kind, name, data, good):
+        for size in (0, 8, 16, 23, 24, 32, 39, 40, 41, 48):
+            if size not in good:
+                add(kind, f"{name}_of_{size}_bytes", "a size it cannot have",
+                    (data + bytes(48))[:size], "size")
+
+    change("whole", "a set of all tags, as a subscriber begins", flags=WHOLE | LAST,
+           ranges=[EVERY_TAG])
+    change("nothing", "a set of no tags", flags=WHOLE | LAST)
+    change("add", "single tags, and a range over one of them", revision=2,
+           ranges=[[5, 5], [0, 0], [3, 8], EVERY_TAG[1:] * 2])
+    change("remove", "two ranges leave the set", revision=3, flags=REMOVE | LAST,
+           ranges=[[10, 20], [15, 1 << 63]])
+    change("part", "the change goes on in another frame", flags=WHOLE, ranges=[[1, 1]])
+    change("disconnect", "all fields as large as they get", revision=(1 << 64) - 1, flags=0,
+           policy=4, behind_for_ms=(1 << 32) - 1, behind_bytes_max=(1 << 64) - 1)
+    change("revision_0", "revisions count from 1", "revision", revision=0)
+    change("flag_unknown", "a flag that nobody defined", "flags", flags=LAST | 8)
+    change("flag_unknown_high", "another one", "flags", flags=LAST | 1 << 15)
+    change("whole_and_remove", "nothing to remove from an empty set", "exclude",
+           flags=WHOLE | REMOVE | LAST)
+    change("policy_unknown", "a policy that nobody defined", "policy", policy=5)
+    change("reserved", "the reserved field is not zero", "reserved", reserved=1)
+    change("range_backwards", "a range that ends before it begins", range_defect="begins",
+           ranges=[[1, 2], [9, 8]])
+    change("range_backwards_at_the_ends", "the last tag is not before the first",
+           range_defect="begins", ranges=[EVERY_TAG[::-1]])
+    sizes(SUBSCRIBE, "subscribe", subscribe(1, LAST), good=(24, 40))
+
+    answer("granted", "as it was asked for", revision=7, first=1000)
+    answer("less", "a lesser policy and a lesser bound", policy=1, behind_bytes_max=65536)
+    answer("refused", "more ranges than the publisher takes", refusal=1, ranges_max=64)
+    answer("largest", "all fields as large as they get", revision=(1 << 64) - 1,
+           first=(1 << 57) - 1, policy=4, behind_for_ms=(1 << 32) - 1,
+           behind_bytes_max=(1 << 64) - 1, ranges_max=(1 << 64) - 1)
+    answer("revision_0", "revisions count from 1", "revision", revision=0)
+    answer("from_too_high", "a number that no message can have", "number", first=1 << 57)
+    answer("refusal_unknown", "a refusal that nobody defined", "refusal", refusal=2)
+    answer("refusal_unknown_high", "another one", "refusal", refusal=256)
+    answer("policy_unknown", "a policy that nobody defined", "policy", policy=5)
+    answer("reserved", "the reserved field is not zero", "reserved", reserved=128)
+    sizes(SUBSCRIBED, "subscribed", subscribed(1, 0), good=(40,))
+
+    for reason, name in enumerate(("dropped_new", "dropped_old", "superseded", "not_sent"), 1):
+        dropped(name, "one of the reasons", reason=reason, count=reason)
+    dropped("none", "nothing was dropped so far", count=0)
+    dropped("most", "as many as there can be", count=(1 << 56) - 1)
+    dropped("too_many", "more messages than there can be", "number", count=1 << 56)
+    dropped("reason_0", "no reason", "reason", reason=0)
+    dropped("reason_unknown", "a reason that nobody defined", "reason", reason=5)
+    dropped("reserved", "the first reserved byte is not zero", "reserved",
+            reserved=b"\1" + bytes(6))
+    dropped("reserved_last", "the last reserved byte is not zero", "reserved",
+            reserved=bytes(6) + b"\1")
+    sizes(GAP, "gap", gap(1, 1), good=(16,))
+    return out
+
+
 def frame_vectors():
     out = []
 
@@ -213,6 +348,13 @@ def frame_vectors():
     add("middle_part", "a part in the middle", [frame(b"q" * 16, MORE | CONTINUED)])
     add("last_part", "the last part", [frame(b"r" * 8, CONTINUED)])
     add("bye", "the peer sends no more messages", [frame(b"", CONTROL, kind=BYE)])
+    add("subscribe", "a change of a set by one range",
+        [frame(subscribe(1, WHOLE | LAST, ranges=[[7, 9]]), CONTROL, kind=SUBSCRIBE)])
+    add("subscribed", "the answer", [frame(subscribed(1, 0), CONTROL, kind=SUBSCRIBED)])
+    add("gap", "messages that were dropped", [frame(gap(3, 1), CONTROL, kind=GAP)])
+    add("control_frames", "several control frames in one page",
+        [frame(gap(3, 1), CONTROL, kind=GAP), frame(subscribed(1, 3), CONTROL, kind=SUBSCRIBED),
+         frame(b"", CONTROL, kind=BYE)])
     add("cut_in_word", "a body that ends inside a word", [frame(b"x")], "cut short", bytes(4))
     add("cut_in_tag", "no room for the tag", [], "tag", word(0, TAGGED))
     add("cut_in_total", "no room for the total", [frame()], "total",
@@ -224,6 +366,14 @@ def frame_vectors():
     add("flag_unknown_high", "another one", [], "flags", word(0, 1 << 31))
     add("kind_without_control", "a control kind, not in a control frame", [], "control",
         word(0, BYE << 8))
+    for name, kind, size in (("subscribe", SUBSCRIBE, 40), ("subscribed", SUBSCRIBED, 40),
+                             ("gap", GAP, 16)):
+        add(f"{name}_longer_than_page", "a control frame that ends after the body", [], "longer",
+            word(size, CONTROL | kind << 8) + bytes(size - 8))
+        add(f"{name}_without_control", "its kind, not in a control frame", [], "control",
+            word(size, kind << 8) + bytes(size))
+    add("bye_and_more", "a control frame of a message's", [], "control",
+        word(0, CONTROL | MORE | BYE << 8) + bytes(8))
     add("control_tagged", "a control frame with a tag", [], "control",
         word(0, CONTROL | TAGGED | BYE << 8) + bytes(8))
     add("control_part", "a control frame in parts", [], "control",
@@ -238,6 +388,11 @@ def page(sequence, messages, *frames, flags=0, acknowledged=0):
     header = page_fields(bytes=len(data), messages=messages, flags=flags, sequence=sequence,
                          acknowledged=acknowledged)
     return dict(hex=(page_bytes(header) + data).hex(), header=header, frames=fields)
+
+
+def control_page(sequence, kind, payload, acknowledged=0):
+    return page(sequence, 0, frame(payload, CONTROL, kind=kind), flags=1,
+                acknowledged=acknowledged)
 
 
 def split(message, page_bytes_max, sequence, tag=None):
@@ -277,6 +432,33 @@ def stream_vectors():
              meaning="a message, an acknowledgement alone, and the end",
              pages=[page(0, 1, frame(b"\xff"), acknowledged=3), page(1, 0, acknowledged=4),
                     page(1, 0, frame(b"", CONTROL, kind=BYE), flags=1, acknowledged=4)]),
+        dict(name="documented_subscribe", page_bytes_max=80, messages=[], tags=[],
+             meaning="the second example of docs/wire.md",
+             pages=[control_page(0, SUBSCRIBE, subscribe(1, WHOLE | LAST, ranges=[[0, 255]]),
+                                 acknowledged=7)]),
+        dict(name="documented_subscribed", page_bytes_max=80, messages=[], tags=[],
+             meaning="its answer",
+             pages=[control_page(7, SUBSCRIBED, subscribed(1, 10, policy=1))]),
+        dict(name="subscriber", page_bytes_max=128, messages=[], tags=[],
+             meaning="a set in two frames, a tag less, an acknowledgement, and the end",
+             pages=[control_page(0, SUBSCRIBE,
+                                 subscribe(1, WHOLE, policy=3, ranges=[[1, 3], [5, 5], [9, 9]])),
+                    control_page(0, SUBSCRIBE, subscribe(1, LAST, policy=3, ranges=[[20, 29]])),
+                    control_page(0, SUBSCRIBE,
+                                 subscribe(2, REMOVE | LAST, policy=3, ranges=[[5, 5]])),
+                    page(0, 0, acknowledged=3),
+                    control_page(0, BYE, b"", acknowledged=3)]),
+        dict(name="publisher", page_bytes_max=128, messages=["61", "62", message.hex(), "63"],
+             tags=[2, 5, 1, 3],
+             meaning="numbers 100 and 101, the new set from 102 on, which goes in parts, a gap of "
+                     "103 to 106, number 107, and the end",
+             pages=[control_page(100, SUBSCRIBED, subscribed(1, 100, policy=3)),
+                    page(100, 2, frame(b"a", tag=2), frame(b"b", tag=5)),
+                    control_page(102, SUBSCRIBED, subscribed(2, 102, policy=3)),
+                    *split(message, 128, 102, tag=1),
+                    control_page(103, GAP, gap(4, 3)),
+                    page(103, 1, frame(b"c", tag=3)),
+                    control_page(104, BYE, b"")]),
     ]
 
 
@@ -287,8 +469,8 @@ def write_corpus(folder, vectors):
 
 
 def main():
-    vectors = dict(version=0, hello=hello_vectors(), page=page_vectors(), frame=frame_vectors(),
-                   stream=stream_vectors())
+    vectors = dict(version=1, hello=hello_vectors(), page=page_vectors(), frame=frame_vectors(),
+                   control=control_vectors(), stream=stream_vectors())
     text = json.dumps(vectors, indent=1, ensure_ascii=False)
     (HERE / "vectors.json").write_text(text + "\n", encoding="utf-8")
     for folder in ("hello", "frame"):
@@ -297,6 +479,11 @@ def main():
     write_corpus("page", [("stream_" + v["name"],
                            b"".join(bytes.fromhex(p["hex"]) for p in v["pages"]))
                           for v in vectors["stream"]])
+    controls = [(v["name"], frame(bytes.fromhex(v["hex"]), CONTROL, kind=v["kind"])[0])
+                for v in vectors["control"]]
+    write_corpus("control", controls)
+    # One after the other, as far as the frame walker can go through them.
+    write_corpus("control", [("all", b"".join(data for _, data in controls))])
 
 
 if __name__ == "__main__":

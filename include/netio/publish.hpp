@@ -64,7 +64,7 @@ class NETIO_API Publish : public Socket {
  public:
   explicit Publish(Context& context, const PublishOptions& publishing = {},
                    const SocketOptions& options = {});
-  ~Publish();
+  ~Publish() = default;
 
   // Copies the bytes (unbuffered: unless the wire took them at once). `again` only if a subscriber
   // with Policy::block is behind, or memory is short: on_writable tells when to try again.

@@ -21,7 +21,7 @@ class NETIO_API Subscribe : public Socket, public Receiving {
  public:
   explicit Subscribe(Context& context, const SubscribeOptions& subscription = {},
                      const SocketOptions& options = {});
-  ~Subscribe();
+  ~Subscribe() = default;
 
   // Changes the set of tags, at first empty. At any time, also before there is a publisher. The
   // changes of one loop turn take effect together; on_subscribed tells when.

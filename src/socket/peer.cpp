@@ -112,12 +112,14 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept {
 void Peer::settle(const Hello& theirs) noexcept {
   if (theirs.last_peer == our_session_) (void)sender.books.acknowledge(theirs.next_expected);
   sender.books.drop_posted(DropReason::connection_lost);
+  if (theirs.last_peer != our_session_) receiver_.books.forget_dropped();
   if (theirs.session == their_session_) {
     receiver_.books.resume(theirs.next_sequence);
   } else {
     // Who knows us though we do not know it answered a connection that broke before its hello
     // came, and may have sent on it: an accepted peer's messages are all for that peer.
     const bool all_ours = dialed() && theirs.last_peer == our_session_;
+    receiver_.books.forget_dropped();
     receiver_.books.restart(all_ours ? 0 : theirs.next_sequence, theirs.next_sequence);
     their_session_ = theirs.session;
   }
@@ -125,6 +127,7 @@ void Peer::settle(const Hello& theirs) noexcept {
 
 void Peer::on_up(const Hello& theirs) noexcept {
   settle(theirs);
+  their_mode_ = theirs.mode;
   up_ = true;
   up_since_ns_ = socket_.context().loop.now().count();
   link_->acknowledge_from(&receiver_.books.expected);
@@ -143,7 +146,7 @@ void Peer::on_down(const Down& down) noexcept {
     down_->reason = closing_ ? DownReason::closed_here : DownReason::closed_by_peer;
     down_->detail = address_ + " ended in order";
   }
-  socket_.sending.not_ready(*this);
+  socket_.distribution().not_ready(*this);
   socket_.context().loop.defer(*this);
 }
 
@@ -169,12 +172,14 @@ void Peer::end_connection() noexcept {
   const bool in_order = bye_heard_;
   release_link();
   // Its good-bye carried its last word on what it got.
-  if (in_order) sender.books.drop_posted(DropReason::peer_closed);
+  const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
+  if (in_order) sender.books.drop_posted(reason);
+  socket_.distribution().gone(*this, reason);
   retrying_ = dialed() && !permanent(down.reason) && (!closing_ || sender.pending());
   if (retrying_) {
     schedule_retry();
   } else {
-    sender.drop_pending(in_order ? DropReason::peer_closed : DropReason::not_sent);
+    sender.drop_pending(reason);
     gone_ = true;
   }
   socket_.peer_down(*this, down, was_up);
@@ -235,7 +240,10 @@ void Peer::cut() noexcept {
   cancel();
   stop_waiting();
   sender.detach();
-  sender.drop_pending(closing_ ? DropReason::linger_expired : DropReason::not_sent);
+  const DropReason reason = closing_ ? DropReason::linger_expired : DropReason::not_sent;
+  socket_.distribution().not_ready(*this);
+  socket_.distribution().gone(*this, reason);
+  sender.drop_pending(reason);
 }
 
 PeerInfo Peer::info(bool was_up) const {
@@ -257,6 +265,9 @@ PeerRecord Peer::surrender() noexcept {
 
 void Peer::add_to(Books& books) const noexcept {
   sender.add_to(books);
+  const std::uint64_t gathered = socket_.distribution().gathered_for(*this);
+  books.sent += gathered;
+  books.unacknowledged += gathered;
   receiver_.books.add_to(books);
 }
 

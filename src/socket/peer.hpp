@@ -60,6 +60,9 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void give_way() noexcept {
     fail({DownReason::handshake_timeout, "sent no hello while others were waiting"});
   }
+  // Ends it for a reason of the pattern's.
+  void expel(DownReason reason, std::string why) noexcept { fail({reason, std::move(why)}); }
+  [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
   [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
   void add_to(Books& books) const noexcept;
   [[nodiscard]] std::uint64_t bytes_arrived() const noexcept {
@@ -70,6 +73,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
   void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
+
+  [[nodiscard]] ReceiveBooks& receive_books() noexcept { return receiver_.books; }
 
   // Touches the socket once when memory comes home that its link took.
   void watch_memory() noexcept;
@@ -115,8 +120,6 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void go_on() noexcept;
   void take_control(std::span<const std::byte> body) noexcept;
   void advance_ending() noexcept;
-  // An acknowledgement alone, or a good-bye that carries one.
-  Status post_control(bool bye) noexcept;
 
   SocketCore& socket_;
   std::uint64_t id_;
@@ -128,6 +131,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   SessionId our_session_{};
   SessionId their_session_{};
 
+  WireMode their_mode_ = WireMode::buffered;
   bool up_ = false;
   bool closing_ = false;
   bool bye_said_ = false;

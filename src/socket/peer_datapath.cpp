@@ -10,7 +10,10 @@ namespace netio::detail {
 void Peer::on_page(const PageHeader& header, Block& block,
                    std::span<const std::byte> body) noexcept {
   if (down_ || bye_heard_) return;
-  receiver_.books.confirm();
+  if (const auto lost = receiver_.books.confirm(); lost.count != 0) {
+    socket_.distribution().lost(*this, lost.first, lost.count);
+    if (down_ || gone_) return;
+  }
   if (!sender.books.acknowledge(header.acknowledged)) {
     fail({DownReason::protocol_error, "acknowledges messages that were not sent to it"});
     return;
@@ -84,8 +87,8 @@ void Peer::on_writable() noexcept {
   }
   if (!up_ || down_ || sender.post_pending() != Status::ok) return;
   link_->flush();
-  socket_.sending.ready(*this);
-  socket_.sending.tell_writable();
+  socket_.distribution().ready(*this);
+  socket_.distribution().tell_writable();
   socket_.touch();
 }
 
@@ -100,7 +103,7 @@ void Peer::on_idle() noexcept {
   } else if (sender.waiting()) {
     on_writable();
   } else if (socket_.options().flush_when_idle) {
-    sender.flush();
+    socket_.distribution().wire_idle(*this);
   }
   socket_.fill_changed();
 }
@@ -117,26 +120,35 @@ void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
 void Peer::take_control(std::span<const std::byte> body) noexcept {
   FrameWalker walker(body.data(), body.size());
   Frame frame;
+  bool any = false;
   bool bye = false;
-  while (walker.next(frame)) {
-    const bool known = (frame.flags & frame_flag::control) != 0 &&
-                       frame.control() == ControlKind::bye && frame.size == 0;
-    if (!known || bye) {
-      fail({DownReason::protocol_error, "sent a control frame that is not known here"});
-      return;
+  const char* defect = nullptr;
+  while (defect == nullptr && walker.next(frame)) {
+    any = true;
+    if (bye || (frame.flags & frame_flag::control) == 0) {
+      defect = "sent a control page with something else in it";
+    } else if (frame.control() == ControlKind::bye) {
+      bye = true;
+      if (frame.size != 0) defect = "sent a good-bye that is not empty";
+    } else {
+      defect = socket_.distribution().take_control(*this, frame);
+      if (down_ || gone_) return;  // a call-back of the user's, or the pattern, has ended it
     }
-    bye = true;
   }
-  if (walker.defect() != nullptr || !bye) {
-    fail({DownReason::protocol_error, "sent a control page without a control frame"});
+  if (defect == nullptr && (walker.defect() != nullptr || !any)) {
+    defect = "sent a control page without a control frame";
+  }
+  if (defect != nullptr) {
+    fail({DownReason::protocol_error, defect});
     return;
   }
+  if (!bye) return;
   if (receiver_.assembling()) {
     fail({DownReason::protocol_error, "said good-bye in the middle of a message"});
     return;
   }
   bye_heard_ = true;
-  socket_.sending.not_ready(*this);
+  socket_.distribution().not_ready(*this);
   advance_ending();
 }
 
@@ -146,27 +158,16 @@ void Peer::advance_ending() noexcept {
   if (!up_ || down_) return;
   if (!bye_said_) {
     if (!bye_heard_ && sender.post_pending() != Status::ok) return;
-    if (post_control(true) != Status::ok) return;
+    if (sender.post_control(ControlKind::bye, {}) != Status::ok) return;
     bye_said_ = true;
     link_->flush();
   }
   if (bye_heard_) link_->finish();
 }
 
-Status Peer::post_control(bool bye) noexcept {
-  Post post;
-  post.sequence = sender.books.next_sequence;
-  if (bye) {
-    constexpr auto kind = static_cast<std::uint32_t>(ControlKind::bye);
-    post.flags = page_flag::control;
-    post.prepend(frame_word(0, frame_flag::control | (kind << frame_flag::control_shift)));
-  }
-  return link_->post(post);
-}
-
 bool Peer::send_acknowledgement() noexcept {
   if (!up_ || down_ || bye_said_ || link_->acknowledged() == receiver_.books.expected) return true;
-  if (post_control(false) != Status::ok) return false;
+  if (sender.post_acknowledgement() != Status::ok) return false;
   link_->flush();
   return true;
 }

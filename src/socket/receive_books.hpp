@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <netio/books.hpp>
+
+#include "wire/hello.hpp"
 
 namespace netio::detail {
 
@@ -28,11 +31,30 @@ class ReceiveBooks {
     missed_from_ = first;
     begin(sequence);
   }
-  void confirm() noexcept {
-    if (confirmed_) return;
-    missed_ += unconfirmed_missed();
+  struct Lost {
+    std::uint64_t first;  // number
+    std::uint64_t count;
+  };
+  // What is known to be lost now, and was not before.
+  Lost confirm() noexcept {
+    if (confirmed_) return {0, 0};
+    const Lost lost{missed_from_ + dropped_, unconfirmed_missed()};
+    missed_ += lost.count;
     confirmed_ = true;
+    return lost;
   }
+  // Messages have numbers where some may be dropped before they get a sequence: those are counted.
+  [[nodiscard]] std::uint64_t next_number() const noexcept { return expected + dropped_; }
+  // So many were dropped by now, in all. How many are new; nothing if that is a lie.
+  std::optional<std::uint64_t> miss_up_to(std::uint64_t dropped) noexcept {
+    if (dropped < dropped_ || dropped >= sequence_end) return std::nullopt;
+    const std::uint64_t more = dropped - dropped_;
+    dropped_ = dropped;
+    missed_ += more;
+    return more;
+  }
+  // The peer counts what it drops from 0 again.
+  void forget_dropped() noexcept { dropped_ = 0; }
   void add_to(Books& books) const noexcept {
     books.delivered += delivered;
     books.missed += missed_ + (confirmed_ ? 0 : unconfirmed_missed());
@@ -48,6 +70,7 @@ class ReceiveBooks {
   }
 
   std::uint64_t missed_ = 0;
+  std::uint64_t dropped_ = 0;  // before they were sent, as the peer last said
   bool confirmed_ = true;
   std::uint64_t resume_at_ = 0;
   std::uint64_t missed_from_ = 0;

@@ -162,7 +162,25 @@ Status SendCore::commit(std::size_t bytes, std::uint64_t tag) noexcept {
   return status;
 }
 
-void SendCore::flush() noexcept { socket_.flush(); }
+void SendCore::flush() noexcept {
+  for (const auto& peer : socket_.peers()) peer->sender.flush();
+}
+
+// A stream that the wire keeps up with needs no timer.
+bool SendCore::end_turn() noexcept {
+  if (mode_ != Mode::buffered) return false;
+  bool pending = false;
+  for (const auto& peer : socket_.peers()) {
+    peer->sender.end_turn(socket_.options().flush_when_idle);
+    pending = pending || peer->sender.pending();
+  }
+  return pending;
+}
+
+void SendCore::add_to(Counters& counters) const noexcept {
+  counters.bytes_sent += bytes_sent_;
+  counters.agains += agains_;
+}
 
 void SendCore::ready(Peer& peer) noexcept {
   if (stopped_ || std::find(ready_.begin(), ready_.end(), &peer) != ready_.end()) return;

@@ -1,5 +1,5 @@
-// The sending half of a socket: which peer gets the next message, lent memory, and when the user
-// is called to try again. Owner thread only.
+// One message to one peer, the next that is ready, in turn; lent memory; and when the user is
+// called to try again. Owner thread only.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <netio/status.hpp>
 
 #include "memory/block.hpp"
+#include "socket/distribution.hpp"
 #include "socket/lent_memory.hpp"
 #include "socket/peer.hpp"
 
@@ -21,7 +22,7 @@ namespace netio::detail {
 class ContextCore;
 class SocketCore;
 
-class SendCore {
+class SendCore final : public Distribution {
  public:
   SendCore(SocketCore& socket, ContextCore& context, Mode mode);
 
@@ -31,20 +32,25 @@ class SendCore {
   Message allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept;
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
-  void flush() noexcept;
 
   std::function<void()> on_writable;
   void on_released(std::function<void(std::uint64_t)> call) { lent_.on_released(std::move(call)); }
 
   // The socket's side.
-  // The peer takes messages (again); then, from the loop, the user is told who waits for that.
-  void ready(Peer& peer) noexcept;
-  void tell_writable() noexcept;
-  void not_ready(Peer& peer) noexcept;
-  void stop() noexcept;  // every send answers closed from now on
-  [[nodiscard]] bool gathers() const noexcept { return mode_ == Mode::buffered; }
-  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
-  [[nodiscard]] std::uint64_t agains() const noexcept { return agains_; }
+  void ready(Peer& peer) noexcept override;
+  void not_ready(Peer& peer) noexcept override;
+  void gone(Peer&, DropReason) noexcept override {}
+  void wire_idle(Peer& peer) noexcept override { peer.sender.flush(); }
+  const char* take_control(Peer&, const Frame&) noexcept override {
+    return "sent a control frame that is not known here";
+  }
+  void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
+  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
+  void tell_writable() noexcept override;
+  bool end_turn() noexcept override;
+  void flush() noexcept override;
+  void stop() noexcept override;
+  void add_to(Counters& counters) const noexcept override;
   [[nodiscard]] LentMemory& lent() noexcept { return lent_; }
 
  private:

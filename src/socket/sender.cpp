@@ -34,33 +34,14 @@ Status Sender::sendable(std::size_t bytes) const noexcept {
 Status Sender::gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   reserved_at_ = nullptr;
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
-  const std::size_t frame =
-      wire_padded(message.size()) + frame_word_bytes + (tag != 0 ? sizeof tag : 0);
-  if (frame > room()) {
+  const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
+  if (frame > page_.room()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
     if (frame > body_max()) return gather_large(message, tag);
     if (const Status status = open_page(); status != Status::ok) return status;
   }
-  if (!message.empty()) {
-    std::memcpy(cursor_ + frame - wire_padded(message.size()), message.data(), message.size());
-  }
-  begin_frame(message.size(), tag);
+  page_.append(message, tag);
   return Status::ok;
-}
-
-// Writes what stands before and behind the payload that is (or will be) in place, and counts it.
-void Sender::begin_frame(std::size_t size, std::uint64_t tag) noexcept {
-  store_u64(cursor_,
-            frame_word(static_cast<std::uint32_t>(size), tag != 0 ? frame_flag::tagged : 0U));
-  cursor_ += frame_word_bytes;
-  if (tag != 0) {
-    store_u64(cursor_, tag);
-    cursor_ += sizeof tag;
-  }
-  const std::size_t padded = wire_padded(size);
-  std::memset(cursor_ + size, 0, padded - size);
-  cursor_ += padded;
-  ++page_messages_;
 }
 
 // Where the peer reads it, or in a buffer of our own. `message` is the copy then.
@@ -86,27 +67,23 @@ Status Sender::gather_large(std::span<const std::byte> message, std::uint64_t ta
 }
 
 Status Sender::open_page() noexcept {
-  assert(!page_);
+  assert(!page_.is_open());
   Pool& pool = link_->pool();
   held_back_ = false;
   if (!pool.plenty()) {
     link_->flush();
     held_back_ = link_->backed_up() && !pool.plenty();
-
     if (held_back_) return Status::again;  // until the link is idle, or says that some is done
   }
-  page_ = pool.take();
-  if (!page_) return wait_for(pool);
-  cursor_ = page_->data();
-  end_ = cursor_ + body_max();
+  Lease page = pool.take();
+  if (!page) return wait_for(pool);
+  page_.open(std::move(page), body_max());
   owner_.on_page_opened();
   return Status::ok;
 }
 
 void Sender::close_page() noexcept {
-  page_.reset();
-  cursor_ = end_ = nullptr;
-  page_messages_ = 0;
+  page_.close();
   reserved_at_ = nullptr;
 }
 
@@ -126,15 +103,18 @@ Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) n
     if (const Status status = copy_large(message, copy); status != Status::ok) return status;
     return pass(copy, message, tag);
   }
+  const Status status = post_borrowed(message, tag);
+  if (status == Status::ok) link_->flush();
+  return status;
+}
+
+Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   Post post = post_of(books.next_sequence, 1);
   prepend_frame(post, message.size(), 0, tag);
   post.body.data = message.data();
   post.body.bytes = message.size();
   const Status status = link_->post(post);
-  if (status == Status::ok) {
-    count_post(1);
-    link_->flush();
-  }
+  if (status == Status::ok) count_post(1);
   return status;
 }
 
@@ -143,6 +123,13 @@ Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint6
   if (pending()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
+  const Status status = pass_now(lease, message, tag);
+  if (status == Status::ok) link_->flush();
+  return status;
+}
+
+Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
+                        std::uint64_t tag) noexcept {
   if (message.size() >
           link_->limits().lent_page_bytes_max - page_header_bytes - frame_prefix_bytes_max &&
       !is_read_in_place(lease, message.size())) {
@@ -159,7 +146,6 @@ Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint6
   const Status status = link_->post(post);
   if (status == Status::ok) {
     count_post(1);
-    link_->flush();
   } else {
     lease = std::move(post.body.lease);
   }
@@ -199,26 +185,27 @@ std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept
     status = Status::too_big;
     return {};
   }
-  if (wire_padded(bytes) + prefix > room()) {
+  if (wire_padded(bytes) + prefix > page_.room()) {
     status = post_pending();
     if (status == Status::ok) status = open_page();
     if (status != Status::ok) return {};
   }
-  reserved_at_ = cursor_;
+  reserved_at_ = page_.cursor();
   reserved_bytes_ = bytes;
-  return {cursor_ + prefix, bytes};
+  return {reserved_at_ + prefix, bytes};
 }
 
 Status Sender::commit(std::size_t bytes, std::uint64_t tag) noexcept {
   // Another message, or a flush, since reserve() has moved the cursor or closed the page.
-  if (reserved_at_ == nullptr || reserved_at_ != cursor_) return Status::invalid;
+  if (reserved_at_ == nullptr || reserved_at_ != page_.cursor()) return Status::invalid;
   if (bytes > reserved_bytes_) return Status::too_big;
   reserved_at_ = nullptr;
   // The payload stands behind room for a tag; without one it moves up.
   if (tag == 0) {
-    std::memmove(cursor_ + frame_word_bytes, cursor_ + frame_word_bytes + sizeof tag, bytes);
+    std::byte* const frame = page_.cursor();
+    std::memmove(frame + frame_word_bytes, frame + frame_word_bytes + sizeof tag, bytes);
   }
-  begin_frame(bytes, tag);
+  page_.frame_in_place(bytes, tag);
   return Status::ok;
 }
 
@@ -263,25 +250,35 @@ Status Sender::post_parts() noexcept {
 Status Sender::post_pending() noexcept {
   if (link_ == nullptr) return Status::not_connected;
   if (const Status status = post_parts(); status != Status::ok) return status;
-  if (page_messages_ == 0) {
-    if (page_) close_page();
+  if (const Status status = post_page(); status != Status::ok) return status;
+  return backlog.empty() ? Status::ok : post_backlog();
+}
+
+Status Sender::post_page() noexcept {
+  if (page_.messages() == 0) {
+    if (page_.is_open()) close_page();
     return Status::ok;
   }
-  Post post = post_of(books.next_sequence, page_messages_);
-  const std::byte* begin = page_->data();
-  const auto bytes = static_cast<std::size_t>(cursor_ - begin);
-  post.body = {std::move(page_), begin, bytes};
+  Post post = post_of(books.next_sequence, page_.messages());
+  post.body = {std::move(page_.lease()), nullptr, 0};
+  post.body.data = post.body.lease->data();
+  post.body.bytes = page_.bytes_from(post.body.data);
   if (const Status status = link_->post(post); status != Status::ok) {
-    page_ = std::move(post.body.lease);
+    page_.lease() = std::move(post.body.lease);
     return status;
   }
-  count_post(page_messages_);
+  count_post(page_.messages());
   close_page();
   return Status::ok;
 }
 
+Status Sender::post_acknowledgement() noexcept {
+  Post post = post_of(books.next_sequence, 0);
+  return link_->post(post);
+}
+
 void Sender::end_turn(bool flush_when_idle) noexcept {
-  if (page_ && page_messages_ == 0) close_page();  // reserved, and not committed
+  if (page_.is_open() && page_.messages() == 0) close_page();  // reserved, and not committed
   if (link_ == nullptr) return;
   link_->flush();  // what was posted in this turn does not make the wire busy, or anybody full
   if (flush_when_idle && pending() && link_->idle()) flush();
@@ -297,22 +294,22 @@ void Sender::attach(Link& link) noexcept {
   link_ = &link;
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
+  dropped_told_ = 0;
   large_.done = 0;  // parts that the last connection carried are gone with it
   if (large_.active() && large_.total > link.limits().message_bytes_max) {
     books.drop_unposted(DropReason::not_sent, 1);
     large_ = {};
   }
-  if (!page_) return;
+  if (!page_.is_open()) return;
   // Gathered for a connection that was: it goes as it is, if the new one takes all of it.
-  const auto bytes = static_cast<std::size_t>(cursor_ - page_->data());
-  bool fits = bytes <= body_max();
-  FrameWalker walker(page_->data(), bytes);
+  bool fits = page_.bytes() <= body_max();
+  FrameWalker walker(page_.data(), page_.bytes());
   for (Frame frame; walker.next(frame);) fits = fits && frame.size <= gather_bytes_max_;
   if (!fits) {
-    books.drop_unposted(DropReason::not_sent, page_messages_);
+    books.drop_unposted(DropReason::not_sent, page_.messages());
     close_page();
   }
-  end_ = cursor_;
+  page_.seal();
 }
 
 void Sender::detach() noexcept {
@@ -320,13 +317,14 @@ void Sender::detach() noexcept {
   held_back_ = false;
   stop_waiting();
   reserved_at_ = nullptr;
-  end_ = cursor_;  // no room: the fast path falls through to the check of the connection
+  page_.seal();  // no room: the fast path falls through to the check of the connection
 }
 
 void Sender::drop_pending(DropReason reason) noexcept {
   books.drop_unposted(reason, unposted());
   close_page();
   large_ = {};
+  backlog.clear();
 }
 
 }  // namespace netio::detail

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include <netio/books.hpp>
@@ -14,6 +13,8 @@
 
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
+#include "socket/backlog.hpp"
+#include "socket/open_page.hpp"
 #include "socket/send_books.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
@@ -45,22 +46,37 @@ class Sender final : private StoreWaiter {
   // bound holds every limit on a message (a size that wraps when padded included); the second
   // fails without an open page.
   bool gather_at_once(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    const std::size_t padded = wire_padded(message.size());
-    if (message.size() > gather_bytes_max_ || padded + frame_word_bytes > room() || tag != 0)
-        [[unlikely]]
+    if (message.size() > gather_bytes_max_ ||
+        wire_padded(message.size()) + frame_word_bytes > page_.room() || tag != 0) [[unlikely]]
       return false;
-    std::byte* const frame = cursor_;
-    cursor_ = frame + frame_word_bytes + padded;
-    ++page_messages_;
-    if (padded != message.size()) store_u64(cursor_ - wire_align, 0);
-    store_u64(frame, frame_word(static_cast<std::uint32_t>(message.size()), 0));
-    if (!message.empty()) std::memcpy(frame + frame_word_bytes, message.data(), message.size());
+    page_.append<false>(message, 0);
     return true;
   }
   // Copies into the open page, or a new one.
   Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Posts it now, copied only if the wire does not take it at once or cannot take it whole.
   Status post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  // What goes to many: posted, or else put into the backlog by this peer's policy. With `block`,
+  // who calls looks at blocked() first.
+  void share(const Parcel& parcel) noexcept;
+  [[nodiscard]] bool blocked() const noexcept {
+    return backlog.policy() == Policy::block && backlog.full();
+  }
+  // A control frame behind all that was shared so far.
+  void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
+  // A control frame at once; `again` if the link is full.
+  Status post_control(ControlKind kind, std::span<const std::byte> payload) noexcept;
+
+  Status post_acknowledgement() noexcept;
+  // So many messages for all are not for this peer: larger than it takes.
+  void skip(std::uint64_t messages) noexcept;
+  // Of this session, dropped ones included: the number of the next.
+  [[nodiscard]] std::uint64_t taken() const noexcept {
+    return books.next_sequence + books.dropped_unposted + unposted();
+  }
+  // A connection begins that shares: the peer is told how many were dropped so far.
+  void begin_sharing() noexcept;
+
   // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
 
@@ -76,10 +92,14 @@ class Sender final : private StoreWaiter {
   void end_turn(bool flush_when_idle) noexcept;
   void flush() noexcept;
 
-  // The last send found no memory, or was to leave it to others.
-  [[nodiscard]] bool waiting() const noexcept { return held_back_ || StoreWaiter::waiting(); }
+  // The last send found no memory, or was to leave it to others; or something waits in the backlog.
+  [[nodiscard]] bool waiting() const noexcept {
+    return held_back_ || StoreWaiter::waiting() || !backlog.empty();
+  }
   // Something was taken that the link has not.
-  [[nodiscard]] bool pending() const noexcept { return page_messages_ != 0 || large_.active(); }
+  [[nodiscard]] bool pending() const noexcept {
+    return page_.messages() != 0 || large_.active() || !backlog.empty();
+  }
 
   // The connection.
   void attach(Link& link) noexcept;
@@ -89,6 +109,7 @@ class Sender final : private StoreWaiter {
   void drop_pending(DropReason reason) noexcept;
   void add_to(Books& to) const noexcept { books.add_to(to, unposted()); }
   SendBooks books;
+  Backlog backlog{books};  // only of what is shared: nobody else has to wait above the link
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
 
  private:
@@ -102,9 +123,6 @@ class Sender final : private StoreWaiter {
     [[nodiscard]] bool active() const noexcept { return static_cast<bool>(lease); }
   };
 
-  [[nodiscard]] std::size_t room() const noexcept {
-    return static_cast<std::size_t>(end_ - cursor_);
-  }
   [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
   [[nodiscard]] std::size_t body_max() const noexcept {
     return link_->limits().page_bytes_max - page_header_bytes;
@@ -115,10 +133,15 @@ class Sender final : private StoreWaiter {
   Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status open_page() noexcept;
   void close_page() noexcept;
-  void begin_frame(std::size_t size, std::uint64_t tag) noexcept;
   Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
                      std::uint64_t tag) noexcept;
   Status post_parts() noexcept;
+  Status post_page() noexcept;
+  Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status post_parcel(const Parcel& parcel) noexcept;
+  Status post_item(const Backlog::Item& item) noexcept;
+  Status post_backlog() noexcept;
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   void count_post(std::uint32_t messages) noexcept {
@@ -126,7 +149,7 @@ class Sender final : private StoreWaiter {
     ++pages_posted_;
   }
   [[nodiscard]] std::uint64_t unposted() const noexcept {
-    return page_messages_ + (large_.active() ? 1U : 0U);
+    return page_.messages() + (large_.active() ? 1U : 0U) + backlog.messages();
   }
   void on_memory() noexcept override { owner_.on_sender_memory(); }
 
@@ -135,18 +158,15 @@ class Sender final : private StoreWaiter {
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
 
-  // The open page: [begin, cursor_) is taken; all null without one.
-  std::byte* cursor_ = nullptr;
-  std::byte* end_ = nullptr;
-  Lease page_;
-  std::uint32_t page_messages_ = 0;
+  OpenPage page_;
   bool held_back_ = false;  // few pages are left, and this link has some of them
   std::size_t gather_bytes_max_ = 0;
-  std::byte* reserved_at_ = nullptr;  // cursor_ when reserve() was called; null if it was not
+  std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   Large large_;
 
   std::uint64_t pages_posted_ = 0;
+  std::uint64_t dropped_told_ = 0;  // to the peer, on this connection
 };
 
 }  // namespace netio::detail

@@ -73,7 +73,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
                     .receive_quota = receive_quota_.get(),
                     .large_quota = large_quota_.get(),
                     .starved_count = &starved_},
-      flush_timer_(context.loop, [this] { flush(); }),
+      flush_timer_(context.loop, [this] { distribution_->flush(); }),
       acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
@@ -194,7 +194,7 @@ void SocketCore::remember(Peer& peer) {
 void SocketCore::peer_up(Peer& peer) {
   ++peers_up_;
   ++counters_.connects;
-  sending.ready(peer);
+  distribution_->ready(peer);
   limit_half_open();
   if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
   if (on_up && !abandoned_) on_up(peer.info(true));
@@ -211,7 +211,8 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
   limit_half_open();
   touch();
   if (on_down && !abandoned_) on_down(peer.info(was_up), down);
-  sending.tell_writable();  // a message that only this one was large enough for has no taker now
+  distribution_
+      ->tell_writable();  // a message that only this one was large enough for has no taker now
 }
 
 void SocketCore::close(std::chrono::nanoseconds linger) {
@@ -220,8 +221,8 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   if (std::exchange(closing_, true)) return;
   listeners_.clear();
   crowd_timer_.stop();
-  if (pattern_.sends) flush();
-  sending.stop();
+  if (pattern_.sends) distribution_->flush();
+  distribution_->stop();
   receiving.stop();
   for (const auto& peer : peers_) peer->close();
   touch();
@@ -243,7 +244,7 @@ void SocketCore::cut(Peer& peer) {
 void SocketCore::abandon() noexcept {
   if (abandoned_) return;
   abandoned_ = closing_ = true;
-  sending.stop();
+  distribution_->stop();
   sending.lent().mute();
   receiving.stop();
   listeners_.clear();

@@ -1,5 +1,5 @@
 // What a socket is inside: its peers, listeners, call-backs and books. A pattern is a row of facts
-// (who pairs with whom, who sends); push, pull and pair differ in nothing else.
+// (who pairs with whom, who sends) and, for publish and subscribe, a distribution of its own.
 #pragma once
 
 #include <deque>
@@ -46,7 +46,6 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
   [[nodiscard]] double fill() const noexcept;
-  void flush() noexcept;
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
   // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
   void abandon() noexcept;
@@ -57,7 +56,15 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::function<void()> on_high_watermark;
   std::function<void()> on_low_watermark;
 
+  // For a pattern that does not send to the next ready peer. Once, at set-up.
+  void distribute_by(std::unique_ptr<Distribution> distribution) noexcept {
+    own_distribution_ = std::move(distribution);
+    distribution_ = own_distribution_.get();
+  }
+
   // The peers' side.
+  [[nodiscard]] Distribution& distribution() noexcept { return *distribution_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const noexcept { return peers_; }
   [[nodiscard]] ContextCore& context() noexcept { return context_; }
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
@@ -112,6 +119,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::uint64_t starved_ = 0;
   LinkOptions link_options_;
 
+  std::unique_ptr<Distribution> own_distribution_;
+  Distribution* distribution_ = &sending;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_id_ = 1;

@@ -13,14 +13,8 @@ void SocketCore::touch() noexcept {
 }
 
 void SocketCore::run_deferred() noexcept {
-  if (sending.gathers() && !closing_) {
-    bool pending = false;
-    for (const auto& peer : peers_) {
-      peer->sender.end_turn(options_.flush_when_idle);
-      pending = pending || peer->sender.pending();
-    }
-    // A stream that the wire keeps up with needs no timer.
-    if (pending && !flush_timer_.running()) flush_timer_.start_once(options_.flush_after);
+  if (!closing_ && distribution_->end_turn() && !flush_timer_.running()) {
+    flush_timer_.start_once(options_.flush_after);
   }
   forget_gone_peers();
   check_watermarks();
@@ -29,10 +23,6 @@ void SocketCore::run_deferred() noexcept {
     linger_timer_.stop();
     if (on_closed && !abandoned_) on_closed(books());
   }
-}
-
-void SocketCore::flush() noexcept {
-  for (const auto& peer : peers_) peer->sender.flush();
 }
 
 void SocketCore::pause_peers(bool paused) noexcept {
@@ -72,7 +62,7 @@ void SocketCore::check_stalls() noexcept {
 void SocketCore::forget_gone_peers() {
   std::erase_if(peers_, [this](const std::unique_ptr<Peer>& peer) {
     if (!peer->gone()) return false;
-    sending.not_ready(*peer);
+    distribution_->not_ready(*peer);
     remember(*peer);
     return true;
   });
@@ -130,9 +120,8 @@ Books SocketCore::books() const noexcept {
 
 Counters SocketCore::counters() const noexcept {
   Counters counters = counters_;
-  counters.bytes_sent = sending.bytes_sent();
+  distribution_->add_to(counters);
   counters.bytes_received = receiving.delivery.bytes;
-  counters.agains = sending.agains();
   counters.starved = starved_;
   for (const auto& peer : peers_) {
     counters.pages_sent += peer->sender.pages_posted();

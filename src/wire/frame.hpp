@@ -21,6 +21,10 @@ inline constexpr std::uint32_t control_shift = 8;
 
 enum class ControlKind : std::uint8_t {
   bye = 1,  // the sender of it sends no more messages; it waits for what it sent to be acknowledged
+  // Of publish/subscribe, with a payload each (wire/control.hpp).
+  subscribe,   // subscriber to publisher: a change of its set of tags
+  subscribed,  // publisher to subscriber: the answer to one, where it takes effect
+  gap,         // publisher to subscriber: messages were dropped here
 };
 
 // word, tag, total

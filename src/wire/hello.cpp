@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "wire/control.hpp"
+#include "wire/frame.hpp"
 #include "wire/page.hpp"
 
 namespace netio::detail {
@@ -123,6 +125,13 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
   return nullptr;
 }
 
+// The least a side may allow a page to have: on both sides of a subscription, the control frames.
+constexpr std::size_t page_limit_min(WirePattern pattern) noexcept {
+  if (pattern != WirePattern::publish && pattern != WirePattern::subscribe) return page_bytes_min;
+  static_assert(subscribe_bytes(1) == subscribed_bytes && subscribed_bytes >= gap_bytes);
+  return page_header_bytes + frame_word_bytes + subscribed_bytes;
+}
+
 const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
   for_version_fields(hello,
                      [&](std::size_t offset, auto& member) { get(from.data(), offset, member); });
@@ -130,8 +139,8 @@ const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
     return "hello of an unknown pattern";
   }
   // Who refuses need not say what it would have taken.
-  if (hello.refusal == Refusal::none && hello.page_bytes_max < page_bytes_min) {
-    return "hello with a page limit too small for any message";
+  if (hello.refusal == Refusal::none && hello.page_bytes_max < page_limit_min(hello.pattern)) {
+    return "hello with a page limit too small for its pattern";
   }
   if (std::max(hello.next_expected, hello.next_sequence) >= sequence_end) {
     return "hello with an impossible sequence";

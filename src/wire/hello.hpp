@@ -10,7 +10,7 @@
 
 namespace netio::detail {
 
-inline constexpr std::uint16_t wire_version = 0;
+inline constexpr std::uint16_t wire_version = 1;
 // Sequences stay below this: 22 years of 100 million messages a second. A peer that lies about
 // where it stands cannot make sums of them wrap.
 inline constexpr std::uint64_t sequence_end = std::uint64_t{1} << 56U;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "wire/control.hpp"
 #include "wire/frame.hpp"
 #include "wire/hello.hpp"
 #include "wire/page.hpp"
@@ -107,6 +110,14 @@ void expect_frame(const Frame& frame, const Json& fields) {
   EXPECT_EQ(Bytes(frame.payload, frame.payload + frame.size), from_hex(fields.at("payload")));
 }
 
+// Null and no defect, or a defect that says `expected`.
+void expect_defect(const char* defect, const Json& expected) {
+  EXPECT_EQ(defect == nullptr, expected.is_null()) << (defect == nullptr ? "sound" : defect);
+  if (defect != nullptr && !expected.is_null()) {
+    EXPECT_NE(std::string(defect).find(expected), std::string::npos) << defect;
+  }
+}
+
 // Walks `body` and expects exactly `frames`, then `defect` (null for none).
 void expect_frames(const Bytes& body, const Json& frames, const Json& defect) {
   FrameWalker walker(body.data(), body.size());
@@ -118,12 +129,7 @@ void expect_frames(const Bytes& body, const Json& frames, const Json& defect) {
   }
   EXPECT_EQ(index, frames.size());
   EXPECT_EQ(walker.at_end(), defect.is_null());
-  if (defect.is_null()) {
-    EXPECT_EQ(walker.defect(), nullptr);
-  } else {
-    ASSERT_NE(walker.defect(), nullptr);
-    EXPECT_NE(std::string(walker.defect()).find(defect), std::string::npos) << walker.defect();
-  }
+  expect_defect(walker.defect(), defect);
 }
 
 TEST(Vectors, are_of_this_version) { EXPECT_EQ(vectors().at("version"), wire_version); }
@@ -165,11 +171,7 @@ TEST(Vectors, every_page_header_is_read_written_and_judged_as_documented) {
     EXPECT_EQ(load_page_header(bytes.data()), header);
     std::uint16_t flags = page_flag::known;
     if (vector.at("fabric").get<bool>()) flags |= page_flag::lent;
-    const char* const what = defect(header, flags);
-    EXPECT_EQ(what == nullptr, vector.at("defect").is_null());
-    if (what != nullptr && !vector.at("defect").is_null()) {
-      EXPECT_NE(std::string(what).find(vector.at("defect")), std::string::npos) << what;
-    }
+    expect_defect(defect(header, flags), vector.at("defect"));
   }
 }
 
@@ -182,6 +184,81 @@ TEST(Vectors, every_body_is_walked_as_documented) {
     EXPECT_TRUE(std::equal(written.begin(), written.end(), body.begin()));
     if (vector.at("defect").is_null()) {
       EXPECT_EQ(written.size(), body.size());
+    }
+  }
+}
+
+// Parses, and if the payload is sound, compares its fields and writes it again.
+void expect_control(const Bytes& payload, const Json& vector, SubscribeFrame frame) {
+  expect_defect(parse(payload, frame), vector.at("defect"));
+  if (!vector.at("defect").is_null()) return;
+  const Json& fields = vector.at("fields");
+  EXPECT_EQ(frame.revision, fields.at("revision").get<std::uint64_t>());
+  EXPECT_EQ(frame.flags, fields.at("flags").get<unsigned>());
+  EXPECT_EQ(static_cast<unsigned>(frame.policy), fields.at("policy").get<unsigned>());
+  EXPECT_EQ(frame.behind_for_ms, fields.at("behind_for_ms").get<std::uint32_t>());
+  EXPECT_EQ(frame.behind_bytes_max, fields.at("behind_bytes_max").get<std::uint64_t>());
+  std::vector<TagRange> documented;
+  for (const Json& range : fields.at("ranges")) documented.push_back({range.at(0), range.at(1)});
+  ASSERT_EQ(frame.ranges.count(), documented.size());
+  std::vector<TagRange> ranges(documented.size());
+  expect_defect(frame.ranges.copy(ranges), vector.at("range_defect"));
+  if (vector.at("range_defect").is_null()) {
+    EXPECT_EQ(ranges, documented);
+  }
+  Bytes written(subscribe_bytes(documented.size()));
+  EXPECT_EQ(encode(frame, written), subscribe_head_bytes);
+  store_ranges(documented, written.data() + subscribe_head_bytes);
+  EXPECT_EQ(written, payload);
+}
+
+void expect_control(const Bytes& payload, const Json& vector, SubscribedFrame frame) {
+  expect_defect(parse(payload, frame), vector.at("defect"));
+  if (!vector.at("defect").is_null()) return;
+  const Json& fields = vector.at("fields");
+  const SubscribedFrame documented{
+      .revision = fields.at("revision"),
+      .from = fields.at("from"),
+      .refusal = static_cast<SetRefusal>(fields.at("refusal").get<std::uint16_t>()),
+      .policy = static_cast<WirePolicy>(fields.at("policy").get<std::uint8_t>()),
+      .behind_for_ms = fields.at("behind_for_ms"),
+      .behind_bytes_max = fields.at("behind_bytes_max"),
+      .ranges_max = fields.at("ranges_max")};
+  EXPECT_EQ(frame, documented);
+  Bytes written(subscribed_bytes);
+  EXPECT_EQ(encode(documented, written), subscribed_bytes);
+  EXPECT_EQ(written, payload);
+}
+
+void expect_control(const Bytes& payload, const Json& vector, GapFrame frame) {
+  expect_defect(parse(payload, frame), vector.at("defect"));
+  if (!vector.at("defect").is_null()) return;
+  const Json& fields = vector.at("fields");
+  const GapFrame documented{
+      .dropped = fields.at("dropped"),
+      .reason = static_cast<GapReason>(fields.at("reason").get<std::uint8_t>())};
+  EXPECT_EQ(frame, documented);
+  Bytes written(gap_bytes);
+  EXPECT_EQ(encode(documented, written), gap_bytes);
+  EXPECT_EQ(written, payload);
+}
+
+TEST(Vectors, every_control_frame_is_read_written_and_judged_as_documented) {
+  for (const Json& vector : vectors().at("control")) {
+    SCOPED_TRACE(vector.at("name").get<std::string>());
+    const Bytes payload = from_hex(vector.at("hex"));
+    switch (static_cast<ControlKind>(vector.at("kind").get<std::uint8_t>())) {
+      case ControlKind::subscribe:
+        expect_control(payload, vector, SubscribeFrame());
+        break;
+      case ControlKind::subscribed:
+        expect_control(payload, vector, SubscribedFrame());
+        break;
+      case ControlKind::gap:
+        expect_control(payload, vector, GapFrame());
+        break;
+      case ControlKind::bye:
+        FAIL() << "has no payload";
     }
   }
 }
@@ -234,6 +311,38 @@ TEST(Vectors, every_stream_gives_its_messages_and_keeps_the_rules_of_sequence) {
     EXPECT_EQ(reassembly.messages, messages);
     EXPECT_EQ(reassembly.tags, vector.at("tags").get<std::vector<std::uint64_t>>());
   }
+}
+
+// Two hexadecimal digits each, up to the remark of a line.
+Bytes example_bytes(const std::string& block) {
+  std::string hex;
+  std::istringstream lines(block);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(0, line.find("    ")));
+    for (std::string word; words >> word;) hex += word;
+  }
+  return from_hex(hex);
+}
+
+TEST(Vectors, hold_the_examples_of_the_page_byte_by_byte) {
+  std::ifstream file(NETIO_SOURCE_DIR "/docs/wire.md");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  text.erase(0, text.find("\n## Examples\n"));
+  Bytes examples;
+  for (std::size_t at = 0; (at = text.find("\n```\n", at)) != std::string::npos;) {
+    const std::size_t begin = at + 5;
+    at = text.find("\n```\n", begin);
+    ASSERT_NE(at, std::string::npos);
+    append(examples, example_bytes(text.substr(begin, at - begin)));
+    at += 5;
+  }
+  Bytes documented;
+  for (const Json& vector : vectors().at("stream")) {
+    if (vector.at("name").get<std::string>().rfind("documented_", 0) != 0) continue;
+    for (const Json& page : vector.at("pages")) append(documented, from_hex(page.at("hex")));
+  }
+  EXPECT_FALSE(examples.empty());
+  EXPECT_EQ(examples, documented);
 }
 
 }  // namespace

@@ -1,0 +1,133 @@
+// The slow paths of a Group: pages that are full, messages that go alone.
+#include "pattern/publish/group.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "memory/pool.hpp"
+#include "socket/peer.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// Of a page: what is shared already is copied into it all the same up to this part, because a post
+// of its own costs more than the copy.
+constexpr std::size_t copied_page_part = 4;
+
+// Up to this a message goes in the slot of a link that has slots, and is copied there anyway.
+constexpr std::size_t slot_bytes = 64;
+
+}  // namespace
+
+Group::Group(const GroupKind& kind, const TagSet& its_tags,
+             std::uint64_t message_bytes_max) noexcept
+    : tags(its_tags), kind_(kind) {
+  const std::size_t frame_max = kind.body_max - frame_word_bytes - sizeof(std::uint64_t);
+  gather_bytes_max_ =
+      kind.mode == WireMode::buffered
+          ? std::min<std::uint64_t>({frame_max, message_bytes_max, kind.message_bytes_max})
+          : 0;
+}
+
+Group::Way Group::way_of(const Outgoing& message) const noexcept {
+  const std::size_t bytes = message.bytes.size();
+  if (bytes > kind_.message_bytes_max) return Way::dropped;
+  const bool buffered = kind_.mode == WireMode::buffered;
+  const bool fits = buffered && bytes <= gather_bytes_max_;
+  if (message.lease != nullptr) {
+    if (fits && bytes <= kind_.body_max / copied_page_part) return Way::gathered;
+    const bool readable = kind_.loans == nullptr || kind_.loans->owns(*message.lease->get());
+    return readable ? Way::shared : Way::staged;
+  }
+  if (fits) return Way::gathered;
+  if (buffered || bytes > kind_.inject_bytes_max) return Way::staged;
+  const bool one_copy = kind_.loans != nullptr && members.size() > 1 && bytes > slot_bytes;
+  return one_copy ? Way::staged : Way::borrowed;
+}
+
+Status Group::prepare(const Outgoing& message, Staging& staging, Store*& short_of) noexcept {
+  short_of = nullptr;
+  const Way way = way_of(message);
+  if (way == Way::gathered) {
+    if (OpenPage::frame_bytes(message.bytes.size(), message.tag) <= page_.room()) {
+      return Status::ok;
+    }
+    if (blocked()) return Status::again;
+    close_page();
+    return open_page(short_of);
+  }
+  if (blocked()) return Status::again;
+  if (way != Way::staged) return Status::ok;
+  const Status status = staging.take(kind_.loans, message.bytes.size());
+  if (status == Status::again) short_of = &staging.waited_in();
+  return status;
+}
+
+Status Group::open_page(Store*& short_of) noexcept {
+  Lease page = kind_.pool->take();
+  if (!page) {
+    short_of = kind_.pool;
+    return Status::again;
+  }
+  page_.open(std::move(page), kind_.body_max);
+  return Status::ok;
+}
+
+bool Group::blocked() const noexcept {
+  bool blocked = false;
+  for (Subscriber* const member : members) {
+    if (!member->peer.sender.blocked()) continue;
+    member->blocking = blocked = true;
+  }
+  return blocked;
+}
+
+void Group::write(const Outgoing& message, Staging& staging) noexcept {
+  const Way way = way_of(message);
+  if (way == Way::gathered) return page_.append(message.bytes, message.tag);
+  close_page();
+  if (way == Way::dropped) {
+    for (Subscriber* const member : members) member->peer.sender.skip(1);
+    return;
+  }
+  Parcel parcel{{}, message.bytes.data(), message.bytes.size(), 1, false, message.tag};
+  if (way == Way::shared) parcel.lease = *message.lease;
+  if (way == Way::staged) {
+    const Staging::Copy& copy = staging.copy(kind_.loans, message.bytes);
+    parcel.lease = copy.lease;
+    parcel.data = copy.data;
+  }
+  ++bodies_encoded_;
+  share(parcel);
+}
+
+void Group::close_page() noexcept {
+  if (page_.messages() == 0) return;
+  Parcel parcel{{}, page_.data(), page_.bytes(), page_.messages(), true, 0};
+  bodies_encoded_ += parcel.messages;
+  parcel.lease = page_.take();
+  share(parcel);
+}
+
+void Group::share(const Parcel& parcel) noexcept {
+  const bool at_once = kind_.mode == WireMode::unbuffered;
+  for (Subscriber* const member : members) {
+    member->peer.sender.share(parcel);
+    if (at_once) member->peer.link()->flush();
+  }
+}
+
+// Who is behind has no say: its page waits above the link in any case.
+void Group::close_page_if_idle() noexcept {
+  const bool busy = std::any_of(members.begin(), members.end(), [](const Subscriber* member) {
+    return member->peer.sender.backlog.empty() && !member->peer.link()->idle();
+  });
+  if (!busy) close_page();
+}
+
+void Group::end_turn() noexcept {
+  if (page_.is_open() && page_.messages() == 0) page_.close();
+}
+
+}  // namespace netio::detail

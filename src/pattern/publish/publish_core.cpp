@@ -1,0 +1,274 @@
+// The user's calls of a Publish socket, and the turn in which its pages leave.
+#include "pattern/publish/publish_core.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+// How often is looked for subscribers that are behind for too long.
+constexpr std::chrono::milliseconds slow_look_after{10};
+}  // namespace
+
+PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
+    : subscribers(socket, options),
+      socket_(socket),
+      staging_(socket.context().large_pool()),
+      slow_timer_(socket.context().loop, [this] { look_after_slow(); }) {
+  subscribers.on_group_gone = [this](Group& group) { std::erase(active_, &group); };
+}
+
+TagRow* PublishCore::row_of(std::uint64_t tag) noexcept try {
+  return &subscribers.row(tag, false);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+Status PublishCore::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  TagRow* row = subscribers.find_row(tag);
+  if (row == nullptr) [[unlikely]] {
+    if (stopped_) return Status::closed;
+    row = row_of(tag);
+    if (row == nullptr) return refuse(nullptr);
+  }
+  if (row->audience != nullptr) return send_wanted(*row, message);
+  ++unwanted;
+  return Status::ok;
+}
+
+Status PublishCore::send_wanted(TagRow& row, std::span<const std::byte> message) noexcept {
+  Group* const only = row.audience->only;
+  if (only == nullptr || !only->gather_at_once(message, row.tag)) [[unlikely]] {
+    return send_slow(row, {message, row.tag, nullptr});
+  }
+  ++sent_;
+  bytes_sent_ += message.size();
+  return Status::ok;
+}
+
+Status PublishCore::send_slow(TagRow& row, const Outgoing& message) noexcept {
+  if (stopped_) return Status::closed;
+  if (message.bytes.size() > socket_.options().message_bytes_max) return Status::too_big;
+  for (Group* const group : row.audience->groups) {
+    activate(*group);
+    Store* short_of = nullptr;
+    const Status status = group->prepare(message, staging_, short_of);
+    if (status == Status::ok) continue;
+    staging_.clear();
+    return status == Status::again ? refuse(short_of) : status;
+  }
+  for (Group* const group : row.audience->groups) {
+    group->write(message, staging_);
+  }
+  staging_.clear();
+  ++sent_;
+  bytes_sent_ += message.bytes.size();
+  return Status::ok;
+}
+
+// `again`, until a member is not behind any more, or memory comes home.
+Status PublishCore::refuse(Store* short_of) noexcept {
+  wanted_ = true;
+  ++agains_;
+  if (short_of != nullptr) short_of->wait(*this);
+  for (Group* const group : active_) {
+    for (Subscriber* const member : group->members) member->peer.link()->flush();
+  }
+  return Status::again;
+}
+
+void PublishCore::on_memory() noexcept {
+  worth_trying_ = true;
+  tell_writable();
+}
+
+Status PublishCore::send(Message& message) noexcept {
+  if (!message) return Status::invalid;
+  if (stopped_) return Status::closed;
+  TagRow* const row = row_of(message.tag());
+  if (row == nullptr) return refuse(nullptr);
+  const std::uint64_t tag = message.tag();
+  const std::span<const std::byte> bytes = message.bytes();
+  Lease lease = Lease::adopt(message.release_block());
+  const Status status = send_shared(*row, {bytes, tag, &lease});
+  if (status == Status::ok) {
+    message = Message();
+  } else {
+    message.take_back(lease.release());
+  }
+  return status;
+}
+
+Status PublishCore::send_shared(TagRow& row, const Outgoing& message) noexcept {
+  if (row.audience != nullptr) return send_slow(row, message);
+  ++unwanted;
+  return Status::ok;
+}
+
+Status PublishCore::lend(std::span<const std::byte> message, std::uint64_t token,
+                         std::uint64_t tag) noexcept {
+  if (stopped_) return Status::closed;
+  TagRow* const row = row_of(tag);
+  if (row == nullptr) return refuse(nullptr);
+  Lease lease = socket_.sending.lent().lend(message, token);
+  if (!lease) return refuse(nullptr);
+  const Status status = send_shared(*row, {message, tag, &lease});
+  if (status != Status::ok) socket_.sending.lent().take_back(std::move(lease));
+  return status;
+}
+
+Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept {
+  status = stopped_ ? Status::closed : Status::ok;
+  if (bytes > socket_.options().message_bytes_max) status = Status::too_big;
+  TagRow* const row = row_of(tag);
+  if (row == nullptr) status = refuse(nullptr);
+  if (status != Status::ok) return {};
+  RangePool* loans = nullptr;
+  if (row->audience != nullptr) loans = row->audience->groups.front()->kind().loans;
+  status = staging_.take(loans, bytes);
+  if (status == Status::again) status = refuse(&staging_.waited_in());
+  if (status != Status::ok) return {};
+  Lease lease = staging_.take_memory();
+  std::byte* const payload = lease->data() + loan_headroom;
+  return Message::writable(lease.release(), {payload, bytes}, tag);
+}
+
+void PublishCore::activate(Group& group) noexcept {
+  if (group.active) return;
+  group.active = true;
+  active_.push_back(&group);
+  socket_.touch();
+}
+
+void PublishCore::ready(Peer& peer) noexcept {
+  if (stopped_) return;
+  Subscriber* const known = subscribers.find(peer);
+  if (known == nullptr) {
+    subscribers.join(peer);
+    peer.sender.begin_sharing();
+    return;
+  }
+  worth_trying_ |= std::exchange(known->blocking, false);
+}
+
+void PublishCore::not_ready(Peer& peer) noexcept {
+  Subscriber* const known = subscribers.find(peer);
+  if (known == nullptr) return;
+  worth_trying_ |= std::exchange(known->blocking, false);
+  subscribers.leave(peer);
+}
+
+void PublishCore::gone(Peer& peer, DropReason reason) noexcept {
+  not_ready(peer);
+  // The subscription ends with the connection: the next one begins with a set of its own.
+  peer.sender.drop_pending(reason);
+  subscribers.forget(peer);
+}
+
+void PublishCore::wire_idle(Peer& peer) noexcept {
+  const Subscriber* const known = subscribers.find(peer);
+  if (known == nullptr || known->group == nullptr) return;
+  known->group->close_page_if_idle();
+  if (Link* const link = peer.link(); link != nullptr) link->flush();
+}
+
+const char* PublishCore::take_control(Peer& peer, const Frame& frame) noexcept {
+  Subscriber* const known = subscribers.find(peer);
+  if (frame.control() != ControlKind::subscribe || known == nullptr || stopped_) {
+    return stopped_ ? nullptr : "sent a control frame that is not known here";
+  }
+  SubscribeFrame change;
+  const char* defect = parse({frame.payload, frame.size}, change);
+  if (defect == nullptr) defect = subscribers.take(*known, change);
+  return defect;
+}
+
+std::uint64_t PublishCore::gathered_for(const Peer& peer) const noexcept {
+  const Subscriber* const known = subscribers.find(peer);
+  if (known == nullptr || known->group == nullptr) return 0;
+  return known->group->open_messages();
+}
+
+void PublishCore::tell_writable() noexcept {
+  if (!wanted_ || !worth_trying_ || stopped_) return;
+  wanted_ = worth_trying_ = false;
+  if (on_writable) on_writable();
+}
+
+bool PublishCore::end_turn() noexcept {
+  const bool when_idle = socket_.options().flush_when_idle;
+  std::size_t open = 0;
+  for (Group* const group : active_) {
+    group->end_turn();
+    for (Subscriber* const member : group->members) member->peer.sender.end_turn(when_idle);
+    if (when_idle) group->close_page_if_idle();
+    group->active = group->holds_messages();
+    if (group->active) active_[open++] = group;
+  }
+  active_.resize(open);
+  if (subscribers.any_disconnects() && !slow_timer_.running()) look_after_slow();
+  return open != 0;
+}
+
+void PublishCore::flush() noexcept {
+  for (Group* const group : active_) {
+    group->close_page();
+    for (Subscriber* const member : group->members) member->peer.sender.flush();
+  }
+}
+
+// Who asked to be disconnected rather than be behind.
+void PublishCore::look_after_slow() noexcept {
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  bool behind = false;
+  subscribers.for_each([&](Subscriber& subscriber) {
+    if (subscriber.peer.sender.backlog.policy() != Policy::disconnect) return;
+    if (too_slow(subscriber, now_ns)) {
+      subscriber.peer.expel(DownReason::too_slow,
+                            "was behind for longer, or by more, than it asked for");
+    } else {
+      behind = behind || subscriber.behind_since_ns != 0;
+    }
+  });
+  if (behind && !slow_timer_.running()) {
+    slow_timer_.start_periodic(slow_look_after);
+  } else if (!behind) {
+    slow_timer_.stop();
+  }
+}
+
+bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept {
+  Backlog& backlog = subscriber.peer.sender.backlog;
+  if (backlog.empty()) {
+    subscriber.behind_since_ns = 0;
+  } else if (subscriber.behind_since_ns == 0) {
+    subscriber.behind_since_ns = now_ns;
+  }
+  if (backlog.take_overrun()) return true;
+  const std::int64_t most_ns = subscriber.behind_for_max_ns;
+  return most_ns != 0 && subscriber.behind_since_ns != 0 &&
+         now_ns - subscriber.behind_since_ns > most_ns;
+}
+
+void PublishCore::stop() noexcept {
+  if (std::exchange(stopped_, true)) return;
+  slow_timer_.stop();
+  stop_waiting();
+  subscribers.end_with(closed_);
+}
+
+void PublishCore::add_to(Counters& counters) const noexcept {
+  counters.bytes_sent += bytes_sent_;
+  counters.agains += agains_;
+  counters.published += sent_ + unwanted;
+  counters.unwanted += unwanted;
+  counters.bodies_encoded += subscribers.bodies_encoded();
+}
+
+}  // namespace netio::detail

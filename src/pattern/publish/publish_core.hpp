@@ -1,0 +1,75 @@
+// The inside of a Publish socket: each message to all groups that want its tag, or to none if one
+// of them cannot take it now. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <netio/loop.hpp>
+#include <netio/publish.hpp>
+
+#include "memory/store.hpp"
+#include "pattern/publish/staging.hpp"
+#include "pattern/publish/subscribers.hpp"
+#include "socket/distribution.hpp"
+
+namespace netio::detail {
+
+class SocketCore;
+
+class PublishCore final : public Distribution, public PublishCounts, private StoreWaiter {
+ public:
+  PublishCore(SocketCore& socket, const PublishOptions& options);
+
+  // The user's side.
+  Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
+  Status send(Message& message) noexcept;
+  Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
+  Message allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept;
+  PublishTag tag(std::uint64_t tag) { return {&subscribers.row(tag, true), this}; }
+  std::function<void()> on_writable;
+
+  Subscribers subscribers;
+
+  // The socket's side.
+  void ready(Peer& peer) noexcept override;
+  void not_ready(Peer& peer) noexcept override;
+  void gone(Peer& peer, DropReason reason) noexcept override;
+  void wire_idle(Peer& peer) noexcept override;
+  const char* take_control(Peer& peer, const Frame& frame) noexcept override;
+  void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
+  [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
+  void tell_writable() noexcept override;
+  bool end_turn() noexcept override;
+  void flush() noexcept override;
+  void stop() noexcept override;
+  void add_to(Counters& counters) const noexcept override;
+
+ private:
+  // Finds or makes the row; null without memory for it.
+  TagRow* row_of(std::uint64_t tag) noexcept;
+  Status send_slow(TagRow& row, const Outgoing& message) noexcept;
+  Status send_shared(TagRow& row, const Outgoing& message) noexcept;
+  Status refuse(Store* short_of) noexcept;
+  void activate(Group& group) noexcept;
+  void look_after_slow() noexcept;
+  bool too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept;
+  void on_memory() noexcept override;
+
+  SocketCore& socket_;
+  Staging staging_;
+  Audience closed_;             // of every tag once the socket is closed
+  std::vector<Group*> active_;  // have an open page, or something posted in this turn
+  Timer slow_timer_;            // runs while somebody may be behind for too long
+  bool stopped_ = false;
+  bool wanted_ = false;        // a send was refused: on_writable is owed
+  bool worth_trying_ = false;  // and something has changed since
+  std::uint64_t sent_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t agains_ = 0;
+};
+
+}  // namespace netio::detail

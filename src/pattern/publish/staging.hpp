@@ -1,0 +1,53 @@
+// Copies of one message that is too large for a page, or is to lie where peers read it: one for
+// each memory that wires want it in, however many groups want it. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <netio/status.hpp>
+
+#include "memory/large_pool.hpp"
+#include "memory/range_pool.hpp"
+#include "memory/store.hpp"
+
+namespace netio::detail {
+
+class Staging {
+ public:
+  explicit Staging(LargePool& large_pool) : large_pool_(large_pool) { copies_.reserve(4); }
+
+  // Memory for a copy in `loans`, or in the large pool if that is null. On `again`, waited_in()
+  // says where it lacked.
+  Status take(RangePool* loans, std::size_t bytes);
+  // The copy, made at the first call. take() was ok.
+  struct Copy {
+    Lease lease;
+    const std::byte* data = nullptr;
+  };
+  [[nodiscard]] const Copy& copy(const RangePool* loans,
+                                 std::span<const std::byte> message) noexcept;
+  [[nodiscard]] Store& waited_in() const noexcept { return *waited_in_; }
+  // What take() was the last to find, for somebody else to write to.
+  [[nodiscard]] Lease take_memory() noexcept {
+    Lease memory = std::move(copies_.back().copy.lease);
+    copies_.clear();
+    return memory;
+  }
+  // The message is done with, or was not taken.
+  void clear() noexcept { copies_.clear(); }
+
+ private:
+  struct Place {
+    const RangePool* loans = nullptr;
+    Copy copy;
+  };
+  LargePool& large_pool_;
+  Store* waited_in_ = nullptr;
+  std::vector<Place> copies_;
+};
+
+}  // namespace netio::detail

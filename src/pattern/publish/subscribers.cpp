@@ -1,0 +1,260 @@
+// How sets of tags change, and with them the groups. What a change costs is charged to who asks
+// for it: others are not to wait for a flood of them.
+#include "pattern/publish/subscribers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// A subscriber may take up to a tenth of the publisher's time for its changes, and this much at
+// once: sets of a million ranges take some 50 ms.
+constexpr std::int64_t cost_ns_max = 1'000'000'000;
+constexpr std::int64_t cost_part = 10;
+
+// Answers that wait for a subscriber to read them.
+constexpr std::size_t answers_max = 1024;
+
+std::int64_t clock_ns() noexcept {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+}  // namespace
+
+Subscriber* Subscribers::find(const Peer& peer) noexcept {
+  const auto found = subscribers_.find(&peer);
+  return found != subscribers_.end() ? &found->second : nullptr;
+}
+
+const Subscriber* Subscribers::find(const Peer& peer) const noexcept {
+  const auto found = subscribers_.find(&peer);
+  return found != subscribers_.end() ? &found->second : nullptr;
+}
+
+Subscriber& Subscribers::join(Peer& peer) {
+  Subscriber& subscriber = subscribers_.try_emplace(&peer, peer).first->second;
+  subscriber.cost_at_ns = clock_ns();
+  return subscriber;
+}
+
+void Subscribers::leave(Peer& peer) {
+  Subscriber* const subscriber = find(peer);
+  if (subscriber != nullptr) leave_group(*subscriber);
+}
+
+void Subscribers::forget(Peer& peer) {
+  const auto found = subscribers_.find(&peer);
+  if (found == subscribers_.end()) return;
+  leave_group(found->second);
+  const TagSet gone = std::move(found->second.set);
+  subscribers_.erase(found);
+  if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
+    on_unsubscribe(peer.info(true), gone.ranges());
+  }
+}
+
+const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& frame) {
+  const std::int64_t begin_ns = clock_ns();
+  // A change that begins with the whole set makes one that is not complete void.
+  const bool whole = (frame.flags & subscribe_flag::whole) != 0;
+  const bool first = !subscriber.changing || (whole && frame.revision > subscriber.revision);
+  const bool in_order =
+      first ? frame.revision > subscriber.revision : frame.revision == subscriber.revision;
+  if (!in_order) return "changes its subscription out of order";
+  if (subscriber.peer.sender.backlog.controls() >= answers_max) {
+    return "changes its subscription and does not read the answers";
+  }
+  if (first) {
+    subscriber.changing = true;
+    subscriber.revision = frame.revision;
+    subscriber.refused = false;
+    if (!whole) subscriber.next = subscriber.set;
+  }
+  if (!subscriber.refused) {
+    std::vector<TagRange> ranges(frame.ranges.count());
+    if (const char* const defect = frame.ranges.copy(ranges); defect != nullptr) return defect;
+    if (whole) subscriber.next.clear();
+    if ((frame.flags & subscribe_flag::remove) != 0) {
+      subscriber.next.remove(ranges);
+    } else {
+      subscriber.next.add(ranges);
+    }
+    subscriber.refused = subscriber.next.size() > options_.ranges_max;
+  }
+  if ((frame.flags & subscribe_flag::last) != 0) change(subscriber, frame);
+  return charge(subscriber, clock_ns() - begin_ns);
+}
+
+const char* Subscribers::charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept {
+  const std::int64_t now_ns = clock_ns();
+  const std::int64_t allowed_ns = (now_ns - subscriber.cost_at_ns) / cost_part;
+  subscriber.cost_ns = std::max<std::int64_t>(subscriber.cost_ns - allowed_ns, 0) + cost_ns;
+  subscriber.cost_at_ns = now_ns;
+  return subscriber.cost_ns > cost_ns_max ? "changes its subscription too often" : nullptr;
+}
+
+void Subscribers::change(Subscriber& subscriber, const SubscribeFrame& frame) {
+  subscriber.changing = false;
+  TagSet added;
+  TagSet removed;
+  if (subscriber.refused) {
+    subscriber.next.clear();
+  } else {
+    const Policy asked = static_cast<Policy>(frame.policy);
+    const bool may = asked != Policy::block || options_.block_allowed;
+    subscriber.peer.sender.backlog.set_policy(
+        may ? asked : Policy::drop_new,
+        std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
+    disconnects_ = disconnects_ || asked == Policy::disconnect;
+    subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
+    added = difference(subscriber.next, subscriber.set);
+    removed = difference(subscriber.set, subscriber.next);
+    apply(subscriber);
+  }
+  answer(subscriber, frame);
+  // The user's call-backs last: they may destroy the socket, which then lives until the turn ends.
+  const PeerInfo info = subscriber.peer.info(true);
+  if (on_unsubscribe && !removed.empty()) on_unsubscribe(info, removed.ranges());
+  if (on_subscribe && !added.empty() && !socket_.abandoned()) on_subscribe(info, added.ranges());
+}
+
+void Subscribers::answer(Subscriber& subscriber, const SubscribeFrame& frame) {
+  Sender& sender = subscriber.peer.sender;
+  SubscribedFrame told;
+  told.revision = frame.revision;
+  told.from = sender.taken();
+  told.refusal = subscriber.refused ? SetRefusal::too_many_ranges : SetRefusal::none;
+  told.policy = static_cast<WirePolicy>(sender.backlog.policy());
+  told.behind_for_ms = frame.behind_for_ms;
+  told.behind_bytes_max = sender.backlog.bytes_max();
+  told.ranges_max = options_.ranges_max;
+  std::array<std::byte, subscribed_bytes> payload;
+  encode(told, payload);
+  sender.tell(ControlKind::subscribed, payload);
+}
+
+GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
+  Link& link = *peer.link();
+  const LinkLimits& limits = link.limits();
+  return {peer.their_mode(),
+          &link.pool(),
+          link.loans(),
+          limits.page_bytes_max - page_header_bytes,
+          limits.inject_bytes_max,
+          limits.message_bytes_max};
+}
+
+Group* Subscribers::find_group(const GroupKind& kind, const TagSet& tags) const noexcept {
+  for (const auto& group : groups_) {
+    if (group->kind() == kind && group->tags == tags) return group.get();
+  }
+  return nullptr;
+}
+
+// Messages so far are for the old set: what is open is closed before anything changes.
+void Subscribers::apply(Subscriber& subscriber) {
+  const GroupKind kind = kind_of(subscriber.peer);
+  Group* const now = subscriber.group;
+  if (now != nullptr) now->close_page();
+  if (subscriber.next == subscriber.set) {
+    subscriber.next.clear();
+    return;
+  }
+  const bool alone = now != nullptr && now->members.size() == 1 && !subscriber.next.empty();
+  if (alone && find_group(kind, subscriber.next) == nullptr) {
+    edit(*now, difference(subscriber.next, now->tags), difference(now->tags, subscriber.next));
+    now->tags = subscriber.next;
+  } else {
+    leave_group(subscriber);
+  }
+  subscriber.set = std::exchange(subscriber.next, TagSet());
+  if (subscriber.group == nullptr && !subscriber.set.empty()) enter(subscriber, kind);
+}
+
+void Subscribers::enter(Subscriber& subscriber, const GroupKind& kind) {
+  Group* group = find_group(kind, subscriber.set);
+  if (group == nullptr) {
+    groups_.push_back(
+        std::make_unique<Group>(kind, subscriber.set, socket_.options().message_bytes_max));
+    group = groups_.back().get();
+    add_rows(*group, group->tags);
+  }
+  group->close_page();
+  group->members.push_back(&subscriber);
+  subscriber.group = group;
+}
+
+void Subscribers::leave_group(Subscriber& subscriber) {
+  Group* const group = std::exchange(subscriber.group, nullptr);
+  if (group == nullptr) return;
+  group->close_page();
+  std::erase(group->members, &subscriber);
+  if (!group->members.empty()) return;
+  remove_rows(*group, group->tags);
+  audiences_.forget(group);
+  bodies_before_ += group->bodies_encoded();
+  on_group_gone(*group);
+  std::erase_if(groups_, [group](const auto& entry) { return entry.get() == group; });
+}
+
+void Subscribers::edit(Group& group, const TagSet& added, const TagSet& removed) {
+  remove_rows(group, removed);
+  add_rows(group, added);
+}
+
+// Neighbours mostly have the same audience: each is looked up once.
+void Subscribers::add_rows(Group& group, const TagSet& tags) {
+  if (end_ != nullptr) return;
+  Audience* from = nullptr;
+  Audience* to = audiences_.with(from, &group);
+  tags_.for_each_in(tags, [&](TagRow& row) {
+    if (row.audience != from) {
+      from = row.audience;
+      to = audiences_.with(from, &group);
+    }
+    row.audience = to;
+  });
+}
+
+void Subscribers::remove_rows(Group& group, const TagSet& tags) {
+  if (end_ != nullptr) return;
+  Audience* from = nullptr;
+  Audience* to = nullptr;
+  tags_.for_each_in(tags, [&](TagRow& row) {
+    if (row.audience != from) {
+      from = row.audience;
+      to = audiences_.without(from, &group);
+    }
+    row.audience = to;
+  });
+}
+
+Audience* Subscribers::audience_of(std::uint64_t tag) {
+  if (end_ != nullptr) return end_;
+  Audience* audience = nullptr;
+  for (const auto& group : groups_) {
+    if (group->tags.contains(tag)) audience = audiences_.with(audience, group.get());
+  }
+  return audience;
+}
+
+std::uint64_t Subscribers::bodies_encoded() const noexcept {
+  std::uint64_t bodies = bodies_before_;
+  for (const auto& group : groups_) bodies += group->bodies_encoded();
+  return bodies;
+}
+
+void Subscribers::end_with(Audience& audience) noexcept {
+  end_ = &audience;
+  for (const auto& group : groups_) group->close_page();
+  tags_.for_each([&audience](TagRow& row) { row.audience = &audience; });
+}
+
+}  // namespace netio::detail

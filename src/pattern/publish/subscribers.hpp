@@ -1,0 +1,93 @@
+// Who subscribes to what: the peers of a Publish socket, their groups, and the rows of tags that
+// point to who wants them. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <netio/publish.hpp>
+
+#include "pattern/publish/audience.hpp"
+#include "pattern/publish/group.hpp"
+#include "pattern/publish/subscriber.hpp"
+#include "pattern/publish/tag_table.hpp"
+#include "wire/control.hpp"
+
+namespace netio::detail {
+
+class SocketCore;
+
+class Subscribers {
+ public:
+  using Told = std::function<void(const PeerInfo&, std::span<const TagRange>)>;
+
+  Subscribers(SocketCore& socket, const PublishOptions& options)
+      : socket_(socket), options_(options) {}
+
+  Told on_subscribe;
+  Told on_unsubscribe;
+  std::function<void(Group&)> on_group_gone;  // set once, by the owner
+
+  // The row of a tag, made if there is none. Throws std::bad_alloc.
+  TagRow& row(std::uint64_t tag, bool resolved) {
+    TagRow* const found = tags_.find(tag);
+    if (found == nullptr) [[unlikely]]
+      return tags_.add(tag, audience_of(tag), resolved);
+    if (resolved) tags_.resolve(*found);
+    return *found;
+  }
+  [[nodiscard]] TagRow* find_row(std::uint64_t tag) const noexcept { return tags_.find(tag); }
+
+  // Null for a peer that is not up.
+  [[nodiscard]] Subscriber* find(const Peer& peer) noexcept;
+  [[nodiscard]] const Subscriber* find(const Peer& peer) const noexcept;
+  Subscriber& join(Peer& peer);
+  // It is served no more, and counts as unsubscribed once forgotten.
+  void leave(Peer& peer);
+  void forget(Peer& peer);
+  // A part of a change of its set. What is wrong with it, or null.
+  const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Group>>& groups() const noexcept {
+    return groups_;
+  }
+  template <typename Call>
+  void for_each(Call&& call) {
+    for (auto& [peer, subscriber] : subscribers_) call(subscriber);
+  }
+  // Somebody has asked to be disconnected rather than be behind.
+  [[nodiscard]] bool any_disconnects() const noexcept { return disconnects_; }
+  [[nodiscard]] std::uint64_t bodies_encoded() const noexcept;
+  // From now on every row has this audience, whatever the subscribers want.
+  void end_with(Audience& audience) noexcept;
+
+ private:
+  Audience* audience_of(std::uint64_t tag);
+  void change(Subscriber& subscriber, const SubscribeFrame& frame);
+  void apply(Subscriber& subscriber);
+  void answer(Subscriber& subscriber, const SubscribeFrame& frame);
+  void enter(Subscriber& subscriber, const GroupKind& kind);
+  void leave_group(Subscriber& subscriber);
+  void edit(Group& group, const TagSet& added, const TagSet& removed);
+  void add_rows(Group& group, const TagSet& tags);
+  void remove_rows(Group& group, const TagSet& tags);
+  [[nodiscard]] GroupKind kind_of(const Peer& peer) const noexcept;
+  [[nodiscard]] Group* find_group(const GroupKind& kind, const TagSet& tags) const noexcept;
+  const char* charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept;
+
+  SocketCore& socket_;
+  PublishOptions options_;
+  std::unordered_map<const Peer*, Subscriber> subscribers_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  AudienceTable audiences_;
+  TagTable tags_;
+  std::uint64_t bodies_before_ = 0;  // encoded by groups that are gone
+  bool disconnects_ = false;
+  Audience* end_ = nullptr;
+};
+
+}  // namespace netio::detail

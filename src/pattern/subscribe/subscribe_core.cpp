@@ -1,0 +1,197 @@
+// What is told to publishers, and what they answer.
+#include "pattern/subscribe/subscribe_core.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+void check(std::span<const TagRange> ranges) {
+  for (const TagRange& range : ranges) {
+    if (range.first <= range.last) continue;
+    throw Error("subscribe",
+                "the range " + std::to_string(range.first) + " to " + std::to_string(range.last) +
+                    " ends before it begins",
+                "give the lower tag first");
+  }
+}
+
+DropReason reason_of(GapReason reason) noexcept {
+  switch (reason) {
+    case GapReason::dropped_new:
+      return DropReason::dropped_new;
+    case GapReason::dropped_old:
+      return DropReason::dropped_old;
+    case GapReason::superseded:
+      return DropReason::superseded;
+    case GapReason::not_sent:
+      break;
+  }
+  return DropReason::not_sent;
+}
+
+}  // namespace
+
+SubscribeCore::SubscribeCore(SocketCore& socket, const SubscribeOptions& options)
+    : socket_(socket), options_(options) {
+  if (options.behind_for_max.count() < 0 || options.behind_for_max.count() > UINT32_MAX) {
+    throw Error("make a socket", "behind_for_max is negative, or more than 49 days",
+                "leave the default, 0");
+  }
+}
+
+void SubscribeCore::add(std::span<const TagRange> ranges) {
+  check(ranges);
+  set_.add(ranges);
+  changed_ = true;
+  socket_.touch();
+}
+
+void SubscribeCore::remove(std::span<const TagRange> ranges) {
+  check(ranges);
+  set_.remove(ranges);
+  changed_ = true;
+  socket_.touch();
+}
+
+// All changes of the turn are one.
+bool SubscribeCore::end_turn() noexcept {
+  if (!std::exchange(changed_, false) || stopped_) return false;
+  const TagSet added = difference(set_, announced_);
+  const TagSet removed = difference(announced_, set_);
+  if (added.empty() && removed.empty() && revision_ != 0) return false;
+  announced_ = set_;
+  ++revision_;
+  for (const auto& peer : socket_.peers()) {
+    const auto found = publishers_.find(peer.get());
+    if (found == publishers_.end()) continue;
+    Publisher& publisher = found->second;
+    const bool in_step = publisher.complete && publisher.revision + 1 == revision_ && revision_ > 1;
+    if (in_step && tell_change(*peer, removed.ranges(), added.ranges())) {
+      publisher.revision = revision_;
+    } else {
+      tell_whole(*peer, publisher);
+    }
+    peer->link()->flush();
+  }
+  return false;
+}
+
+void SubscribeCore::ready(Peer& peer) noexcept {
+  if (stopped_) return;
+  const auto [found, is_new] = publishers_.try_emplace(&peer);
+  Publisher& publisher = found->second;
+  // A set that was never told is left to end_turn(), with all that the turn still brings.
+  if (revision_ == 0 || (!is_new && publisher.complete)) return;
+  tell_whole(peer, publisher);
+}
+
+std::size_t SubscribeCore::ranges_per_page(const Peer& peer) noexcept {
+  const std::size_t bytes = peer.link()->limits().inject_bytes_max;
+  return bytes < subscribe_bytes(1) ? 0 : (bytes - subscribe_head_bytes) / wire_range_bytes;
+}
+
+// A change that was begun and could not be completed is replaced by the set as it is now.
+void SubscribeCore::tell_whole(Peer& peer, Publisher& publisher) {
+  if (publisher.complete || publisher.revision != revision_) publisher.ranges_told = 0;
+  publisher.revision = revision_;
+  publisher.complete = false;
+  const std::span<const TagRange> all = announced_.ranges();
+  const std::size_t most = ranges_per_page(peer);
+  do {
+    const std::size_t begin = publisher.ranges_told;
+    const std::size_t count = std::min(most, all.size() - begin);
+    const bool last = begin + count == all.size();
+    const auto flags = static_cast<std::uint16_t>((begin == 0 ? subscribe_flag::whole : 0U) |
+                                                  (last ? subscribe_flag::last : 0U));
+    if (post(peer, all.subspan(begin, count), revision_, flags) != Status::ok) return;
+    publisher.ranges_told += count;
+    publisher.complete = last;
+  } while (!publisher.complete && most != 0);
+}
+
+bool SubscribeCore::tell_change(Peer& peer, std::span<const TagRange> removed,
+                                std::span<const TagRange> added) {
+  const std::size_t most = ranges_per_page(peer);
+  if (removed.size() > most || added.size() > most) return false;
+  constexpr std::uint16_t last = subscribe_flag::last;
+  constexpr std::uint16_t remove = subscribe_flag::remove;
+  const auto remove_flags = static_cast<std::uint16_t>(added.empty() ? remove | last : remove);
+  if (!removed.empty() && post(peer, removed, revision_, remove_flags) != Status::ok) return false;
+  return added.empty() || post(peer, added, revision_, last) == Status::ok;
+}
+
+Status SubscribeCore::post(Peer& peer, std::span<const TagRange> ranges, std::uint64_t revision,
+                           std::uint16_t flags) {
+  SubscribeFrame head;
+  head.revision = revision;
+  head.flags = flags;
+  head.policy = static_cast<WirePolicy>(options_.policy);
+  head.behind_for_ms = static_cast<std::uint32_t>(options_.behind_for_max.count());
+  head.behind_bytes_max = options_.behind_bytes_max;
+  frame_.resize(subscribe_bytes(ranges.size()));
+  encode(head, frame_);
+  store_ranges(ranges, frame_.data() + subscribe_head_bytes);
+  return peer.sender.post_control(ControlKind::subscribe, frame_);
+}
+
+const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) noexcept {
+  if (stopped_) return nullptr;
+  const std::span<const std::byte> payload(frame.payload, frame.size);
+  if (frame.control() == ControlKind::subscribed) {
+    SubscribedFrame answer;
+    const char* const defect = parse(payload, answer);
+    return defect != nullptr ? defect : take_answer(peer, answer);
+  }
+  if (frame.control() == ControlKind::gap) {
+    GapFrame gap;
+    const char* const defect = parse(payload, gap);
+    return defect != nullptr ? defect : take_gap(peer, gap);
+  }
+  return "sent a control frame that is not known here";
+}
+
+const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer) {
+  const auto found = publishers_.find(&peer);
+  if (found == publishers_.end() || answer.revision > found->second.revision) {
+    return "answers a subscription that was not sent to it";
+  }
+  if (answer.from != peer.receive_books().next_number()) {
+    return "does not count its messages as they came";
+  }
+  Subscribed told;
+  told.revision = answer.revision;
+  told.refused = answer.refusal != SetRefusal::none;
+  told.from = answer.from;
+  told.policy = static_cast<Policy>(answer.policy);
+  told.behind_bytes_max = answer.behind_bytes_max;
+  if (told.refused) {
+    told.detail = "the publisher takes at most " + std::to_string(answer.ranges_max) +
+                  " ranges of tags from a subscriber (PublishOptions::ranges_max); the set as it "
+                  "was before is still in force there";
+  }
+  if (on_subscribed) on_subscribed(peer.info(true), told);
+  return nullptr;
+}
+
+const char* SubscribeCore::take_gap(Peer& peer, const GapFrame& gap) {
+  const std::uint64_t first = peer.receive_books().next_number();
+  const auto count = peer.receive_books().miss_up_to(gap.dropped);
+  if (!count) return "takes back what it said it had dropped";
+  if (*count != 0 && on_gap) on_gap(peer.info(true), {first, *count, reason_of(gap.reason)});
+  return nullptr;
+}
+
+void SubscribeCore::lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept {
+  if (on_gap && !stopped_) {
+    on_gap(peer.info(true), {first, count, DropReason::connection_lost});
+  }
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,75 @@
+// The inside of a Subscribe socket: the set of tags, and what each publisher has been told of it.
+// Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <netio/socket.hpp>
+#include <netio/subscribe.hpp>
+
+#include "base/tag_set.hpp"
+#include "socket/distribution.hpp"
+#include "wire/control.hpp"
+
+namespace netio::detail {
+
+class SocketCore;
+
+class SubscribeCore final : public Distribution {
+ public:
+  SubscribeCore(SocketCore& socket, const SubscribeOptions& options);
+
+  // The user's side. Throw Error for a range that makes no sense.
+  void add(std::span<const TagRange> ranges);
+  void remove(std::span<const TagRange> ranges);
+  [[nodiscard]] const TagSet& set() const noexcept { return set_; }
+  std::function<void(const PeerInfo&, const Subscribed&)> on_subscribed;
+  std::function<void(const PeerInfo&, const Gap&)> on_gap;
+
+  // The socket's side.
+  void ready(Peer& peer) noexcept override;
+  void not_ready(Peer& peer) noexcept override { publishers_.erase(&peer); }
+  void gone(Peer& peer, DropReason) noexcept override { publishers_.erase(&peer); }
+  void wire_idle(Peer&) noexcept override {}
+  const char* take_control(Peer& peer, const Frame& frame) noexcept override;
+  void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
+  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
+  void tell_writable() noexcept override {}
+  bool end_turn() noexcept override;
+  void flush() noexcept override {}
+  void stop() noexcept override { stopped_ = true; }
+  void add_to(Counters&) const noexcept override {}
+
+ private:
+  // What a publisher was told. The whole set may take many pages: it goes on when there is room.
+  struct Publisher {
+    std::uint64_t revision = 0;  // of what it has been told, or is being told; 0: nothing
+    std::size_t ranges_told = 0;
+    bool complete = true;
+  };
+  void tell_whole(Peer& peer, Publisher& publisher);
+  // False if the link has no room for all of it.
+  bool tell_change(Peer& peer, std::span<const TagRange> removed, std::span<const TagRange> added);
+  Status post(Peer& peer, std::span<const TagRange> ranges, std::uint64_t revision,
+              std::uint16_t flags);
+  [[nodiscard]] static std::size_t ranges_per_page(const Peer& peer) noexcept;
+  const char* take_answer(Peer& peer, const SubscribedFrame& answer);
+  const char* take_gap(Peer& peer, const GapFrame& gap);
+
+  SocketCore& socket_;
+  SubscribeOptions options_;
+  TagSet set_;
+  TagSet announced_;  // the set of revision_
+  std::uint64_t revision_ = 0;
+  bool changed_ = false;
+  bool stopped_ = false;
+  std::unordered_map<const Peer*, Publisher> publishers_;
+  std::vector<std::byte> frame_;
+};
+
+}  // namespace netio::detail

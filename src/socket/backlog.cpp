@@ -1,0 +1,226 @@
+// The slow path of a slow subscriber. Nothing here is reached while a link takes all that comes.
+#include "socket/backlog.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include <netio/message.hpp>
+
+namespace netio::detail {
+
+namespace {
+
+// Frames that fill less than this part of their block are copied: a queue is bounded in bytes, and
+// must not hold many times as much memory.
+constexpr std::size_t copied_part = 4;
+
+// Who is behind gives way once so little is left for all the others.
+bool scarce(Pool& pool) noexcept {
+  const std::size_t few = pool.blocks() / 4;
+  if (pool.blocks_free() >= few) return false;
+  pool.collect();
+  return pool.blocks_free() < few;
+}
+
+}  // namespace
+
+void Backlog::add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
+  switch (policy_) {
+    case Policy::block:
+      break;
+    case Policy::sample:
+      return sample(parcel);
+    case Policy::drop_new:
+    case Policy::disconnect:
+      if (fits(parcel.bytes) && !scarce(pool)) break;
+      return drop(parcel.messages, DropReason::dropped_new);
+    case Policy::drop_old: {
+      const bool all = scarce(pool);
+      while ((all || !fits(parcel.bytes)) && drop_oldest()) continue;
+      if (fits(parcel.bytes)) break;
+      return drop(parcel.messages, DropReason::dropped_new);
+    }
+  }
+  keep(parcel, pool, body_max);
+}
+
+void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
+  const bool small =
+      !parcel.lease || (parcel.framed && parcel.bytes < parcel.lease->capacity() / copied_part);
+  if (small && append_to_tail(parcel, pool, body_max)) return;
+  seal_tail();
+  try {
+    Item item;
+    item.parcel = parcel;
+    if (!parcel.lease) {
+      Message copy = Message::copy_of({parcel.data, parcel.bytes}, parcel.tag);
+      item.parcel.data = copy.data();
+      item.parcel.lease = Lease::adopt(copy.release_block());
+    }
+    items_.push_back(std::move(item));
+  } catch (const std::bad_alloc&) {
+    return drop(parcel.messages, DropReason::not_sent);
+  }
+  bytes_ += parcel.bytes;
+  messages_ += parcel.messages;
+}
+
+bool Backlog::append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
+  const std::size_t need =
+      parcel.framed ? parcel.bytes : OpenPage::frame_bytes(parcel.bytes, parcel.tag);
+  if (need > tail_.room()) {
+    if (need > body_max) return false;
+    seal_tail();
+    Lease page = pool.take();
+    if (!page) return false;
+    tail_.open(std::move(page), body_max);
+  }
+  if (parcel.framed) {
+    tail_.append_frames(parcel.data, parcel.bytes, parcel.messages);
+  } else {
+    tail_.append({parcel.data, parcel.bytes}, parcel.tag);
+  }
+  bytes_ += need;
+  messages_ += parcel.messages;
+  return true;
+}
+
+void Backlog::seal_tail() noexcept {
+  if (!tail_.is_open()) return;
+  Item item;
+  item.parcel = {Lease(), tail_.data(), tail_.bytes(), tail_.messages(), true, 0};
+  item.parcel.lease = tail_.take();
+  items_.push_back(std::move(item));
+}
+
+void Backlog::sample(const Parcel& parcel) noexcept {
+  if (!parcel.framed) {
+    return sample_one(parcel.tag, {parcel.data, parcel.bytes}, parcel.lease);
+  }
+  FrameWalker walker(parcel.data, parcel.bytes);
+  for (Frame frame; walker.next(frame);) {
+    sample_one(frame.tag, {frame.payload, frame.size}, Lease());
+  }
+}
+
+void Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
+                         const Lease& lease) noexcept {
+  switch (samples_.put(tag, message, lease, bytes_max_)) {
+    case Samples::Put::added:
+      break;
+    case Samples::Put::replaced:
+      return drop(1, DropReason::superseded);
+    case Samples::Put::refused:
+      return drop(1, DropReason::dropped_new);
+  }
+}
+
+bool Backlog::drop_oldest() noexcept {
+  seal_tail();
+  const auto oldest = std::find_if(items_.begin(), items_.end(), [](const Item& item) {
+    return item.kind == Item::Kind::parcel;
+  });
+  if (oldest == items_.end()) return false;
+  const std::uint64_t messages = oldest->parcel.messages;
+  bytes_ -= oldest->parcel.bytes;
+  messages_ -= messages;
+  books_.drop_unposted(DropReason::dropped_old, messages);
+  overrun_ = true;
+  const bool behind_a_gap = oldest != items_.begin() &&
+                            std::prev(oldest)->kind == Item::Kind::gap &&
+                            std::prev(oldest)->reason == DropReason::dropped_old;
+  if (behind_a_gap) {
+    std::prev(oldest)->dropped += messages;
+    items_.erase(oldest);
+    return true;
+  }
+  *oldest = Item();
+  oldest->kind = Item::Kind::gap;
+  oldest->dropped = messages;
+  oldest->reason = DropReason::dropped_old;
+  return true;
+}
+
+void Backlog::drop(std::uint64_t messages, DropReason reason) noexcept {
+  overrun_ = true;
+  books_.drop_unposted(reason, messages);
+  add_gap(messages, reason);
+}
+
+void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
+  seal_tail();
+  if (!items_.empty() && items_.back().kind == Item::Kind::gap && items_.back().reason == reason) {
+    items_.back().dropped += messages;
+    return;
+  }
+  Item item;
+  item.kind = Item::Kind::gap;
+  item.dropped = messages;
+  item.reason = reason;
+  items_.push_back(std::move(item));
+}
+
+// Samples move to where they are before it; those there is no memory for are dropped.
+void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, Pool& pool,
+                          std::size_t body_max) noexcept {
+  while (!samples_.empty() && pack_samples(pool, body_max)) continue;
+  if (!samples_.empty()) {
+    drop(samples_.size(), DropReason::not_sent);
+    samples_.clear();
+  }
+  seal_tail();
+  Item item;
+  item.kind = Item::Kind::control;
+  item.control = kind;
+  std::copy(payload.begin(), payload.end(), item.payload.begin());
+  item.payload_bytes = payload.size();
+  ++controls_;
+  items_.push_back(std::move(item));
+}
+
+bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
+  Item item;
+  if (!samples_.take_shared(item.parcel)) {
+    Lease page = pool.take();
+    if (!page) return false;
+    seal_tail();
+    tail_.open(std::move(page), body_max);
+    samples_.pack(tail_);
+    bytes_ += tail_.bytes();
+    messages_ += tail_.messages();
+    seal_tail();
+    return true;
+  }
+  bytes_ += item.parcel.bytes;
+  ++messages_;
+  items_.push_back(std::move(item));
+  return true;
+}
+
+Backlog::Item* Backlog::front(Pool& pool, std::size_t body_max) noexcept {
+  if (items_.empty()) seal_tail();
+  if (items_.empty() && !samples_.empty()) (void)pack_samples(pool, body_max);
+  return items_.empty() ? nullptr : &items_.front();
+}
+
+void Backlog::pop() noexcept {
+  const Item& item = items_.front();
+  if (item.kind == Item::Kind::parcel) {
+    bytes_ -= item.parcel.bytes;
+    messages_ -= item.parcel.messages;
+  }
+  if (item.kind == Item::Kind::control) --controls_;
+  items_.pop_front();
+}
+
+void Backlog::clear() noexcept {
+  items_.clear();
+  tail_.close();
+  samples_.clear();
+  bytes_ = 0;
+  messages_ = 0;
+  controls_ = 0;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,96 @@
+// What was taken for one peer and waits above its link, in order: parcels, control frames, and gaps
+// where messages were dropped by the peer's policy. Bounded in bytes. Owner thread only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+
+#include <netio/books.hpp>
+#include <netio/subscription.hpp>
+
+#include "memory/pool.hpp"
+#include "socket/open_page.hpp"
+#include "socket/parcel.hpp"
+#include "socket/samples.hpp"
+#include "socket/send_books.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+class Backlog {
+ public:
+  static constexpr std::size_t control_bytes_max = 40;
+
+  struct Item {
+    enum class Kind : std::uint8_t { parcel, control, gap };
+    Kind kind = Kind::parcel;
+    Parcel parcel;
+    ControlKind control = ControlKind::bye;
+    std::array<std::byte, control_bytes_max> payload{};
+    std::size_t payload_bytes = 0;
+    std::uint64_t dropped = 0;  // of a gap
+    DropReason reason = DropReason::not_sent;
+  };
+
+  explicit Backlog(SendBooks& books) noexcept : books_(books) {}
+
+  void set_policy(Policy policy, std::size_t bytes_max) noexcept {
+    policy_ = policy;
+    bytes_max_ = bytes_max;
+  }
+  [[nodiscard]] Policy policy() const noexcept { return policy_; }
+  [[nodiscard]] bool empty() const noexcept {
+    return items_.empty() && !tail_.is_open() && samples_.empty();
+  }
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_ + samples_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + samples_.bytes(); }
+  [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
+  [[nodiscard]] bool full() const noexcept { return bytes() >= bytes_max_; }
+  [[nodiscard]] std::size_t controls() const noexcept { return controls_; }
+  // Something was dropped for want of room since the last call.
+  [[nodiscard]] bool take_overrun() noexcept { return std::exchange(overrun_, false); }
+
+  // Takes a share of the parcel, or drops it or others by the policy; with `block`, takes it. Small
+  // ones are copied behind each other into pages of `pool`, with bodies of up to `body_max`.
+  void add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
+  void add_control(ControlKind kind, std::span<const std::byte> payload, Pool& pool,
+                   std::size_t body_max) noexcept;
+  // At this point of the stream so many messages are missing.
+  void add_gap(std::uint64_t messages, DropReason reason) noexcept;
+
+  // What goes next; null if there is nothing, or no memory to make a page of samples.
+  [[nodiscard]] Item* front(Pool& pool, std::size_t body_max) noexcept;
+  void pop() noexcept;
+  // Forgets all; who calls has counted messages() as dropped.
+  void clear() noexcept;
+
+ private:
+  [[nodiscard]] bool fits(std::size_t bytes) const noexcept {
+    return bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes;
+  }
+  void keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
+  bool append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
+  void sample(const Parcel& parcel) noexcept;
+  void sample_one(std::uint64_t tag, std::span<const std::byte> message,
+                  const Lease& lease) noexcept;
+  bool drop_oldest() noexcept;
+  void drop(std::uint64_t messages, DropReason reason) noexcept;
+  void seal_tail() noexcept;
+  bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
+
+  SendBooks& books_;
+  Policy policy_ = Policy::block;
+  std::size_t bytes_max_ = SIZE_MAX;
+  std::deque<Item> items_;
+  OpenPage tail_;  // copies, behind all items
+  Samples samples_;
+  std::size_t bytes_ = 0;  // of items and tail
+  std::uint64_t messages_ = 0;
+  std::size_t controls_ = 0;
+  bool overrun_ = false;
+};
+
+}  // namespace netio::detail

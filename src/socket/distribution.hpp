@@ -1,0 +1,50 @@
+// Who gets which message: what a pattern decides, and its socket and peers ask. Owner thread only.
+#pragma once
+
+#include <cstdint>
+
+#include <netio/books.hpp>
+#include <netio/status.hpp>
+
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+class Peer;
+
+class Distribution {
+ public:
+  Distribution() = default;
+  Distribution(const Distribution&) = delete;
+  Distribution& operator=(const Distribution&) = delete;
+  virtual ~Distribution() = default;
+
+  // From the loop: the peer came up, or its link has room again and it has been given all that was
+  // taken for it.
+  virtual void ready(Peer& peer) noexcept = 0;
+  // Until ready() it takes nothing.
+  virtual void not_ready(Peer& peer) noexcept = 0;
+  // From the loop: the connection ended. What was taken for the peer and not posted stays with it
+  // for the next one, unless the pattern drops that here.
+  virtual void gone(Peer& peer, DropReason reason) noexcept = 0;
+  // From the loop: the wire has nothing left to send, and pages are to leave when it is idle.
+  virtual void wire_idle(Peer& peer) noexcept = 0;
+  // A control frame of this pattern's. What is wrong with it, or null.
+  virtual const char* take_control(Peer& peer, const Frame& frame) noexcept = 0;
+  // So many messages of the peer's, from this number on, were lost with a connection.
+  virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
+  // Messages taken for the peer that its sender does not know of yet.
+  [[nodiscard]] virtual std::uint64_t gathered_for(const Peer& peer) const noexcept = 0;
+  // From the loop: the user is called, if it was refused something that may be taken now.
+  virtual void tell_writable() noexcept = 0;
+
+  // The turn is over: what is open goes to wires that have nothing else to do. True if something
+  // stays open, so that flush() is called in time.
+  virtual bool end_turn() noexcept = 0;
+  virtual void flush() noexcept = 0;
+  // Closing: every call is answered with closed from now on.
+  virtual void stop() noexcept = 0;
+  virtual void add_to(Counters& counters) const noexcept = 0;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,70 @@
+// The slow path of a sampling peer that is behind: it may allocate, and takes no for an answer.
+#include "socket/samples.hpp"
+
+#include <new>
+#include <utility>
+
+#include "socket/open_page.hpp"
+#include "socket/parcel.hpp"
+
+namespace netio::detail {
+
+Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
+                          std::size_t bytes_max) noexcept try {
+  const auto found = by_tag_.find(tag);
+  const std::size_t before = found != by_tag_.end() ? found->second->message().size() : 0;
+  if (bytes_ - before + message.size() > bytes_max) return Put::refused;
+  Entry fresh;
+  fresh.tag = tag;
+  fresh.lease = lease;
+  fresh.shared = message;
+  if (!lease) fresh.copy.assign(message.begin(), message.end());
+  bytes_ += message.size() - before;
+  if (found != by_tag_.end()) {
+    *found->second = std::move(fresh);
+    return Put::replaced;
+  }
+  entries_.push_back(std::move(fresh));
+  try {
+    by_tag_.emplace(tag, &entries_.back());
+  } catch (const std::bad_alloc&) {
+    bytes_ -= message.size();
+    entries_.pop_back();
+    return Put::refused;
+  }
+  return Put::added;
+} catch (const std::bad_alloc&) {
+  return Put::refused;
+}
+
+bool Samples::take_shared(Parcel& parcel) noexcept {
+  Entry& first = entries_.front();
+  if (!first.lease) return false;
+  parcel = {first.lease, first.shared.data(), first.shared.size(), 1, false, first.tag};
+  pop();
+  return true;
+}
+
+void Samples::pack(OpenPage& page) noexcept {
+  while (!entries_.empty()) {
+    const Entry& first = entries_.front();
+    if (first.lease || OpenPage::frame_bytes(first.copy.size(), first.tag) > page.room()) return;
+    page.append(first.copy, first.tag);
+    pop();
+  }
+}
+
+void Samples::pop() noexcept {
+  const Entry& first = entries_.front();
+  bytes_ -= first.message().size();
+  by_tag_.erase(first.tag);
+  entries_.pop_front();
+}
+
+void Samples::clear() noexcept {
+  entries_.clear();
+  by_tag_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,58 @@
+// The latest message of each tag, for a peer that samples and is behind: in the order in which
+// their tags began to wait. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "memory/block.hpp"
+
+namespace netio::detail {
+
+class OpenPage;
+struct Parcel;
+
+class Samples {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+  enum class Put : std::uint8_t {
+    added,     // the first of its tag
+    replaced,  // another of its tag is superseded
+    refused,   // more than `bytes_max` together, or no memory
+  };
+  // Copies the message; one that has a lease is shared instead.
+  Put put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
+          std::size_t bytes_max) noexcept;
+
+  // The oldest one, if it is shared memory, as a parcel; else false.
+  bool take_shared(Parcel& parcel) noexcept;
+  // Moves the oldest into the page, as long as they are copies and there is room.
+  void pack(OpenPage& page) noexcept;
+  void clear() noexcept;
+
+ private:
+  struct Entry {
+    std::uint64_t tag = 0;
+    std::vector<std::byte> copy;  // unless
+    Lease lease;                  // this holds it, and
+    std::span<const std::byte> shared;
+
+    [[nodiscard]] std::span<const std::byte> message() const noexcept {
+      return lease ? shared : std::span<const std::byte>(copy);
+    }
+  };
+  void pop() noexcept;
+
+  std::deque<Entry> entries_;
+  std::unordered_map<std::uint64_t, Entry*> by_tag_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace netio::detail

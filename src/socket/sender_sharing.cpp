@@ -1,0 +1,105 @@
+// What a Sender does with what many peers share: posts it at once, or when the link has room.
+#include <array>
+#include <utility>
+
+#include "socket/sender.hpp"
+#include "wire/control.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+GapReason wire_reason(DropReason reason) noexcept {
+  switch (reason) {
+    case DropReason::dropped_new:
+      return GapReason::dropped_new;
+    case DropReason::dropped_old:
+      return GapReason::dropped_old;
+    case DropReason::superseded:
+      return GapReason::superseded;
+    default:
+      return GapReason::not_sent;
+  }
+}
+
+}  // namespace
+
+void Sender::share(const Parcel& parcel) noexcept {
+  if (link_ == nullptr) return books.drop_unposted(DropReason::not_sent, parcel.messages);
+  // Who samples is to have the latest: little may wait behind it in the link.
+  const bool late = backlog.policy() == Policy::sample && link_->backed_up();
+  if (!pending() && !late && post_parcel(parcel) == Status::ok) return;
+  backlog.add(parcel, link_->pool(), body_max());
+}
+
+void Sender::skip(std::uint64_t messages) noexcept {
+  books.drop_unposted(DropReason::not_sent, messages);
+  backlog.add_gap(messages, DropReason::not_sent);
+}
+
+void Sender::begin_sharing() noexcept {
+  if (books.dropped_unposted != 0) {
+    backlog.add_gap(books.dropped_unposted, DropReason::not_sent);
+  }
+}
+
+void Sender::tell(ControlKind kind, std::span<const std::byte> payload) noexcept {
+  if (link_ == nullptr) return;
+  if (!pending() && post_control(kind, payload) == Status::ok) return;
+  backlog.add_control(kind, payload, link_->pool(), body_max());
+}
+
+Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
+  Post post;
+  post.sequence = books.next_sequence;
+  post.flags = page_flag::control;
+  const auto number = static_cast<std::uint32_t>(kind);
+  post.prepend(frame_word(static_cast<std::uint32_t>(payload.size()),
+                          frame_flag::control | (number << frame_flag::control_shift)));
+  post.body.data = payload.data();
+  post.body.bytes = payload.size();
+  return link_->post(post);
+}
+
+Status Sender::post_parcel(const Parcel& parcel) noexcept {
+  const std::span bytes(parcel.data, parcel.bytes);
+  if (!parcel.framed) {
+    if (!parcel.lease) return post_borrowed(bytes, parcel.tag);
+    Lease lease = parcel.lease;
+    return pass_now(lease, bytes, parcel.tag);
+  }
+  Post post;
+  post.sequence = books.next_sequence;
+  post.messages = parcel.messages;
+  post.body = {parcel.lease, parcel.data, parcel.bytes};
+  const Status status = link_->post(post);
+  if (status == Status::ok) count_post(parcel.messages);
+  return status;
+}
+
+Status Sender::post_item(const Backlog::Item& item) noexcept {
+  if (item.kind == Backlog::Item::Kind::parcel) return post_parcel(item.parcel);
+  if (item.kind == Backlog::Item::Kind::control) {
+    return post_control(item.control, std::span(item.payload).first(item.payload_bytes));
+  }
+  std::array<std::byte, gap_bytes> payload;
+  encode(GapFrame{dropped_told_ + item.dropped, wire_reason(item.reason)}, payload);
+  const Status status = post_control(ControlKind::gap, payload);
+  if (status == Status::ok) dropped_told_ += item.dropped;
+  return status;
+}
+
+// on_writable, on_sent or on_idle tell of the link's room, on_sender_memory of the pool's.
+Status Sender::post_backlog() noexcept {
+  while (!backlog.empty()) {
+    if (backlog.policy() == Policy::sample && link_->backed_up()) return Status::again;
+    const Backlog::Item* const item = backlog.front(link_->pool(), body_max());
+    if (item == nullptr) return wait_for(link_->pool());
+    if (const Status status = post_item(*item); status != Status::ok) return status;
+    backlog.pop();
+    if (const Status status = post_parts(); status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+}  // namespace netio::detail
