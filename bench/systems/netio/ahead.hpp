@@ -20,12 +20,18 @@ class Ahead {
         bytes_(std::max<std::size_t>(1, ahead_bytes / message_bytes_) * message_bytes_),
         at_(bytes_.size()) {}
 
-  // The same one until advance().
-  [[nodiscard]] std::span<const std::byte> next() noexcept {
+  // Those that were not advanced beyond, back to back: at least one.
+  [[nodiscard]] std::span<const std::byte> rest() noexcept {
     if (at_ == bytes_.size()) write();
-    return std::span(bytes_).subspan(at_, message_bytes_);
+    return std::span(bytes_).subspan(at_);
   }
-  void advance() noexcept { at_ += message_bytes_; }
+  [[nodiscard]] std::span<const std::byte> next() noexcept { return rest().first(message_bytes_); }
+  [[nodiscard]] std::size_t message_bytes() const noexcept { return message_bytes_; }
+  // Of what rest() gave.
+  [[nodiscard]] std::size_t messages_left() const noexcept {
+    return (bytes_.size() - at_) / message_bytes_;
+  }
+  void advance(std::size_t messages = 1) noexcept { at_ += messages * message_bytes_; }
 
  private:
   static constexpr std::size_t ahead_bytes = 4096;
