@@ -14,6 +14,7 @@ namespace {
 // Up to this many subscribers are processes of their own, more share a few.
 constexpr std::uint32_t processes_max = 16;
 constexpr std::uint32_t shared_processes = 4;
+constexpr std::chrono::seconds time_to_drop{10};
 
 std::vector<std::string> words_for(const Contender& contender) {
   const FanoutArguments& fanout = contender.fanout;
@@ -73,12 +74,26 @@ void Audience::snap(nlohmann::json Group::*which) {
   }
 }
 
+// Until what those that are stopped may have waiting is full: only then do they differ from others
+// that are asleep.
+void Audience::await_drops() {
+  const auto until = stage_.loop().now() + time_to_drop;
+  while (stage_.loop().now() < until) {
+    const nlohmann::json said = publisher_->ask("snap");
+    if (!said.contains("dropped") || !said["dropped"].empty()) return;
+    let_pass(stage_.loop(), std::chrono::milliseconds(50));
+  }
+  throw EndFailure(fmt::format("{} dropped nothing within {} s: a higher --rate would show more",
+                               publisher_->name(), time_to_drop.count()));
+}
+
 FanoutSample Audience::measure() {
   (void)publisher_->ask("record");
   for (const Group& group : groups_) {
     if (group.stopped) group.end->signal(SIGSTOP);
   }
   let_pass(stage_.loop(), warm_up);
+  if (contender_.fanout.stopped != 0) await_drops();
   snap(&Group::from);
   const nlohmann::json from = publisher_->ask("snap");
   let_pass(stage_.loop(),

@@ -65,6 +65,7 @@ class Audience {
   };
   void start_group(std::uint32_t first, std::uint32_t count, bool stopped);
   void start_groups(std::uint32_t first, std::uint32_t count);
+  void await_drops();
   void snap(nlohmann::json Group::*which);
   void add_deliveries(FanoutSample& sample) const;
 
