@@ -221,6 +221,7 @@ void PublishCore::flush() noexcept {
     group->close_page();
     for (Subscriber* const member : group->members) member->peer.sender.flush();
   }
+  if (!active_.empty()) socket_.touch();  // so that what comes next finds them not active
 }
 
 // Who asked to be disconnected rather than be behind.
