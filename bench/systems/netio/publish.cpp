@@ -89,6 +89,13 @@ class Publisher {
   std::uint64_t sent_ = 0;
 };
 
+void run_for(Loop& loop, std::chrono::nanoseconds time) {
+  const auto until = loop.now() + time;
+  for (auto left = time; left > std::chrono::nanoseconds(0); left = until - loop.now()) {
+    loop.run_once(left);
+  }
+}
+
 // Until the worker is told to stop. `socket` is what says when it is worth trying again.
 template <typename Socket, typename Element, typename Send>
 void run_publisher(Worker& worker, Context& context, Socket& socket,
@@ -104,7 +111,7 @@ void run_publisher(Worker& worker, Context& context, Socket& socket,
   while (!worker.stopping()) {
     if (options.rate > 0) {
       (void)publisher.send_some(bursts.due(now_ns(), publisher.sent()));
-      loop.run_once(Bursts::apart);
+      run_for(loop, Bursts::apart);
     } else if (publisher.send_some(in_turn)) {
       loop.run_once(std::chrono::seconds(0));
     } else {
