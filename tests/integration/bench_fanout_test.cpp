@@ -80,7 +80,7 @@ TEST_F(BenchFanout, subscribers_of_one_set_share_what_was_encoded) {
 
 TEST_F(BenchFanout, many_subscribers_share_a_few_processes) {
   const auto said = fanout({"--subscribers", "20", "--recipients", "18", "--tags", "50",
-                            "--resolved", "--against", "10x1"});
+                            "--resolved", "--rate", "5k", "--against", "10x1"});
   EXPECT_EQ(said["case"]["recipients"], 18);
   EXPECT_GT(median(said, "netio", "slowest_messages_per_s"), 0) << said_;
 }
@@ -90,7 +90,7 @@ TEST_F(BenchFanout, a_subscriber_that_is_stopped_costs_the_others_nothing) {
                             "20k", "--size", "4KiB", "--against", "1000x2"});
   EXPECT_EQ(said["case"]["stopped"], 1);
   EXPECT_EQ(said["systems"]["netio"]["missed"]["max"], 0) << said_;
-  EXPECT_GT(said["systems"]["netio"]["dropped"]["dropped_new"]["median"].get<double>(), 0);
+  EXPECT_GT(said["systems"]["netio"]["dropped"]["dropped as new"]["median"].get<double>(), 0);
   EXPECT_GT(said["ratio"]["1000x2"]["slowest_messages_per_s"].get<double>(), 0);
   EXPECT_THAT(said_, HasSubstr("dropped"));
 }
