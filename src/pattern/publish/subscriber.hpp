@@ -24,7 +24,7 @@ struct Subscriber {
   TagSet next;
   std::uint64_t revision = 0;
   bool changing = false;
-  bool refused = false;  // the change is too large: what is left of it is not looked at
+  bool refused = false;  // the change, or the last one, is too large: until one with the whole set
   // What changes have cost, less what is allowed over time: see Subscribers.
   std::int64_t cost_ns = 0;
   std::int64_t cost_at_ns = 0;

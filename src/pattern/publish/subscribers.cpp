@@ -74,7 +74,8 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   if (first) {
     subscriber.changing = true;
     subscriber.revision = frame.revision;
-    subscriber.refused = false;
+    // What builds on a set that was refused makes no sense here.
+    subscriber.refused = subscriber.refused && !whole;
     if (!whole) subscriber.next = subscriber.set;
   }
   if (!subscriber.refused) {

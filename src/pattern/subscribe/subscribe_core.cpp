@@ -72,7 +72,9 @@ bool SubscribeCore::end_turn() noexcept {
     const auto found = publishers_.find(peer.get());
     if (found == publishers_.end()) continue;
     Publisher& publisher = found->second;
-    const bool in_step = publisher.complete && publisher.revision + 1 == revision_ && revision_ > 1;
+    const bool in_step =
+        publisher.complete && !publisher.refused && publisher.revision == revision_ - 1 &&
+        publisher.revision != 0;
     if (in_step && tell_change(*peer, removed.ranges(), added.ranges())) {
       publisher.revision = revision_;
     } else {
@@ -101,7 +103,7 @@ std::size_t SubscribeCore::ranges_per_page(const Peer& peer) noexcept {
 void SubscribeCore::tell_whole(Peer& peer, Publisher& publisher) {
   if (publisher.complete || publisher.revision != revision_) publisher.ranges_told = 0;
   publisher.revision = revision_;
-  publisher.complete = false;
+  publisher.complete = publisher.refused = false;
   const std::span<const TagRange> all = announced_.ranges();
   const std::size_t most = ranges_per_page(peer);
   do {
@@ -172,6 +174,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   told.policy = static_cast<Policy>(answer.policy);
   told.behind_bytes_max = answer.behind_bytes_max;
   if (told.refused) {
+    found->second.refused = true;
     told.detail = "the publisher takes at most " + std::to_string(answer.ranges_max) +
                   " ranges of tags from a subscriber (PublishOptions::ranges_max); the set as it "
                   "was before is still in force there";

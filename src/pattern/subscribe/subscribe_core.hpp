@@ -51,6 +51,7 @@ class SubscribeCore final : public Distribution {
     std::uint64_t revision = 0;  // of what it has been told, or is being told; 0: nothing
     std::size_t ranges_told = 0;
     bool complete = true;
+    bool refused = false;  // it has another set than we think: the next change tells the whole
   };
   void tell_whole(Peer& peer, Publisher& publisher);
   // False if the link has no room for all of it.
