@@ -224,7 +224,7 @@ void subscribe(Worker& worker, void* context) {
         if (options.fanout.policy != "block") tally.allow_gaps();
         Socket sub(context, ZMQ_SUB, options);
         sub.set(ZMQ_RCVHWM, messages_waiting_max);
-    sub.set(ZMQ_SNDHWM, 0);  // subscriptions beyond it are dropped
+        sub.set(ZMQ_SNDHWM, 0);  // subscriptions beyond it are dropped
         for (const std::uint64_t tag : subscribed_tags(options.fanout, number)) sub.subscribe(tag);
         sub.subscribe(sync_tag);
         sub.connect(options);

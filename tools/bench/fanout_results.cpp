@@ -150,6 +150,8 @@ std::string FanoutResults::to_text() const {
   };
   if (names.size() > 1 && names.front() == our_name) text += "Ratios, round by round:\n";
   for (const Figure& figure : figures()) {
+    const bool of_several = figure.value == &FanoutSample::slowest_per_s;
+    if (of_several && fanout_.subscribers == 1) continue;
     for (const std::string& name : names) {
       if (name == our_name || names.front() != our_name) continue;
       if (const auto both = ratio(name, figure.value)) {
