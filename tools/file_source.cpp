@@ -22,7 +22,7 @@ namespace {
 // the copy nobody can be asked first, so this is where a very unlucky truncation ends.
 extern "C" void on_bus_error(int) {
   static constexpr std::string_view text =
-      "netio send: error: the input file was cut off (or its disk failed) while it was read\n";
+      "netio: error: the input file was cut off (or its disk failed) while it was read\n";
   // Nothing to be done if even this cannot be written.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   ::_exit(static_cast<int>(ExitCode::failed));
@@ -31,7 +31,7 @@ extern "C" void on_bus_error(int) {
 }  // namespace
 
 FileSource::FileSource(Descriptor descriptor, std::string name, std::uint64_t offset,
-                       std::uint64_t end, const Framer& framer, bool unbuffered, Push& push)
+                       std::uint64_t end, const Framer& framer, bool unbuffered, Outlet& outlet)
     : descriptor_(std::move(descriptor)),
       name_(std::move(name)),
       framer_(framer),
@@ -51,7 +51,7 @@ FileSource::FileSource(Descriptor descriptor, std::string name, std::uint64_t of
   rest_ = mapping_.subspan(static_cast<std::size_t>(lead));
   std::signal(SIGBUS, on_bus_error);
   // The mapping stays until the socket is gone: nothing to do for a message that comes back.
-  if (lends_) push.on_released([](std::uint64_t) {});
+  if (lends_) outlet.on_released([](std::uint64_t) {});
 }
 
 FileSource::~FileSource() { ::munmap(mapping_.data(), mapping_.size()); }
@@ -61,7 +61,7 @@ bool FileSource::shrunk() noexcept {
   return ::fstat(descriptor_.get(), &info) == 0 && std::cmp_less(info.st_size, end_);
 }
 
-Turn FileSource::send_some(Push& push, Allowance allowance) {
+Turn FileSource::send_some(Outlet& outlet, Allowance allowance) {
   if (shrunk()) {
     end_with(fmt::format("{} was cut off while it was read, after {} had been sent", name_,
                          counted(bytes(), "byte")));
@@ -77,8 +77,8 @@ Turn FileSource::send_some(Push& push, Allowance allowance) {
     }
     const std::span<const std::byte> message = rest_.first(cut.bytes);
     const Status status = lends_ && message.size() >= lent_bytes_min
-                              ? push.lend(message, messages())
-                              : push.send(message);
+                              ? outlet.lend(message, messages())
+                              : outlet.send(message);
     if (status != Status::ok) return not_taken(status, message.size());
     rest_ = rest_.subspan(cut.bytes);
     framer_.take(cut.bytes);

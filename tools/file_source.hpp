@@ -19,10 +19,10 @@ class FileSource : public MessageSource {
  public:
   // From `offset` to `end`, in bytes. Throws Failure.
   FileSource(Descriptor descriptor, std::string name, std::uint64_t offset, std::uint64_t end,
-             const Framer& framer, bool unbuffered, Push& push);
+             const Framer& framer, bool unbuffered, Outlet& outlet);
   ~FileSource() override;
 
-  Turn send_some(Push& push, Allowance allowance) override;
+  Turn send_some(Outlet& outlet, Allowance allowance) override;
   [[nodiscard]] std::optional<double> fraction() const override;
 
  private:

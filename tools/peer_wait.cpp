@@ -27,7 +27,8 @@ std::string_view advice_for(DownReason reason) {
     case DownReason::version_mismatch:
       return "use the same version of netio on both sides";
     case DownReason::pattern_mismatch:
-      return "a sender (push) needs a receiver (pull) at the other end, and the other way round";
+      return "netio send (push) pairs with netio recv (pull), netio pub (publish) with netio sub "
+             "(subscribe)";
     case DownReason::handshake_timeout:
       return "something took the connection and said nothing: is it netio, alive, and not held up "
              "by other connections that say nothing? (ss -tn shows them)";

@@ -25,6 +25,10 @@ bool scarce(Pool& pool) noexcept {
 
 }  // namespace
 
+bool Backlog::full(Pool& pool) const noexcept {
+  return !empty() && (bytes() >= bytes_max_ || scarce(pool));
+}
+
 void Backlog::add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
   switch (policy_) {
     case Policy::block:
@@ -33,12 +37,12 @@ void Backlog::add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexce
       return sample(parcel);
     case Policy::drop_new:
     case Policy::disconnect:
-      if (fits(parcel.bytes) && !scarce(pool)) break;
+      if (fits(cost(parcel)) && !scarce(pool)) break;
       return drop(parcel.messages, DropReason::dropped_new);
     case Policy::drop_old: {
       const bool all = scarce(pool);
-      while ((all || !fits(parcel.bytes)) && drop_oldest()) continue;
-      if (fits(parcel.bytes)) break;
+      while ((all || !fits(cost(parcel))) && drop_oldest()) continue;
+      if (fits(cost(parcel))) break;
       return drop(parcel.messages, DropReason::dropped_new);
     }
   }
@@ -62,7 +66,7 @@ void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexc
   } catch (const std::bad_alloc&) {
     return drop(parcel.messages, DropReason::not_sent);
   }
-  bytes_ += parcel.bytes;
+  bytes_ += cost(parcel);
   messages_ += parcel.messages;
 }
 
@@ -123,15 +127,13 @@ bool Backlog::drop_oldest() noexcept {
   });
   if (oldest == items_.end()) return false;
   const std::uint64_t messages = oldest->parcel.messages;
-  bytes_ -= oldest->parcel.bytes;
+  bytes_ -= cost(oldest->parcel);
   messages_ -= messages;
   books_.drop_unposted(DropReason::dropped_old, messages);
   overrun_ = true;
-  const bool behind_a_gap = oldest != items_.begin() &&
-                            std::prev(oldest)->kind == Item::Kind::gap &&
-                            std::prev(oldest)->reason == DropReason::dropped_old;
-  if (behind_a_gap) {
+  if (oldest != items_.begin() && std::prev(oldest)->kind == Item::Kind::gap) {
     std::prev(oldest)->dropped += messages;
+    std::prev(oldest)->reason = DropReason::dropped_old;
     items_.erase(oldest);
     return true;
   }
@@ -148,10 +150,12 @@ void Backlog::drop(std::uint64_t messages, DropReason reason) noexcept {
   add_gap(messages, reason);
 }
 
+// Gaps that follow each other are one, of the latest reason: they need no memory for each drop.
 void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
   seal_tail();
-  if (!items_.empty() && items_.back().kind == Item::Kind::gap && items_.back().reason == reason) {
+  if (!items_.empty() && items_.back().kind == Item::Kind::gap) {
     items_.back().dropped += messages;
+    items_.back().reason = reason;
     return;
   }
   Item item;
@@ -192,7 +196,7 @@ bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
     seal_tail();
     return true;
   }
-  bytes_ += item.parcel.bytes;
+  bytes_ += cost(item.parcel);
   ++messages_;
   items_.push_back(std::move(item));
   return true;
@@ -207,7 +211,7 @@ Backlog::Item* Backlog::front(Pool& pool, std::size_t body_max) noexcept {
 void Backlog::pop() noexcept {
   const Item& item = items_.front();
   if (item.kind == Item::Kind::parcel) {
-    bytes_ -= item.parcel.bytes;
+    bytes_ -= cost(item.parcel);
     messages_ -= item.parcel.messages;
   }
   if (item.kind == Item::Kind::control) --controls_;

@@ -48,7 +48,9 @@ class Backlog {
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_ + samples_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + samples_.bytes(); }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
-  [[nodiscard]] bool full() const noexcept { return bytes() >= bytes_max_; }
+  // With Policy::block: no more is to be added until some of it has left. Nothing waits for ever:
+  // a bound of 0 lets one at a time wait.
+  [[nodiscard]] bool full(Pool& pool) const noexcept;
   [[nodiscard]] std::size_t controls() const noexcept { return controls_; }
   // Something was dropped for want of room since the last call.
   [[nodiscard]] bool take_overrun() noexcept { return std::exchange(overrun_, false); }
@@ -68,6 +70,10 @@ class Backlog {
   void clear() noexcept;
 
  private:
+  // Of a parcel while it waits: an item of its own takes memory too.
+  [[nodiscard]] static std::size_t cost(const Parcel& parcel) noexcept {
+    return parcel.bytes + (parcel.framed ? 0 : sizeof(Item));
+  }
   [[nodiscard]] bool fits(std::size_t bytes) const noexcept {
     return bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes;
   }

@@ -62,6 +62,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   }
   // Ends it for a reason of the pattern's.
   void expel(DownReason reason, std::string why) noexcept { fail({reason, std::move(why)}); }
+  // On this connection messages are a breach until they are expected; as they are at first.
+  void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
   [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
   void add_to(Books& books) const noexcept;
@@ -133,6 +135,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
 
   WireMode their_mode_ = WireMode::buffered;
   bool up_ = false;
+  bool messages_expected_ = true;
   bool closing_ = false;
   bool bye_said_ = false;
   bool bye_heard_ = false;

@@ -28,6 +28,10 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if (closing_) return;  // neither delivered nor acknowledged
+  if (!messages_expected_) {
+    fail({DownReason::protocol_error, "sends messages before it has answered the subscription"});
+    return;
+  }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.sender_id = id_;
   after_delivery(receiver_.take(header, block, body));
@@ -118,6 +122,10 @@ void Peer::on_page_opened() noexcept { socket_.touch(); }
 void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
 
 void Peer::take_control(std::span<const std::byte> body) noexcept {
+  if (receiver_.assembling()) {
+    fail({DownReason::protocol_error, "sent a control page in the middle of a message"});
+    return;
+  }
   FrameWalker walker(body.data(), body.size());
   Frame frame;
   bool bye = false;
@@ -139,10 +147,6 @@ void Peer::take_control(std::span<const std::byte> body) noexcept {
     return;
   }
   if (!bye) return;
-  if (receiver_.assembling()) {
-    fail({DownReason::protocol_error, "said good-bye in the middle of a message"});
-    return;
-  }
   bye_heard_ = true;
   socket_.distribution().not_ready(*this);
   advance_ending();

@@ -14,6 +14,7 @@ Receiver::Result Receiver::take(const PageHeader& header, Block& block,
                                 std::span<const std::byte> body) {
   if (header.sequence != books.expected) return fail("page out of sequence");
   page_expects_ = books.expected + header.messages;
+  if (page_expects_ >= sequence_end) return fail("messages beyond the last sequence");
   body_ = body;
   started_ = false;
   return start(block);

@@ -9,17 +9,24 @@
 
 namespace netio::detail {
 
+namespace {
+// What an entry takes beside its bytes: itself, its place among the tags, two heads of the heap's.
+constexpr std::size_t entry_bytes = 160;
+}  // namespace
+
 Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
                           std::size_t bytes_max) noexcept try {
   const auto found = by_tag_.find(tag);
-  const std::size_t before = found != by_tag_.end() ? found->second->message().size() : 0;
-  if (bytes_ - before + message.size() > bytes_max) return Put::refused;
+  const std::size_t before =
+      found != by_tag_.end() ? entry_bytes + found->second->message().size() : 0;
+  const std::size_t after = entry_bytes + message.size();
+  if (bytes_ - before + after > bytes_max) return Put::refused;
   Entry fresh;
   fresh.tag = tag;
   fresh.lease = lease;
   fresh.shared = message;
   if (!lease) fresh.copy.assign(message.begin(), message.end());
-  bytes_ += message.size() - before;
+  bytes_ += after - before;
   if (found != by_tag_.end()) {
     *found->second = std::move(fresh);
     return Put::replaced;
@@ -28,7 +35,7 @@ Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message,
   try {
     by_tag_.emplace(tag, &entries_.back());
   } catch (const std::bad_alloc&) {
-    bytes_ -= message.size();
+    bytes_ -= after;
     entries_.pop_back();
     return Put::refused;
   }
@@ -56,7 +63,7 @@ void Samples::pack(OpenPage& page) noexcept {
 
 void Samples::pop() noexcept {
   const Entry& first = entries_.front();
-  bytes_ -= first.message().size();
+  bytes_ -= entry_bytes + first.message().size();
   by_tag_.erase(first.tag);
   entries_.pop_front();
 }

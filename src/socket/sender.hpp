@@ -60,7 +60,7 @@ class Sender final : private StoreWaiter {
   // who calls looks at blocked() first.
   void share(const Parcel& parcel) noexcept;
   [[nodiscard]] bool blocked() const noexcept {
-    return backlog.policy() == Policy::block && backlog.full();
+    return backlog.policy() == Policy::block && link_ != nullptr && backlog.full(link_->pool());
   }
   // A control frame behind all that was shared so far.
   void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
@@ -142,6 +142,7 @@ class Sender final : private StoreWaiter {
   Status post_parcel(const Parcel& parcel) noexcept;
   Status post_item(const Backlog::Item& item) noexcept;
   Status post_backlog() noexcept;
+  bool held_up() noexcept;
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   void count_post(std::uint32_t messages) noexcept {

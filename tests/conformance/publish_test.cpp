@@ -57,6 +57,19 @@ TEST_P(PublishSocket, a_message_nobody_wants_is_counted_and_goes_nowhere) {
   EXPECT_EQ(publish.books().sent, 1U);
 }
 
+TEST_P(PublishSocket, each_message_leaves_in_time_though_nothing_follows) {
+  SocketOptions late = options();
+  late.flush_when_idle = false;
+  Publish publish(here_, {}, late);
+  Reader reader(*this, bind(publish));
+  reader.socket.subscribe_all();
+  ASSERT_SOON(pump_, reader.told());
+  for (std::size_t i = 0; i < 5; ++i) {
+    ASSERT_EQ(send(publish, i, 1), Status::ok);
+    ASSERT_SOON(pump_, reader.inbox.size() == i + 1);
+  }
+}
+
 TEST_P(PublishSocket, a_change_of_the_set_takes_effect_from_the_number_told) {
   Publish publish(here_, {}, options());
   Reader reader(*this, bind(publish));

@@ -1,4 +1,5 @@
-// The fixture of the tests of publish and subscribe: subscribers that write down what they are told.
+// The fixture of the tests of publish and subscribe: subscribers that write down what they are
+// told.
 #pragma once
 
 #include <cstdint>

@@ -41,6 +41,15 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "--bind", "--connect"}, "--connect"},
       {{"recv", address, "--wait", "loudly"}, "sleep, spin, adaptive"},
       {{"recv", address, "--shared"}, "--verify"},
+      {{"sub", address, "--tag", "seven"}, "\"seven\" is no tag: a tag is a number such as 7"},
+      {{"sub", address, "--tag", "1,9-3"}, "\"9-3\" ends before it begins: write 3-9"},
+      {{"sub", address, "--tag", "0x1ffffffffffffffff"}, "a tag has 64 bits"},
+      {{"sub", address, "--policy", "maybe"}, "none of block, drop_new, drop_old, sample, disc"},
+      {{"sub", address, "--behind-for", "1s"}, "needs --policy disconnect"},
+      {{"pub", address, "--tags", "1,2"}, "one tag, or those of one range"},
+      {{"pub", address, "--size", "8", "--verify"}, "at least 16 bytes"},
+      {{"pub", "localhost:5555"}, "error: address \"localhost:5555\": the scheme is missing"},
+      {{"sub", "tcp://*:5555"}, "error: connect tcp://*:5555: "},
       {{"recv", "OFI+TCP://127.0.0.1:1"}, "write it in lower case"},
       {{"recv", "ofi+://127.0.0.1:1"}, "the provider is missing"},
       {{"recv", address, "--out", "-", "--json"}, "use --json=FILE"},
@@ -55,16 +64,17 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
 }
 
 TEST(CliUsage, help_has_examples_and_exit_codes) {
-  for (const Words& words : std::vector<Words>{{"--help"}, {"send", "--help"}, {"recv", "-h"}}) {
+  for (const Words& words : std::vector<Words>{
+           {"--help"}, {"send", "--help"}, {"recv", "-h"}, {"pub", "--help"}, {"sub", "--help"}}) {
     Process process(netio_command(words));
     EXPECT_EQ(process.wait(), 0);
-    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv) '?tcp://"));
+    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv|pub|sub) '?tcp://"));
     EXPECT_THAT(process.out(), HasSubstr("Exit codes: 0 "));
   }
 }
 
 TEST(CliUsage, help_knows_the_addresses_of_fabrics) {
-  for (const char* const command : {"send", "recv"}) {
+  for (const char* const command : {"send", "recv", "pub", "sub"}) {
     Process process(netio_command({command, "--help"}));
     EXPECT_EQ(process.wait(), 0);
     for (const char* const text : {"verbs://", "ofi+PROVIDER://", "?window="}) {

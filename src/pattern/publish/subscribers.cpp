@@ -68,6 +68,7 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   const bool in_order =
       first ? frame.revision > subscriber.revision : frame.revision == subscriber.revision;
   if (!in_order) return "changes its subscription out of order";
+  if (subscriber.revision == 0 && !whole) return "changes a subscription that it has not begun";
   if (subscriber.peer.sender.backlog.controls() >= answers_max) {
     return "changes its subscription and does not read the answers";
   }
@@ -78,9 +79,9 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
     subscriber.refused = subscriber.refused && !whole;
     if (!whole) subscriber.next = subscriber.set;
   }
+  std::vector<TagRange> ranges(frame.ranges.count());
+  if (const char* const defect = frame.ranges.copy(ranges); defect != nullptr) return defect;
   if (!subscriber.refused) {
-    std::vector<TagRange> ranges(frame.ranges.count());
-    if (const char* const defect = frame.ranges.copy(ranges); defect != nullptr) return defect;
     if (whole) subscriber.next.clear();
     if ((frame.flags & subscribe_flag::remove) != 0) {
       subscriber.next.remove(ranges);

@@ -72,11 +72,11 @@ bool SubscribeCore::end_turn() noexcept {
     const auto found = publishers_.find(peer.get());
     if (found == publishers_.end()) continue;
     Publisher& publisher = found->second;
-    const bool in_step =
-        publisher.complete && !publisher.refused && publisher.revision == revision_ - 1 &&
-        publisher.revision != 0;
+    const bool in_step = publisher.complete && !publisher.refused &&
+                         publisher.revision == revision_ - 1 && publisher.revision != 0;
     if (in_step && tell_change(*peer, removed.ranges(), added.ranges())) {
       publisher.revision = revision_;
+      publisher.unanswered.push_back(revision_);
     } else {
       tell_whole(*peer, publisher);
     }
@@ -89,6 +89,7 @@ void SubscribeCore::ready(Peer& peer) noexcept {
   if (stopped_) return;
   const auto [found, is_new] = publishers_.try_emplace(&peer);
   Publisher& publisher = found->second;
+  if (is_new) peer.expect_messages(false);
   // A set that was never told is left to end_turn(), with all that the turn still brings.
   if (revision_ == 0 || (!is_new && publisher.complete)) return;
   tell_whole(peer, publisher);
@@ -115,6 +116,7 @@ void SubscribeCore::tell_whole(Peer& peer, Publisher& publisher) {
     if (post(peer, all.subspan(begin, count), revision_, flags) != Status::ok) return;
     publisher.ranges_told += count;
     publisher.complete = last;
+    if (last) publisher.unanswered.push_back(revision_);
   } while (!publisher.complete && most != 0);
 }
 
@@ -161,9 +163,12 @@ const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) noexcept
 
 const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer) {
   const auto found = publishers_.find(&peer);
-  if (found == publishers_.end() || answer.revision > found->second.revision) {
-    return "answers a subscription that was not sent to it";
+  if (found == publishers_.end() || found->second.unanswered.empty() ||
+      found->second.unanswered.front() != answer.revision) {
+    return "answers a subscription that was not sent to it, or again";
   }
+  found->second.unanswered.pop_front();
+  peer.expect_messages(true);
   if (answer.from != peer.receive_books().next_number()) {
     return "does not count its messages as they came";
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <unordered_map>
@@ -51,6 +52,7 @@ class SubscribeCore final : public Distribution {
     std::uint64_t revision = 0;  // of what it has been told, or is being told; 0: nothing
     std::size_t ranges_told = 0;
     bool complete = true;
+    std::deque<std::uint64_t> unanswered = {};  // revisions, complete
     bool refused = false;  // it has another set than we think: the next change tells the whole
   };
   void tell_whole(Peer& peer, Publisher& publisher);
