@@ -282,6 +282,9 @@ void run(Worker& worker) {
       return reply(worker);
     case Role::request:
       return request(worker);
+    case Role::publish:
+    case Role::subscribe:
+      return;  // refused before
   }
 }
 

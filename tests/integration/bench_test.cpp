@@ -5,7 +5,6 @@
 #include <fstream>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <thread>
 #include <tuple>
 #include <unistd.h>
@@ -24,30 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
-// The processes named `name` that this one's children have started.
-std::vector<pid_t> processes_below(pid_t parent, const std::string& name) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string number;
-    std::string command;
-    std::string state;
-    pid_t its_parent = 0;
-    if (!(file >> number >> command >> state >> its_parent) || its_parent != parent) continue;
-    if (command == "(" + name + ")") found.push_back(std::stoi(number));
-  }
-  return found;
-}
-
-pid_t await_process_below(pid_t parent, const std::string& name) {
-  for (int i = 0; i < 1000; ++i) {
-    const std::vector<pid_t> found = processes_below(parent, name);
-    if (!found.empty()) return found.front();
-    std::this_thread::sleep_for(10ms);
-  }
-  ADD_FAILURE() << "no process " << name;
-  return -1;
-}
 
 TEST_F(Bench, throughput_reports_systems_and_ratios) {
   const auto said = result_of({"throughput", "--rounds", "2", "--against", "raw"});

@@ -34,14 +34,13 @@ auto rtt_us(double share) {
   };
 }
 
-// A bare number of three digits: "26.3 M".
+}  // namespace
+
 std::string short_number(double value) {
   std::string text = scaled(value, "");
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }
-
-}  // namespace
 
 ordered_json json_of(const Spread& spread) {
   return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};

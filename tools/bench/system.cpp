@@ -29,7 +29,8 @@ constexpr System our_own = {.name = our_name,
                             .on_sockets = true,
                             .on_fabrics = true,
                             .on_shm = true,
-                            .on_inproc = true};
+                            .on_inproc = true,
+                            .policies = "block, drop_new, drop_old, sample, disconnect"};
 constexpr System raw = {.name = "raw",
                         .one_thread = true,
                         .many_connections = true,
@@ -44,10 +45,18 @@ constexpr System fabric = {.name = "fabric",
                            .on_fabrics = true,
                            .on_shm = true,
                            .no_sleep_on_shm = "its provider there has no object to wait on"};
-constexpr System zmq = {
-    .name = "zmq", .package = "libzmq3-dev", .on_sockets = true, .on_shm = true, .on_inproc = true};
-constexpr System nng = {
-    .name = "nng", .package = "libnng-dev", .on_sockets = true, .on_shm = true, .on_inproc = true};
+constexpr System zmq = {.name = "zmq",
+                        .package = "libzmq3-dev",
+                        .on_sockets = true,
+                        .on_shm = true,
+                        .on_inproc = true,
+                        .policies = "block, drop_new"};
+constexpr System nng = {.name = "nng",
+                        .package = "libnng-dev",
+                        .on_sockets = true,
+                        .on_shm = true,
+                        .on_inproc = true,
+                        .policies = "drop_new"};
 constexpr System ucx = {
     .name = "ucx", .package = "libucx-dev", .one_thread = true, .on_shm = true, .on_inproc = true};
 constexpr System iperf3 = {.name = "iperf3",
@@ -91,6 +100,12 @@ std::string places_of(const System& system) {
   return fmt::format("{}", fmt::join(places, ", "));
 }
 
+std::string unfit_publisher(const System& system, const std::string& policy) {
+  if (system.policies.empty()) return "is not measured as a publisher";
+  if (system.policies.find(policy) != std::string_view::npos) return {};
+  return fmt::format("cannot do what --policy {} asks for, only {}", policy, system.policies);
+}
+
 // Why it cannot do what is asked; empty if it can.
 std::string unfit(const System& system, const BenchArguments& arguments, const Meeting& meeting) {
   if (!runs_on(system, meeting)) {
@@ -102,6 +117,7 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
     return fmt::format("cannot sleep ({}): compared with --wait spin", system.no_sleep_on_shm);
   }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
+  if (arguments.what == What::fanout) return unfit_publisher(system, arguments.fanout.policy);
   const bool many = meeting.in_memory() ? system.many_connections_on_shm : system.many_connections;
   if (arguments.what == What::connections && !many) {
     return "is not measured with many connections";

@@ -24,6 +24,7 @@ struct System {
   bool on_fabrics = false;
   bool on_shm = false;
   bool on_inproc = false;
+  std::string_view policies = {};  // of publishing, those it knows; empty: not measured there
   std::string_view no_sleep_on_shm = {};  // why it can only spin there; empty: it can sleep
 };
 
