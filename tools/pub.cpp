@@ -127,7 +127,7 @@ std::string_view PubSession::waits_for() const {
 void PubSession::complete(Summary& summary) const {
   summary.kind = Summary::Kind::published;
   summary.peers = subscribers_;
-  summary.seconds = phase_ == Phase::waiting ? 0 : seconds_of(ended_ - begun_);
+  summary.seconds = begun_ ? seconds_of(ended_ - *begun_) : 0;
 }
 
 }  // namespace

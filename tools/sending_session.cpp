@@ -95,7 +95,7 @@ void SendingSession::begin() {
   if (phase_ != Phase::waiting) return;
   phase_ = Phase::sending;
   begun_ = context_.loop().now();
-  pace_.start(begun_);
+  pace_.start(*begun_);
   progress_.start();
   if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
   // Not from here: the call-back of one event is no place for the work of another.

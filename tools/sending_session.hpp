@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -72,8 +73,8 @@ class SendingSession {
   bool held_up_ = false;  // for as long as progress was last shown
   bool interrupted_ = false;
   std::map<std::uint64_t, std::uint64_t> up_;  // connected peers: id, the largest message it takes
-  std::chrono::nanoseconds begun_{0};          // sending
-  std::chrono::nanoseconds ended_{0};          // the socket was closed
+  std::optional<std::chrono::nanoseconds> begun_;  // sending
+  std::chrono::nanoseconds ended_{0};              // the socket was closed
   std::string error_;
 
  private:

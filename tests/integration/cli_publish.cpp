@@ -292,6 +292,14 @@ TEST_F(CliPublish, a_subscriber_may_leave_and_the_publisher_goes_on) {
   expect_balance(report("pub")["books"]);
 }
 
+TEST_F(CliPublish, ctrl_c_ends_a_publisher_that_nobody_subscribes_to) {
+  Process publisher(netio_command(pub({"--size", "64"})));
+  (void)address_of(publisher);
+  publisher.signal(SIGINT);
+  EXPECT_EQ(publisher.wait(), 130) << publisher.err();
+  EXPECT_THAT(publisher.out(), HasSubstr("published   0 messages, 0 B in 0.000 s, interrupted"));
+}
+
 TEST_F(CliPublish, a_restarted_publisher_is_found_again) {
   std::string address;
   {
