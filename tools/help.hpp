@@ -28,6 +28,7 @@ inline constexpr std::string_view send_footer =
       each record's size is the 4-byte little-endian field at byte 20 of it, plus 12
   zcat log.gz | netio send tcp://host:5555 --frame line    standard input, as it comes
   netio send tcp://host:5555 --size 1KiB --seconds 10 --rate 100k --verify
+  netio send shm://name --size 64 --count 10M              to a process of this machine and user
 
 Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.
 Either side may start first. A lost receiver is waited for as long as --connect-timeout says.
@@ -45,6 +46,7 @@ inline constexpr std::string_view recv_footer =
   netio recv 'tcp://*:5555' --out run42.dat     messages back to back
   netio recv 'tcp://*:5555' --out - | wc -l     what was sent line by line
   netio recv 'tcp://*:0'                        any free port; says which
+  netio recv shm://name                         from processes of this machine and user
   netio recv tcp://readout:5555 --connect       from a sender that was started with --bind
   netio recv 'tcp://*:5555' --verify --json     check numbers and checksums, report as JSON
 
@@ -126,7 +128,10 @@ ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric) a seco
 control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
 rounds'.
 
-Exit codes: 0 measured, 1 a system failed, 2 usage, 130 Ctrl-C (what was measured is reported).
+)";
+
+inline constexpr std::string_view bench_exit_codes =
+    R"(Exit codes: 0 measured, 1 a system failed, 2 usage, 130 Ctrl-C (what was measured is reported).
 )";
 
 }  // namespace netio::cli::help

@@ -59,10 +59,17 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
   peer.binds = side.binds;
   app.add_option(
          "ADDRESS", peer.address,
-         "Where to meet: tcp://host:5555, or over a fabric verbs://host:5555 or "
-         "ofi+PROVIDER://host:5555, which may end in ?window=PAGES (netio info lists what is "
-         "here); to bind, the host may be * and the port 0")
+         "Where to meet: tcp://host:5555; on one machine shm://name or shm:///path; over a fabric "
+         "verbs://host:5555 or ofi+PROVIDER://host:5555, which may end in ?window=PAGES (netio "
+         "info lists what is here); to bind, the host may be * and the port 0, or the name *")
       ->type_name("")
+      ->check([](const std::string& address) {
+        return address.starts_with("inproc://")
+                   ? std::string(
+                         "inproc:// is between threads of one process: two commands meet "
+                         "at shm://NAME")
+                   : std::string();
+      })
       ->required();
   auto* const bind = app.add_flag_callback(
       "--bind", [&peer] { peer.binds = true; },

@@ -39,8 +39,10 @@ class NETIO_API Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // Listens at `address` ("tcp://host:port"; host * for all, port 0 for any free one). Any number
-  // of times, mixed with connect(). Returns the address bound, with the real port. Throws Error.
+  // Listens at `address`: "tcp://host:port" (host * for all, port 0 for any free one), "shm://name"
+  // or "shm:///path" (shm://* for any free name), "inproc://name", "verbs://host:port",
+  // "ofi+PROVIDER://host:port". Any number of times, mixed with connect(). Returns the address
+  // bound, with the real port or name. Throws Error.
   std::string bind(std::string_view address);
   // Starts connecting; the peer need not exist yet. Failures come to on_down and are retried
   // unless they cannot change. Throws Error only for an address that makes no sense.

@@ -1,6 +1,7 @@
 // What can be asked, what cannot, and what `netio info` knows.
 #include <cstdint>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
   const std::string address = "tcp://127.0.0.1:1";
@@ -89,10 +91,41 @@ TEST(CliUsage, version_is_one_line) {
   EXPECT_TRUE(process.out().starts_with("netio 0.")) << process.out();
 }
 
+TEST(CliUsage, threads_of_one_process_are_not_two_commands) {
+  for (const char* const role : {"send", "recv"}) {
+    Process process(netio_command({role, "inproc://name"}));
+    EXPECT_EQ(process.wait(), 2);
+    EXPECT_THAT(process.err(), HasSubstr("shm://NAME"));
+    Process help(netio_command({role, "--help"}));
+    EXPECT_EQ(help.wait(), 0);
+    EXPECT_THAT(help.out(), HasSubstr("shm://name"));
+  }
+}
+
+TEST(CliUsage, what_lacks_in_shared_memory_is_said_without_advice_for_other_wires) {
+  Process nobody(netio_command({"send", "shm://nobody-" + std::to_string(::getpid()), "--count",
+                                "1", "--connect-timeout", "100ms"}));
+  EXPECT_EQ(nobody.wait(), 1);
+  EXPECT_THAT(nobody.err(), HasSubstr("start the other side there"));
+  EXPECT_THAT(nobody.err(), Not(HasSubstr("host and port")));
+  // Less than the memory of one context.
+  Process::Options command = netio_command({"send", "shm://nobody", "--count", "1"});
+  command.arguments.insert(command.arguments.begin(),
+                           {"/bin/sh", "-c", "ulimit -v 1000000; exec \"$@\"", "sh"});
+  Process narrow(command);
+  EXPECT_EQ(narrow.wait(), 1);
+  EXPECT_THAT(narrow.err(), HasSubstr("ulimit -v"));
+  EXPECT_THAT(narrow.err(), HasSubstr("large_bytes_max"));
+  EXPECT_THAT(narrow.err(), Not(HasSubstr("ulimit -n")));
+}
+
 TEST(CliUsage, info_knows_transports_addresses_and_limits) {
   Process text(netio_command({"info"}));
   EXPECT_EQ(text.wait(), 0) << text.err();
   EXPECT_THAT(text.out(), HasSubstr("tcp://HOST:PORT"));
+  EXPECT_THAT(text.out(), HasSubstr("shm://NAME"));
+  EXPECT_THAT(text.out(), HasSubstr("inproc://NAME"));
+  EXPECT_THAT(text.out(), Not(HasSubstr("shm              no connected endpoints")));
   EXPECT_THAT(text.out(), HasSubstr("open files"));
 
   Process process(netio_command({"info", "--json"}));
@@ -101,6 +134,8 @@ TEST(CliUsage, info_knows_transports_addresses_and_limits) {
   ASSERT_FALSE(json.is_discarded()) << process.out();
   EXPECT_EQ(json["transports"][0]["scheme"], "tcp");
   EXPECT_EQ(json["transports"][0]["usable"], true);
+  EXPECT_EQ(json["transports"][1]["scheme"], "shm");
+  EXPECT_EQ(json["transports"][1]["usable"], true);
   EXPECT_FALSE(json["interfaces"].empty());
   EXPECT_GT(json["limits"]["cpus_usable"], 0);
   // The soft limit was raised.

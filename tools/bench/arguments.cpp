@@ -53,7 +53,9 @@ void add_comparison(CLI::App& app, BenchArguments& bench,
         bench.against = std::move(names);
       },
       peers);
-  app.add_flag("!--no-check", bench.check, "Leave out the round in which every byte is checked");
+  app.add_flag_callback(
+      "--no-check", [&bench] { bench.check = false; },
+      "Leave out the round in which every byte is checked");
 }
 
 void add_sizes(CLI::App& app, BenchArguments& bench, const std::string& defaults = "(64)") {
@@ -129,6 +131,9 @@ void add_loan(CLI::App& app, BenchArguments& bench) {
     bench.message_bytes.clear();
   });
   add_common(app, bench);
+  app.get_option("ADDRESS")->description(
+      "Where the ends meet (shm://*); or inproc://NAME, two threads; or any other, where there is "
+      "no memory to lend and the payload travels");
   add_comparison(app, bench);
   add_sizes(app, bench, "(untouched: 64,64MiB; touched: 64KiB)");
   add_parsed(
@@ -235,6 +240,7 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
     CLI::App& command = *app.add_subcommand(name, description);
     fill(command, bench);
     command.callback([&bench, what] { bench.what = what; });
+    command.footer(std::string(help::bench_exit_codes));
     return &command;
   };
   add("throughput", "Messages a second, one way, netio and its peers", What::throughput,
@@ -253,7 +259,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
       ->type_name("");
   add_report(serve, bench.report);
   serve.callback([&bench] { bench.what = What::serve; });
-  app.footer(std::string(help::bench_footer));
+  serve.footer(std::string(help::bench_exit_codes));
+  app.footer(std::string(help::bench_footer) + std::string(help::bench_exit_codes));
 }
 
 }  // namespace netio::cli

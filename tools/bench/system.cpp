@@ -24,6 +24,7 @@ constexpr std::string_view peers_command = "script/bench --peers";
 
 constexpr System our_own = {.name = our_name,
                             .one_thread = true,
+                            .adapts = true,
                             .many_connections = true,
                             .many_connections_on_shm = true,
                             .on_sockets = true,
@@ -41,6 +42,7 @@ constexpr System raw = {.name = "raw",
 constexpr System fabric = {.name = "fabric",
                            .package = "libfabric-dev",
                            .one_thread = true,
+                           .adapts = true,
                            .many_connections = true,
                            .on_fabrics = true,
                            .on_shm = true,
@@ -116,6 +118,9 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
       !system.no_sleep_on_shm.empty()) {
     return fmt::format("cannot sleep ({}): compared with --wait spin", system.no_sleep_on_shm);
   }
+  if (arguments.wait == IdlePolicy::adaptive && !system.adapts) {
+    return "does not know --wait adaptive: compared with sleep or spin";
+  }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
   if (arguments.what == What::fanout) return unfit_publisher(system, arguments.fanout.policy);
   const bool many = meeting.in_memory() ? system.many_connections_on_shm : system.many_connections;
@@ -162,7 +167,9 @@ void refuse_absent(const System& system) {
                 !system.built_by.empty()
                     ? fmt::format("Build it with this command: {}", system.built_by)
                 : system.package.empty()
-                    ? "Build it with this command (CMake option NETIO_BENCH)."
+                    ? "It is not among the targets of every build. In the folder of netio: cmake "
+                      "--preset release && cmake --build --preset release (in another build: "
+                      "-DNETIO_BENCH=ON)"
                     : fmt::format("Install {} and build again; script/bootstrap does the former.",
                                   system.package));
 }

@@ -112,7 +112,8 @@ Down ShmLink::why_not_connected(int error) const {
     case ECONNREFUSED:
       return {DownReason::refused,
               "nobody listens at " + peer_address_ +
-                  (url_->name.starts_with('/')
+                  (url_->scheme == "inproc" ? " (such a name is known to its process alone)"
+                   : url_->name.starts_with('/')
                        ? ""
                        : " (such a name is known within one network namespace; a path, "
                          "shm:///run/name, is known wherever the file is seen)")};
