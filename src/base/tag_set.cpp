@@ -35,6 +35,11 @@ void TagSet::add(std::span<const TagRange> ranges) {
   if (ranges.size() == 1) return add_one(ranges.front());
   std::vector<TagRange> added(ranges.begin(), ranges.end());
   std::ranges::sort(added, begins_before);
+  // Behind all that is there, as when a large set comes in pieces: nothing moves.
+  if (ranges_.empty() || ranges_.back().first <= added.front().first) {
+    for (const TagRange range : added) append(ranges_, range);
+    return;
+  }
   std::vector<TagRange> united;
   united.reserve(ranges_.size() + added.size());
   auto next = added.cbegin();

@@ -259,6 +259,7 @@ PeerInfo Peer::info(bool was_up) const {
 }
 
 PeerRecord Peer::surrender() noexcept {
+  sender.drop_pending(DropReason::not_sent);  // it goes with this connection, and is counted there
   their_session_ = {};
   return {std::exchange(sender.books, {}), std::exchange(receiver_.books, {})};
 }

@@ -40,7 +40,7 @@ class SlowSubscriber : public EvilSubscriber {
     EXPECT_SOON(pump_, subscribed_ == before + 1);
     return raw;
   }
-  RawTcp silent(const Change& change) { return silent(change, alike_hello(66)); }
+  RawTcp silent(const Change& change) { return silent(change, alike_hello(++session_)); }
   // Publishes for it until its policy has to drop something.
   void fill(std::uint64_t tag) {
     const Bytes message(20'000);
@@ -60,6 +60,7 @@ class SlowSubscriber : public EvilSubscriber {
 
  private:
   int subscribed_ = 0;
+  std::uint8_t session_ = 0;
   std::size_t pages_ = 0;
   Push probe_{here_};
   Pull probed_{there_};

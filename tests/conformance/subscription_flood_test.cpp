@@ -1,0 +1,250 @@
+// Changes of a subscription as fast as they can be sent, and as large: bounded in time and memory,
+// and others are served meanwhile.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <thread>
+#include <vector>
+
+#include "conformance/evil_subscriber.hpp"
+
+namespace netio::test {
+namespace {
+
+namespace flag = detail::subscribe_flag;
+using Clock = std::chrono::steady_clock;
+
+// Sends what `next` makes, on a thread of its own, until the connection ends.
+class Flood {
+ public:
+  Flood(RawTcp raw, bool reads, std::function<Bytes(std::uint64_t)> next)
+      : raw_(std::move(raw)), thread_([this, reads, next = std::move(next)] {
+          for (std::uint64_t i = 0; !stop_.load() && send(next(i), reads); ++i) pages_.store(i + 1);
+        }) {}
+  ~Flood() {
+    stop_.store(true);
+    thread_.join();
+  }
+  [[nodiscard]] std::uint64_t pages() const { return pages_.load(); }
+
+ private:
+  bool send(const Bytes& bytes, bool reads) {
+    for (std::size_t done = 0; done < bytes.size();) {
+      done += raw_.send(std::span(bytes).subspan(done));
+      // Read and forgotten, in pieces.
+      std::array<std::byte, 65536> answers;
+      if (reads) (void)::recv(raw_.fd(), answers.data(), answers.size(), MSG_DONTWAIT);
+      pollfd wait{raw_.fd(), POLLOUT, 0};
+      (void)::poll(&wait, 1, 10);
+      if ((wait.revents & (POLLERR | POLLHUP)) != 0 || stop_.load()) return false;
+    }
+    return true;
+  }
+
+  RawTcp raw_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> pages_{0};
+  std::thread thread_;
+};
+
+std::size_t heap_used() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+class SubscriptionFlood : public EvilSubscriber {
+ protected:
+  // The good one's messages per second until `done`, for `most` at the longest.
+  double rate_until(const std::function<bool()>& done, Clock::duration most) {
+    const std::uint64_t before = good_received_;
+    const auto begin = Clock::now();
+    while (!done() && Clock::now() - begin < most) {
+      for (int i = 0; i < 64 && publish_good(100) == Status::ok; ++i) continue;
+      pump_.turn();
+      heap_most_ = std::max(heap_most_, heap_used());
+    }
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    return static_cast<double>(good_received_ - before) / taken.count();
+  }
+  // It is ended, with a reason that says what it did, in bounded time and memory.
+  void expect_ended(bool reads, const std::function<Bytes(std::uint64_t)>& next) {
+    const double undisturbed = rate_until([] { return false; }, 200ms);
+    const std::size_t downs = at_publish_.downs.size();
+    RawTcp raw = greeted(static_cast<std::uint8_t>(100 + downs));
+    const std::size_t heap = heap_most_ = heap_used();
+    const auto begin = Clock::now();
+    const Flood flood(std::move(raw), reads, next);
+    const double disturbed = rate_until([&] { return at_publish_.downs.size() > downs; }, 20s);
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    const Seen::Gone& gone = next_down();
+    EXPECT_EQ(gone.down.reason, DownReason::protocol_error) << gone.down.detail;
+    EXPECT_NE(gone.down.detail.find("subscription"), std::string::npos) << gone.down.detail;
+    EXPECT_GT(disturbed, 0.0);
+    EXPECT_LT(heap_most_ - std::min(heap, heap_most_), 64 * mebi);
+    std::cout << "ended after " << taken.count() << " s and " << flood.pages()
+              << " pages; the good subscriber got " << 100 * disturbed / undisturbed
+              << " % of its rate meanwhile\n";
+    good_messages();
+  }
+
+ private:
+  std::size_t heap_most_ = 0;
+};
+
+Bytes delta(std::uint64_t number) {
+  return page_of(Change{.revision = number + 1,
+                        .flags = static_cast<std::uint16_t>(
+                            number == 0 ? whole_and_last : (number % 2 == 0 ? 0U : flag::remove) |
+                                                               flag::last),
+                        .ranges = {{number % 64 / 2, number % 64 / 2}}});
+}
+
+TEST_F(SubscriptionFlood, of_tiny_changes_is_ended) { expect_ended(true, delta); }
+
+TEST_F(SubscriptionFlood, of_tiny_changes_whose_answers_are_not_read_is_ended) {
+  expect_ended(false, delta);
+}
+
+TEST_F(SubscriptionFlood, of_whole_sets_is_ended) {
+  std::vector<TagRange> tags;
+  for (std::uint64_t tag = 0; tag < 4000; ++tag) tags.push_back({3 * tag, 3 * tag});
+  expect_ended(true, [tags](std::uint64_t number) mutable {
+    tags.front().first = tags.front().last = number % 2;
+    return page_of(Change{.revision = number + 1, .ranges = tags});
+  });
+}
+
+TEST_F(SubscriptionFlood, of_pages_that_add_and_remove_the_same_is_ended) {
+  expect_ended(true, [](std::uint64_t number) {
+    Bytes frames;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      const auto flags = static_cast<std::uint16_t>((i % 2 == 0 ? 0U : flag::remove) |
+                                                    (number + i == 0 ? flag::whole : 0U) |
+                                                    flag::last);
+      append(frames, frame_of(Change{.revision = 1000 * number + i + 1,
+                                     .flags = flags,
+                                     .ranges = {{0, ~std::uint64_t{0}}}}));
+    }
+    return control_page(frames);
+  });
+}
+
+// One change that never ends.
+TEST_F(SubscriptionFlood, of_one_change_without_end_is_ended) {
+  expect_ended(true, [](std::uint64_t number) {
+    std::vector<TagRange> tags;
+    for (std::uint64_t i = 0; i < 4000; ++i) {
+      const std::uint64_t tag = 2 * (4000 * number + i);
+      tags.push_back({tag, tag});
+    }
+    return page_of(Change{.flags = number == 0 ? flag::whole : std::uint16_t{0}, .ranges = tags});
+  });
+}
+
+// --- Large sets that are meant.
+
+std::vector<TagRange> tags_apart(std::uint64_t count) {
+  std::vector<TagRange> tags;
+  tags.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) tags.push_back({3 * i + 1'000'000, 3 * i + 1'000'000});
+  return tags;
+}
+
+class LargeSet : public EvilSubscriber {
+ protected:
+  using EvilSubscriber::EvilSubscriber;
+  // The answers to one who subscribes these, all at once.
+  void expect_taken(Subscribe& subscribe, std::size_t answers) {
+    const auto begin = Clock::now();
+    ASSERT_SOON(pump_, answers_.size() == answers || !at_publish_.downs.empty());
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    std::cout << subscribe.subscribed().size() << " ranges answered after " << taken.count()
+              << " s\n";
+    ASSERT_TRUE(at_publish_.downs.empty()) << at_publish_.why();
+    ASSERT_EQ(answers_.size(), answers);
+  }
+  void listen_to(Subscribe& subscribe) {
+    subscribe.on_subscribed(
+        [this](const PeerInfo&, const Subscribed& answer) { answers_.push_back(answer); });
+    subscribe.on_message([this](const MessageView& message) { tags_.push_back(message.tag()); });
+  }
+  std::vector<Subscribed> answers_;
+  std::vector<std::uint64_t> tags_;
+};
+
+TEST_F(LargeSet, of_a_million_tags_is_taken) {
+  Subscribe subscribe(there_, {}, wary_options());
+  listen_to(subscribe);
+  subscribe.subscribe(tags_apart(1'000'000));
+  subscribe.connect(address());
+  expect_taken(subscribe, 1);
+  EXPECT_FALSE(answers_[0].refused) << answers_[0].detail;
+  for (const std::uint64_t tag : {1'000'000U, 1'000'001U, 2'500'000U, 3'999'997U, 4'000'000U}) {
+    ASSERT_EQ(publish_.send("x", tag), Status::ok);
+  }
+  ASSERT_SOON(pump_, tags_.size() == 3);
+  EXPECT_EQ(tags_, (std::vector<std::uint64_t>{1'000'000U, 2'500'000U, 3'999'997U}));
+  good_messages(200);
+}
+
+// Sixteen times as many frames.
+TEST_F(LargeSet, of_a_million_tags_is_taken_in_small_pages) {
+  ContextOptions small = wary_context();
+  small.page_bytes = 4096;
+  Context here(small);
+  pump_.add(here);
+  {
+    Publish publish(here, {}, wary_options());
+    Seen at_publish(publish);
+    Subscribe subscribe(there_, {}, wary_options());
+    listen_to(subscribe);
+    subscribe.subscribe(tags_apart(1'000'000));
+    subscribe.connect(publish.bind("tcp://127.0.0.1:0"));
+    const auto begin = Clock::now();
+    ASSERT_SOON(pump_, answers_.size() == 1 || !at_publish.downs.empty());
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    std::cout << "answered after " << taken.count() << " s\n";
+    EXPECT_TRUE(at_publish.downs.empty()) << at_publish.why();
+    good_messages();
+  }
+  pump_.remove(here);
+}
+
+class LargeSetRefused : public LargeSet {
+ protected:
+  LargeSetRefused() : LargeSet(PublishOptions{.ranges_max = 999'999}) {}
+};
+
+TEST_F(LargeSetRefused, leaves_the_old_one_in_force_and_the_next_one_works) {
+  constexpr std::uint64_t old_tag = 7;
+  constexpr std::uint64_t new_tag = 9;
+  Subscribe subscribe(there_, {}, wary_options());
+  listen_to(subscribe);
+  subscribe.subscribe(old_tag);
+  subscribe.connect(address());
+  ASSERT_SOON(pump_, answers_.size() == 1);
+  subscribe.subscribe(tags_apart(1'000'000));
+  expect_taken(subscribe, 2);
+  EXPECT_TRUE(answers_[1].refused);
+  EXPECT_NE(answers_[1].detail.find("999999"), std::string::npos) << answers_[1].detail;
+  EXPECT_NE(answers_[1].detail.find("ranges_max"), std::string::npos) << answers_[1].detail;
+  ASSERT_EQ(publish_.send("old", old_tag), Status::ok);
+  ASSERT_EQ(publish_.send("refused", 1'000'000), Status::ok);
+  ASSERT_SOON(pump_, tags_.size() == 1);
+  subscribe.unsubscribe(TagRange{1'000'000, 100'000'000});
+  subscribe.subscribe(new_tag);
+  ASSERT_SOON(pump_, answers_.size() == 3);
+  EXPECT_FALSE(answers_[2].refused) << answers_[2].detail;
+  EXPECT_EQ(answers_[2].from, 1U);
+  ASSERT_EQ(publish_.send("new", new_tag), Status::ok);
+  ASSERT_SOON(pump_, tags_.size() == 2);
+  EXPECT_EQ(tags_, (std::vector<std::uint64_t>{old_tag, new_tag}));
+}
+
+}  // namespace
+}  // namespace netio::test
