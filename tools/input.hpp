@@ -1,4 +1,4 @@
-// Opens what is to be sent and chooses how: a regular file is mapped, all else is a stream.
+// Opens what is to be sent and chooses how: a regular file as one, all else as a stream.
 #pragma once
 
 #include <functional>

@@ -113,7 +113,7 @@ TEST_P(Watermark, the_low_one_comes_though_the_wire_was_never_busy) {
     ASSERT_EQ(push.send(payload(0, 1000)), Status::ok);
   }
   pump_.run_for(20ms);
-  EXPECT_EQ(low, high);
+  EXPECT_SOON(pump_, low == high);  // some devices take their time to say what was sent
 }
 
 TEST_P(Watermark, watermarks_are_options) {
