@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <netio/loop.hpp>
 #include <netio/options.hpp>
+#include <netio/subscription.hpp>
 
 #include "bench/arguments.hpp"
 #include "framing.hpp"
@@ -39,6 +41,12 @@ struct SendArguments {
   std::optional<std::chrono::nanoseconds> linger;
 };
 
+struct PubArguments : SendArguments {
+  TagRange tags{0, 0};         // in turn
+  std::uint64_t wait_for = 1;  // subscribers
+  bool no_block = false;
+};
+
 struct RecvArguments {
   PeerArguments peer;
   ReportArguments report;
@@ -46,20 +54,29 @@ struct RecvArguments {
   bool keep = false;
   std::uint64_t senders_min = 1;
   std::optional<std::uint64_t> count;
+  std::optional<std::chrono::nanoseconds> seconds;
   bool verify = false;
   bool shared = false;
+};
+
+struct SubArguments : RecvArguments {
+  std::vector<TagRange> tags;  // without any: all
+  SubscribeOptions subscription;
+  Mode mode = Mode::buffered;
 };
 
 struct InfoArguments {
   ReportArguments report;
 };
 
-enum class Command : std::uint8_t { send, recv, info, bench };
+enum class Command : std::uint8_t { send, recv, pub, sub, info, bench };
 
 struct Arguments {
   Command command = Command::info;
   SendArguments send;
   RecvArguments recv;
+  PubArguments pub;
+  SubArguments sub;
   InfoArguments info;
   BenchArguments bench;
 };

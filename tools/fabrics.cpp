@@ -37,6 +37,9 @@ std::vector<std::string> addresses_of(const FabricDevice& device) {
 }
 
 std::string why_unusable(const FabricDevice& device) {
+  if (device.provider == "shm") {
+    return "libfabric's own shared memory, not netio's shm://, which needs none of it";
+  }
   if (!device.connected) return "no connected endpoints: netio cannot use it yet";
   return device.rma ? "does not work with netio" : "no RMA: netio cannot use it";
 }

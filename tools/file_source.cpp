@@ -18,11 +18,11 @@ namespace netio::cli {
 
 namespace {
 
-// The kernel's answer to reading a mapped page that the file has no longer. Between shrunk() and
-// the copy nobody can be asked first, so this is where a very unlucky truncation ends.
+// The kernel's answer to reading a mapped page that the file has no longer: where a truncation ends
+// that comes between shrunk() and the copy of a message that is sent where it lies.
 extern "C" void on_bus_error(int) {
   static constexpr std::string_view text =
-      "netio send: error: the input file was cut off (or its disk failed) while it was read\n";
+      "netio: error: the input file was cut off (or its disk failed) while it was read\n";
   // Nothing to be done if even this cannot be written.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   ::_exit(static_cast<int>(ExitCode::failed));
@@ -31,27 +31,26 @@ extern "C" void on_bus_error(int) {
 }  // namespace
 
 FileSource::FileSource(Descriptor descriptor, std::string name, std::uint64_t offset,
-                       std::uint64_t end, const Framer& framer, bool unbuffered, Push& push)
+                       std::uint64_t end, const Framer& framer, bool unbuffered, Outlet& outlet)
     : descriptor_(std::move(descriptor)),
       name_(std::move(name)),
       framer_(framer),
       lends_(unbuffered),
+      at_(offset),
       end_(end),
-      input_bytes_(static_cast<std::size_t>(end - offset)) {
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t lead = offset % page;
-  const auto mapped_bytes = static_cast<std::size_t>(end - offset + lead);
-  void* const memory = ::mmap(nullptr, mapped_bytes, PROT_READ, MAP_PRIVATE, descriptor_.get(),
-                              static_cast<off_t>(offset - lead));
+      input_bytes_(static_cast<std::size_t>(end - offset)),
+      ahead_bytes_max_(unbuffered ? lent_bytes_min : copied_ahead_bytes),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(ahead_bytes_max_)) {
+  void* const memory =
+      ::mmap(nullptr, static_cast<std::size_t>(end), PROT_READ, MAP_PRIVATE, descriptor_.get(), 0);
   if (memory == MAP_FAILED) {
     throw Failure(fmt::format("cannot map {}: {}", name_, std::strerror(errno)));
   }
-  ::madvise(memory, mapped_bytes, MADV_SEQUENTIAL);
-  mapping_ = {static_cast<std::byte*>(memory), mapped_bytes};
-  rest_ = mapping_.subspan(static_cast<std::size_t>(lead));
+  mapping_ = {static_cast<std::byte*>(memory), static_cast<std::size_t>(end)};
+  ::madvise(memory, mapping_.size(), MADV_SEQUENTIAL);
   std::signal(SIGBUS, on_bus_error);
   // The mapping stays until the socket is gone: nothing to do for a message that comes back.
-  if (lends_) push.on_released([](std::uint64_t) {});
+  if (lends_) outlet.on_released([](std::uint64_t) {});
 }
 
 FileSource::~FileSource() { ::munmap(mapping_.data(), mapping_.size()); }
@@ -61,26 +60,55 @@ bool FileSource::shrunk() noexcept {
   return ::fstat(descriptor_.get(), &info) == 0 && std::cmp_less(info.st_size, end_);
 }
 
-Turn FileSource::send_some(Push& push, Allowance allowance) {
-  if (shrunk()) {
-    end_with(fmt::format("{} was cut off while it was read, after {} had been sent", name_,
-                         counted(bytes(), "byte")));
-    return Turn::end;
+bool FileSource::read_ahead() {
+  const std::size_t wanted = ahead_wanted();
+  std::size_t read = 0;
+  while (read < wanted) {
+    const ssize_t got = ::pread(descriptor_.get(), buffer_.get() + read, wanted - read,
+                                static_cast<off_t>(at_ + read));
+    if (got == 0) return false;
+    if (got > 0) {
+      read += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      throw Failure(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+    }
   }
+  ahead_ = {buffer_.get(), read};
+  return true;
+}
+
+Turn FileSource::end_shrunk() {
+  end_with(fmt::format("{} was cut off while it was read, after {} had been sent", name_,
+                       counted(bytes(), "byte")));
+  return Turn::end;
+}
+
+Turn FileSource::send_some(Outlet& outlet, Allowance allowance) {
+  if (shrunk()) return end_shrunk();
   std::uint64_t messages_left = std::min(allowance.messages, turn_messages_max);
   std::uint64_t bytes_left = std::min(allowance.bytes, turn_bytes_max);
   while (messages_left > 0 && bytes_left > 0) {
-    const Cut cut = framer_.cut(rest_, true);
+    Cut cut = framer_.cut(ahead_, at_ + ahead_.size() == end_);
+    const bool lends = lends_ && cut.bytes >= lent_bytes_min;
+    if (cut.kind == Cut::Kind::more && !lends && ahead_.size() < ahead_wanted()) {
+      if (!read_ahead()) return end_shrunk();
+      continue;
+    }
+    std::span<const std::byte> from = ahead_;
+    if (lends || cut.kind == Cut::Kind::more) {
+      if (shrunk()) return end_shrunk();
+      from = mapping_.subspan(static_cast<std::size_t>(at_));
+      cut = framer_.cut(from, true);
+    }
     if (cut.kind != Cut::Kind::record) {
       end_with(framer_.defect());
       return Turn::end;
     }
-    const std::span<const std::byte> message = rest_.first(cut.bytes);
-    const Status status = lends_ && message.size() >= lent_bytes_min
-                              ? push.lend(message, messages())
-                              : push.send(message);
+    const std::span<const std::byte> message = from.first(cut.bytes);
+    const Status status = lends ? outlet.lend(message, messages()) : outlet.send(message);
     if (status != Status::ok) return not_taken(status, message.size());
-    rest_ = rest_.subspan(cut.bytes);
+    at_ += cut.bytes;
+    ahead_ = ahead_.subspan(std::min(cut.bytes, ahead_.size()));
     framer_.take(cut.bytes);
     count(cut.bytes);
     --messages_left;

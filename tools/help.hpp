@@ -12,6 +12,9 @@ inline constexpr std::string_view main_footer =
     R"(Each command has its own --help. A first try, in two terminals:
   netio recv 'tcp://*:5555'
   netio send tcp://localhost:5555 --size 64 --count 10M
+or, to any number of receivers that come and go and choose by tag:
+  netio pub 'tcp://*:5555' --tags 0-15 --rate 100k
+  netio sub tcp://localhost:5555 --tag 3,4
 
 Exit codes: 0 done, 1 failed at run time, 2 usage, 3 a peer was lost, 130 Ctrl-C.
 )";
@@ -25,6 +28,7 @@ inline constexpr std::string_view send_footer =
       each record's size is the 4-byte little-endian field at byte 20 of it, plus 12
   zcat log.gz | netio send tcp://host:5555 --frame line    standard input, as it comes
   netio send tcp://host:5555 --size 1KiB --seconds 10 --rate 100k --verify
+  netio send shm://name --size 64 --count 10M              to a process of this machine and user
 
 Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.
 Either side may start first. A lost receiver is waited for as long as --connect-timeout says.
@@ -42,6 +46,7 @@ inline constexpr std::string_view recv_footer =
   netio recv 'tcp://*:5555' --out run42.dat     messages back to back
   netio recv 'tcp://*:5555' --out - | wc -l     what was sent line by line
   netio recv 'tcp://*:0'                        any free port; says which
+  netio recv shm://name                         from processes of this machine and user
   netio recv tcp://readout:5555 --connect       from a sender that was started with --bind
   netio recv 'tcp://*:5555' --verify --json     check numbers and checksums, report as JSON
 
@@ -53,6 +58,48 @@ sender that had none has ended.
 
 Exit codes: 0 every sender that came has ended in order, 1 failed (or --verify found faults),
 2 usage, 3 a sender was lost in mid-stream, 130 Ctrl-C.
+)";
+
+inline constexpr std::string_view pub_footer =
+    R"(Examples:
+  netio pub 'tcp://*:5555' run42.dat --tag 7               the file is one message
+  netio pub 'tcp://*:5555' log.txt --frame line --tag 7    each line, newline included
+  netio pub 'tcp://*:5555' run42.dat --frame fixed:4KiB --tags 0-15
+      records of 4096 bytes, with the tags 0 to 15 in turn
+  zcat log.gz | netio pub 'tcp://*:5555' --frame line --wait-for 2
+  netio pub 'tcp://*:5555' --size 1KiB --seconds 10 --rate 100k --tags 0-15 --verify
+  netio pub tcp://gateway:5555 --connect --wait-for 0 ...  to a sub that was started with --bind
+
+It begins when --wait-for says, and goes on whether subscribers are there or not: what nobody wants
+is counted as unwanted. Subscribers come and go at any time, and each says what happens when it is
+slow (netio sub --policy). Only one with the policy block holds the publisher up; --no-block allows
+none. The books count each message once for each subscriber that wanted it.
+At the end it waits until the subscribers that are connected have acknowledged everything, or for
+--linger. After Ctrl-C that is 1 s at most; a second Ctrl-C ends it at once.
+
+Exit codes: 0 every subscriber got what it wanted, but for what its own policy dropped or what it
+did not stay for, 1 failed, 2 usage, 3 a subscriber was lost or messages are in doubt (the summary
+has the books), 130 Ctrl-C.
+)";
+
+inline constexpr std::string_view sub_footer =
+    R"(Examples:
+  netio sub tcp://host:5555                              everything: count and discard
+  netio sub tcp://host:5555 --tag 7 --out run42.dat      messages back to back
+  netio sub tcp://host:5555 --tag 3-9,12,0x20 --out -    several tags, to standard output
+  netio sub tcp://host:5555 --policy block --verify      nothing is lost, and that is checked
+  netio sub tcp://host:5555 --policy sample --keep       the latest of each tag, for a monitor
+  netio sub 'tcp://*:5555' --bind                        publishers connect (netio pub --connect)
+
+A subscription begins when the publisher takes it: what was published before does not come. It says
+from which message on that is, which policy was granted, and what is missed while it runs (at most
+a line a second). The publisher may be started later, and may come back (--keep).
+The summary says how many messages were delivered, how many were missed and why, and how many came
+with each tag.
+
+Exit codes: 0 every publisher that came has ended in order, and what was missed was dropped by the
+policy, 1 failed (or --verify found faults), 2 usage, 3 a publisher or messages were lost,
+130 Ctrl-C.
 )";
 
 inline constexpr std::string_view bench_footer =
@@ -69,6 +116,9 @@ inline constexpr std::string_view bench_footer =
   netio bench loan                                         64 B against 64 MiB, untouched
   netio bench loan --touch all --against raw               64 KiB, written by one copy and read
   netio bench connections --count 1000
+  netio bench fanout --against push,zmq                    publish to one subscriber
+  netio bench fanout shm://bench --subscribers 8 --against 1000x1
+  netio bench fanout --subscribers 8 --stop 1 --policy drop_new --rate 200k --against 1000x7
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600
@@ -78,7 +128,10 @@ ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric) a seco
 control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
 rounds'.
 
-Exit codes: 0 measured, 1 a system failed, 2 usage, 130 Ctrl-C (what was measured is reported).
+)";
+
+inline constexpr std::string_view bench_exit_codes =
+    R"(Exit codes: 0 measured, 1 a system failed, 2 usage, 130 Ctrl-C (what was measured is reported).
 )";
 
 }  // namespace netio::cli::help

@@ -57,6 +57,10 @@ Info gather() {
             read_interfaces(),
             read_fabrics(),
             read_limits()};
+  info.transports.push_back(
+      {"shm", "shm://NAME or shm:///PATH, between processes of one user", try_bind("shm://*")});
+  info.transports.push_back(
+      {"inproc", "inproc://NAME, between threads of one process", try_bind("inproc://info")});
   const Fabrics& fabrics = info.fabrics;
   info.transports.push_back({"verbs", "verbs://HOST:PORT", fabrics.why_not("verbs")});
   info.transports.push_back({"ofi+", "ofi+PROVIDER://HOST:PORT", fabrics.why_not("ofi+")});

@@ -34,7 +34,7 @@ Descriptor open_for_reading(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<MessageSource> open_input(const InputSpec& spec, Loop& loop, Push& push,
+std::unique_ptr<MessageSource> open_input(const InputSpec& spec, Loop& loop, Outlet& outlet,
                                           std::function<void()> on_ready) {
   Descriptor descriptor = open_for_reading(spec.path);
   const std::string name = spec.path == "-" ? "standard input" : spec.path;
@@ -51,7 +51,7 @@ std::unique_ptr<MessageSource> open_input(const InputSpec& spec, Loop& loop, Pus
     if (offset >= 0 && info.st_size > offset) {
       return std::make_unique<FileSource>(
           std::move(descriptor), name, static_cast<std::uint64_t>(offset),
-          static_cast<std::uint64_t>(info.st_size), framer, spec.unbuffered, push);
+          static_cast<std::uint64_t>(info.st_size), framer, spec.unbuffered, outlet);
     }
   }
   return std::make_unique<StreamSource>(std::move(descriptor), name, framer, loop,

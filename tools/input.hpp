@@ -1,4 +1,4 @@
-// Opens what `netio send` reads and chooses how: a regular file is mapped, all else is a stream.
+// Opens what is to be sent and chooses how: a regular file as one, all else as a stream.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,6 @@
 #include <string>
 
 #include <netio/loop.hpp>
-#include <netio/push.hpp>
 
 #include "framing.hpp"
 #include "source.hpp"
@@ -23,6 +22,7 @@ struct InputSpec {
 // `on_ready` is called, from the loop, when there is input again after Turn::waiting. Opening a
 // named pipe blocks until it has a writer. Throws Failure.
 [[nodiscard]] std::unique_ptr<MessageSource> open_input(const InputSpec& spec, Loop& loop,
-                                                        Push& push, std::function<void()> on_ready);
+                                                        Outlet& outlet,
+                                                        std::function<void()> on_ready);
 
 }  // namespace netio::cli

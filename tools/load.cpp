@@ -33,8 +33,9 @@ std::unique_ptr<std::byte[]> prepare(std::size_t bytes, const std::function<void
   return memory;
 }
 
-void number(std::span<std::byte> message, std::uint64_t sequence, bool stamped) noexcept {
-  if (stamped) {
+void number(std::span<std::byte> message, std::uint64_t sequence, const LoadSpec& spec) noexcept {
+  if (spec.streams != 1) sequence /= spec.streams;
+  if (spec.stamped) {
     stamp(message, sequence);
   } else {
     std::memcpy(message.data(), &sequence, std::min(message.size(), sizeof sequence));
@@ -62,14 +63,14 @@ std::optional<double> fraction_of(const LoadSpec& spec, std::uint64_t sent) {
 CopiedLoad::CopiedLoad(const LoadSpec& spec, const std::function<void()>& on_slow)
     : spec_(spec), message_(prepare(spec.message_bytes, on_slow)) {}
 
-Turn CopiedLoad::send_some(Push& push, Allowance allowance) {
+Turn CopiedLoad::send_some(Outlet& outlet, Allowance allowance) {
   std::uint64_t sequence = messages();
   const std::uint64_t end =
       sequence + share(spec_, allowance, sequence, turn_messages_max, turn_bytes_max);
   const std::span<std::byte> message(message_.get(), spec_.message_bytes);
   for (; sequence != end; ++sequence) {
-    number(message, sequence, spec_.stamped);
-    const Status status = push.send(message);
+    number(message, sequence, spec_);
+    const Status status = outlet.send(message);
     if (status != Status::ok) return not_taken(status, message.size());
     count(message.size());
   }
@@ -78,7 +79,7 @@ Turn CopiedLoad::send_some(Push& push, Allowance allowance) {
 
 std::optional<double> CopiedLoad::fraction() const { return fraction_of(spec_, messages()); }
 
-LentLoad::LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_free,
+LentLoad::LentLoad(const LoadSpec& spec, Outlet& outlet, std::function<void()> on_free,
                    const std::function<void()>& on_slow)
     : spec_(spec), on_free_(std::move(on_free)) {
   // Enough to keep the wire busy while the oldest come back, and at least two of any size: one on
@@ -87,7 +88,7 @@ LentLoad::LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_fr
   const std::size_t buffers = std::max<std::size_t>(ring_bytes / spec.message_bytes, 2);
   memory_ = prepare(buffers * spec.message_bytes, on_slow);
   for (std::size_t i = 0; i < buffers; ++i) free_.push_back(i);
-  push.on_released([this](std::uint64_t token) {
+  outlet.on_released([this](std::uint64_t token) {
     free_.push_back(static_cast<std::size_t>(token));
     if (std::exchange(waiting_, false)) on_free_();
   });
@@ -97,7 +98,7 @@ std::span<std::byte> LentLoad::buffer(std::size_t index) noexcept {
   return {memory_.get() + index * spec_.message_bytes, spec_.message_bytes};
 }
 
-Turn LentLoad::send_some(Push& push, Allowance allowance) {
+Turn LentLoad::send_some(Outlet& outlet, Allowance allowance) {
   std::uint64_t sequence = messages();
   const std::uint64_t end =
       sequence + share(spec_, allowance, sequence, turn_messages_max, turn_bytes_max);
@@ -108,8 +109,8 @@ Turn LentLoad::send_some(Push& push, Allowance allowance) {
     }
     const std::size_t index = free_.back();
     const std::span<std::byte> message = buffer(index);
-    number(message, sequence, spec_.stamped);
-    const Status status = push.lend(message, index);
+    number(message, sequence, spec_);
+    const Status status = outlet.lend(message, index);
     if (status != Status::ok) return not_taken(status, message.size());
     free_.pop_back();
     count(message.size());
@@ -119,11 +120,11 @@ Turn LentLoad::send_some(Push& push, Allowance allowance) {
 
 std::optional<double> LentLoad::fraction() const { return fraction_of(spec_, messages()); }
 
-std::unique_ptr<MessageSource> make_load(const LoadSpec& spec, bool unbuffered, Push& push,
+std::unique_ptr<MessageSource> make_load(const LoadSpec& spec, bool unbuffered, Outlet& outlet,
                                          std::function<void()> on_free,
                                          const std::function<void()>& on_slow) {
   if (unbuffered && spec.message_bytes >= LentLoad::message_bytes_min) {
-    return std::make_unique<LentLoad>(spec, push, std::move(on_free), on_slow);
+    return std::make_unique<LentLoad>(spec, outlet, std::move(on_free), on_slow);
   }
   return std::make_unique<CopiedLoad>(spec, on_slow);
 }

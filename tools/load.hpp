@@ -1,4 +1,4 @@
-// Generated load: messages of one size, numbered from 0, with checksums if they are to be verified.
+// Generated load: messages of one size, numbered, with checksums if they are to be verified.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@ struct LoadSpec {
   std::size_t message_bytes = 64;
   std::optional<std::uint64_t> count;  // without it: until stopped
   bool stamped = false;                // for --verify
+  std::uint64_t streams = 1;           // that the messages go to in turn, each numbered from 0
 };
 
 // One message's memory, written again for each and copied by the socket.
 class CopiedLoad : public MessageSource {
  public:
   CopiedLoad(const LoadSpec& spec, const std::function<void()>& on_slow);
-  Turn send_some(Push& push, Allowance allowance) override;
+  Turn send_some(Outlet& outlet, Allowance allowance) override;
   [[nodiscard]] std::optional<double> fraction() const override;
 
  private:
@@ -39,9 +40,9 @@ class LentLoad : public MessageSource {
 
   // `on_free` is called, from the loop, when a buffer came back after Turn::waiting. Takes over
   // the socket's on_released.
-  LentLoad(const LoadSpec& spec, Push& push, std::function<void()> on_free,
+  LentLoad(const LoadSpec& spec, Outlet& outlet, std::function<void()> on_free,
            const std::function<void()>& on_slow);
-  Turn send_some(Push& push, Allowance allowance) override;
+  Turn send_some(Outlet& outlet, Allowance allowance) override;
   [[nodiscard]] std::optional<double> fraction() const override;
 
  private:
@@ -56,7 +57,8 @@ class LentLoad : public MessageSource {
 
 // `on_slow` is called once if that takes longer than a second. Throws Failure on Ctrl-C.
 [[nodiscard]] std::unique_ptr<MessageSource> make_load(const LoadSpec& spec, bool unbuffered,
-                                                       Push& push, std::function<void()> on_free,
+                                                       Outlet& outlet,
+                                                       std::function<void()> on_free,
                                                        const std::function<void()>& on_slow);
 
 }  // namespace netio::cli

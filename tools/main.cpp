@@ -15,9 +15,11 @@
 #include "exit_code.hpp"
 #include "info.hpp"
 #include "limits.hpp"
+#include "pub.hpp"
 #include "recv.hpp"
 #include "send.hpp"
 #include "standard_error.hpp"
+#include "sub.hpp"
 
 namespace netio::cli {
 
@@ -29,6 +31,10 @@ std::string_view name_of(Command command) {
       return "netio send";
     case Command::recv:
       return "netio recv";
+    case Command::pub:
+      return "netio pub";
+    case Command::sub:
+      return "netio sub";
     case Command::info:
       return "netio info";
     case Command::bench:
@@ -43,6 +49,10 @@ ExitCode run(const Arguments& arguments) {
       return run_send(arguments.send);
     case Command::recv:
       return run_recv(arguments.recv);
+    case Command::pub:
+      return run_pub(arguments.pub);
+    case Command::sub:
+      return run_sub(arguments.sub);
     case Command::info:
       return run_info(arguments.info);
     case Command::bench:

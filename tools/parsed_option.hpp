@@ -25,7 +25,7 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::strin
             try {
               take(parse(text));
             } catch (const std::invalid_argument& error) {
-              throw CLI::ValidationError(name, error.what());
+              throw CLI::ValidationError(name.substr(0, name.find(',')), error.what());
             }
           },
           description)

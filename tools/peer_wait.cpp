@@ -12,6 +12,20 @@ namespace netio::cli {
 
 namespace {
 
+// In shared memory what went wrong says itself what to do, where there is more to it than this.
+std::string_view advice_in_memory(DownReason reason) {
+  switch (reason) {
+    case DownReason::refused:
+      return "start the other side there; --connect-timeout waits longer";
+    case DownReason::foreign_protocol:
+      return "something other than netio is there (ss -xlp shows what): take another name or path";
+    case DownReason::handshake_timeout:
+      return "something took the connection and said nothing: is it netio, and alive? (ss -xlp)";
+    default:
+      return {};
+  }
+}
+
 std::string_view advice_for(DownReason reason) {
   switch (reason) {
     case DownReason::refused:
@@ -27,7 +41,8 @@ std::string_view advice_for(DownReason reason) {
     case DownReason::version_mismatch:
       return "use the same version of netio on both sides";
     case DownReason::pattern_mismatch:
-      return "a sender (push) needs a receiver (pull) at the other end, and the other way round";
+      return "netio send (push) pairs with netio recv (pull), netio pub (publish) with netio sub "
+             "(subscribe)";
     case DownReason::handshake_timeout:
       return "something took the connection and said nothing: is it netio, alive, and not held up "
              "by other connections that say nothing? (ss -tn shows them)";
@@ -115,6 +130,10 @@ std::string PeerWait::cause() const {
 
 std::string PeerWait::advice() const {
   if (!last_down_) return met_ ? "" : "start the other side; --connect-timeout waits longer";
+  const std::string_view in_memory =
+      address_.starts_with("shm://") ? advice_in_memory(last_down_->reason) : std::string_view();
+  if (!in_memory.empty()) return std::string(in_memory);
+  if (address_.starts_with("shm://") && last_down_->reason == DownReason::resources) return {};
   return std::string(advice_for(last_down_->reason));
 }
 

@@ -1,5 +1,6 @@
-// Where the messages of `netio send` come from. A source sends in bursts: until the socket says
-// again, or its share of the turn is used up, so that timers and Ctrl-C are served in between.
+// Where the messages of `netio send` and `netio pub` come from. A source sends in bursts: until the
+// socket says again, or its share of the turn is used up, so that timers and Ctrl-C are served in
+// between.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,9 @@
 #include <string>
 #include <utility>
 
-#include <netio/push.hpp>
+#include <netio/status.hpp>
 
+#include "outlet.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -35,7 +37,7 @@ class MessageSource {
   virtual ~MessageSource() = default;
 
   // Owner thread. Throws Failure when the input cannot be read.
-  virtual Turn send_some(Push& push, Allowance allowance) = 0;
+  virtual Turn send_some(Outlet& outlet, Allowance allowance) = 0;
   // How much of the whole was sent, 0 to 1; nothing where the whole is not known.
   [[nodiscard]] virtual std::optional<double> fraction() const { return std::nullopt; }
 

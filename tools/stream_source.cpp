@@ -36,7 +36,7 @@ StreamSource::StreamSource(Descriptor descriptor, std::string name, const Framer
   }
 }
 
-Turn StreamSource::send_some(Push& push, Allowance allowance) {
+Turn StreamSource::send_some(Outlet& outlet, Allowance allowance) {
   std::uint64_t messages_left = std::min(allowance.messages, turn_messages_max);
   std::uint64_t bytes_left = std::min(allowance.bytes, turn_bytes_max);
   unsigned reads_left = reads_per_turn;
@@ -55,7 +55,7 @@ Turn StreamSource::send_some(Push& push, Allowance allowance) {
       end_with(framer_.defect());
       return Turn::end;
     }
-    const Status status = push.send(window().first(cut.bytes));
+    const Status status = outlet.send(window().first(cut.bytes));
     if (status != Status::ok) return not_taken(status, cut.bytes);
     begin_ += cut.bytes;
     framer_.take(cut.bytes);

@@ -22,7 +22,7 @@ class StreamSource : public MessageSource {
                std::function<void()> on_ready);
 
   // Throws Failure when reading fails.
-  Turn send_some(Push& push, Allowance allowance) override;
+  Turn send_some(Outlet& outlet, Allowance allowance) override;
 
  private:
   // What one read asks for; a pipe holds 64 KiB unless told otherwise.

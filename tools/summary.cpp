@@ -20,7 +20,7 @@ constexpr double rated_seconds_min = 0.01;
 // Of what arrived.
 std::optional<double> per_second(const Summary& summary, std::uint64_t amount) {
   if (summary.seconds < rated_seconds_min) return std::nullopt;
-  const double share = summary.receiving ? 1 : acknowledged_share(summary.books);
+  const double share = summary.kind == Summary::Kind::sent ? acknowledged_share(summary.books) : 1;
   return static_cast<double>(amount) * share / summary.seconds;
 }
 
@@ -30,20 +30,29 @@ ordered_json json_of(const std::optional<double>& value) {
 
 std::string books_text(const Summary& summary) {
   const Books& books = summary.books;
-  if (summary.receiving) {
-    return fmt::format("{} delivered, {} missed", grouped(books.delivered), grouped(books.missed));
+  const auto with_reasons = [](const MissedBy& by) {
+    const std::string reasons = drop_reasons(by);
+    return reasons.empty() ? reasons : fmt::format(" ({})", reasons);
+  };
+  if (summary.receiving()) {
+    return fmt::format("{} delivered, {} missed{}", grouped(books.delivered), grouped(books.missed),
+                       with_reasons(summary.missed_by));
   }
-  std::string dropped = grouped(books.dropped()) + " dropped";
-  if (books.dropped() != 0) dropped += fmt::format(" ({})", drop_reasons(books));
+  const std::string dropped =
+      grouped(books.dropped()) + " dropped" + with_reasons(books.dropped_by);
   return fmt::format("{} sent: {} acknowledged, {}, {} unacknowledged", grouped(books.sent),
                      grouped(books.acknowledged), dropped, grouped(books.unacknowledged));
 }
 
 std::string verification_text(const Verification& checked) {
+  const bool announced = checked.missing != 0 && checked.missing <= checked.announced;
   return fmt::format("{}: {} intact, {} corrupt, {} missing in {}{}, {} repeated",
                      checked.passed() ? "passed" : "FAILED", grouped(checked.intact),
                      grouped(checked.corrupt), grouped(checked.missing),
-                     counted(checked.gaps, "gap"), checked.shared ? " (shared)" : "",
+                     counted(checked.gaps, "gap"),
+                     checked.shared ? " (shared)"
+                     : announced    ? " (as announced)"
+                                    : "",
                      grouped(checked.repeated));
 }
 
@@ -63,18 +72,27 @@ std::string_view outcome(ExitCode code) {
   return "failed";
 }
 
-ordered_json json_of(const Books& books, bool receiving) {
-  if (receiving) return {{"delivered", books.delivered}, {"missed", books.missed}};
+ordered_json json_of(const MissedBy& by) {
   ordered_json reasons = ordered_json::object();
-  for (std::size_t i = 0; i < books.dropped_by.size(); ++i) {
+  for (std::size_t i = 0; i < by.size(); ++i) {
     std::string key(to_string(static_cast<DropReason>(i)));
     std::replace(key.begin(), key.end(), ' ', '_');
-    reasons[key] = books.dropped_by[i];
+    reasons[key] = by[i];
+  }
+  return reasons;
+}
+
+ordered_json books_json(const Summary& summary) {
+  const Books& books = summary.books;
+  if (summary.receiving()) {
+    ordered_json json = {{"delivered", books.delivered}, {"missed", books.missed}};
+    if (summary.kind == Summary::Kind::subscribed) json["missed_by"] = json_of(summary.missed_by);
+    return json;
   }
   return {{"sent", books.sent},
           {"acknowledged", books.acknowledged},
           {"dropped", books.dropped()},
-          {"dropped_by", reasons},
+          {"dropped_by", json_of(books.dropped_by)},
           {"unacknowledged", books.unacknowledged}};
 }
 
@@ -88,14 +106,48 @@ ordered_json json_of(const Counters& counters) {
           {"connects", counters.connects},
           {"disconnects", counters.disconnects},
           {"rejected", counters.rejected},
-          {"starved", counters.starved}};
+          {"starved", counters.starved},
+          {"published", counters.published},
+          {"unwanted", counters.unwanted},
+          {"bodies_encoded", counters.bodies_encoded}};
 }
 
 ordered_json json_of(const Verification& checked) {
-  return {{"passed", checked.passed()}, {"intact", checked.intact},
-          {"corrupt", checked.corrupt}, {"gaps", checked.gaps},
-          {"missing", checked.missing}, {"repeated", checked.repeated},
-          {"shared", checked.shared}};
+  return {{"passed", checked.passed()},   {"intact", checked.intact},
+          {"corrupt", checked.corrupt},   {"gaps", checked.gaps},
+          {"missing", checked.missing},   {"announced", checked.announced},
+          {"repeated", checked.repeated}, {"shared", checked.shared}};
+}
+
+std::string_view first_word(const Summary& summary) {
+  if (summary.kind == Summary::Kind::published) return "published";
+  return summary.receiving() ? "received" : "sent";
+}
+
+// Who is at the other end.
+std::string_view peers_word(const Summary& summary) {
+  if (summary.kind == Summary::Kind::published) return "subscribers";
+  return summary.kind == Summary::Kind::subscribed ? "publishers" : "senders";
+}
+
+std::string peers_text(const PeerCounts& peers) {
+  std::string text =
+      fmt::format("{} came, {} ended in order, {} lost", peers.came, peers.ended, peers.lost);
+  if (peers.slow != 0) text += fmt::format(", {} disconnected for being slow", peers.slow);
+  return text;
+}
+
+ordered_json json_of(const PeerCounts& peers, bool subscribers) {
+  ordered_json json = {{"came", peers.came}, {"ended", peers.ended}, {"lost", peers.lost}};
+  if (subscribers) json["slow"] = peers.slow;
+  return json;
+}
+
+ordered_json json_of(const TagCounts& tags) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [tag, count] : tags.sorted()) json[fmt::format("{}", tag)] = count;
+  if (tags.others() != 0) json["others"] = tags.others();
+  return json;
 }
 
 }  // namespace
@@ -105,13 +157,12 @@ double acknowledged_share(const Books& books) noexcept {
   return static_cast<double>(books.acknowledged) / static_cast<double>(books.sent);
 }
 
-std::string drop_reasons(const Books& books) {
+std::string drop_reasons(const MissedBy& dropped_by) {
   std::string text;
-  for (std::size_t i = 0; i < books.dropped_by.size(); ++i) {
-    if (books.dropped_by[i] == 0) continue;
+  for (std::size_t i = 0; i < dropped_by.size(); ++i) {
+    if (dropped_by[i] == 0) continue;
     if (!text.empty()) text += ", ";
-    text +=
-        fmt::format("{} {}", to_string(static_cast<DropReason>(i)), grouped(books.dropped_by[i]));
+    text += fmt::format("{} {}", to_string(static_cast<DropReason>(i)), grouped(dropped_by[i]));
   }
   return text;
 }
@@ -119,11 +170,12 @@ std::string drop_reasons(const Books& books) {
 std::string to_text(const Summary& summary) {
   const auto messages = per_second(summary, summary.messages);
   const auto bytes = per_second(summary, summary.bytes);
+  const bool published = summary.kind == Summary::Kind::published;
   std::string text;
-  const auto row = [&text](std::string_view name, const std::string& value) {
-    text += fmt::format("{:<10} {}\n", name, value);
+  const auto row = [&text, published](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<{}} {}\n", name, published ? 11 : 10, value);
   };
-  row(summary.receiving ? "received" : "sent",
+  row(first_word(summary),
       fmt::format("{}, {}{}{}", counted(summary.messages, "message"),
                   scaled(static_cast<double>(summary.bytes), "B"),
                   summary.timed ? " in " + duration_text(summary.seconds) : "",
@@ -132,11 +184,12 @@ std::string to_text(const Summary& summary) {
     row("rate", fmt::format("{}, {} ({})", scaled(*messages, "messages/s"), scaled(*bytes, "B/s"),
                             scaled(*bytes * 8, "b/s")));
   }
-  if (summary.receiving) {
-    row("senders", fmt::format("{} came, {} ended in order, {} lost", summary.senders.came,
-                               summary.senders.ended, summary.senders.lost));
+  if (published) row("unwanted", counted(summary.counters.unwanted, "message"));
+  if (summary.kind != Summary::Kind::sent) {
+    row(peers_word(summary), peers_text(summary.peers));
   }
   row("books", books_text(summary));
+  if (summary.tags) row("tags", summary.tags->text());
   if (summary.verification) row("verify", verification_text(*summary.verification));
   if (summary.output) {
     row("written", fmt::format("{}, {} to {}", counted(summary.output->messages, "message"),
@@ -152,6 +205,7 @@ std::string to_json(const Summary& summary) {
                        {"exit_code", static_cast<int>(summary.code)},
                        {"error", nullptr},
                        {"address", summary.address}};
+  const bool published = summary.kind == Summary::Kind::published;
   if (!summary.error.empty()) json["error"] = summary.error;
   if (!summary.mode.empty()) json["mode"] = summary.mode;
   json["messages"] = summary.messages;
@@ -159,13 +213,13 @@ std::string to_json(const Summary& summary) {
   json["seconds"] = summary.seconds;
   json["messages_per_second"] = json_of(per_second(summary, summary.messages));
   json["bytes_per_second"] = json_of(per_second(summary, summary.bytes));
-  json["books"] = json_of(summary.books, summary.receiving);
+  if (published) json["unwanted"] = summary.counters.unwanted;
+  json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
-  if (summary.receiving) {
-    json["senders"] = {{"came", summary.senders.came},
-                       {"ended", summary.senders.ended},
-                       {"lost", summary.senders.lost}};
+  if (summary.kind != Summary::Kind::sent) {
+    json[std::string(peers_word(summary))] = json_of(summary.peers, published);
   }
+  if (summary.tags) json["tags"] = json_of(*summary.tags);
   if (summary.verification) json["verification"] = json_of(*summary.verification);
   if (summary.output) {
     json["output"] = {{"name", summary.output->name},

@@ -8,15 +8,20 @@
 #include <netio/books.hpp>
 
 #include "exit_code.hpp"
+#include "tag_counts.hpp"
 #include "verifier.hpp"
 
 namespace netio::cli {
 
-struct SenderCounts {
+struct PeerCounts {
   std::uint64_t came = 0;
   std::uint64_t ended = 0;  // in order
   std::uint64_t lost = 0;
+  std::uint64_t slow = 0;  // subscribers that were disconnected for being so, as they had asked
 };
+
+// Messages of a subscription that did not come, by the reason.
+using MissedBy = decltype(Books::dropped_by);
 
 struct WrittenOutput {
   std::string name;
@@ -25,6 +30,13 @@ struct WrittenOutput {
 };
 
 struct Summary {
+  enum class Kind : std::uint8_t { sent, received, published, subscribed };
+
+  [[nodiscard]] bool receiving() const noexcept {
+    return kind == Kind::received || kind == Kind::subscribed;
+  }
+
+  Kind kind = Kind::sent;
   std::string command;
   std::string address;
   std::string mode;  // empty: none
@@ -33,13 +45,14 @@ struct Summary {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   // From the first message (receiving: or its sender's coming just before it) to the last, or to
-  // its acknowledgement; sending: without the time in which there was no receiver.
+  // its acknowledgement; sent: without the time in which there was no receiver.
   double seconds = 0;
   bool timed = true;  // false: `seconds` is not known
   Books books;
   Counters counters;
-  bool receiving = false;
-  SenderCounts senders;  // receiving
+  PeerCounts peers;               // of all kinds but sent
+  MissedBy missed_by{};           // subscribed
+  std::optional<TagCounts> tags;  // subscribed
   std::optional<WrittenOutput> output;
   std::optional<Verification> verification;
 };
@@ -53,6 +66,6 @@ struct Summary {
 [[nodiscard]] double acknowledged_share(const Books& books) noexcept;
 
 // "connection lost 12, linger expired 3"; empty if nothing was dropped.
-[[nodiscard]] std::string drop_reasons(const Books& books);
+[[nodiscard]] std::string drop_reasons(const MissedBy& dropped_by);
 
 }  // namespace netio::cli

@@ -6,17 +6,18 @@
 
 namespace netio::cli {
 
-Verifier::Stream& Verifier::stream_of(std::uint64_t sender_id) {
-  if (last_stream_ == nullptr || last_sender_ != sender_id) {
-    last_sender_ = sender_id;
-    last_stream_ = &streams_[sender_id];  // Stays where it is until erased.
+Verifier::Sender& Verifier::sender_of(std::uint64_t sender_id) {
+  if (last_sender_ == nullptr || last_id_ != sender_id) {
+    last_id_ = sender_id;
+    last_sender_ = &senders_[sender_id];  // Stays where it is until erased.
   }
-  return *last_stream_;
+  return *last_sender_;
 }
 
-void Verifier::check(std::uint64_t sender_id, std::span<const std::byte> message) {
-  Stream& stream = stream_of(sender_id);
-  const bool first = !std::exchange(stream.begun, true);
+void Verifier::check(std::uint64_t sender_id, std::uint64_t tag,
+                     std::span<const std::byte> message) {
+  Sender& sender = sender_of(sender_id);
+  const bool first = !std::exchange(sender.begun, true);
   std::uint64_t sequence = 0;
   if (!read_stamp(message, sequence)) {
     ++result_.corrupt;
@@ -24,6 +25,8 @@ void Verifier::check(std::uint64_t sender_id, std::span<const std::byte> message
     return;
   }
   ++result_.intact;
+  Stream& stream = sender.streams[tag];
+  if (!std::exchange(stream.begun, true) && begin_ == Begin::anywhere) stream.next = sequence;
   if (sequence < stream.next) {
     ++result_.repeated;
     return;
@@ -36,12 +39,15 @@ void Verifier::check(std::uint64_t sender_id, std::span<const std::byte> message
 }
 
 void Verifier::expect(std::uint64_t sender_id, std::uint64_t sequence) {
-  streams_[sender_id] = {sequence, sequence != 0};
+  Sender& sender = sender_of(sender_id);
+  sender.begun = sequence != 0;
+  sender.streams.clear();
+  if (begin_ == Begin::at_zero) sender.streams[0] = {sequence, true};
 }
 
 void Verifier::forget(std::uint64_t sender_id) {
-  streams_.erase(sender_id);
-  last_stream_ = nullptr;
+  senders_.erase(sender_id);
+  last_sender_ = nullptr;
 }
 
 }  // namespace netio::cli

@@ -219,6 +219,9 @@ void send(Worker& worker) {
     if (!ucx.send(message, done)) ++sent;
     ucx.poll();
   }
+  // The receiver may still read what is under way from this process.
+  constexpr std::int64_t wait_ns_max = 5'000'000'000;
+  for (const std::int64_t end = now_ns() + wait_ns_max; done != sent && now_ns() < end;) ucx.poll();
   worker.join();
 }
 
@@ -282,6 +285,9 @@ void run(Worker& worker) {
       return reply(worker);
     case Role::request:
       return request(worker);
+    case Role::publish:
+    case Role::subscribe:
+      return;  // refused before
   }
 }
 

@@ -1,11 +1,18 @@
-// ZeroMQ, used as its own performance programs use it: PUSH and PULL, REQ and REP, a message
-// object each, default settings otherwise.
+// ZeroMQ, used as its own performance programs use it: PUSH and PULL, REQ and REP, PUB and SUB, a
+// message object each, default settings otherwise.
+#include <atomic>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 #include <zmq.h>
 
+#include <nlohmann/json.hpp>
+
+#include "worker/bursts.hpp"
+#include "worker/subscribers.hpp"
+#include "worker/tags.hpp"
 #include "worker/worker.hpp"
 
 namespace netio::bench {
@@ -23,8 +30,8 @@ class Message {
     check(zmq_msg_init_size(&message_, bytes) == 0, "zmq_msg_init_size");
   }
   ~Message() { zmq_msg_close(&message_); }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
+  Message(Message&& other) noexcept : Message() { zmq_msg_move(&message_, &other.message_); }
+  Message& operator=(Message&&) = delete;
 
   [[nodiscard]] zmq_msg_t* get() noexcept { return &message_; }
   [[nodiscard]] std::span<std::byte> bytes() noexcept {
@@ -72,20 +79,27 @@ class Socket {
     check(zmq_errno() == EAGAIN || zmq_errno() == EINTR, "zmq_msg_recv");
     return false;
   }
-  bool send(Message& message) {
-    if (zmq_msg_send(message.get(), socket_, flags_) >= 0) return true;
-    check(zmq_errno() == EAGAIN || zmq_errno() == EINTR, "zmq_msg_send");
-    return false;
+  bool send(Message& message) { return send(message, flags_); }
+  bool send_at_once(Message& message) { return send(message, ZMQ_DONTWAIT); }
+  void set(int option, int value) {
+    check(zmq_setsockopt(socket_, option, &value, sizeof value) == 0, "zmq_setsockopt");
+  }
+  void subscribe(std::uint64_t tag) {
+    check(zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, &tag, sizeof tag) == 0, "zmq_setsockopt");
   }
 
  private:
+  bool send(Message& message, int flags) {
+    if (zmq_msg_send(message.get(), socket_, flags) >= 0) return true;
+    check(zmq_errno() == EAGAIN || zmq_errno() == EINTR, "zmq_msg_send");
+    return false;
+  }
   static std::string address(const Options& options, const std::string& port) {
     if (options.both) return "inproc://" + options.name;
     if (!options.name.empty()) return "ipc://@netio-bench-zmq/" + options.name;
     const bool v6 = options.host.find(':') != std::string::npos;
     return "tcp://" + (v6 ? "[" + options.host + "]" : options.host) + ":" + port;
   }
-  void set(int option, int value) { zmq_setsockopt(socket_, option, &value, sizeof value); }
 
   void* socket_;
   int flags_ = 0;
@@ -152,6 +166,82 @@ void request(Worker& worker, void* context) {
   }
 }
 
+// A message is its tag, which is what ZeroMQ compares, and the payload.
+constexpr std::size_t tag_bytes = sizeof(std::uint64_t);
+
+Message tagged(std::uint64_t tag, std::size_t payload_bytes) {
+  Message message(tag_bytes + payload_bytes);
+  std::memcpy(message.bytes().data(), &tag, tag_bytes);
+  return message;
+}
+
+// Subscriptions are not acknowledged: this is sent until everybody has it, which shows that what
+// was subscribed before it has arrived.
+void synchronize(Worker& worker, Socket& pub) {
+  while (!worker.told_to_begin() && !worker.stopping()) {
+    Message message = tagged(sync_tag, 0);
+    (void)pub.send_at_once(message);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// More than the default of 1,000, with which the ends wait for each other more often.
+constexpr int messages_waiting_max = 100'000;
+
+void publish(Worker& worker, void* context) {
+  const Options& options = worker.options;
+  Socket pub(context, ZMQ_PUB, options);
+  pub.set(ZMQ_SNDHWM, messages_waiting_max);
+  pub.set(ZMQ_XPUB_NODROP, options.fanout.policy == "block" ? 1 : 0);
+  std::atomic<std::uint64_t> sent{0};
+  worker.on_snap([&sent](nlohmann::ordered_json& said) { said["messages"] = sent.load(); });
+  worker.ready(pub.bind(options));
+  const std::vector<std::uint64_t> tags = published_tags(options.fanout);
+  synchronize(worker, pub);
+  Stamp stamp(0, options.verify);
+  Bursts bursts(options.rate, now_ns());
+  const bool paced = options.rate > 0;
+  std::size_t next = 0;
+  while (!worker.stopping()) {
+    for (std::uint64_t due = paced ? bursts.due(now_ns(), sent) : 1; due > 0; --due) {
+      Message message = tagged(tags[next], options.message_bytes);
+      stamp.write(message.bytes().subspan(tag_bytes));
+      if (!(paced ? pub.send_at_once(message) : pub.send(message))) break;
+      stamp.advance();
+      sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      if (++next == tags.size()) next = 0;
+    }
+    if (paced) std::this_thread::sleep_for(Bursts::apart);
+  }
+}
+
+void subscribe(Worker& worker, void* context) {
+  const Options& options = worker.options;
+  Subscribers subscribers(options);
+  worker.on_snap([&subscribers](nlohmann::ordered_json& said) { subscribers.tell(said); });
+  subscribers.run_apart(
+      worker, [&](std::uint32_t number, Tally& tally, const std::function<void()>& subscribed) {
+        if (options.fanout.policy != "block") tally.allow_gaps();
+        Socket sub(context, ZMQ_SUB, options);
+        sub.set(ZMQ_RCVHWM, messages_waiting_max);
+        sub.set(ZMQ_SNDHWM, 0);  // subscriptions beyond it are dropped
+        for (const std::uint64_t tag : subscribed_tags(options.fanout, number)) sub.subscribe(tag);
+        sub.subscribe(sync_tag);
+        sub.connect(options);
+        Message message;
+        bool synchronized = false;
+        while (!worker.stopping()) {
+          if (!sub.receive(message)) continue;
+          if (message.bytes().size() > tag_bytes) {
+            tally.take(message.bytes().subspan(tag_bytes));
+          } else if (!synchronized) {
+            synchronized = true;
+            subscribed();
+          }
+        }
+      });
+}
+
 void run(Worker& worker) {
   // Two ends in one process meet in one context; it goes with the process.
   static void* const context = zmq_ctx_new();
@@ -170,6 +260,12 @@ void run(Worker& worker) {
     case Role::request:
       request(worker, context);
       break;
+    case Role::publish:
+      publish(worker, context);
+      break;
+    case Role::subscribe:
+      subscribe(worker, context);
+      break;
   }
   if (!worker.options.both) zmq_ctx_term(context);
 }
@@ -179,5 +275,6 @@ void run(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "zmq", netio::bench::run, {.memory = true});
+  return netio::bench::worker_main(argc, argv, "zmq", netio::bench::run,
+                                   {.memory = true, .publishes = true});
 }

@@ -7,18 +7,33 @@
 
 namespace netio::bench {
 
+namespace {
+
+void add_fanout(CLI::App& app, FanoutOptions& fanout) {
+  app.add_option("--tags", fanout.tags, "Tags in a set")->check(CLI::Range(1, 1 << 28));
+  app.add_option("--set", fanout.set,
+                 "Of subscribe: 0, the tags that are published, for each connection; another: of "
+                 "the first connection, the next has the next");
+  app.add_option("--policy", fanout.policy, "What a publisher does for a subscriber that is slow")
+      ->check(CLI::IsMember({"block", "drop_new", "drop_old", "sample", "disconnect"}));
+  app.add_flag("--resolved", fanout.resolved, "Of publish: look each tag up once, before");
+  app.add_flag("--shuffled", fanout.shuffled, "Of publish: the tags in a random order");
+  app.add_flag("--push", fanout.push, "Of publish and subscribe: a Push and a Pull, without tags");
+}
+
+}  // namespace
+
 Options parse_options(int argc, char** argv, const char* system) {
   Options options;
   CLI::App app(std::string("One end of a measurement with ") + system +
                ", started by `netio bench`. It obeys lines on standard input (bench/worker/).");
-  const std::map<std::string, Role> roles = {{"receive", Role::receive},
-                                             {"send", Role::send},
-                                             {"reply", Role::reply},
-                                             {"request", Role::request}};
+  const std::map<std::string, Role> roles = {
+      {"receive", Role::receive}, {"send", Role::send},       {"reply", Role::reply},
+      {"request", Role::request}, {"publish", Role::publish}, {"subscribe", Role::subscribe}};
   const std::map<std::string, Wait> waits = {
       {"sleep", Wait::sleep}, {"spin", Wait::spin}, {"adaptive", Wait::adaptive}};
   const std::map<std::string, bool> modes = {{"buffered", true}, {"unbuffered", false}};
-  app.add_option("ROLE", options.role, "receive, send, reply or request")
+  app.add_option("ROLE", options.role, "receive, send, reply, request, publish or subscribe")
       ->required()
       ->transform(CLI::CheckedTransformer(roles));
   app.add_option("--host", options.host, "To bind or to connect to, as a number")
@@ -31,9 +46,11 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--wait", options.wait, "sleep, spin or adaptive")
       ->transform(CLI::CheckedTransformer(waits));
   app.add_option("--cpu", options.cpu, "The core to run on; -1: any");
+  app.add_option("--keep-off-cpu", options.keep_off_cpu, "A core not to run on; -1: none");
   app.add_option("--connections", options.connections, "How many")->check(CLI::Range(1, 1 << 20));
   app.add_option("--connection-first", options.connection_first, "The number of the first");
-  app.add_option("--rate", options.rate, "Requests a second; 0: one after the other");
+  app.add_option("--rate", options.rate,
+                 "Requests, or messages published, a second; 0: as fast as it goes");
   app.add_option("--provider", options.provider,
                  "The provider of libfabric to run on, such as tcp or verbs; none: sockets");
   app.add_option("--name", options.name, "To meet at in shared memory; none: at host and port");
@@ -48,6 +65,7 @@ Options parse_options(int argc, char** argv, const char* system) {
       "--loan", options.loan,
       "Loans: of send, data is copied into them; of request and reply, nobody touches them");
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
+  add_fanout(app, options.fanout);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

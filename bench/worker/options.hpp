@@ -9,13 +9,25 @@
 namespace netio::bench {
 
 enum class Role : std::uint8_t {
-  receive,  // binds; counts and checks what comes
-  send,     // connects; sends as fast as it can
-  reply,    // binds; sends each message back
-  request,  // connects; times round trips
+  receive,    // binds; counts and checks what comes
+  send,       // connects; sends as fast as it can
+  reply,      // binds; sends each message back
+  request,    // connects; times round trips
+  publish,    // binds; publishes as fast as it is let, or at a rate, once it is told to begin
+  subscribe,  // connects; counts and checks what comes
 };
 
 enum class Wait : std::uint8_t { sleep, spin, adaptive };
+
+// What publishers and subscribers are told beyond the rest.
+struct FanoutOptions {
+  std::uint32_t tags = 1000;     // in a set (worker/tags.hpp)
+  std::uint32_t set = 0;         // of the first subscriber here; 0: what is published
+  std::string policy = "block";  // what is asked of the publisher for subscribers that are slow
+  bool resolved = false;         // publishing: each tag is looked up once, before
+  bool shuffled = false;         // publishing: the tags in a random order
+  bool push = false;             // not by tags: a Push publishes, and a Pull takes it
+};
 
 struct Options {
   Role role = Role::receive;
@@ -25,10 +37,11 @@ struct Options {
   bool buffered = true;
   Wait wait = Wait::sleep;
   int cpu = -1;                   // -1: all that the process may use
-  std::uint32_t connections = 1;  // sending: how many of its own; receiving: how many will come
+  int keep_off_cpu = -1;          // but for this one; -1: none
+  std::uint32_t connections = 1;  // sending, subscribing: of its own; receiving: that will come
   std::uint32_t connection_first = 0;  // sending: the number of the first of them
-  double rate = 0;                     // requests a second, 0: the next when the last has returned
-  bool verify = false;                 // fill and check every byte, not the number alone
+  double rate = 0;       // requests, or what is published, a second; 0: as fast as it goes
+  bool verify = false;   // fill and check every byte, not the number alone
   bool loan = false;     // sending: written into the wire's memory; round trips: untouched there
   bool idle = false;     // connect, and send nothing
   std::string provider;  // of libfabric, such as tcp or verbs; empty: sockets
@@ -36,6 +49,7 @@ struct Options {
   bool both = false;     // with a name: the end that binds is a thread of this process too
   int binder_cpu = -1;   // what that thread runs on; -1: any
   std::uint32_t window = 0;  // messages under way on a fabric; 0: the system's own choice
+  FanoutOptions fanout;
 };
 
 // Ends the process on a wrong option.

@@ -56,8 +56,9 @@ class Tally {
     std::memcpy(&word, message.data(), sizeof word);
     const std::uint64_t connection = word >> sequence_bits;
     constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
-    if (connection >= next_.size() || next_[connection]++ != (word & sequence_mask)) [[unlikely]] {
-      fault();
+    const std::uint64_t number = word & sequence_mask;
+    if (connection >= next_.size() || next_[connection]++ != number) [[unlikely]] {
+      out_of_order(connection, number);
     }
     if (touch_) read_lines(message);
     if (verify_) [[unlikely]]
@@ -65,6 +66,15 @@ class Tally {
     ++count_;
     messages_.store(count_, std::memory_order_relaxed);
   }
+
+  // Messages `first` to `first + count - 1` of connection 0 will not come, as the system says.
+  void miss(std::uint64_t first, std::uint64_t count) noexcept {
+    if (first != next_[0]) fault();
+    next_[0] += count;
+    missed_.fetch_add(count, std::memory_order_relaxed);
+  }
+  // From now on messages that are not there are missed, and no fault: of systems that say nothing.
+  void allow_gaps() noexcept { gaps_allowed_ = true; }
 
   // Nothing of it is read.
   void take_untouched(std::size_t bytes) noexcept {
@@ -75,6 +85,9 @@ class Tally {
 
   [[nodiscard]] std::uint64_t messages() const noexcept {
     return messages_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t missed() const noexcept {
+    return missed_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t faults() const noexcept {
     return faults_.load(std::memory_order_relaxed);
@@ -95,17 +108,25 @@ class Tally {
       return;
     }
   }
+  void out_of_order(std::uint64_t connection, std::uint64_t number) noexcept {
+    const bool known = connection < next_.size();
+    if (!known || !gaps_allowed_ || number < next_[connection]) return fault();
+    missed_.fetch_add(number + 1 - next_[connection], std::memory_order_relaxed);
+    next_[connection] = number + 1;
+  }
   void fault() noexcept { faults_.fetch_add(1, std::memory_order_relaxed); }
 
   std::vector<std::uint64_t> next_;  // by connection
   std::size_t message_bytes_;
   bool verify_;
   bool touch_;
+  bool gaps_allowed_ = false;
   std::uint64_t count_ = 0;
   std::uint64_t touched_ = 0;  // a sum, so that reading is not left out
   // A line of its own: who reads it does not slow down who counts.
   alignas(64) std::atomic<std::uint64_t> messages_{0};
   std::atomic<std::uint64_t> faults_{0};
+  std::atomic<std::uint64_t> missed_{0};
 };
 
 }  // namespace netio::bench

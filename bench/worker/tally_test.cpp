@@ -49,6 +49,36 @@ TEST(Tally, finds_a_message_that_is_missing_or_comes_twice) {
   EXPECT_EQ(again.faults(), 1U);
 }
 
+TEST(Tally, counts_what_is_said_to_be_missing) {
+  Tally tally(1, 64, false);
+  Stamp stamp(0, false);
+  tally.take(next(stamp));
+  for (int i = 0; i < 3; ++i) stamp.advance();
+  tally.miss(1, 3);
+  tally.take(next(stamp));
+  EXPECT_EQ(tally.faults(), 0U);
+  EXPECT_EQ(tally.missed(), 3U);
+  tally.miss(6, 1);  // number 5 has not come
+  EXPECT_EQ(tally.faults(), 1U);
+}
+
+TEST(Tally, counts_gaps_that_are_allowed_but_no_way_back) {
+  Tally tally(1, 64, false);
+  tally.allow_gaps();
+  Stamp stamp(0, false);
+  const Message first = next(stamp);
+  (void)next(stamp);
+  (void)next(stamp);
+  tally.take(first);
+  tally.take(next(stamp));
+  tally.take(next(stamp));
+  EXPECT_EQ(tally.faults(), 0U);
+  EXPECT_EQ(tally.missed(), 2U);
+  EXPECT_EQ(tally.messages(), 3U);
+  tally.take(first);
+  EXPECT_EQ(tally.faults(), 1U);
+}
+
 TEST(Tally, finds_a_wrong_size_connection_or_byte) {
   Tally tally(1, 64, true);
   Stamp stamp(0, true);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -47,12 +46,18 @@ ordered_json usage() {
           {"resident_bytes", resident_bytes()}};
 }
 
+// A machine with fewer cores measures all the same.
 void pin_to(int cpu) {
   if (cpu < 0) return;
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
-  // A machine with fewer cores measures all the same.
+  (void)sched_setaffinity(0, sizeof set, &set);
+}
+void keep_off(int cpu) {
+  cpu_set_t set;
+  if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) != 0) return;
+  CPU_CLR(static_cast<std::size_t>(cpu), &set);
   (void)sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -77,9 +82,9 @@ void Worker::obey() {
   std::string line;
   while (std::getline(std::cin, line) && line != "stop") {
     if (line == "snap") {
-      ordered_json said = usage();
-      said["messages"] = counting().tally.messages();
-      said["faults"] = faults();
+      ordered_json said = {{"messages", counting().tally.messages()}, {"faults", faults()}};
+      if (more_) more_(said);
+      said.update(usage());
       answer(said.dump());
     } else if (line == "record") {
       recording_.store(true, std::memory_order_relaxed);
@@ -117,12 +122,12 @@ std::int64_t Pace::wait(std::uint64_t number, bool sleeps) const {
   return due;
 }
 
-namespace {
-
-[[noreturn]] void end_with(const std::exception& error) {
+void end_with(const std::exception& error) {
   std::cout << ordered_json{{"error", error.what()}}.dump() << std::endl;
   std::_Exit(1);
 }
+
+namespace {
 
 void check_reach(const Options& options, const char* system, Reach reach) {
   const std::string who = system;
@@ -133,6 +138,8 @@ void check_reach(const Options& options, const char* system, Reach reach) {
     throw std::invalid_argument(who + " does not run in shared memory: it has no --name");
   }
   if (!reach.loans && options.loan) throw std::invalid_argument(who + " has no loans: no --loan");
+  const bool fanout = options.role == Role::publish || options.role == Role::subscribe;
+  if (fanout && !reach.publishes) throw std::invalid_argument(who + " is no publisher here");
   const bool dials = options.role == Role::send || options.role == Role::request;
   if (options.both && (options.name.empty() || !dials)) {
     throw std::invalid_argument("--both is for send and request with a --name");
@@ -170,6 +177,7 @@ int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&),
     check_reach(options, system, reach);
     const Worker* const binder = options.both ? start_binder(options, run) : nullptr;
     pin_to(options.cpu);
+    keep_off(options.keep_off_cpu);
     // Never destroyed: the control thread may still look at it.
     auto& worker = *new Worker(options, binder);
     run(worker);

@@ -1,15 +1,19 @@
 // One end of a measurement as a process, or both as two threads of one. The system runs on the main
 // thread; another obeys the lines on standard input and answers each with one line of JSON:
-//   snap    what was counted and used so far      record  round trips count from now on
+//   snap    what was counted and used so far
+//   record  round trips count from now on; a publisher begins
 //   stop    (or the end of input) the system stops; a requester then says its histogram
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <thread>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "worker/histogram.hpp"
 #include "worker/options.hpp"
@@ -46,6 +50,13 @@ class Worker {
   void on_stop(std::function<void()> wake) { wake_ = std::move(wake); }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
 
+  // What a snap says beside or instead of the rest. The control thread calls it. Before ready().
+  void on_snap(std::function<void(nlohmann::ordered_json&)> more) { more_ = std::move(more); }
+  // A publisher's: every subscriber is there.
+  [[nodiscard]] bool told_to_begin() const noexcept {
+    return recording_.load(std::memory_order_relaxed);
+  }
+
   // A requester's: the reply has come, so long after it was sent, or was to be.
   void round_trip(std::int64_t ns) noexcept {
     if (recording_.load(std::memory_order_relaxed)) {
@@ -72,6 +83,7 @@ class Worker {
   const Worker* binder_;
   std::function<void()> told_;
   std::function<void()> wake_;
+  std::function<void(nlohmann::ordered_json&)> more_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> recording_{false};
   Histogram round_trips_;
@@ -101,7 +113,11 @@ struct Reach {
   bool fabrics = false;
   bool memory = false;
   bool loans = false;
+  bool publishes = false;
 };
+
+// Says {"error": ...} and ends the process.
+[[noreturn]] void end_with(const std::exception& error);
 
 // A worker's main(): `run` does what worker.options.role says, until worker.stopping(). An
 // exception ends it with a line {"error": ...}.

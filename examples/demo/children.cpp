@@ -51,7 +51,8 @@ Children::~Children() {
   }
 }
 
-void Children::start(const std::string& name, std::vector<std::string> arguments) {
+void Children::start(std::size_t index, const std::string& name,
+                     std::vector<std::string> arguments) {
   std::vector<char*> pointers;
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
   pointers.push_back(program.data());
@@ -61,14 +62,21 @@ void Children::start(const std::string& name, std::vector<std::string> arguments
   const pid_t pid = fork();
   if (pid < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (pid == 0) become(program.c_str(), pointers.data(), parent);
-  children_.push_back({fmt::format("{} (process {})", name, pid), pid});
+  children_.push_back({index, fmt::format("{} (process {})", name, pid), pid});
+}
+
+void Children::signal(std::size_t index, int signal) noexcept {
+  for (const Child& child : children_) {
+    if (child.index == index) kill(child.pid, signal);
+  }
 }
 
 std::optional<Children::Ended> Children::reap() {
   for (std::size_t i = 0; i < children_.size(); ++i) {
     int status = 0;
     if (waitpid(children_[i].pid, &status, WNOHANG) != children_[i].pid) continue;
-    Ended ended{std::move(children_[i].name), how_it_ended(status), status == 0};
+    Ended ended{children_[i].index, std::move(children_[i].name), how_it_ended(status),
+                status == 0};
     children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
     return ended;
   }

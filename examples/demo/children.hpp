@@ -17,11 +17,14 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Forks; so before this process has threads. Throws std::system_error.
-  void start(const std::string& name, std::vector<std::string> arguments);
+  // Forks and execs; the name is for what people read. Throws std::system_error.
+  void start(std::size_t index, const std::string& name, std::vector<std::string> arguments);
+  // Nothing for one that has ended.
+  void signal(std::size_t index, int signal) noexcept;
 
   // One that ended, if any did since the last call. Never blocks.
   struct Ended {
+    std::size_t index;
     std::string name;  // "builder 1 (process 4711)"
     std::string how;   // "was killed by signal 9 (Killed)"
     bool in_order;     // exit code 0
@@ -31,6 +34,7 @@ class Children {
 
  private:
   struct Child {
+    std::size_t index;
     std::string name;
     pid_t pid;
   };

@@ -52,6 +52,13 @@ inline void write_fragment(std::span<std::byte> to, std::uint32_t link,
   std::memcpy(to.data(), &header, sizeof header);
 }
 
+// Of a whole fragment.
+inline std::uint32_t link_of(std::span<const std::byte> fragment) noexcept {
+  FragmentHeader header;
+  std::memcpy(&header, fragment.data(), sizeof header);
+  return header.link;
+}
+
 // False if these bytes are not a whole fragment as it was written.
 inline bool read_fragment(std::span<const std::byte> from, FragmentHeader& header) noexcept {
   if (from.size() < sizeof header || from.size() % 8 != 0) return false;

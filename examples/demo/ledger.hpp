@@ -1,5 +1,5 @@
-// Which fragments came: one bit for each, by link and sequence. Two ledgers merge; the whole is
-// complete when every fragment is in exactly one of them.
+// Which fragments came: one bit for each, by link and sequence. The whole is complete when every
+// fragment is in exactly one of the builders' ledgers.
 #pragma once
 
 #include <array>

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "builder.hpp"
 #include "options.hpp"
 #include "run.hpp"
+#include "subscriber.hpp"
 #include "text.hpp"
 #include "trigger.hpp"
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     int exit_code = 0;
     const auto options = demo::parse_options(argc, argv, exit_code);
     if (!options) return ended(exit_code);
-    if (options->child == "builder") return demo::Builder(options->child_options).run();
+    if (options->child == "subscriber") return demo::Subscriber(options->child_options).run();
     if (options->child == "trigger") return demo::Trigger(options->child_options).run();
     return ended(demo::Run(*options).run());
   } catch (const std::exception& error) {

@@ -18,10 +18,17 @@ constexpr double seconds_max = 600;
 constexpr double fragments_per_second_max = 20e6;
 
 constexpr std::string_view help =
-    R"(A simulated read-out card with 16 links drives netio: its fragments go to two builder
-processes (buffered push/pull), its triggers and "busy" over an unbuffered pair, all on this host.
-At half-time the builders pause, so that "busy" has something to do. At the end every fragment is
-accounted for.
+    R"(A simulated read-out card with 16 links drives netio, all on this host. It publishes its
+fragments, the link as the tag, to four processes that subscribe to links of it:
+
+  builder 1, 2  half of the links each; the policy "block": they lose nothing, and check that
+  recorder      four links, the policy "drop_new"; it is stopped for a while (SIGSTOP)
+  monitor       all links, the policy "sample": ten looks a second; it is killed (SIGKILL), and
+                started again
+
+Triggers and "busy" go over an unbuffered pair. At half-time the builders pause, so that "busy" has
+something to do. At the end every fragment is accounted for, and the books of each subscription must
+be exact, and the same at both ends.
 
 Usage: demo [--seconds S] [--rate R]
 
@@ -29,8 +36,9 @@ Usage: demo [--seconds S] [--rate R]
   --rate R      fragments a second (1000000; at most 20000000)
   --help        print this
 
-Exit codes: 0 every fragment arrived once and undamaged, 1 not so, or failed; 2 usage; 3 a process
-was lost; 130 Ctrl-C (what was sent until then is still accounted for).
+Exit codes: 0 every fragment arrived at its builder once and undamaged, and all books are exact;
+1 not so, or failed; 2 usage; 3 a process was lost that should not; 130 Ctrl-C (what was published
+until then is still accounted for).
 )";
 
 std::optional<double> number_in(std::string_view text, double least, double most) {
@@ -41,12 +49,13 @@ std::optional<double> number_in(std::string_view text, double least, double most
   return value;
 }
 
-// demo builder|trigger INDEX ADDRESS REPORT_ADDRESS SECONDS
+// demo subscriber|trigger INDEX ADDRESS REPORT_ADDRESS SECONDS
 std::optional<Options> parse_child(int argc, char** argv) {
   if (argc != 6) return std::nullopt;
-  const auto index = number_in(argv[2], 0, 2);
+  const auto index = number_in(argv[2], 0, child_count - 1);
   const auto seconds = number_in(argv[5], 0, seconds_max);
   if (!index || !seconds) return std::nullopt;
+  if ((*index < trigger_index) != (std::string_view(argv[1]) == "subscriber")) return std::nullopt;
   Options options;
   options.child = argv[1];
   options.child_options.index = static_cast<std::uint32_t>(*index);
@@ -67,7 +76,7 @@ std::optional<Options> wrong(std::string_view what, int& exit_code) {
 
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   const std::string_view first = argc > 1 ? argv[1] : "";
-  if (first == "builder" || first == "trigger") {
+  if (first == "subscriber" || first == "trigger") {
     auto options = parse_child(argc, argv);
     return options ? options : wrong("that command is for the demo itself", exit_code);
   }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "builder.hpp"
+#include "subscriber.hpp"
 
 namespace demo {
 

@@ -1,4 +1,4 @@
-// The idiom of event-driven read-out: send until the socket says "again", remember where, go on
+// The idiom of event-driven read-out: publish until the socket says "again", remember where, go on
 // when it calls.
 #include "readout.hpp"
 
@@ -11,11 +11,12 @@ namespace demo {
 
 namespace {
 
-// Fragments sent in one go before others get their turn: about 0.2 ms.
+// Fragments published in one go before others get their turn: about 0.2 ms.
 constexpr int fragments_per_call = 1024;
 
-constexpr double ring_high_watermark = 0.5;
-constexpr double ring_low_watermark = 0.25;
+// Early: it takes a while until "busy" holds the card off.
+constexpr double ring_high_watermark = 0.35;
+constexpr double ring_low_watermark = 0.1;
 
 netio::SocketOptions unbuffered() {
   netio::SocketOptions options;
@@ -27,23 +28,24 @@ netio::SocketOptions unbuffered() {
 
 Readout::Readout(netio::Context& context, Card& card)
     : card_(card),
-      push_(context),
+      publish_(context),
       pair_(context, unbuffered()),
       interrupt_(context.loop(), card.interrupt_fd(), EPOLLIN, [this](std::uint32_t) { go_on(); }) {
-  push_.on_writable([this] {
+  for (std::size_t i = 0; i < links_.size(); ++i) links_[i] = publish_.tag(i);
+  publish_.on_writable([this] {
     interrupt_.set_events(EPOLLIN);
     go_on();
   });
-  push_.on_high_watermark([this] {
-    wire_full_ = true;
-    tell_busy();
-  });
-  push_.on_low_watermark([this] {
-    wire_full_ = false;
-    tell_busy();
+  publish_.on_subscribe(
+      [this](const netio::PeerInfo& peer, std::span<const netio::TagRange> ranges) {
+        subscriptions_.add(peer, ranges);
+        if (on_subscribed_) on_subscribed_();
+      });
+  publish_.on_down([this](const netio::PeerInfo& peer, const netio::Down& down) {
+    subscriptions_.end(peer, down);
   });
   pair_.on_message([this](const netio::MessageView& message) { on_pulse(message); });
-  data_address_ = push_.bind("tcp://127.0.0.1:0");
+  data_address_ = publish_.bind("tcp://127.0.0.1:0");
   trigger_address_ = pair_.bind("tcp://127.0.0.1:0");
 }
 
@@ -64,8 +66,9 @@ void Readout::send_fragments() {
       if (finishing_) close();
       return;
     }
-    if (push_.send(fragment) != netio::Status::ok) {
-      interrupt_.set_events(0);  // until on_writable
+    // A builder is behind: the ring takes what comes until on_writable.
+    if (links_[link_of(fragment)].send(fragment) != netio::Status::ok) {
+      interrupt_.set_events(0);
       return;
     }
     sent_bytes_ += fragment.size();
@@ -75,7 +78,7 @@ void Readout::send_fragments() {
   // The interrupt is still raised: the next turn goes on.
 }
 
-// Sending may keep up with the wire, and this process not with the card.
+// Full for either reason: a builder is behind, or this process does not keep up with the card.
 void Readout::watch_ring() {
   const double fill = card_.fill();
   if (fill < (ring_full_ ? ring_low_watermark : ring_high_watermark)) {
@@ -86,7 +89,7 @@ void Readout::watch_ring() {
 }
 
 void Readout::tell_busy() {
-  // Not before there are builders, and not when they go.
+  // Not before it begins, and not when it ends.
   if (busy() && !told_busy_ && card_.made() != 0 && !closing_) ++times_busy_;
   told_busy_ = busy();
   const Pulse pulse{PulseKind::level, told_busy_, 0, 0};
@@ -107,13 +110,13 @@ void Readout::on_pulse(const netio::MessageView& message) {
 void Readout::finish(std::chrono::nanoseconds linger, std::function<void()> on_closed) {
   linger_ = linger;
   finishing_ = true;
-  push_.on_closed([call = std::move(on_closed)](const netio::Books&) { call(); });
+  publish_.on_closed([call = std::move(on_closed)](const netio::Books&) { call(); });
   // The card raised a last interrupt when it stopped; send_fragments() finds the ring empty.
 }
 
 void Readout::close() {
   if (std::exchange(closing_, true)) return;
-  push_.close(linger_);
+  publish_.close(linger_);
   pair_.close(linger_);
 }
 

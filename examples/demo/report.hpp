@@ -1,27 +1,32 @@
-// What builders and trigger tell the read-out four times a second, and once more at their end. Both
-// are the same program, so a plain struct will do.
+// What subscribers and trigger tell the read-out four times a second, and once more at their end.
+// Both are the same program, so a plain struct will do.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
-#include <unistd.h>
+
+#include <netio/books.hpp>
 
 namespace demo {
 
 struct Report {
-  std::uint32_t child = 0;  // which: 0 and 1 are the builders, 2 is the trigger
+  std::uint32_t child = 0;  // which: the index of its role, or the trigger's
   std::uint32_t final = 0;  // the last one; a builder's ledger follows in the same message
-  double seconds = 0;       // since a builder's first fragment, or the trigger was connected
+  double seconds = 0;       // since a subscriber's first fragment, or the trigger was connected
   double cpu_seconds = 0;   // used since then
-  // A builder's.
+  // A subscriber's.
   std::uint64_t fragments = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t damaged = 0;       // checksum or size wrong
-  std::uint64_t twice = 0;         // seen before
-  std::uint64_t out_of_order = 0;  // behind a later one of the same link
+  std::uint64_t damaged = 0;                       // checksum or size wrong
+  std::uint64_t twice = 0;                         // seen before
+  std::uint64_t out_of_order = 0;                  // behind a later one of the same link
+  std::uint64_t delivered = 0;                     // by its socket's books
+  std::uint64_t missed = 0;                        // the same
+  decltype(netio::Books::dropped_by) missed_by{};  // as told by the gaps
   // The trigger's.
   std::uint64_t triggers = 0;
   std::uint64_t round_trips = 0;

@@ -14,10 +14,26 @@ namespace demo {
 
 namespace {
 
-constexpr int table_lines = 6;
+// Head, read-out, subscribers, trigger, and one that stays empty.
+constexpr int table_lines = 2 + static_cast<int>(first_subscriber_count) + 2;
 
 std::uint64_t faults(const Report& report) {
   return report.damaged + report.twice + report.out_of_order;
+}
+
+const Report& report_of(const Snapshot& now, std::size_t role) {
+  return role == monitor_index ? now.monitor() : now.children[role];
+}
+
+std::string_view state_of(const Snapshot& now, std::size_t role) {
+  if (role == recorder_index && now.recorder_stopped) return ", STOPPED";
+  if (role != monitor_index || !now.monitor_killed) return "";
+  return now.monitor_restarted ? ", the second" : ", KILLED";
+}
+
+bool works(const Snapshot& now, std::size_t role) {
+  if (role == recorder_index) return !now.recorder_stopped;
+  return role != monitor_index || !now.monitor_killed || now.monitor_restarted;
 }
 
 // A row of the table; the codes clear what an earlier one left there.
@@ -32,6 +48,7 @@ std::string row(std::string_view name, std::string_view rate, std::string_view m
 Table::Table() : terminal_(isatty(STDOUT_FILENO) == 1) {}
 
 void Table::Rate::look(double now_seconds, std::uint64_t now_fragments, std::uint64_t now_bytes) {
+  if (now_seconds < seconds) *this = {};  // another process reports
   if (now_seconds <= seconds) return;
   const double passed = now_seconds - seconds;
   per_second = static_cast<double>(now_fragments - fragments) / passed;
@@ -43,15 +60,23 @@ void Table::Rate::look(double now_seconds, std::uint64_t now_fragments, std::uin
 
 void Table::show(const Snapshot& now) {
   sent_.look(now.seconds, now.sent, now.sent_bytes);
-  for (std::size_t i = 0; i < builder_count; ++i) {
-    const Report& report = now.children[i];
-    built_[i].look(report.seconds, report.fragments, report.bytes);
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    const Report& report = report_of(now, i);
+    taken_[i].look(report.seconds, report.fragments, report.bytes);
+    // It does not report, so its last rate would stay.
+    if (!works(now, i)) taken_[i].per_second = taken_[i].megabytes_per_second = 0;
   }
   if (terminal_) {
     draw(now);
   } else {
     print_line(now);
   }
+  std::fflush(stdout);
+}
+
+void Table::note(double seconds, std::string_view what) const {
+  if (terminal_) return;
+  print(stdout, "{:3.0f} s: {}\n", seconds, what);
   std::fflush(stdout);
 }
 
@@ -62,13 +87,14 @@ void Table::draw(const Snapshot& now) {
   text += row(fmt::format("{:.1f} s", now.seconds), "per second", "MB/s", "fragments", "");
   text += row("read-out", grouped(sent_.per_second),
               fmt::format("{:.1f}", sent_.megabytes_per_second), grouped(now.sent),
-              fmt::format("ring {}, to send {}, {}", percent(now.ring_fill), percent(now.send_fill),
+              fmt::format("ring {}, {}", percent(now.ring_fill),
                           now.busy ? "BUSY" : fmt::format("busy {} times", now.times_busy)));
-  for (std::size_t i = 0; i < builder_count; ++i) {
-    const Report& report = now.children[i];
-    text += row(fmt::format("builder {}", i + 1), grouped(built_[i].per_second),
-                fmt::format("{:.1f}", built_[i].megabytes_per_second), grouped(report.fragments),
-                fmt::format("{} faults", faults(report)));
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    const Report& report = report_of(now, i);
+    text += row(roles[i].name, grouped(taken_[i].per_second),
+                fmt::format("{:.1f}", taken_[i].megabytes_per_second), grouped(report.fragments),
+                fmt::format("{}, missed {}, {} faults{}", netio::to_string(roles[i].policy),
+                            grouped(report.missed), faults(report), state_of(now, i)));
   }
   const Report& trigger = now.children[trigger_index];
   text += row("trigger", "", "", grouped(trigger.triggers),
@@ -79,14 +105,14 @@ void Table::draw(const Snapshot& now) {
 }
 
 void Table::print_line(const Snapshot& now) const {
-  std::string builders;
-  for (std::size_t i = 0; i < builder_count; ++i) {
-    builders += fmt::format(", builder {}: {}/s", i + 1, grouped(built_[i].per_second));
+  std::string subscribers;
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    subscribers += fmt::format(", {} {}/s", roles[i].name, grouped(taken_[i].per_second));
   }
   const Report& trigger = now.children[trigger_index];
-  print(stdout, "{:3.0f} s: {}/s, {:.1f} MB/s, ring {}, to send {}{}{}, round trip {}\n",
-        now.seconds, grouped(sent_.per_second), sent_.megabytes_per_second, percent(now.ring_fill),
-        percent(now.send_fill), now.busy ? ", BUSY" : "", builders, microseconds(trigger.p50_ns));
+  print(stdout, "{:3.0f} s: {}/s, {:.1f} MB/s, ring {}{}{}, round trip {}\n", now.seconds,
+        grouped(sent_.per_second), sent_.megabytes_per_second, percent(now.ring_fill),
+        now.busy ? ", BUSY" : "", subscribers, microseconds(trigger.p50_ns));
 }
 
 }  // namespace demo

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "snapshot.hpp"
 
@@ -18,6 +19,8 @@ class Table {
     return std::chrono::milliseconds(terminal_ ? 400 : 1000);
   }
   void show(const Snapshot& now);
+  // Something happened: a line in a pipe. On a terminal the table shows it.
+  void note(double seconds, std::string_view what) const;
 
  private:
   // Between two looks at a count; stays as it was while the time does.
@@ -35,7 +38,7 @@ class Table {
   bool terminal_;
   bool drawn_ = false;
   Rate sent_;
-  std::array<Rate, builder_count> built_;
+  std::array<Rate, first_subscriber_count> taken_;
 };
 
 }  // namespace demo

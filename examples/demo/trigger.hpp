@@ -7,11 +7,11 @@
 
 #include <netio/netio.hpp>
 
-#include "builder.hpp"
 #include "cpu_time.hpp"
 #include "percentiles.hpp"
 #include "report.hpp"
 #include "reporter.hpp"
+#include "subscriber.hpp"
 
 namespace demo {
 

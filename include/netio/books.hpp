@@ -14,7 +14,7 @@ namespace netio {
 enum class DropReason : std::uint8_t {
   peer_closed,      // the peer ended in order before it took the message
   connection_lost,  // the connection broke, and the peer that came back (or another) had not got it
-  not_sent,         // its only peer went before it was handed to the wire
+  not_sent,         // its peer went for good before it was handed to the wire, or cannot take it
   linger_expired,   // close() gave up before it was handed to the wire
   dropped_new,      // published while the subscriber's queue was full (Policy::drop_new)
   dropped_old,      // gave way to later ones (Policy::drop_old)
@@ -28,7 +28,7 @@ struct Books {
   std::uint64_t sent = 0;          // send() answered ok
   std::uint64_t acknowledged = 0;  // delivered to the peer's call-back, as the peer says
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
-  std::uint64_t unacknowledged = 0;  // not yet known; in doubt while the connection is down
+  std::uint64_t unacknowledged = 0;  // not known: under way; in doubt if the connection is down
   std::uint64_t delivered = 0;       // received, and given to this socket's call-back
   // Messages for this socket that will not come: lost with a connection, or dropped by a publisher.
   std::uint64_t missed = 0;
@@ -51,7 +51,7 @@ struct Counters {
   std::uint64_t connects = 0;     // connections that came up
   std::uint64_t disconnects = 0;  // of those, how many went down
   std::uint64_t rejected = 0;     // connections that never came up: foreign, mismatched, late
-  std::uint64_t starved = 0;      // times reading stopped for lack of memory
+  std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // of those, how many nobody had subscribed

@@ -28,18 +28,19 @@ class NETIO_API Sending {
   }
   // Passes on a message that was kept, without a copy. Emptied on ok, untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
-  // Lends the bytes: they are not copied and must stay unchanged until on_released is called with
-  // `token`, which happens once for every ok, also when the connection breaks. Destroying the
-  // socket ends all loans at once, without calls.
+  // Lends the bytes: they are not copied (shm: once, to where the peer can read them) and must stay
+  // unchanged until on_released is called with `token`, which happens once for every ok, also when
+  // the connection breaks. Destroying the socket ends all loans at once, without calls.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag = 0) noexcept;
   void on_released(std::function<void(std::uint64_t token)> call);
 
   // A message of `bytes` to be written through writable_bytes(), in the memory that the next peer's
   // wire likes best: send() passes it on without a copy (shm: the peer reads it where it was
-  // written). Its contents are undefined. Empty if `status` is not ok; then as send(). The memory
-  // is the context's, bounded by large_bytes_max, and free again when the message was destroyed, or
-  // sent and read.
+  // written, so nothing may write to it once it was sent). Its contents are undefined. Empty if
+  // `status` is not ok; then as send(), and too_big also for more than large_bytes_max. The memory
+  // is the context's, bounded by that, and free again when the message was destroyed, or sent and
+  // read.
   [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag = 0) noexcept;
 
   // Buffered only. Room for a message of up to `bytes` in the open page, to be written in place;

@@ -39,8 +39,10 @@ class NETIO_API Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // Listens at `address` ("tcp://host:port"; host * for all, port 0 for any free one). Any number
-  // of times, mixed with connect(). Returns the address bound, with the real port. Throws Error.
+  // Listens at `address`: "tcp://host:port" (host * for all, port 0 for any free one), "shm://name"
+  // or "shm:///path" (shm://* for any free name), "inproc://name", "verbs://host:port",
+  // "ofi+PROVIDER://host:port". Any number of times, mixed with connect(). Returns the address
+  // bound, with the real port or name. Throws Error.
   std::string bind(std::string_view address);
   // Starts connecting; the peer need not exist yet. Failures come to on_down and are retried
   // unless they cannot change. Throws Error only for an address that makes no sense.
@@ -61,8 +63,9 @@ class NETIO_API Socket {
   [[nodiscard]] std::size_t peers_connected() const noexcept;
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
-  // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1
-  // with none. Receiving only: memory held by kept messages, of receive_bytes_max.
+  // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1 with
+  // none, and from a send() that answered again until on_writable. Receiving only: memory held by
+  // kept messages, of receive_bytes_max (see there).
   [[nodiscard]] double fill() const noexcept;
   void on_high_watermark(std::function<void()> call);
   void on_low_watermark(std::function<void()> call);

@@ -115,19 +115,6 @@ std::uint64_t TagSet::tags_up_to(std::uint64_t limit) const noexcept {
   return sum;
 }
 
-std::size_t TagSet::hash() const noexcept {
-  // 2^64 by the golden ratio, odd: every bit of a bound reaches the upper ones, the shift the rest.
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
-  std::uint64_t sum = ranges_.size();
-  for (const TagRange range : ranges_) {
-    for (const std::uint64_t bound : {range.first, range.last}) {
-      sum = (sum ^ bound) * factor;
-      sum ^= sum >> 32U;
-    }
-  }
-  return sum;
-}
-
 TagSet difference(const TagSet& from, const TagSet& without) {
   TagSet result;
   auto next = without.ranges_.begin();

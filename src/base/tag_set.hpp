@@ -29,7 +29,6 @@ class TagSet {
   [[nodiscard]] std::size_t size() const noexcept { return ranges_.size(); }  // in ranges
   // How many tags, but at most `limit`: every_tag holds one more than can be said.
   [[nodiscard]] std::uint64_t tags_up_to(std::uint64_t limit) const noexcept;
-  [[nodiscard]] std::size_t hash() const noexcept;
 
   bool operator==(const TagSet&) const = default;
 

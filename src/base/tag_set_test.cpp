@@ -135,7 +135,6 @@ void expect_same(const Pair& pair) {
   }
   const TagSet again = set_of(ranges_of(pair.set));
   EXPECT_EQ(again, pair.set);
-  EXPECT_EQ(again.hash(), pair.set.hash());
 }
 
 // Adds or removes one range or several, often the same ones.
@@ -161,8 +160,6 @@ TEST(TagSet, is_what_a_set_of_single_tags_is_after_any_changes) {
   const std::uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  std::set<std::size_t> hashes;
-  std::set<std::vector<std::uint64_t>> states;
   for (int run = 0; run < 200 && !HasFailure(); ++run) {
     Pair one;
     Pair other;
@@ -173,15 +170,8 @@ TEST(TagSet, is_what_a_set_of_single_tags_is_after_any_changes) {
       expect_same({difference(one.set, other.set), one.model.without(other.model)});
       expect_same({difference(other.set, one.set), other.model.without(one.model)});
       EXPECT_EQ(one.set == other.set, one.model.ranges() == other.model.ranges());
-      std::vector<std::uint64_t> state;
-      for (const TagRange range : one.set.ranges()) {
-        state.insert(state.end(), {range.first, range.last});
-      }
-      hashes.insert(one.set.hash());
-      states.insert(state);
     }
   }
-  EXPECT_EQ(hashes.size(), states.size()) << "different sets with one hash";
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ class EventQueue final : private Deferred {
   EventQueue(Loop& loop, const Fabric& fabric);
 
   [[nodiscard]] fid_eq* get() const noexcept { return queue_.get(); }
+  // Tells what there is. Not from inside a call of the user's.
+  void read_all();
   // Before the object is closed: nothing is told of it any more, its requests are rejected.
   void forget(fid* object);
 
@@ -45,7 +47,6 @@ class EventQueue final : private Deferred {
     Info request;
     int error = 0;  // positive: it failed
   };
-  void read_all();
   bool read_one();
   bool read_failure();
   void tell_all();

@@ -33,11 +33,17 @@ int make_memfd(const char* name) noexcept {
   return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
+std::string amount_text(std::size_t bytes) {
+  const std::size_t mebibytes = bytes >> 20U;
+  return mebibytes != 0 ? std::to_string(mebibytes) + " MiB" : std::to_string(bytes) + " bytes";
+}
+
 std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
   void* const at = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) {
-    throw system_error("map " + std::to_string(bytes) + " bytes of shared memory", errno,
-                       "free some memory");
+    throw system_error("find address space for " + amount_text(bytes) + " of shared memory", errno,
+                       "raise its limit (ulimit -v), or lower ContextOptions::large_bytes_max at "
+                       "the end that shares it");
   }
   return {static_cast<std::byte*>(at), bytes};
 }
@@ -50,7 +56,7 @@ std::span<std::byte> map(int fd, std::size_t bytes, int protection) {
 void refuse_over_file_limit(std::size_t bytes) {
   rlimit files{};
   if (getrlimit(RLIMIT_FSIZE, &files) != 0 || bytes <= files.rlim_cur) return;
-  throw system_error("make " + std::to_string(bytes) + " bytes of shared memory", EFBIG,
+  throw system_error("make " + amount_text(bytes) + " of shared memory", EFBIG,
                      "raise the limit on the size of files (ulimit -f)");
 }
 
@@ -64,8 +70,8 @@ SharedMemory SharedMemory::create(const char* name, std::size_t bytes, std::size
   const int fd = made.fd_.get();
   (void)checked(ftruncate(fd, static_cast<off_t>(bytes)), "size shared memory");
   if (!made.take(0, bytes_taken)) {
-    throw system_error("take " + std::to_string(bytes_taken) + " bytes of shared memory", errno,
-                       "free some memory, or lower the memory bound of the context");
+    throw system_error("take " + amount_text(bytes_taken) + " of shared memory", errno,
+                       "free some memory, or lower ContextOptions::send_pool_bytes");
   }
   made.bytes_ = map(fd, bytes, PROT_READ | PROT_WRITE);
   (void)checked(fcntl(fd, F_ADD_SEALS, all_seals), "seal shared memory (Linux 5.1 or newer)");

@@ -108,6 +108,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   // SenderOwner, StoreWaiter, Deferred
   void on_page_opened() noexcept override;
   void on_large_begun() noexcept override;
+  void on_starved() noexcept override;
   void on_sender_memory() noexcept override { on_writable(); }
   void on_memory() noexcept override;
   void run_deferred() noexcept override;

@@ -120,6 +120,10 @@ void Peer::watch_memory() noexcept {
 
 void Peer::on_page_opened() noexcept { socket_.touch(); }
 void Peer::on_large_begun() noexcept { socket_.fill_changed(); }
+void Peer::on_starved() noexcept {
+  ++*socket_.link_options().starved_count;
+  socket_.fill_changed();
+}
 
 void Peer::take_control(std::span<const std::byte> body) noexcept {
   if (receiver_.assembling()) {
@@ -128,24 +132,20 @@ void Peer::take_control(std::span<const std::byte> body) noexcept {
   }
   FrameWalker walker(body.data(), body.size());
   Frame frame;
-  bool any = false;
   bool bye = false;
-  const char* defect = nullptr;
+  const char* defect = body.empty() ? "sent a control page without a control frame" : nullptr;
   while (defect == nullptr && walker.next(frame)) {
-    any = true;
-    if (bye || (frame.flags & frame_flag::control) == 0) {
-      defect = "sent a control page with something else in it";
+    if ((frame.flags & frame_flag::control) == 0) {
+      defect = "sent a message in a control page";
     } else if (frame.control() == ControlKind::bye) {
       bye = true;
-      if (frame.size != 0) defect = "sent a good-bye that is not empty";
+      if (body.size() != frame_word_bytes) defect = "sent a good-bye that is not alone in its page";
     } else {
       defect = socket_.distribution().take_control(*this, frame);
       if (down_ || gone_) return;  // a call-back of the user's, or the pattern, has ended it
     }
   }
-  if (defect == nullptr && (walker.defect() != nullptr || !any)) {
-    defect = "sent a control page without a control frame";
-  }
+  if (defect == nullptr && walker.defect() != nullptr) defect = "sent a damaged control page";
   if (defect != nullptr) {
     fail({DownReason::protocol_error, defect});
     return;

@@ -89,6 +89,7 @@ void Sender::close_page() noexcept {
 
 Status Sender::wait_for(Store& store) noexcept {
   store.wait(*this);
+  owner_.on_starved();
   return Status::again;
 }
 

@@ -28,6 +28,8 @@ class SenderOwner {
   virtual void on_page_opened() noexcept = 0;
   // A large message fills the link at once.
   virtual void on_large_begun() noexcept = 0;
+  // A send is refused for lack of memory.
+  virtual void on_starved() noexcept = 0;
   // Memory that a send had lacked is there again.
   virtual void on_sender_memory() noexcept = 0;
 
@@ -96,6 +98,8 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] bool waiting() const noexcept {
     return held_back_ || StoreWaiter::waiting() || !backlog.empty();
   }
+  // The last send, or allocate(), found no memory.
+  [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
   // Something was taken that the link has not.
   [[nodiscard]] bool pending() const noexcept {
     return page_.messages() != 0 || large_.active() || !backlog.empty();
@@ -142,6 +146,7 @@ class Sender final : private StoreWaiter {
   Status post_parcel(const Parcel& parcel) noexcept;
   Status post_item(const Backlog::Item& item) noexcept;
   Status post_backlog() noexcept;
+  bool held_up() noexcept;
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   void count_post(std::uint32_t messages) noexcept {

@@ -26,10 +26,16 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 void Sender::share(const Parcel& parcel) noexcept {
   if (link_ == nullptr) return books.drop_unposted(DropReason::not_sent, parcel.messages);
-  // Who samples is to have the latest: little may wait behind it in the link.
-  const bool late = backlog.policy() == Policy::sample && link_->backed_up();
-  if (!pending() && !late && post_parcel(parcel) == Status::ok) return;
+  if (!pending() && !held_up() && post_parcel(parcel) == Status::ok) return;
   backlog.add(parcel, link_->pool(), body_max());
+}
+
+// The link would take more, but what waits in it is best kept short: for who samples, because it
+// is to have the latest; and where pages are few, because small ones can be packed up here.
+bool Sender::held_up() noexcept {
+  if (backlog.policy() != Policy::sample && link_->pool().plenty()) return false;
+  if (link_->backed_up()) link_->flush();
+  return link_->backed_up();
 }
 
 void Sender::skip(std::uint64_t messages) noexcept {
@@ -92,7 +98,7 @@ Status Sender::post_item(const Backlog::Item& item) noexcept {
 // on_writable, on_sent or on_idle tell of the link's room, on_sender_memory of the pool's.
 Status Sender::post_backlog() noexcept {
   while (!backlog.empty()) {
-    if (backlog.policy() == Policy::sample && link_->backed_up()) return Status::again;
+    if (held_up()) return Status::again;
     const Backlog::Item* const item = backlog.front(link_->pool(), body_max());
     if (item == nullptr) return wait_for(link_->pool());
     if (const Status status = post_item(*item); status != Status::ok) return status;

@@ -40,7 +40,7 @@ struct LinkOptions {
   std::chrono::seconds keep_alive_after{};
   Quota* receive_quota = nullptr;          // what receive blocks are charged to
   Quota* large_quota = nullptr;            // what buffers for large messages are charged to
-  std::uint64_t* starved_count = nullptr;  // counts each time reading stops for lack of memory
+  std::uint64_t* starved_count = nullptr;  // counts each time a link stops for lack of memory
 };
 
 class ListenerEvents {

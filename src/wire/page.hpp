@@ -47,6 +47,11 @@ inline constexpr std::uint16_t known = control;
 inline constexpr std::uint16_t begun = 1U << 15U;
 }  // namespace page_flag
 
+// A good-bye stands alone in its page, and is the only control frame without a payload.
+[[nodiscard]] constexpr bool says_bye(const PageHeader& header) noexcept {
+  return (header.flags & page_flag::control) != 0 && header.bytes == wire_align;
+}
+
 inline void store(std::byte* to, const PageHeader& header) noexcept {
   std::memcpy(to, &header, sizeof header);
 }

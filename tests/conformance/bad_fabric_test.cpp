@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <thread>
 
 #include "conformance/evil.hpp"
 #include "support/raw_fabric.hpp"
@@ -531,7 +532,24 @@ TEST_F(BadFabricReceiver, that_grants_late_is_granted_what_it_needs_to) {
   pair.close(0s);
 }
 
+TEST_F(BadFabricReceiver, that_accepted_while_this_thread_stood_still_was_not_late) {
+  SocketOptions impatient = wary_options();
+  impatient.handshake_within = 1s;
+  RawFabricListener server;
+  Push push(here_, impatient);
+  Seen at_push(push);
+  push.connect(server.address());
+  RawFabricPtr raw;
+  ASSERT_SOON(pump_, (raw = server.accept()) != nullptr);
+  raw->turn();
+  std::this_thread::sleep_for(1100ms);
+  EXPECT_SOON(pump_, !raw->received().empty() || !at_push.downs.empty());
+  EXPECT_TRUE(at_push.downs.empty()) << at_push.why();
+}
+
 TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {
+  SocketOptions patient = wary_options();
+  patient.handshake_within = 20s;  // what is told of is the answer, not that it took long
   Hello few = fabric_hello(WirePattern::pull, 9);
   few.receives = 2;
   const std::string_view http = "HTTP/1.1 200 OK\r\n\r\n";
@@ -542,7 +560,7 @@ TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {
        {hello_of(few), text, Bytes(hello.begin(), hello.begin() + 40), Bytes()}) {
     SCOPED_TRACE(answer.size());
     RawFabricListener server;
-    Push push(here_, wary_options());
+    Push push(here_, patient);
     Seen at_push(push);
     push.connect(server.address());
     RawFabricPtr raw;
@@ -552,7 +570,7 @@ TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {
       if (raw && !answered && !raw->received().empty()) answered = raw->send(answer);
       return !at_push.downs.empty();
     }());
-    EXPECT_TRUE(answered);
+    EXPECT_TRUE(answered) << at_push.why();
     EXPECT_TRUE(is_readable(at_push.downs[0].down));
     EXPECT_NE(at_push.downs[0].down.reason, DownReason::lost) << at_push.why();
     good_messages(3);

@@ -133,14 +133,14 @@ Bytes gap(std::uint64_t dropped, GapReason reason = GapReason::dropped_new) {
   return page_of(GapFrame{dropped, reason});
 }
 // A control page of one frame whose payload is given.
-Bytes control(int kind, const Bytes& payload) {
+Bytes control_page_of(int kind, const Bytes& payload) {
   return control_page(control_frame(static_cast<ControlKind>(kind), payload));
 }
 Bytes answer_with(std::size_t at, int value) {
   Bytes payload(detail::subscribed_bytes);
   encode(sound_answer(), payload);
   payload[at] = static_cast<std::byte>(value);
-  return control(3, payload);
+  return control_page_of(3, payload);
 }
 
 TEST_F(BadPublisher, that_answers_what_it_was_not_asked_is_refused) {
@@ -168,9 +168,9 @@ TEST_F(BadPublisher, whose_answer_makes_no_sense_is_refused) {
       {"a refusal of 256", answer_with(17, 1)},
       {"an unknown policy", answer_with(18, 5)},
       {"a reserved field in use", answer_with(19, 1)},
-      {"too short", control(3, Bytes(32))},
-      {"too long", control(3, Bytes(48))},
-      {"empty", control(3, {})},
+      {"too short", control_page_of(3, Bytes(32))},
+      {"too long", control_page_of(3, Bytes(48))},
+      {"empty", control_page_of(3, {})},
       {"a from that leaves a gap out", all({gap(5), page_of(sound_answer(0))})},
       {"a from that counts a gap to come", all({page_of(sound_answer(5)), gap(5)})},
   });
@@ -192,10 +192,10 @@ TEST_F(BadPublisher, whose_gaps_make_no_sense_is_refused) {
       {"going back from the most there may be", all({answer(), gap(most), gap(most - 1)})},
       {"no reason", all({answer(), gap(1, GapReason{0})})},
       {"an unknown reason", all({answer(), gap(1, GapReason{5})})},
-      {"a reserved field in use", all({answer(), control(4, reserved)})},
-      {"the last byte in use", all({answer(), control(4, far)})},
-      {"too short", all({answer(), control(4, Bytes(8))})},
-      {"too long", all({answer(), control(4, Bytes(24))})},
+      {"a reserved field in use", all({answer(), control_page_of(4, reserved)})},
+      {"the last byte in use", all({answer(), control_page_of(4, far)})},
+      {"too short", all({answer(), control_page_of(4, Bytes(8))})},
+      {"too long", all({answer(), control_page_of(4, Bytes(24))})},
   });
   // What could be believed was.
   ASSERT_EQ(gaps_.size(), 3U);
@@ -210,10 +210,10 @@ TEST_F(BadPublisher, that_sends_what_is_not_its_to_send_is_refused) {
          change);
   const Bytes frame = control_frame(ControlKind::gap, Bytes(detail::gap_bytes));
   expect_refused({
-      {"a subscription of its own", all({answer(), control(2, change)})},
-      {"kind 0", control(0, {})},
-      {"kind 5", control(5, {})},
-      {"kind 255", control(255, Bytes(40))},
+      {"a subscription of its own", all({answer(), control_page_of(2, change)})},
+      {"kind 0", control_page_of(0, {})},
+      {"kind 5", control_page_of(5, {})},
+      {"kind 255", control_page_of(255, Bytes(40))},
       {"an answer among messages",
        all({answer(), page(all({frame_word(0), frame_of(Bytes(detail::subscribed_bytes),
                                                         detail::frame_flag::control | 0x0300U)}),

@@ -101,6 +101,31 @@ TEST_F(BadShmHello, a_second_one_is_refused) {
   EXPECT_EQ(down_of(later).reason, DownReason::protocol_error) << at_pull_.why();
 }
 
+TEST_F(BadShmHello, that_is_not_said_again_brings_nobody_up) {
+  RawShm silent(address());
+  ASSERT_TRUE(silent.send(sound_, silent.descriptors()));
+  ASSERT_SOON(pump_, silent.answered());
+  silent.post(message_page(0, payload(0, 24)));
+  EXPECT_EQ(down_of(silent).reason, DownReason::handshake_timeout) << at_pull_.why();
+  RawShm leaving(address());
+  ASSERT_TRUE(leaving.send(sound_, leaving.descriptors()));
+  ASSERT_SOON(pump_, leaving.answered());
+  leaving.close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost) << at_pull_.why();
+  RawShm refusing(address());
+  ASSERT_TRUE(refusing.send(sound_, refusing.descriptors()));
+  ASSERT_SOON(pump_, refusing.answered());
+  detail::Hello refusal = sound_hello(WirePattern::push, 5);
+  refusal.refusal = detail::Refusal::other;
+  refusal.text = "no room for it";
+  ASSERT_TRUE(refusing.send(hello_of(refusal)));
+  const Down down = down_of(refusing);
+  EXPECT_EQ(down.reason, DownReason::rejected) << at_pull_.why();
+  EXPECT_NE(down.detail.find("no room for it"), std::string::npos) << at_pull_.why();
+  for (const Seen::Gone& gone : at_pull_.downs) EXPECT_FALSE(gone.peer.was_up);
+  EXPECT_TRUE(evil_received_.empty());
+}
+
 TEST_F(BadShmHello, with_more_or_fewer_descriptors_than_four_is_refused) {
   const RawShm spare(address());
   const std::array<int, 4> four = spare.descriptors();

@@ -79,14 +79,23 @@ TEST_P(BusySockets, get_equal_shares_beside_closed_and_idle_ones) {
   // From when each has got some, the kernel's buffers being full.
   std::vector<std::uint64_t> before;
   std::vector<std::uint64_t> share(dozens, 0);
-  ASSERT_SOON(pump_, [&] {
-    if (before.empty() && *std::min_element(received.begin(), received.end()) < 1000) return false;
-    if (before.empty()) before = received;
-    for (std::size_t i = 0; i < dozens; ++i) share[i] = received[i] - before[i];
-    return *std::min_element(share.begin(), share.end()) >= wanted;
-  }());
-  EXPECT_LT(*std::max_element(share.begin(), share.end()), 3 * wanted)
-      << testing::PrintToString(share);
+  const auto least = [&] { return *std::min_element(share.begin(), share.end()); };
+  const auto most = [&] { return *std::max_element(share.begin(), share.end()); };
+  // However slow the machine: who is starved is behind the others, and ends this as well.
+  constexpr std::chrono::minutes patience{2};
+  ASSERT_TRUE(pump_.until(
+      [&] {
+        if (before.empty() && *std::min_element(received.begin(), received.end()) < 1000) {
+          return false;
+        }
+        if (before.empty()) before = received;
+        for (std::size_t i = 0; i < dozens; ++i) share[i] = received[i] - before[i];
+        return least() >= wanted || most() >= 3 * wanted;
+      },
+      "any has its share", patience))
+      << testing::PrintToString(received);
+  EXPECT_GE(least(), wanted) << testing::PrintToString(share);
+  EXPECT_LT(most(), 3 * wanted) << testing::PrintToString(share);
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(BusySockets);

@@ -12,7 +12,7 @@ namespace {
 
 using detail::MemoryRegion;
 
-constexpr std::size_t huge_bytes = std::size_t{64} << 20U;
+constexpr std::size_t killed_bytes = std::size_t{64} << 20U;
 
 ContextOptions roomy_context() {
   ContextOptions options = wary_context();
@@ -34,7 +34,7 @@ TEST_F(KilledFabricPeer, a_sender_killed_while_its_lent_message_is_fetched_is_lo
     Push push(context, patient_options());
     Pump pump{&context};
     push.connect(address);
-    const Bytes huge = payload(0, huge_bytes);
+    const Bytes huge = payload(0, killed_bytes);
     while (push.lend(huge, 0) != Status::ok) pump.turn();
     pump.turns(3);
     report(report_to);
@@ -85,7 +85,7 @@ TEST_F(KilledFabricPeer, a_receiver_killed_while_it_fetches_gives_the_memory_bac
   child.begin(push.bind("ofi+tcp://127.0.0.1:0"));
   ASSERT_SOON(pump, push.peers_connected() == 1 && child.reported());
   const std::size_t live = MemoryRegion::live();
-  const Bytes huge = payload(0, huge_bytes);
+  const Bytes huge = payload(0, killed_bytes);
   ASSERT_SOON(pump, push.lend(huge, 7) == Status::ok);
   EXPECT_GT(MemoryRegion::live(), live);
   pump.turns(20);

@@ -2,7 +2,9 @@
 // trouble for anybody else.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <sys/socket.h>
+#include <thread>
 #include <vector>
 
 #include "conformance/evil.hpp"
@@ -212,6 +214,19 @@ TEST_F(SlowSender, coming_and_going_all_the_time_leaves_nothing_behind) {
 }
 
 // --- Receivers.
+
+TEST_F(SlowReceiver, that_was_reached_while_this_thread_stood_still_was_not_late) {
+  RawListener server;
+  Push push(here_, wary_options());
+  Seen at_push(push);
+  push.connect(server.address());
+  here_.loop().run_once(0ns);  // begins to connect, and is not told yet that it has
+  std::this_thread::sleep_for(350ms);
+  std::optional<RawTcp> raw = server.accept();
+  ASSERT_TRUE(raw);
+  EXPECT_SOON(pump_, !raw->received().empty() || !at_push.downs.empty());
+  EXPECT_TRUE(at_push.downs.empty()) << at_push.why();
+}
 
 TEST_F(SlowReceiver, who_never_reads_holds_up_nobody_else) {
   RawTcp raw = greeted();

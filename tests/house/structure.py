@@ -22,11 +22,18 @@ LAYERS = {
 }
 TRANSPORTS = ("tcp", "shm", "inproc", "ofi")
 
-# The size of the NetIO rewrite, which had one wire, libfabric: what the library may take for as
-# much, and what each wire of its own may take (ARCHITECTURE.md, "Where we left the first design").
-LIBRARY_LINES_MAX = 8076
+# The size of the NetIO rewrite, which had one wire, libfabric: what the library was to take for as
+# much. It takes more since there is publish/subscribe, and must not take more than LIBRARY_LINES_MAX
+# (ARCHITECTURE.md, "Where we left the first design"). Each wire of its own has a mark of its own.
+LIBRARY_LINES_MARK = 8076
+LIBRARY_LINES_MAX = 8250
 OWN_WIRE_LINES_MAX = 1800
 OWN_WIRES = ("tcp", "shm", "inproc")
+# What publish/subscribe takes on top, in whichever layer: its patterns, the queues of slow
+# subscribers, sets of tags, its frames, its public headers.
+PUBLISH_LINES_MAX = 2500
+PUBLISH_PARTS = ("publish", "publish_subscribe", "subscribe", "subscription", "subscribe_core",
+                 "backlog", "samples", "parcel", "sender_sharing", "tag_set", "control")
 # What lies in another layer and is there for one wire only.
 MEMORY_OF_SHM = ("range_pool", "shared_memory")
 FILE_LINES_AIM = 400
@@ -68,7 +75,10 @@ class Source:
         return sum(1 for line in stripped if line and not line.startswith("//"))
 
     def part(self):
-        """The layer it belongs to, or the wire of our own; "include" for public headers."""
+        """The layer it belongs to, the wire of our own, or "publish"; "include" for public headers."""
+        of_publish = self.parts[-1].split(".")[0] in PUBLISH_PARTS
+        if of_publish or self.parts[1:3] in (("pattern", "publish"), ("pattern", "subscribe")):
+            return "publish"
         if self.top == "include":
             return "include"
         own_wire = self.parts[1] == "transport" and self.parts[2] in OWN_WIRES
@@ -267,15 +277,17 @@ def sources_of(root):
 def check_sizes(lines_by_part):
     """Prints what each part takes; returns how many are too large."""
     count = 0
-    total = sum(lines for part, lines in lines_by_part.items() if part not in OWN_WIRES)
+    apart = {wire: OWN_WIRE_LINES_MAX for wire in OWN_WIRES} | {"publish": PUBLISH_LINES_MAX}
+    total = sum(lines for part, lines in lines_by_part.items() if part not in apart)
     for part in ["include", *LAYERS]:
         if part in lines_by_part:
             print(f"  {part:<10} {lines_by_part[part]:>6,}")
     sums = [("library", total, LIBRARY_LINES_MAX)]
-    sums += [(wire, lines_by_part[wire], OWN_WIRE_LINES_MAX)
-             for wire in OWN_WIRES if wire in lines_by_part]
+    sums += [(part, lines_by_part[part], most) for part, most in apart.items()
+             if part in lines_by_part]
     for part, lines, most in sums:
-        print(f"  {part:<10} {lines:>6,} of {most:,} lines of code")
+        mark = f" (the mark: {LIBRARY_LINES_MARK:,})" if part == "library" else ""
+        print(f"  {part:<10} {lines:>6,} of {most:,} lines of code{mark}")
         if lines > most:
             print(f"the {part} has {lines:,} lines of code; it must not pass {most:,}")
             count += 1

@@ -191,7 +191,8 @@ class Structure(unittest.TestCase):
         full["include/netio/x.hpp"] += "x;\n"
         count, output = run(full)
         self.assertEqual(count, 1)
-        self.assertIn("8,077 lines of code; it must not pass 8,076", output)
+        most = structure.LIBRARY_LINES_MAX
+        self.assertIn(f"{most + 1:,} lines of code; it must not pass {most:,}", output)
 
     def test_blank_lines_and_comments_are_no_lines_of_code(self):
         output = run({"src/base/x.cpp": OPENING + "x;\n\n  // why\n\tx;  // how\n"})[1]
@@ -206,9 +207,18 @@ class Structure(unittest.TestCase):
         full["src/memory/range_pool.cpp"] = OPENING + "x;\n"
         self.assertIn("the shm has 1,801 lines of code", run(full)[1])
 
+    def test_publish_subscribe_has_a_mark_of_its_own(self):
+        most = structure.PUBLISH_LINES_MAX
+        full = {f"src/pattern/publish/x{i}.cpp": OPENING + "x;\n" * 250 for i in range(most // 250)}
+        count, output = run(full)
+        self.assertEqual(count, 0)
+        self.assertRegex(output, rf"library +0 of .*\n +publish +{most:,} of {most:,}")
+        full["src/socket/backlog.cpp"] = OPENING + "x;\n"
+        self.assertIn(f"the publish has {most + 1:,} lines of code", run(full)[1])
+
     def test_the_sizes_are_printed_per_layer(self):
         output = run({"src/wire/a.hpp": OPENING + "x;\n" * 9, "include/netio.h": OPENING + "x;\n"})[1]
-        self.assertRegex(output, r"include +1\n +wire +9\n +library +10 of 8,076 lines")
+        self.assertRegex(output, r"include +1\n +wire +9\n +library +10 of 8,\d+ lines")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +22,31 @@ namespace netio::test {
 namespace fs = std::filesystem;
 
 inline fs::path build_folder() { return fs::path(NETIO_CLI_PATH).parent_path(); }
+
+// The processes named `name` that this one's children have started.
+inline std::vector<pid_t> processes_below(pid_t parent, const std::string& name) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string number;
+    std::string command;
+    std::string state;
+    pid_t its_parent = 0;
+    if (!(file >> number >> command >> state >> its_parent) || its_parent != parent) continue;
+    if (command == "(" + name + ")") found.push_back(std::stoi(number));
+  }
+  return found;
+}
+
+inline pid_t await_process_below(pid_t parent, const std::string& name) {
+  for (int i = 0; i < 1000; ++i) {
+    const std::vector<pid_t> found = processes_below(parent, name);
+    if (!found.empty()) return found.front();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "no process " << name;
+  return -1;
+}
 
 class Bench : public testing::Test {
  protected:

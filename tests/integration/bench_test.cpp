@@ -5,7 +5,6 @@
 #include <fstream>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <thread>
 #include <tuple>
 #include <unistd.h>
@@ -24,30 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
-// The processes named `name` that this one's children have started.
-std::vector<pid_t> processes_below(pid_t parent, const std::string& name) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string number;
-    std::string command;
-    std::string state;
-    pid_t its_parent = 0;
-    if (!(file >> number >> command >> state >> its_parent) || its_parent != parent) continue;
-    if (command == "(" + name + ")") found.push_back(std::stoi(number));
-  }
-  return found;
-}
-
-pid_t await_process_below(pid_t parent, const std::string& name) {
-  for (int i = 0; i < 1000; ++i) {
-    const std::vector<pid_t> found = processes_below(parent, name);
-    if (!found.empty()) return found.front();
-    std::this_thread::sleep_for(10ms);
-  }
-  ADD_FAILURE() << "no process " << name;
-  return -1;
-}
 
 TEST_F(Bench, throughput_reports_systems_and_ratios) {
   const auto said = result_of({"throughput", "--rounds", "2", "--against", "raw"});
@@ -95,13 +70,41 @@ TEST_F(Bench, latency_reports_percentiles_in_both_loops) {
 TEST_F(Bench, every_wait_and_mode_works) {
   for (const char* const wait : {"spin", "adaptive"}) {
     for (const char* const mode : {"buffered", "unbuffered"}) {
-      const auto said = result_of({"throughput", "--rounds", "1", "--against", "raw", "--wait",
-                                   wait, "--mode", mode, "--no-check"});
+      const bool adaptive = std::string_view(wait) == "adaptive";
+      const auto said =
+          result_of({"throughput", "--rounds", "1", "--against", adaptive ? "none" : "raw",
+                     "--wait", wait, "--mode", mode, "--no-check"});
+      EXPECT_EQ(said_.find("Ratios") == std::string::npos, adaptive);
       EXPECT_EQ(said["case"]["wait"], wait);
       EXPECT_EQ(said["case"]["mode"], mode);
       EXPECT_GT(said["systems"]["netio"]["messages_per_s"]["median"].get<double>(), 0);
     }
   }
+}
+
+TEST_F(Bench, who_does_not_adapt_is_not_compared_with_who_does) {
+  Process process(netio_command({"bench", "latency", "--wait", "adaptive", "--against", "raw"}));
+  EXPECT_EQ(process.wait(), 2);
+  EXPECT_THAT(process.err(), HasSubstr("does not know --wait adaptive"));
+}
+
+TEST_F(Bench, connections_that_cannot_be_are_refused_at_once) {
+  Process::Options command = netio_command({"bench", "connections", "shm://*", "--count", "64"});
+  command.arguments.insert(command.arguments.begin(),
+                           {"/bin/sh", "-c", "ulimit -n 200; exec \"$@\"", "sh"});
+  Process process(command);
+  EXPECT_EQ(process.wait(), 1);
+  EXPECT_THAT(process.err(), HasSubstr("64 connections take about 512 open files"));
+  EXPECT_THAT(process.err(), HasSubstr("ulimit -n"));
+}
+
+TEST_F(Bench, each_part_has_its_own_help) {
+  Process loan(netio_command({"bench", "loan", "--help"}));
+  EXPECT_EQ(loan.wait(), 0);
+  EXPECT_THAT(loan.out(), HasSubstr("(shm://*)"));
+  EXPECT_THAT(loan.out(), HasSubstr("Exit codes: 0 measured"));
+  EXPECT_EQ(loan.out().find("{false}"), std::string::npos);
+  EXPECT_EQ(loan.out().find("netio recv"), std::string::npos);
 }
 
 TEST_F(Bench, several_sizes_are_drawn) {

@@ -37,6 +37,19 @@ class CliFraming : public ::testing::TestWithParam<const char*> {
     EXPECT_THAT(result.send["error"].get<std::string>(), HasSubstr(error));
     EXPECT_EQ(result.send["books"]["unacknowledged"], 0);
   }
+  // The file loses its end while records of it arrive. The sender says so, and a good-bye.
+  void expect_cut_off(const std::string& path, const Words& pace) {
+    Process recv(netio_command({"recv", any_port, "--out", "-"}));
+    Words words = {"send", address_of(recv), path, "--frame", "fixed:100", "--mode", GetParam()};
+    words.insert(words.end(), pace.begin(), pace.end());
+    Process send(netio_command(words));
+    EXPECT_TRUE(recv.wait_for_out_bytes(10'000)) << recv.err();
+    std::filesystem::resize_file(path, 5'000);
+    EXPECT_EQ(send.wait(), 1) << send.err();
+    EXPECT_THAT(send.err(), HasSubstr("was cut off while it was read, after "));
+    EXPECT_EQ(recv.wait(), 0) << recv.err();
+    EXPECT_EQ(recv.out().size() % 100, 0U);
+  }
 
   Folder folder_;
 };
@@ -128,15 +141,16 @@ INSTANTIATE_TEST_SUITE_P(modes, CliFraming, ::testing::Values("buffered", "unbuf
                          [](const auto& mode) { return std::string(mode.param); });
 
 TEST_P(CliFraming, a_file_that_shrinks_while_it_is_read_is_an_error) {
-  const std::string path = folder_.write("shrinking", some_bytes(1'000'000));
-  Process recv(netio_command({"recv", any_port, "--out", "-"}));
-  Process send(netio_command({"send", address_of(recv), path, "--frame", "fixed:100", "--rate",
-                              "2k", "--mode", GetParam()}));
-  EXPECT_TRUE(recv.wait_for_out_bytes(10'000)) << recv.err();
-  std::filesystem::resize_file(path, 5'000);
-  EXPECT_EQ(send.wait(), 1) << send.err();
-  EXPECT_THAT(send.err(), HasSubstr("was cut off while it was read"));
-  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  expect_cut_off(folder_.write("shrinking", some_bytes(1'000'000)), {"--rate", "2k"});
+}
+
+// In the middle of a burst, as good as always.
+TEST_P(CliFraming, a_file_that_shrinks_while_it_is_read_at_full_speed_is_an_error) {
+  for (int round = 0; round < 4; ++round) {
+    const std::string path = folder_.write("shrinking", "");
+    std::filesystem::resize_file(path, std::uintmax_t{4} << 30U);  // all of it a hole
+    expect_cut_off(path, {});
+  }
 }
 
 // --- Standard input.

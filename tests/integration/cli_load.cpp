@@ -240,7 +240,7 @@ TEST_F(CliLoad, json_is_alone_on_standard_output) {
   EXPECT_EQ(sent["command"], "send");
   EXPECT_EQ(sent["outcome"], "done");
   EXPECT_EQ(sent["books"]["acknowledged"], 10);
-  EXPECT_EQ(sent["books"]["dropped_by"].size(), 4U);
+  EXPECT_EQ(sent["books"]["dropped_by"].size(), 7U);
   EXPECT_TRUE(sent["books"]["dropped_by"].contains("peer_closed"));
   EXPECT_EQ(received["books"]["delivered"], 10);
   EXPECT_EQ(received["bytes"], 640);

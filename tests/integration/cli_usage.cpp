@@ -1,6 +1,7 @@
 // What can be asked, what cannot, and what `netio info` knows.
 #include <cstdint>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
   const std::string address = "tcp://127.0.0.1:1";
@@ -41,6 +43,15 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "--bind", "--connect"}, "--connect"},
       {{"recv", address, "--wait", "loudly"}, "sleep, spin, adaptive"},
       {{"recv", address, "--shared"}, "--verify"},
+      {{"sub", address, "--tag", "seven"}, "\"seven\" is no tag: a tag is a number such as 7"},
+      {{"sub", address, "--tag", "1,9-3"}, "\"9-3\" ends before it begins: write 3-9"},
+      {{"sub", address, "--tag", "0x1ffffffffffffffff"}, "a tag has 64 bits"},
+      {{"sub", address, "--policy", "maybe"}, "none of block, drop_new, drop_old, sample, disc"},
+      {{"sub", address, "--behind-for", "1s"}, "needs --policy disconnect"},
+      {{"pub", address, "--tags", "1,2"}, "one tag, or those of one range"},
+      {{"pub", address, "--size", "8", "--verify"}, "at least 16 bytes"},
+      {{"pub", "localhost:5555"}, "error: address \"localhost:5555\": the scheme is missing"},
+      {{"sub", "tcp://*:5555"}, "error: connect tcp://*:5555: "},
       {{"recv", "OFI+TCP://127.0.0.1:1"}, "write it in lower case"},
       {{"recv", "ofi+://127.0.0.1:1"}, "the provider is missing"},
       {{"recv", address, "--out", "-", "--json"}, "use --json=FILE"},
@@ -55,16 +66,17 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
 }
 
 TEST(CliUsage, help_has_examples_and_exit_codes) {
-  for (const Words& words : std::vector<Words>{{"--help"}, {"send", "--help"}, {"recv", "-h"}}) {
+  for (const Words& words : std::vector<Words>{
+           {"--help"}, {"send", "--help"}, {"recv", "-h"}, {"pub", "--help"}, {"sub", "--help"}}) {
     Process process(netio_command(words));
     EXPECT_EQ(process.wait(), 0);
-    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv) '?tcp://"));
+    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv|pub|sub) '?tcp://"));
     EXPECT_THAT(process.out(), HasSubstr("Exit codes: 0 "));
   }
 }
 
 TEST(CliUsage, help_knows_the_addresses_of_fabrics) {
-  for (const char* const command : {"send", "recv"}) {
+  for (const char* const command : {"send", "recv", "pub", "sub"}) {
     Process process(netio_command({command, "--help"}));
     EXPECT_EQ(process.wait(), 0);
     for (const char* const text : {"verbs://", "ofi+PROVIDER://", "?window="}) {
@@ -79,10 +91,41 @@ TEST(CliUsage, version_is_one_line) {
   EXPECT_TRUE(process.out().starts_with("netio 0.")) << process.out();
 }
 
+TEST(CliUsage, threads_of_one_process_are_not_two_commands) {
+  for (const char* const role : {"send", "recv"}) {
+    Process process(netio_command({role, "inproc://name"}));
+    EXPECT_EQ(process.wait(), 2);
+    EXPECT_THAT(process.err(), HasSubstr("shm://NAME"));
+    Process help(netio_command({role, "--help"}));
+    EXPECT_EQ(help.wait(), 0);
+    EXPECT_THAT(help.out(), HasSubstr("shm://name"));
+  }
+}
+
+TEST(CliUsage, what_lacks_in_shared_memory_is_said_without_advice_for_other_wires) {
+  Process nobody(netio_command({"send", "shm://nobody-" + std::to_string(::getpid()), "--count",
+                                "1", "--connect-timeout", "100ms"}));
+  EXPECT_EQ(nobody.wait(), 1);
+  EXPECT_THAT(nobody.err(), HasSubstr("start the other side there"));
+  EXPECT_THAT(nobody.err(), Not(HasSubstr("host and port")));
+  // Less than the memory of one context.
+  Process::Options command = netio_command({"send", "shm://nobody", "--count", "1"});
+  command.arguments.insert(command.arguments.begin(),
+                           {"/bin/sh", "-c", "ulimit -v 1000000; exec \"$@\"", "sh"});
+  Process narrow(command);
+  EXPECT_EQ(narrow.wait(), 1);
+  EXPECT_THAT(narrow.err(), HasSubstr("ulimit -v"));
+  EXPECT_THAT(narrow.err(), HasSubstr("large_bytes_max"));
+  EXPECT_THAT(narrow.err(), Not(HasSubstr("ulimit -n")));
+}
+
 TEST(CliUsage, info_knows_transports_addresses_and_limits) {
   Process text(netio_command({"info"}));
   EXPECT_EQ(text.wait(), 0) << text.err();
   EXPECT_THAT(text.out(), HasSubstr("tcp://HOST:PORT"));
+  EXPECT_THAT(text.out(), HasSubstr("shm://NAME"));
+  EXPECT_THAT(text.out(), HasSubstr("inproc://NAME"));
+  EXPECT_THAT(text.out(), Not(HasSubstr("shm              no connected endpoints")));
   EXPECT_THAT(text.out(), HasSubstr("open files"));
 
   Process process(netio_command({"info", "--json"}));
@@ -91,6 +134,8 @@ TEST(CliUsage, info_knows_transports_addresses_and_limits) {
   ASSERT_FALSE(json.is_discarded()) << process.out();
   EXPECT_EQ(json["transports"][0]["scheme"], "tcp");
   EXPECT_EQ(json["transports"][0]["usable"], true);
+  EXPECT_EQ(json["transports"][1]["scheme"], "shm");
+  EXPECT_EQ(json["transports"][1]["usable"], true);
   EXPECT_FALSE(json["interfaces"].empty());
   EXPECT_GT(json["limits"]["cpus_usable"], 0);
   // The soft limit was raised.

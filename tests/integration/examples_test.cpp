@@ -127,6 +127,20 @@ TEST_F(Examples, an_event_is_read_where_it_was_written) {
   EXPECT_EQ(output_of("loan"), events + "10 delivered\n");
 }
 
+TEST_F(Examples, subscribers_get_the_readings_they_asked_for) {
+  Process publish(example("publish", "tcp://127.0.0.1:0"));
+  const std::string greeting = "publishing at tcp://127.0.0.1:";
+  ASSERT_TRUE(publish.wait_for_out_bytes(greeting.size() + 2));
+  std::string address = publish.out().substr(greeting.size() - 16);
+  address.erase(address.find('\n'));
+  Process subscribe(example("subscribe", address));
+  EXPECT_EQ(publish.wait(), 0) << publish.err();
+  EXPECT_EQ(subscribe.wait(), 0) << subscribe.err();
+  EXPECT_THAT(publish.out(), HasSubstr(" has subscribed\n400 sent, 400 acknowledged\n"));
+  EXPECT_THAT(subscribe.out(), HasSubstr("policy sample\nsensor 2: 20 degrees\nsensor 4: 20 deg"));
+  EXPECT_THAT(subscribe.out(), HasSubstr("\n400 delivered, 0 missed\n"));
+}
+
 TEST(Readme, quotes_the_first_program_as_it_is_built) {
   for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
     const std::string source = text_of(source_folder / path);

@@ -51,6 +51,7 @@ RawShm::RawShm(std::string_view address)
           check(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"))) {
   const detail::UnixAddress to = address_of(address);
   check(::connect(socket_.get(), to.get(), to.bytes), "connect");
+  connected_ = true;
 }
 
 RawShm::RawShm(FileDescriptor socket)
@@ -99,6 +100,7 @@ bool RawShm::answered() {
   their_bell_ = std::move(message.passed[2]);
   their_lifeline_ = std::move(message.passed[3]);
   theirs_ = reinterpret_cast<const ShmBoard*>(their_board_->bytes().data());
+  if (!greeting_.empty()) send(greeting_);
   return true;
 }
 

@@ -36,8 +36,12 @@ class RawShm {
   // One message with these descriptors, which stay the caller's. False if it is not taken.
   bool send(std::span<const std::byte> bytes, std::span<const int> passed = {});
   bool send(std::string_view text) { return send(std::as_bytes(std::span(text))); }
-  // A hello, with everything that goes with it.
-  bool greet(std::span<const std::byte> hello) { return send(hello, descriptors()); }
+  // A hello, with everything that goes with it. Who connected says it once more when it is
+  // answered.
+  bool greet(std::span<const std::byte> hello) {
+    if (connected_) greeting_.assign(hello.begin(), hello.end());
+    return send(hello, descriptors());
+  }
   // Board, memory, bell, lifeline.
   [[nodiscard]] std::array<int, 4> descriptors() const;
 
@@ -65,6 +69,8 @@ class RawShm {
 
  private:
   detail::FileDescriptor socket_;
+  bool connected_ = false;
+  std::vector<std::byte> greeting_;
   detail::SharedMemory board_;
   detail::SharedMemory memory_;
   detail::FileDescriptor bell_;

@@ -1,6 +1,7 @@
 #include "bench/arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "bench/system.hpp"
 #include "help.hpp"
@@ -36,7 +37,11 @@ void add_mode(CLI::App& app, BenchArguments& bench) {
       "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
 }
 
-void add_comparison(CLI::App& app, BenchArguments& bench) {
+void add_comparison(CLI::App& app, BenchArguments& bench,
+                    const std::string& peers =
+                        "Peers that run on the address, such as raw,zmq; or "
+                        "none. Known: " +
+                        system_names()) {
   app.add_option("--rounds", bench.rounds, "Rounds; in each, every system has its turn (5)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
@@ -47,8 +52,10 @@ void add_comparison(CLI::App& app, BenchArguments& bench) {
         if (names == std::vector<std::string>{"none"}) names.clear();
         bench.against = std::move(names);
       },
-      "Peers that run on the address, such as raw,zmq; or none. Known: " + system_names());
-  app.add_flag("!--no-check", bench.check, "Leave out the round in which every byte is checked");
+      peers);
+  app.add_flag_callback(
+      "--no-check", [&bench] { bench.check = false; },
+      "Leave out the round in which every byte is checked");
 }
 
 void add_sizes(CLI::App& app, BenchArguments& bench, const std::string& defaults = "(64)") {
@@ -83,6 +90,17 @@ void add_window(CLI::App& app, BenchArguments& bench) {
       ->type_name("N");
 }
 
+void add_rate(CLI::App& app, BenchArguments& bench, const std::string& unit,
+              const std::string& description) {
+  add_parsed(
+      app, "--rate", "RATE", parse_rate,
+      [&bench, unit](const Rate& rate) {
+        if (rate.in_bytes) throw CLI::ValidationError("--rate", "is in " + unit + " here");
+        bench.rate = rate.per_second;
+      },
+      description);
+}
+
 void add_throughput(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
   add_mode(app, bench);
@@ -99,14 +117,9 @@ void add_latency(CLI::App& app, BenchArguments& bench) {
   add_sizes(app, bench);
   add_plot(app, bench);
   add_window(app, bench);
-  add_parsed(
-      app, "--rate", "RATE", parse_rate,
-      [&bench](const Rate& rate) {
-        if (rate.in_bytes) throw CLI::ValidationError("--rate", "is in requests a second here");
-        bench.rate = rate.per_second;
-      },
-      "Open loop: so many requests a second, each timed from when it was to leave. Without it the "
-      "next leaves when the last has returned");
+  add_rate(app, bench, "requests a second",
+           "Open loop: so many requests a second, each timed from when it was to leave. Without it "
+           "the next leaves when the last has returned");
   app.add_option("--percentiles", bench.percentiles,
                  "Write NAME.hgrm for each system into this folder, for HdrHistogram's plotters")
       ->type_name("FOLDER");
@@ -118,6 +131,9 @@ void add_loan(CLI::App& app, BenchArguments& bench) {
     bench.message_bytes.clear();
   });
   add_common(app, bench);
+  app.get_option("ADDRESS")->description(
+      "Where the ends meet (shm://*); or inproc://NAME, two threads; or any other, where there is "
+      "no memory to lend and the payload travels");
   add_comparison(app, bench);
   add_sizes(app, bench, "(untouched: 64,64MiB; touched: 64KiB)");
   add_parsed(
@@ -157,6 +173,64 @@ void add_connections(CLI::App& app, BenchArguments& bench) {
       "Sending connections into one receiver (1000)");
 }
 
+void add_audience(CLI::App& app, FanoutArguments& fanout) {
+  const auto add_number = [&app](const char* name, std::uint64_t least, std::uint64_t most,
+                                 auto take, const char* description) {
+    add_parsed(
+        app, name, "N", parse_count,
+        [=](std::uint64_t count) {
+          if (count < least || count > most) {
+            throw CLI::ValidationError(name, fmt::format("is {} to {}", least, most));
+          }
+          take(static_cast<std::uint32_t>(count));
+        },
+        description);
+  };
+  add_number(
+      "--subscribers", 1, 10'000, [&fanout](std::uint32_t n) { fanout.subscribers = n; },
+      "Subscribers (1); up to 16 have a process each, more share four");
+  add_number(
+      "--tags", 1, 10'000'000, [&fanout](std::uint32_t n) { fanout.tags = n; },
+      "Tags that are published, a message each in turn (1000); no two are neighbours");
+  add_number(
+      "--recipients", 0, 10'000, [&fanout](std::uint32_t n) { fanout.recipients = n; },
+      "Subscribers that want these tags (all); each other one wants as many of its own");
+  app.add_flag_callback(
+      "--unsubscribed", [&fanout] { fanout.recipients = 0; },
+      "Nobody wants what is published; the same as --recipients 0");
+  add_number(
+      "--stop", 0, 10'000, [&fanout](std::uint32_t n) { fanout.stopped = n; },
+      "Subscribers that are stopped (SIGSTOP) while the others are measured");
+  app.add_option("--policy", fanout.policy,
+                 "What subscribers ask for in case they are slow: block (default), drop_new, "
+                 "drop_old, sample, disconnect")
+      ->check(CLI::IsMember({"block", "drop_new", "drop_old", "sample", "disconnect"}))
+      ->type_name("POLICY");
+  app.add_flag("--resolved", fanout.resolved, "Each tag is looked up once, before");
+  add_parsed(
+      app, "--order", "ORDER",
+      [](const std::string& text) {
+        if (text != "turn" && text != "random") throw std::invalid_argument("is turn or random");
+        return text == "random";
+      },
+      [&fanout](bool shuffled) { fanout.shuffled = shuffled; },
+      "Of the tags: turn (ascending), random (drawn once)");
+}
+
+void add_fanout(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  add_mode(app, bench);
+  add_comparison(
+      app, bench,
+      "push (a Push to one Pull), TAGSxSUBSCRIBERS such as 10x1 (the same publisher with "
+      "so many tags, each wanted by so many subscribers, none of them stopped), zmq, "
+      "nng; or none");
+  add_sizes(app, bench);
+  add_audience(app, bench.fanout);
+  add_rate(app, bench, "messages a second",
+           "So many messages a second, in small bursts. Without it as fast as it goes");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchArguments& bench) {
@@ -166,6 +240,7 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
     CLI::App& command = *app.add_subcommand(name, description);
     fill(command, bench);
     command.callback([&bench, what] { bench.what = what; });
+    command.footer(std::string(help::bench_exit_codes));
     return &command;
   };
   add("throughput", "Messages a second, one way, netio and its peers", What::throughput,
@@ -175,6 +250,7 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
       add_loan);
   add("connections", "Many sending connections into one receiver", What::connections,
       add_connections);
+  add("fanout", "One publisher and its subscribers", What::fanout, add_fanout);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");
@@ -183,7 +259,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
       ->type_name("");
   add_report(serve, bench.report);
   serve.callback([&bench] { bench.what = What::serve; });
-  app.footer(std::string(help::bench_footer));
+  serve.footer(std::string(help::bench_exit_codes));
+  app.footer(std::string(help::bench_footer) + std::string(help::bench_exit_codes));
 }
 
 }  // namespace netio::cli

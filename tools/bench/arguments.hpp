@@ -19,8 +19,19 @@ class App;
 
 namespace netio::cli {
 
+// Of one publisher and those who listen to it.
+struct FanoutArguments {
+  std::uint32_t subscribers = 1;
+  std::uint32_t tags = 1000;                // published; as many does each subscriber want
+  std::optional<std::uint32_t> recipients;  // subscribers that want what is published; none: all
+  std::uint32_t stopped = 0;                // subscribers whose process stands still meanwhile
+  std::string policy = "block";
+  bool resolved = false;
+  bool shuffled = false;
+};
+
 struct BenchArguments {
-  enum class What : std::uint8_t { throughput, latency, loan, connections, idle, serve };
+  enum class What : std::uint8_t { throughput, latency, loan, connections, fanout, idle, serve };
 
   What what = What::throughput;
   ReportArguments report;
@@ -31,9 +42,10 @@ struct BenchArguments {
   std::chrono::nanoseconds seconds = std::chrono::seconds(2);
   unsigned rounds = 5;
   std::optional<std::vector<std::string>> against;  // none: every peer that fits and is here
-  double rate = 0;                                  // requests a second; 0: closed loop
+  double rate = 0;           // requests, or messages published, a second; 0: as fast as it goes
   std::uint32_t window = 0;  // messages under way on a fabric; 0: as each system chooses
   std::uint32_t connections = 1000;
+  FanoutArguments fanout;
   std::string remote;       // where `netio bench serve` runs; empty: this machine
   std::string plot;         // a file, .svg or .png; empty: none
   std::string percentiles;  // a folder for one percentile text a system; empty: none

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/connections.hpp"
+#include "bench/fanout.hpp"
 #include "bench/idle.hpp"
 #include "bench/loan.hpp"
 #include "bench/plot.hpp"
@@ -164,6 +165,8 @@ ExitCode run_bench(const BenchArguments& arguments) {
       return arguments.touched ? compare(arguments) : run_untouched_loans(arguments);
     case What::connections:
       return run_connections(arguments);
+    case What::fanout:
+      return run_fanout(arguments);
     case What::idle:
       return run_idle(arguments);
     case What::serve:

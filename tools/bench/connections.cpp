@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/results.hpp"
 #include "bench/stage.hpp"
+#include "limits.hpp"
 #include "report.hpp"
 #include "units.hpp"
 
@@ -269,6 +271,20 @@ class Comparison {
   std::string failure_;
 };
 
+// Looked at first: who runs out waits for connections that cannot come.
+void refuse_too_many(const BenchArguments& arguments, const Meeting& meeting) {
+  constexpr std::uint64_t besides = 64;
+  constexpr std::uint64_t each_in_memory = 7;  // the guide's table says which
+  const std::uint64_t wanted =
+      besides + arguments.connections * (meeting.in_memory() ? each_in_memory : 1);
+  const std::optional<std::uint64_t> open_files = read_limits().open_files.soft;
+  if (!arguments.remote.empty() || !open_files || wanted <= *open_files) return;
+  throw Failure(fmt::format("{} connections take about {} open files in the receiver, and a "
+                            "process may have {} here",
+                            grouped(arguments.connections), grouped(wanted), grouped(*open_files)),
+                "Raise the limit (ulimit -n), or lower --count.");
+}
+
 }  // namespace
 
 ExitCode run_connections(const BenchArguments& arguments) {
@@ -278,6 +294,7 @@ ExitCode run_connections(const BenchArguments& arguments) {
     throw Failure("many connections are measured between processes", "Give a shm or a tcp address.",
                   ExitCode::usage);
   }
+  refuse_too_many(arguments, meeting);
   std::vector<const System*> systems = systems_for(arguments, meeting, skipped);
   Report report(arguments.report, false);
   Stage stage(arguments);

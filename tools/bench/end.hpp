@@ -37,6 +37,8 @@ class End {
   // or not in time; Interrupted.
   [[nodiscard]] virtual std::string hear(std::chrono::nanoseconds within) = 0;
   [[nodiscard]] virtual Loop& loop() noexcept = 0;
+  // Of a process here: SIGSTOP, SIGCONT. One on another machine stays as it is.
+  virtual void signal(int number) noexcept = 0;
 
   // The same for workers, who answer in JSON: an object, never an error.
   [[nodiscard]] nlohmann::json answer(std::chrono::nanoseconds within = std::chrono::seconds(20));

@@ -21,6 +21,8 @@ using nlohmann::ordered_json;
 
 // A round trip is written twice and read twice, some ns a byte.
 constexpr double verifying_s_per_byte = 2e-8;
+// By how much two runs of one thing may differ.
+constexpr double control_max = 1.5;
 
 // Each size in turn, the smallest a second time as the control.
 struct LoanRound {
@@ -77,6 +79,12 @@ class Loans {
         text += line(fmt::format("{} / {}", binary_bytes(sizes_.back()), smallest), ratio());
       }
       text += line(fmt::format("control: {0} / {0}", smallest), control());
+      if (is_void()) {
+        text += fmt::format(
+            "VOID: two runs of one thing differ by {:.2f} times. The machine was busy; run it "
+            "again.\n",
+            std::max(control().median, 1 / control().median));
+      }
     }
     if (!failure_.empty()) text += "FAILED " + failure_ + "\n";
     if (rounds_.size() != rounds_wanted_) {
@@ -108,6 +116,7 @@ class Loans {
     said["ratio"]["smallest"]["rtt_us_p50"] = ratio().median;
     said["ratio_spread"]["smallest"]["rtt_us_p50"] = json_of(ratio());
     said["control"]["rtt_us_p50"] = json_of(control());
+    said["void"] = is_void();
     return said;
   }
 
@@ -146,6 +155,10 @@ class Loans {
   }
   [[nodiscard]] Spread control() const {
     return spread([](const LoanRound& round) { return round.control / round.by_size.front(); });
+  }
+  [[nodiscard]] bool is_void() const {
+    const double twice = control().median;
+    return std::max(twice, 1 / twice) > control_max;
   }
   [[nodiscard]] static std::string line(const std::string& name, const Spread& ratio) {
     return fmt::format("  {:<30} {:>8.3f}   ({:.3f} .. {:.3f})\n", name, ratio.median, ratio.min,

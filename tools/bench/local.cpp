@@ -23,6 +23,7 @@ class LocalEnd final : public End {
     return lines_.next(loop_, name(), within);
   }
   Loop& loop() noexcept override { return loop_; }
+  void signal(int number) noexcept override { process_.signal(number); }
 
  private:
   Loop& loop_;

@@ -14,8 +14,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::nanoseconds;
 
-constexpr auto warm_up = std::chrono::milliseconds(300);
-
 nanoseconds ns_of(double seconds) { return nanoseconds(std::llround(seconds * 1e9)); }
 
 // What an end did between two looks at it.
@@ -34,19 +32,7 @@ struct Span {
   [[nodiscard]] EndSample sample(double of_messages) const {
     return {of_messages > 0 ? cpu_ns / of_messages : 0, seconds > 0 ? switches / seconds : 0};
   }
-
- private:
-  static double difference(const json& from, const json& to, const char* what) {
-    return to.at(what).get<double>() - from.at(what).get<double>();
-  }
 };
-
-void check_faults(const End& end, const json& said) {
-  const auto faults = said.at("faults").get<std::uint64_t>();
-  if (faults != 0) {
-    throw EndFailure(fmt::format("{} found {} messages wrong or out of order", end.name(), faults));
-  }
-}
 
 Sample measure_workers(const System& system, const Case& what, const Places& places) {
   const bool round_trips = what.round_trips();
@@ -142,10 +128,21 @@ std::string_view name_of(IdlePolicy wait) {
   }
 }
 
+double difference(const json& from, const json& to, const char* what) {
+  return to.at(what).get<double>() - from.at(what).get<double>();
+}
+
+void check_faults(const End& end, const json& said) {
+  const auto faults = said.at("faults").get<std::uint64_t>();
+  if (faults != 0) {
+    throw EndFailure(fmt::format("{} found {} messages wrong or out of order", end.name(), faults));
+  }
+}
+
 std::unique_ptr<End> start_worker(const System& system, const std::string& role, const Case& what,
                                   const Places& places, std::uint16_t& port,
                                   const std::vector<std::string>& more) {
-  const bool binds = role == "receive" || role == "reply";
+  const bool binds = role == "receive" || role == "reply" || role == "publish";
   const bool both = what.meeting.in_one_process();
   std::vector<std::string> arguments = {role,
                                         "--size",
@@ -158,8 +155,13 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                         fmt::format("{}", what.rate),
                                         "--connections",
                                         std::to_string(what.connections)};
-  const int cpu = !system.one_thread ? -1 : binds ? places.cpu_there : places.cpu_here;
+  // Subscribers are many: they share the cores that the publisher leaves.
+  const bool shares = role == "subscribe" && system.one_thread;
+  const int cpu = !system.one_thread || shares ? -1 : binds ? places.cpu_there : places.cpu_here;
   arguments.insert(arguments.end(), {"--cpu", std::to_string(cpu)});
+  if (shares) {
+    arguments.insert(arguments.end(), {"--keep-off-cpu", std::to_string(places.cpu_there)});
+  }
   if (what.meeting.in_memory()) {
     arguments.insert(arguments.end(), {"--name", what.meeting.name});
   } else {
@@ -180,10 +182,11 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
   if (what.verify) arguments.emplace_back("--verify");
   arguments.insert(arguments.end(), more.begin(), more.end());
   const std::string name = fmt::format("{} ({}ing)", system.name,
-                                       both                ? "send and receiv"
-                                       : role == "reply"   ? "reply"
-                                       : role == "receive" ? "receiv"
-                                                           : role);
+                                       both                  ? "send and receiv"
+                                       : role == "reply"     ? "reply"
+                                       : role == "receive"   ? "receiv"
+                                       : role == "subscribe" ? "subscrib"
+                                                             : role);
   auto end = (binds ? places.there : places.here).start(name, std::string(system.name), arguments);
   const json ready = end->answer();
   if (binds) port = ready.at("port").get<std::uint16_t>();

@@ -1,9 +1,13 @@
 // One measurement of one system: starts both ends, lets them run, reads what they counted.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "bench/arguments.hpp"
 #include "bench/end.hpp"
@@ -62,6 +66,15 @@ struct Places {
 
 // Throws EndFailure, Interrupted.
 [[nodiscard]] Sample measure(const System& system, const Case& what, const Places& places);
+
+// Between the beginning and the first look: caches, congestion windows and pools are warm then.
+inline constexpr std::chrono::milliseconds warm_up{300};
+
+// By how much a figure grew between two looks at a worker.
+[[nodiscard]] double difference(const nlohmann::json& from, const nlohmann::json& to,
+                                const char* what);
+// Throws EndFailure if a worker says that it found any.
+void check_faults(const End& end, const nlohmann::json& said);
 
 // A worker for `role`, ready; `port` is given to who connects and taken from who binds. In one
 // process who connects runs the other end too.

@@ -104,6 +104,10 @@ void Process::say(const std::string& line) {
   (void)!::write(input_.get(), text.data(), text.size());
 }
 
+void Process::signal(int number) const noexcept {
+  if (pid_ > 0) ::kill(pid_, number);
+}
+
 void Process::on_readable() {
   std::array<char, 65536> buffer;
   const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());

@@ -24,6 +24,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void say(const std::string& line);
+  void signal(int number) const noexcept;
 
  private:
   void on_readable();

@@ -27,6 +27,7 @@ class RemotePlace::RemoteEnd final : public End {
     return lines_.next(place_.context_.loop(), name(), within);
   }
   Loop& loop() noexcept override { return place_.context_.loop(); }
+  void signal(int) noexcept override {}
 
  private:
   RemotePlace& place_;

@@ -19,6 +19,8 @@ using nlohmann::ordered_json;
 constexpr double floor_over_zmq_min = 9;
 constexpr std::size_t floor_check_bytes = 64;
 constexpr const char* zmq_name = "zmq";
+// Rounds that differ by more were of two kinds, or on a busy machine.
+constexpr double unsteady_max = 3;
 
 double messages_per_s(const Sample& sample) { return sample.messages_per_s; }
 double bytes_per_s(const Sample& sample) { return sample.bytes_per_s; }
@@ -34,14 +36,13 @@ auto rtt_us(double share) {
   };
 }
 
-// A bare number of three digits: "26.3 M".
+}  // namespace
+
 std::string short_number(double value) {
   std::string text = scaled(value, "");
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }
-
-}  // namespace
 
 ordered_json json_of(const Spread& spread) {
   return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
@@ -164,7 +165,7 @@ std::string Results::to_text() const {
     text += fmt::format("  {:<18} {:>8.3f}   ({:.3f} .. {:.3f})\n", name, ratio.median, ratio.min,
                         ratio.max);
   };
-  if (has(our_name)) {
+  if (has(our_name) && systems().size() > 1) {
     text += fmt::format("Ratios of the {}, round by round:\n", latency ? "p50" : "rates");
     for (const std::string& name : systems()) {
       if (name != our_name) line(fmt::format("{} / {}", our_name, name), ratio(name, measured));
@@ -172,6 +173,18 @@ std::string Results::to_text() const {
   }
   if (const auto twice = control(measured))
     line(fmt::format("control: {0} / {0}", floor()), *twice);
+  for (const std::string& name : systems()) {
+    const Spread spread = this->spread(name, measured);
+    if (spread.max <= unsteady_max * spread.min) continue;
+    text +=
+        fmt::format("UNSTEADY: {}, by {:.1f} times between rounds; a median of few says little.\n",
+                    name, spread.max / spread.min);
+  }
+  if (latency && what_.meeting.in_memory() && what_.wait == IdlePolicy::sleep) {
+    text +=
+        "Before it sleeps, netio looks on for a while: where the other end answers within that, "
+        "as it may in a closed loop, nobody sleeps. switches/s tells.\n";
+  }
   for (const auto& [name, why] : failures_) text += fmt::format("FAILED {}: {}\n", name, why);
   if (const std::string why = why_void(); !why.empty()) {
     text += fmt::format("VOID: {}. The machine was busy; run it again.\n", why);

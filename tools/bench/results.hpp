@@ -21,6 +21,9 @@ struct Spread {
 [[nodiscard]] Spread spread_of(std::vector<double> values);
 [[nodiscard]] nlohmann::ordered_json json_of(const Spread& spread);
 
+// A bare number of three digits: "26.3 M".
+[[nodiscard]] std::string short_number(double value);
+
 // By system. The floor has a second sample, its control.
 struct Round {
   std::map<std::string, Sample, std::less<>> samples;

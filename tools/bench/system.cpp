@@ -24,12 +24,14 @@ constexpr std::string_view peers_command = "script/bench --peers";
 
 constexpr System our_own = {.name = our_name,
                             .one_thread = true,
+                            .adapts = true,
                             .many_connections = true,
                             .many_connections_on_shm = true,
                             .on_sockets = true,
                             .on_fabrics = true,
                             .on_shm = true,
-                            .on_inproc = true};
+                            .on_inproc = true,
+                            .policies = "block, drop_new, drop_old, sample, disconnect"};
 constexpr System raw = {.name = "raw",
                         .one_thread = true,
                         .many_connections = true,
@@ -40,14 +42,23 @@ constexpr System raw = {.name = "raw",
 constexpr System fabric = {.name = "fabric",
                            .package = "libfabric-dev",
                            .one_thread = true,
+                           .adapts = true,
                            .many_connections = true,
                            .on_fabrics = true,
                            .on_shm = true,
                            .no_sleep_on_shm = "its provider there has no object to wait on"};
-constexpr System zmq = {
-    .name = "zmq", .package = "libzmq3-dev", .on_sockets = true, .on_shm = true, .on_inproc = true};
-constexpr System nng = {
-    .name = "nng", .package = "libnng-dev", .on_sockets = true, .on_shm = true, .on_inproc = true};
+constexpr System zmq = {.name = "zmq",
+                        .package = "libzmq3-dev",
+                        .on_sockets = true,
+                        .on_shm = true,
+                        .on_inproc = true,
+                        .policies = "block, drop_new"};
+constexpr System nng = {.name = "nng",
+                        .package = "libnng-dev",
+                        .on_sockets = true,
+                        .on_shm = true,
+                        .on_inproc = true,
+                        .policies = "drop_new"};
 constexpr System ucx = {
     .name = "ucx", .package = "libucx-dev", .one_thread = true, .on_shm = true, .on_inproc = true};
 constexpr System iperf3 = {.name = "iperf3",
@@ -91,6 +102,12 @@ std::string places_of(const System& system) {
   return fmt::format("{}", fmt::join(places, ", "));
 }
 
+std::string unfit_publisher(const System& system, const std::string& policy) {
+  if (system.policies.empty()) return "is not measured as a publisher";
+  if (system.policies.find(policy) != std::string_view::npos) return {};
+  return fmt::format("cannot do what --policy {} asks for, only {}", policy, system.policies);
+}
+
 // Why it cannot do what is asked; empty if it can.
 std::string unfit(const System& system, const BenchArguments& arguments, const Meeting& meeting) {
   if (!runs_on(system, meeting)) {
@@ -101,7 +118,11 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
       !system.no_sleep_on_shm.empty()) {
     return fmt::format("cannot sleep ({}): compared with --wait spin", system.no_sleep_on_shm);
   }
+  if (arguments.wait == IdlePolicy::adaptive && !system.adapts) {
+    return "does not know --wait adaptive: compared with sleep or spin";
+  }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
+  if (arguments.what == What::fanout) return unfit_publisher(system, arguments.fanout.policy);
   const bool many = meeting.in_memory() ? system.many_connections_on_shm : system.many_connections;
   if (arguments.what == What::connections && !many) {
     return "is not measured with many connections";
@@ -146,7 +167,9 @@ void refuse_absent(const System& system) {
                 !system.built_by.empty()
                     ? fmt::format("Build it with this command: {}", system.built_by)
                 : system.package.empty()
-                    ? "Build it with this command (CMake option NETIO_BENCH)."
+                    ? "It is not among the targets of every build. In the folder of netio: cmake "
+                      "--preset release && cmake --build --preset release (in another build: "
+                      "-DNETIO_BENCH=ON)"
                     : fmt::format("Install {} and build again; script/bootstrap does the former.",
                                   system.package));
 }

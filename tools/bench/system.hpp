@@ -17,6 +17,7 @@ struct System {
   std::string_view built_by = {};  // the command, of those measured only if asked for by name
   std::size_t message_bytes_min = 8;
   bool one_thread = false;  // an end runs on a core of its own; others keep them all
+  bool adapts = false;      // knows --wait adaptive
   bool round_trips = true;  // can be asked for them
   bool many_connections = false;
   bool many_connections_on_shm = false;
@@ -24,6 +25,7 @@ struct System {
   bool on_fabrics = false;
   bool on_shm = false;
   bool on_inproc = false;
+  std::string_view policies = {};  // of publishing, those it knows; empty: not measured there
   std::string_view no_sleep_on_shm = {};  // why it can only spin there; empty: it can sleep
 };
 

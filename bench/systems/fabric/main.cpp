@@ -30,6 +30,9 @@ void run(netio::bench::Worker& worker) {
       return in_memory ? fabric::shm::reply(worker) : fabric::reply(worker);
     case Role::request:
       return in_memory ? fabric::shm::request(worker) : fabric::request(worker);
+    case Role::publish:
+    case Role::subscribe:
+      return;  // refused before
   }
 }
 

@@ -78,6 +78,10 @@ void run(Worker& worker) {
       return worker.options.loan ? reply_loans(worker) : reply(worker);
     case Role::request:
       return worker.options.loan ? request_loans(worker) : request(worker);
+    case Role::publish:
+      return publish(worker);
+    case Role::subscribe:
+      return subscribe(worker);
   }
 }
 
@@ -86,6 +90,7 @@ void run(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "netio", netio::bench::run,
-                                   {.fabrics = true, .memory = true, .loans = true});
+  return netio::bench::worker_main(
+      argc, argv, "netio", netio::bench::run,
+      {.fabrics = true, .memory = true, .loans = true, .publishes = true});
 }

@@ -1,4 +1,5 @@
-// netio's four roles: Push and Pull, and two ends of a Pair; three of them also with loans.
+// netio's roles: Push and Pull, and two ends of a Pair, three of them also with loans; Publish and
+// Subscribe.
 #pragma once
 
 #include <netio/netio.hpp>
@@ -28,5 +29,7 @@ void request(Worker& worker);
 void send_loans(Worker& worker);
 void reply_loans(Worker& worker);
 void request_loans(Worker& worker);
+void publish(Worker& worker);
+void subscribe(Worker& worker);
 
 }  // namespace netio::bench

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "systems/netio/ahead.hpp"
 #include "systems/netio/netio.hpp"
 
 namespace netio::bench {
@@ -12,14 +13,10 @@ namespace {
 // From this size on messages are lent to the wire instead of copied; in shared memory none, as the
 // user's memory is not seen there.
 constexpr std::size_t lent_bytes_min = 64U << 10U;
-// Small messages are written a few ahead: what is copied right after a word of it was stored waits
-// for that store, which would be the benchmark's time and not the sender's.
-constexpr std::size_t ahead_bytes = 4096;
-
 // As many as the floor has under way. Bare sockets: one, as two and the copies that the kernel
 // makes of them do not fit a cache of 2 MiB; a fabric: its window.
 std::size_t buffers_for(const Options& options, bool lends) {
-  if (!lends) return std::max<std::size_t>(1, ahead_bytes / options.message_bytes);
+  if (!lends) return 0;
   if (options.provider.empty()) return 1;
   constexpr std::size_t bytes_under_way = 4U << 20U;
   if (options.window != 0) return options.window;
@@ -32,11 +29,11 @@ class Sender {
   Sender(Context& context, const Options& options, std::uint32_t number,
          std::vector<Sender*>& ready)
       : push_(context, socket_options(options)),
+        ahead_(number, options),
         stamp_(number, options.verify),
         lends_(!options.buffered && options.name.empty() &&
                options.message_bytes >= lent_bytes_min),
         messages_(buffers_for(options, lends_)),
-        next_(lends_ ? 0 : messages_.size()),
         free_(messages_.size()),
         in_turn_(std::max<std::size_t>(1, bytes_in_turn / options.message_bytes)) {
     for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
@@ -65,17 +62,9 @@ class Sender {
 
  private:
   bool copy() {
-    if (next_ == messages_.size()) write_ahead();
-    if (push_.send(messages_[next_]) != Status::ok) return false;
-    ++next_;
+    if (push_.send(ahead_.next()) != Status::ok) return false;
+    ahead_.advance();
     return true;
-  }
-  void write_ahead() {
-    for (std::vector<std::byte>& message : messages_) {
-      stamp_.write(message);
-      stamp_.advance();
-    }
-    next_ = 0;
   }
   bool lend() {
     if (free_ == 0) return false;
@@ -89,11 +78,12 @@ class Sender {
   }
 
   Push push_;
+  Ahead ahead_;  // copied; the rest is of those that are lent
   Stamp stamp_;
   bool lends_;
   bool connected_ = false;
   std::vector<std::vector<std::byte>> messages_;  // in turn, as they come back in order
-  std::size_t next_;
+  std::size_t next_ = 0;
   std::size_t free_;
   std::size_t in_turn_;  // messages
 };

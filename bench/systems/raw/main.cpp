@@ -17,6 +17,9 @@ void run(netio::bench::Worker& worker) {
       return in_memory ? raw::shm::reply(worker) : raw::tcp::reply(worker);
     case Role::request:
       return in_memory ? raw::shm::request(worker) : raw::tcp::request(worker);
+    case Role::publish:
+    case Role::subscribe:
+      return;  // refused before
   }
 }
 

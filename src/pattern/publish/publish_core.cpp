@@ -30,16 +30,11 @@ TagRow* PublishCore::row_of(std::uint64_t tag) noexcept try {
   return nullptr;
 }
 
-Status PublishCore::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  TagRow* row = subscribers.find_row(tag);
-  if (row == nullptr) [[unlikely]] {
-    if (stopped_) return Status::closed;
-    row = row_of(tag);
-    if (row == nullptr) return refuse(nullptr);
-  }
-  if (row->audience != nullptr) return send_wanted(*row, message);
-  ++unwanted;
-  return Status::ok;
+Status PublishCore::send_first(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  if (stopped_) return Status::closed;
+  TagRow* const row = row_of(tag);
+  if (row == nullptr) return refuse(nullptr);
+  return send_any(*row, {message, tag, nullptr});
 }
 
 Status PublishCore::send_wanted(TagRow& row, std::span<const std::byte> message) noexcept {
@@ -96,7 +91,7 @@ Status PublishCore::send(Message& message) noexcept {
   const std::uint64_t tag = message.tag();
   const std::span<const std::byte> bytes = message.bytes();
   Lease lease = Lease::adopt(message.release_block());
-  const Status status = send_shared(*row, {bytes, tag, &lease});
+  const Status status = send_any(*row, {bytes, tag, &lease});
   if (status == Status::ok) {
     message = Message();
   } else {
@@ -105,7 +100,7 @@ Status PublishCore::send(Message& message) noexcept {
   return status;
 }
 
-Status PublishCore::send_shared(TagRow& row, const Outgoing& message) noexcept {
+Status PublishCore::send_any(TagRow& row, const Outgoing& message) noexcept {
   if (row.audience != nullptr) return send_slow(row, message);
   ++unwanted;
   return Status::ok;
@@ -118,7 +113,7 @@ Status PublishCore::lend(std::span<const std::byte> message, std::uint64_t token
   if (row == nullptr) return refuse(nullptr);
   Lease lease = socket_.sending.lent().lend(message, token);
   if (!lease) return refuse(nullptr);
-  const Status status = send_shared(*row, {message, tag, &lease});
+  const Status status = send_any(*row, {message, tag, &lease});
   if (status != Status::ok) socket_.sending.lent().take_back(std::move(lease));
   return status;
 }
@@ -216,11 +211,14 @@ bool PublishCore::end_turn() noexcept {
   return open != 0;
 }
 
+// What is published next asks for the end of its turn again.
 void PublishCore::flush() noexcept {
   for (Group* const group : active_) {
     group->close_page();
     for (Subscriber* const member : group->members) member->peer.sender.flush();
+    group->active = false;
   }
+  active_.clear();
 }
 
 // Who asked to be disconnected rather than be behind.

@@ -24,7 +24,14 @@ class PublishCore final : public Distribution, public PublishCounts, private Sto
   PublishCore(SocketCore& socket, const PublishOptions& options);
 
   // The user's side.
-  Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+    TagRow* const row = subscribers.find_row(tag);
+    if (row == nullptr) [[unlikely]]
+      return send_first(message, tag);
+    if (row->audience != nullptr) return send_wanted(*row, message);
+    ++unwanted;
+    return Status::ok;
+  }
   Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
   Status send(Message& message) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
@@ -46,13 +53,16 @@ class PublishCore final : public Distribution, public PublishCounts, private Sto
   bool end_turn() noexcept override;
   void flush() noexcept override;
   void stop() noexcept override;
+  [[nodiscard]] bool held_up() const noexcept override { return wanted_ && !worth_trying_; }
   void add_to(Counters& counters) const noexcept override;
 
  private:
+  // Of a tag that has no row yet, or not any more.
+  Status send_first(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Finds or makes the row; null without memory for it.
   TagRow* row_of(std::uint64_t tag) noexcept;
   Status send_slow(TagRow& row, const Outgoing& message) noexcept;
-  Status send_shared(TagRow& row, const Outgoing& message) noexcept;
+  Status send_any(TagRow& row, const Outgoing& message) noexcept;
   Status refuse(Store* short_of) noexcept;
   void activate(Group& group) noexcept;
   void look_after_slow() noexcept;

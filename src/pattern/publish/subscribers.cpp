@@ -90,8 +90,11 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
     }
     subscriber.refused = subscriber.next.size() > options_.ranges_max;
   }
-  if ((frame.flags & subscribe_flag::last) != 0) change(subscriber, frame);
-  return charge(subscriber, clock_ns() - begin_ns);
+  Change change;
+  if ((frame.flags & subscribe_flag::last) != 0) change = complete(subscriber, frame);
+  const char* const defect = charge(subscriber, clock_ns() - begin_ns);
+  tell(subscriber.peer, change);
+  return defect;
 }
 
 const char* Subscribers::charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept {
@@ -102,10 +105,9 @@ const char* Subscribers::charge(Subscriber& subscriber, std::int64_t cost_ns) no
   return subscriber.cost_ns > cost_ns_max ? "changes its subscription too often" : nullptr;
 }
 
-void Subscribers::change(Subscriber& subscriber, const SubscribeFrame& frame) {
+Subscribers::Change Subscribers::complete(Subscriber& subscriber, const SubscribeFrame& frame) {
   subscriber.changing = false;
-  TagSet added;
-  TagSet removed;
+  Change change;
   if (subscriber.refused) {
     subscriber.next.clear();
   } else {
@@ -116,15 +118,23 @@ void Subscribers::change(Subscriber& subscriber, const SubscribeFrame& frame) {
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
-    added = difference(subscriber.next, subscriber.set);
-    removed = difference(subscriber.set, subscriber.next);
+    change.added = difference(subscriber.next, subscriber.set);
+    change.removed = difference(subscriber.set, subscriber.next);
     apply(subscriber);
   }
   answer(subscriber, frame);
-  // The user's call-backs last: they may destroy the socket, which then lives until the turn ends.
-  const PeerInfo info = subscriber.peer.info(true);
-  if (on_unsubscribe && !removed.empty()) on_unsubscribe(info, removed.ranges());
-  if (on_subscribe && !added.empty() && !socket_.abandoned()) on_subscribe(info, added.ranges());
+  return change;
+}
+
+// Last of all: the user may destroy the socket, and with it the subscriber; the socket itself then
+// lives until the turn ends.
+void Subscribers::tell(Peer& peer, const Change& change) {
+  if (change.added.empty() && change.removed.empty()) return;
+  const PeerInfo info = peer.info(true);
+  if (on_unsubscribe && !change.removed.empty()) on_unsubscribe(info, change.removed.ranges());
+  if (on_subscribe && !change.added.empty() && !socket_.abandoned()) {
+    on_subscribe(info, change.added.ranges());
+  }
 }
 
 void Subscribers::answer(Subscriber& subscriber, const SubscribeFrame& frame) {

@@ -67,7 +67,12 @@ class Subscribers {
 
  private:
   Audience* audience_of(std::uint64_t tag);
-  void change(Subscriber& subscriber, const SubscribeFrame& frame);
+  struct Change {
+    TagSet added;
+    TagSet removed;
+  };
+  Change complete(Subscriber& subscriber, const SubscribeFrame& frame);
+  void tell(Peer& peer, const Change& change);
   void apply(Subscriber& subscriber);
   void answer(Subscriber& subscriber, const SubscribeFrame& frame);
   void enter(Subscriber& subscriber, const GroupKind& kind);

@@ -72,8 +72,8 @@ bool SubscribeCore::end_turn() noexcept {
     const auto found = publishers_.find(peer.get());
     if (found == publishers_.end()) continue;
     Publisher& publisher = found->second;
-    const bool in_step =
-        publisher.complete && !publisher.refused && publisher.revision + 1 == revision_;
+    const bool in_step = publisher.complete && !publisher.refused &&
+                         publisher.revision == revision_ - 1 && publisher.revision != 0;
     if (in_step && tell_change(*peer, removed.ranges(), added.ranges())) {
       publisher.revision = revision_;
       publisher.unanswered.push_back(revision_);

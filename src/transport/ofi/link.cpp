@@ -102,12 +102,13 @@ OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
       of_pool(link.fabrics_.links()),
       of_quota(link.options_.receive_quota->links),
       queue(reserved.queue()),
+      events(device.events()),
       sends(link, device, link.resources_, info->tx_attr->inject_size),
       receives(link, device, link.resources_.receive_pages(), link.options_.receive_quota,
                link.window_),
       fetches(link, device, link.resources_, link.options_, info->ep_attr->max_msg_size) {
-  endpoint.emplace(device.domain(), info.with_depths(transmits_max, link.window_), queue,
-                   device.events(), static_cast<ConnectionOwner&>(link));
+  endpoint.emplace(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
+                   static_cast<ConnectionOwner&>(link));
 }
 
 OfiLink::Wire::~Wire() {
@@ -215,17 +216,22 @@ void OfiLink::on_shutdown() noexcept {
   if (state_ != State::down) loop_.defer(*this);
 }
 
-// It may be this thread that is late: a hello that waits in the queue came in time.
+// It may be this thread that is late: a connection or a hello that waits in a queue came in time.
 void OfiLink::on_handshake_late() {
   if (state_ == State::greeting) {
     wire_->queue.drain();
     if (state_ != State::greeting) return;
   }
   const bool unreachable = state_ == State::resolving || state_ == State::connecting;
-  if (state_ == State::connecting && !ways_.empty()) {
+  if (state_ == State::connecting) {
     handshake_timer_.start_once(options_.handshake_within);  // each way has its own time
-    connect_next({});
-    return;
+    const std::size_t left = ways_.size();
+    wire_->events.read_all();
+    if (state_ != State::connecting || ways_.size() != left) return;
+    if (left != 0) {
+      connect_next({});
+      return;
+    }
   }
   if (unreachable) {
     go_down({DownReason::unreachable,

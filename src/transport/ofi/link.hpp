@@ -87,6 +87,7 @@ class OfiLink final : public Link,
     Sharer of_pool;
     Sharer of_quota;
     CompletionQueue& queue;
+    EventQueue& events;
     OfiSends sends;
     OfiReceives receives;
     OfiFetches fetches;

@@ -43,10 +43,10 @@ Status OfiLink::post(Post& post) noexcept {
   if (bye_heard_) sends.drop_unsent();
   // What is lent does not stand in the way of a good-bye: a peer that said its own tells of no
   // fetches any more.
-  const bool bye = (post.flags & page_flag::control) != 0;
-  const bool full = !sends.room() || sends.queued_bytes() >= options_.queue_bytes_max;
-  if (bye ? !sends.room_for_control() : full) return refuse();
   const PageHeader header = header_of(post);
+  const bool bye = says_bye(header);
+  const bool full = !sends.room() || sends.queued_bytes() >= options_.queue_bytes_max;
+  if (bye ? !sends.room_for_bye() : full) return refuse();
   if (sends.injects(header) && credits_.may_post()) {
     const long answer = sends.inject(*wire_->endpoint, header, post);
     if (answer == 0) {
@@ -84,7 +84,7 @@ Status OfiLink::refuse() noexcept {
 void OfiLink::send_next() noexcept {
   OfiSends& sends = wire_->sends;
   while (sends.unsent() && !ended_) {
-    if (!(sends.next_is_control() ? credits_.may_say_bye() : credits_.may_post())) return;
+    if (!(sends.next_is_bye() ? credits_.may_say_bye() : credits_.may_post())) return;
     Post nothing;
     nothing.sequence = next_sequence_;
     const PageHeader tells = header_of(nothing);
@@ -217,7 +217,7 @@ void OfiLink::hand_up(Arrived& arrived) {
   }
   header.acknowledged = highest_acknowledged_;
   header.credits = header.fetched = 0;
-  bye_heard_ |= (header.flags & page_flag::control) != 0;
+  bye_heard_ |= says_bye(header);
   events_->on_page(header, wire_->receives.block(slot), {page + page_header_bytes, header.bytes});
   if (last && wire_) wire_->receives.give_back(slot);
 }
@@ -346,7 +346,7 @@ void OfiLink::tell_room() {
   if (state_ != State::up || ended_) return;
   const OfiSends& sends = wire_->sends;
   const bool roomy = sends.roomy() && sends.queued_bytes() <= options_.queue_bytes_max / 2;
-  if (want_writable_ && (bye_heard_ ? sends.room_for_control() : roomy)) {
+  if (want_writable_ && (bye_heard_ ? sends.room_for_bye() : roomy)) {
     want_writable_ = false;
     events_->on_writable();
   } else if (was_busy_ && sends.idle()) {

@@ -97,7 +97,7 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   entry.data = post.body.data;
   entry.bytes = post.body.bytes;
   entry.descriptor = memory.descriptor;
-  entry.control = (header.flags & page_flag::control) != 0;
+  entry.bye = says_bye(header);
   entry.lease = std::move(post.body.lease);
   queued_bytes_ += page_header_bytes + header.bytes;
   return true;
@@ -232,7 +232,7 @@ void OfiSends::drop_unsent() noexcept {
 void OfiSends::drop_before_bye() noexcept {
   if (unsent_ == 0) return;
   const std::size_t last = (first_ + used_ - 1) % entries_max;
-  assert(entries_[last].control && !entries_[last].lent);
+  assert(entries_[last].bye && !entries_[last].lent);
   std::array<std::byte, head_slot_bytes> bye_head;
   std::memcpy(bye_head.data(), head(last), bye_head.size());
   Entry bye = std::move(entries_[last]);

@@ -42,7 +42,7 @@ class OfiSends final : private OperationOwner {
   // Whether a page may be sent at once, and done with.
   [[nodiscard]] bool injects(const PageHeader& header) const noexcept {
     return page_header_bytes + header.bytes <= inject_bytes_max_ && unsent_ == 0 &&
-           (header.flags & page_flag::control) == 0;  // the last page's completion is waited for
+           !says_bye(header);  // the last page's completion is waited for
   }
   // 0, or a negative error; -FI_EAGAIN has taken nothing.
   long inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept;
@@ -53,7 +53,7 @@ class OfiSends final : private OperationOwner {
   // read. False if there is no memory for that. There must be room(). send_next() sends it.
   bool add(PageHeader header, Post& post) noexcept;
   [[nodiscard]] bool unsent() const noexcept { return unsent_ != 0; }
-  [[nodiscard]] bool next_is_control() const noexcept { return entries_[first_unsent()].control; }
+  [[nodiscard]] bool next_is_bye() const noexcept { return entries_[first_unsent()].bye; }
   // What the page tells of receives, fetches and acknowledgements is set now. As inject().
   long send_next(Endpoint& endpoint, const PageHeader& tells) noexcept;
 
@@ -70,9 +70,9 @@ class OfiSends final : private OperationOwner {
   // Bytes that are no page: a hello.
   long send_bytes(Endpoint& endpoint, std::span<const std::byte> bytes) noexcept;
 
-  [[nodiscard]] bool room() const noexcept { return room_for_control() && lends_used_ < lends_max; }
+  [[nodiscard]] bool room() const noexcept { return room_for_bye() && lends_used_ < lends_max; }
   // A page that lends nothing and takes no memory.
-  [[nodiscard]] bool room_for_control() const noexcept { return used_ < entries_max; }
+  [[nodiscard]] bool room_for_bye() const noexcept { return used_ < entries_max; }
   // Worth telling who was answered again: half is free.
   [[nodiscard]] bool roomy() const noexcept {
     return used_ <= entries_max / 2 && lends_used_ <= lends_max / 2;
@@ -95,7 +95,7 @@ class OfiSends final : private OperationOwner {
     std::size_t bytes = 0;       // of the body or the copies
     std::size_t head_bytes = 0;  // 0: copies
     void* descriptor = nullptr;
-    bool control = false;
+    bool bye = false;
     bool lent = false;
     bool done = false;
     [[nodiscard]] std::size_t pad() const noexcept { return wire_padded(bytes) - bytes; }

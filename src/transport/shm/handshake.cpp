@@ -1,5 +1,5 @@
-// A shm link's greeting: a hello each way with three descriptors, the board, the memory that pages
-// lie in, and the bell.
+// A shm link's greeting: a hello each way with four descriptors; then the one that connected says
+// that it has mapped what it got. Nobody is up before both have, and who cannot says why.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -55,28 +55,40 @@ void ShmLink::begin() {
   watch_.emplace(loop_, socket_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
 }
 
-void ShmLink::send_hello(const Hello& hello) {
+int ShmLink::say(const Hello& hello, std::span<const int> passed) noexcept {
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
+  return send_message(socket_.get(), {bytes.data(), used}, passed);
+}
+
+void ShmLink::send_hello(const Hello& hello) {
   const std::array<int, passed_count> passed{board_->fd(), shared_.memory->fd(), bell_.get(),
                                              lifeline_to_pass_.get()};
-  if (const int error = send_message(socket_.get(), {bytes.data(), used}, passed); error != 0) {
-    // What the peer had to say before it went is still read.
-    if (error != EPIPE && error != ECONNRESET) {
-      failure_ = {DownReason::resources,
-                  "cannot greet " + peer_address_ + ": " + errno_text(error)};
-      loop_.defer(*this);
-    }
+  // What a peer that went had to say before is still read.
+  if (const int error = say(hello, passed); error != 0 && error != EPIPE && error != ECONNRESET) {
+    failure_ = {DownReason::resources, "cannot greet " + peer_address_ + ": " + errno_text(error)};
+    loop_.defer(*this);
   }
   lifeline_to_pass_.reset();
+}
+
+// Tells the peer why there is no connection; what the owner is to be told.
+Down ShmLink::refusal(DownReason reason, const std::string& why) {
+  Hello hello = events_->greet(nullptr);
+  hello.refusal = Refusal::other;
+  hello.text = why;
+  (void)say(hello, {});
+  return {reason, peer_address_ + " cannot be connected to: " + why};
 }
 
 void ShmLink::on_readable() {
   std::array<std::byte, hello_bytes_max> bytes;
   UnixMessage message;
-  const int error = receive_message(socket_.get(), bytes, message);
+  int error = receive_message(socket_.get(), bytes, message);
+  // Of a peer that did not read our hello; what it had said is behind that.
+  if (error == ECONNRESET) error = receive_message(socket_.get(), bytes, message);
   if (error == EAGAIN || error == EWOULDBLOCK) return;
-  if (state_ != State::greeting) {
+  if (state_ != State::greeting && state_ != State::answered) {
     if (error == 0 && message.bytes != 0) {
       go_bad(DownReason::protocol_error, "sent a second hello");
     } else {
@@ -89,13 +101,15 @@ void ShmLink::on_readable() {
     return;
   }
   if (error == EMFILE) {
-    go_bad(DownReason::resources,
-           "passed more descriptors than this process may have open "
-           "(ulimit -n raises that)");
+    go_down(
+        refusal(DownReason::resources,
+                "too few descriptors are left for what is passed; raise the limit of open files "
+                "(ulimit -n)"));
     return;
   }
   if (error != 0 || message.bytes == 0) {
-    go_bad(DownReason::lost, "closed the connection without a hello");
+    go_bad(DownReason::lost, state_ == State::answered ? "closed the connection before it was up"
+                                                       : "closed the connection without a hello");
     return;
   }
   Hello theirs;
@@ -110,38 +124,49 @@ void ShmLink::on_readable() {
 }
 
 void ShmLink::take_hello(const Hello& theirs, UnixMessage& message) {
-  if (url_) {
+  if (url_ || state_ == State::answered || theirs.refusal != Refusal::none) {
     if (auto objection = events_->judge(theirs)) {
       go_down(std::move(*objection));
+      return;
+    }
+  }
+  if (state_ == State::answered) {
+    if (message.passed.empty()) {
+      come_up(*their_hello_);
     } else {
-      come_up(theirs, message);
+      go_bad(DownReason::protocol_error, "passed its memory twice");
     }
     return;
   }
+  if (url_) {
+    if (!map_theirs(message)) return;
+    // Before the owner may send, which changes what its hello says.
+    (void)say(events_->greet(nullptr), {});
+    come_up(theirs);
+    return;
+  }
   const Hello ours = events_->greet(&theirs);
-  send_hello(ours);
-  if (state_ == State::down) return;
   // The reason must reach the peer, which then ends the connection; or the timer does.
   if (ours.refusal != Refusal::none) {
+    (void)say(ours, {});
     state_ = State::refusing;
-  } else {
-    come_up(theirs, message);
+  } else if (map_theirs(message)) {
+    their_hello_ = theirs;
+    state_ = State::answered;
+    send_hello(ours);
   }
 }
 
-void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
+// False if it cannot be; the link is down then.
+bool ShmLink::map_theirs(UnixMessage& message) {
   if (message.passed.size() != passed_count) {
     go_bad(DownReason::protocol_error, "sent a hello without its memory");
-    return;
+    return false;
   }
   if (!makes_a_bell(message.passed[bell].get())) {
     go_bad(DownReason::protocol_error, "passed a bell that cannot be rung");
-    return;
+    return false;
   }
-  const std::size_t page =
-      std::min<std::size_t>(shared_.resources.page_bytes, theirs.page_bytes_max) &
-      ~(wire_align - 1);
-  const std::size_t block = shared_.arena->block_bytes();
   try {
     SharedMemory their_board = SharedMemory::open(
         std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
@@ -156,16 +181,23 @@ void ShmLink::come_up(const Hello& theirs, UnixMessage& message) {
   } catch (const UnsoundMemory& error) {
     go_bad(DownReason::protocol_error,
            std::string("passed memory that cannot be used: ") + error.what());
-    return;
+    return false;
   } catch (const Error& error) {
-    go_bad(DownReason::resources, std::string("cannot be connected to: ") + error.what());
-    return;
+    go_down(refusal(DownReason::resources, error.what()));
+    return false;
   }
+  return true;
+}
+
+void ShmLink::come_up(const Hello& theirs) {
+  const std::size_t page =
+      std::min<std::size_t>(shared_.resources.page_bytes, theirs.page_bytes_max) &
+      ~(wire_align - 1);
   handshake_timer_.stop();
   limits_.page_bytes_max = page;
   limits_.inject_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
   // A message that fits into a block is copied once; of a larger one each part.
-  limits_.lent_page_bytes_max = std::max(page, block);
+  limits_.lent_page_bytes_max = std::max(page, shared_.arena->block_bytes());
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
   state_ = State::up;

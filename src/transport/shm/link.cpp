@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cerrno>
 #include <sys/epoll.h>
+#include <unistd.h>
 #include <utility>
 
 #include <netio/status.hpp>
@@ -70,7 +71,8 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
       socket_(std::move(fd)),
       handshake_timer_(loop_, [this] {
         go_down({DownReason::handshake_timeout,
-                 peer_address_ + " connected but sent no hello in time"});
+                 peer_address_ + (their_hello_ ? " did not map this side's memory in time"
+                                               : " connected but sent no hello in time")});
       }) {}
 
 ShmLink::~ShmLink() { cut(); }
@@ -89,15 +91,16 @@ void ShmLink::start(LinkEvents& events) noexcept {
       if (error != 0) failure_ = why_not_connected(error);
     }
     if (std::string other; !failure_ && !same_user(socket_.get(), other)) {
-      failure_ = {DownReason::rejected,
-                  peer_address_ + " belongs to another user, " + other + ": memory is not shared"};
+      failure_ = refusal(DownReason::rejected,
+                         "user " + std::to_string(geteuid()) + " and another user, " + other +
+                             ", do not share memory: run both ends as one user, or use tcp://");
     }
     if (!failure_) {
       begin();
       if (url_) send_hello(events_->greet(nullptr));
     }
   } catch (const Error& error) {
-    failure_ = {DownReason::resources, error.what()};
+    failure_ = refusal(DownReason::resources, error.what());
   }
   if (failure_) loop_.defer(*this);
 }
@@ -109,7 +112,8 @@ Down ShmLink::why_not_connected(int error) const {
     case ECONNREFUSED:
       return {DownReason::refused,
               "nobody listens at " + peer_address_ +
-                  (url_->name.starts_with('/')
+                  (url_->scheme == "inproc" ? " (such a name is known to its process alone)"
+                   : url_->name.starts_with('/')
                        ? ""
                        : " (such a name is known within one network namespace; a path, "
                          "shm:///run/name, is known wherever the file is seen)")};
@@ -119,7 +123,10 @@ Down ShmLink::why_not_connected(int error) const {
       return {DownReason::foreign_protocol,
               "what listens at " + peer_address_ + " does not speak netio: " + what};
     case EACCES:
-      return {DownReason::refused, "no right to connect to " + peer_address_ + ": " + what};
+      return {DownReason::refused,
+              "no right to connect to " + peer_address_ + ": " + what +
+                  "; its file is another user's, or in a folder of one, and memory is shared by "
+                  "processes of one user only"};
     default:
       return {DownReason::resources, "cannot connect to " + peer_address_ + ": " + what};
   }
@@ -159,6 +166,8 @@ void ShmLink::cut() noexcept {
 }
 
 std::size_t ShmLink::queued_bytes() const noexcept {
+  // All that may wait, while there is no memory for what was posted.
+  if (lacks_memory_) return options_.queue_bytes_max;
   return wire_ ? wire_->sends.taken_of(options_.queue_bytes_max) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
 
  private:
-  enum class State : std::uint8_t { idle, greeting, refusing, up, finishing, down };
+  enum class State : std::uint8_t { idle, greeting, answered, refusing, up, finishing, down };
 
   // What there is once both boards are known.
   struct Wire {
@@ -99,10 +100,13 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   // Greeting (handshake.cpp)
   void begin();
+  int say(const Hello& hello, std::span<const int> passed) noexcept;
   void send_hello(const Hello& hello);
+  Down refusal(DownReason reason, const std::string& why);
   void on_readable();
   void take_hello(const Hello& theirs, UnixMessage& message);
-  void come_up(const Hello& theirs, UnixMessage& message);
+  bool map_theirs(UnixMessage& message);
+  void come_up(const Hello& theirs);
   // Moving pages (link_datapath.cpp)
   bool poll(int budget) noexcept override;
   bool may_sleep() noexcept override;
@@ -140,7 +144,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   FileDescriptor their_bell_;
   std::optional<SharedMemory> board_;
   std::optional<Watch> watch_;
-  std::optional<Down> failure_;  // found in start(), told from the loop
+  std::optional<Down> failure_;       // found in start(), told from the loop
+  std::optional<Hello> their_hello_;  // answered; up once they have mapped what is ours
   Timer handshake_timer_;
   std::optional<Wire> wire_;
 
@@ -175,6 +180,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   bool paused_ = false;
   bool starved_ = false;
   bool want_writable_ = false;  // a post was answered again
+  bool lacks_memory_ = false;   // for that
   bool room_found_ = false;     // inside a call of the user's; the owner is still to be told
   bool room_to_tell_ = false;   // on_writable, on_sent or on_idle may be owed
   bool was_busy_ = false;       // on_idle is owed

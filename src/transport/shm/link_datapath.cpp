@@ -22,8 +22,9 @@ Status ShmLink::post(Post& post) noexcept {
   header.acknowledged = to_acknowledge();
   ShmSends& sends = wire_->sends;
   if (!sends.put(header, post) && !(reap_quietly() && sends.put(header, post))) {
-    want_writable_ = true;
-    sends.wanted(post).wait(room_waiter_);
+    want_writable_ = lacks_memory_ = true;
+    sends.wanted().wait(room_waiter_);
+    if (options_.starved_count != nullptr) ++*options_.starved_count;
     ring();
     return Status::again;
   }
@@ -107,7 +108,10 @@ bool ShmLink::reap() noexcept {
 void ShmLink::tell_room() noexcept {
   if (state_ != State::up) return;
   const std::size_t most = options_.queue_bytes_max;
-  if (want_writable_ && wire_->sends.room() && wire_->sends.taken_of(most) <= most / 2) {
+  if (lacks_memory_) lacks_memory_ = !wire_->sends.memory();
+  if (lacks_memory_ && !room_waiter_.waiting()) wire_->sends.wanted().wait(room_waiter_);
+  if (want_writable_ && !lacks_memory_ && wire_->sends.room() &&
+      wire_->sends.taken_of(most) <= most / 2) {
     want_writable_ = false;
     events_->on_writable();
   } else {

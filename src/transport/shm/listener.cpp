@@ -29,11 +29,12 @@ ino_t inode_of(const std::string& path) noexcept {
   return lstat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-// A socket's file where nobody listens any more.
+// A socket's file that no process has open any more. The probe is of another type, so that who
+// listens there sees no connection.
 bool is_left_over(const UnixAddress& address) noexcept {
   struct stat status {};
   if (lstat(address.path().c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
-  const FileDescriptor probe = make_unix_socket();
+  const FileDescriptor probe(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   return probe && ::connect(probe.get(), address.get(), address.bytes) != 0 &&
          errno == ECONNREFUSED;
 }
@@ -48,15 +49,25 @@ std::string any_name() {
   return name;
 }
 
-std::string advice_for(int error, const UnixAddress& address) {
-  if (error == EADDRINUSE && !address.path().empty()) {
-    return "another process listens there, or it is no socket's file; stop that, or take another "
-           "path";
-  }
-  if (error == EADDRINUSE) {
+std::string advice_for_taken(const std::string& path) {
+  if (path.empty()) {
     return "another process listens there (ss -lx shows which); stop it, or take another name";
   }
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) {
+    return "what is at this path is no socket: take another";
+  }
+  if (status.st_uid != geteuid()) {
+    return "the socket there belongs to another user, " + std::to_string(status.st_uid) +
+           ": remove it as that user if nobody listens any more, or take another path";
+  }
+  return "another process listens there (ss -lx shows which); stop it, or take another path";
+}
+
+std::string advice_for(int error, const std::string& path) {
+  if (error == EADDRINUSE) return advice_for_taken(path);
   if (error == ENOENT) return "make the folder first";
+  if (error == EACCES) return "take a folder in which this user may make files";
   return {};
 }
 
@@ -88,7 +99,7 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
   }
   if (error == 0 && listen(fd_.get(), backlog) != 0) error = errno;
   if (error != 0) {
-    throw Error("bind " + address_, errno_text(error), advice_for(error, address));
+    throw system_error("bind " + address_, error, advice_for(error, address.path()));
   }
   watch_.emplace(shared_.resources.loop, fd_.get(), EPOLLIN,
                  [this](std::uint32_t) { accept_some(); });

@@ -80,7 +80,7 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
     }
     const ShmSlot& slot = next_slot();
     const PageHeader header = load_page_header(slot.header.data());
-    if (peer_is_gone_ && (header.flags & page_flag::control) != 0) {
+    if (peer_is_gone_ && says_bye(header)) {
       result = Result::over;
       break;
     }

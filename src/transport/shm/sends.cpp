@@ -107,8 +107,8 @@ std::size_t ShmSends::taken_by(const Lease& lease, const PageHeader& header) con
 
 // A link has a fair part of the arena, less what pages that are being filled take; and never more
 // than it leaves for others. Of loans, that alone.
-bool ShmSends::has_its_share(const Post& post) const noexcept {
-  if (is_loan(post)) return loan_bytes_ > loans_.bytes_free();
+bool ShmSends::has_its_share(bool loan) const noexcept {
+  if (loan) return loan_bytes_ > loans_.bytes_free();
   const std::size_t block = arena_.block_bytes();
   const std::size_t fair = arena_.blocks() * 3 / 4 / std::max<std::size_t>(links_, 1);
   return out_bytes_ >= std::max<std::size_t>(fair, 2) * block ||
@@ -124,7 +124,8 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.page = 0;
   } else {
     const std::byte* data = nullptr;
-    if (free_pages_.empty() || has_its_share(post)) return false;
+    lacked_loan_ = is_loan(post);
+    if (free_pages_.empty() || has_its_share(lacked_loan_)) return false;
     Lease lease = in_arena(header, post, data);
     if (!lease) return false;
     const std::uint32_t page = free_pages_.back();

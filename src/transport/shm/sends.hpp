@@ -28,9 +28,13 @@ class ShmSends {
   // Takes the post: its lease, or a copy of a body that does not lie in the arena. False if there
   // is no memory for that, or no free page. There must be room().
   bool put(const PageHeader& header, Post& post) noexcept;
-  // Where to wait when put() was false.
-  [[nodiscard]] Store& wanted(const Post& post) noexcept {
-    return is_loan(post) ? static_cast<Store&>(loans_) : arena_;
+  // Where to wait when put() was false; and whether there is some of what it lacked.
+  [[nodiscard]] Store& wanted() noexcept {
+    return lacked_loan_ ? static_cast<Store&>(loans_) : arena_;
+  }
+  [[nodiscard]] bool memory() const noexcept {
+    return !free_pages_.empty() && !has_its_share(lacked_loan_) &&
+           (lacked_loan_ || arena_.blocks_free() != 0);
   }
 
   // What the peer has read and given back since. False if its numbers make no sense. `news`:
@@ -51,7 +55,7 @@ class ShmSends {
 
  private:
   [[nodiscard]] bool is_loan(const Post& post) const noexcept;
-  [[nodiscard]] bool has_its_share(const Post& post) const noexcept;
+  [[nodiscard]] bool has_its_share(bool loan) const noexcept;
   [[nodiscard]] std::size_t taken_by(const Lease& lease, const PageHeader& header) const noexcept;
   Lease in_arena(const PageHeader& header, const Post& post, const std::byte*& data) noexcept;
   Lease copy_into_arena(const PageHeader& header, const Post& post,
@@ -68,7 +72,8 @@ class ShmSends {
   std::uint64_t returned_ = 0;    // entries of the peer's returns taken
   std::size_t queued_bytes_ = 0;  // in slots that the peer has not read
   std::array<std::size_t, shm_slots> slot_bytes_{};
-  Lease copies_;  // the block that is being filled
+  bool lacked_loan_ = false;  // put(), last
+  Lease copies_;              // the block that is being filled
   std::size_t copied_bytes_ = 0;
   std::vector<std::uint32_t> free_pages_;
   std::vector<Lease> pages_;

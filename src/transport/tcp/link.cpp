@@ -7,6 +7,7 @@
 #include <chrono>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -143,7 +144,8 @@ void TcpLink::on_connected() {
   begin_greeting();
 }
 
-// It may be this thread that is late: a hello that waits in the kernel came in time.
+// It may be this thread that is late: a connection or a hello that waits in the kernel came in
+// time.
 void TcpLink::on_handshake_late() {
   if (state_ == State::greeting) {
     read_hello();
@@ -151,10 +153,17 @@ void TcpLink::on_handshake_late() {
     if (state_ != State::greeting) return;
   }
   const bool unreachable = state_ == State::resolving || state_ == State::connecting;
-  if (state_ == State::connecting && !addresses_.empty()) {
+  if (state_ == State::connecting) {
     handshake_timer_.start_once(options_.handshake_within);  // each address has its own time
-    connect_next({});
-    return;
+    pollfd socket{fd_.get(), POLLOUT, 0};
+    if (::poll(&socket, 1, 0) == 1) {
+      on_connected();
+      return;
+    }
+    if (!addresses_.empty()) {
+      connect_next({});
+      return;
+    }
   }
   go_down({unreachable ? DownReason::unreachable : DownReason::handshake_timeout,
            peer_address_ +

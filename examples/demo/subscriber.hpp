@@ -1,5 +1,6 @@
-// A builder process: receives fragments, checks and enters each, and pauses once at half-time, as
-// one does that is busy with something else.
+// A process that subscribes to links of the read-out, and checks and enters each fragment. Builders
+// pause once at half-time, as one does that is busy with something else; a monitor looks ten times
+// a second.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "ledger.hpp"
 #include "report.hpp"
 #include "reporter.hpp"
+#include "roles.hpp"
 
 namespace demo {
 
@@ -22,26 +24,28 @@ struct ChildOptions {
   std::chrono::nanoseconds run{};
 };
 
-class Builder {
+class Subscriber {
  public:
-  explicit Builder(const ChildOptions& options);
+  explicit Subscriber(const ChildOptions& options);
   // Until the read-out has said good-bye. The exit code.
   int run();
 
  private:
   void on_fragment(const netio::MessageView& message);
+  void rest();
   void on_down(const netio::Down& down);
   [[nodiscard]] Report report(bool final) const;
 
   ChildOptions options_;
+  const Role& role_;
   netio::Context context_;
-  netio::Pull pull_;
+  netio::Subscribe subscribe_;
   netio::Timer pause_;
   netio::Timer resume_;
   Reporter reporter_;
   Ledger ledger_;
   Report report_;
-  Stopwatch stopwatch_;  // since the connection came up
+  Stopwatch stopwatch_;  // since the first fragment
 };
 
 }  // namespace demo

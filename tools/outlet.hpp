@@ -1,0 +1,69 @@
+// Where a source's messages go: a socket that sends, whichever it is. The answers are the socket's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include <netio/publish.hpp>
+#include <netio/push.hpp>
+
+namespace netio::cli {
+
+class Outlet {
+ public:
+  Outlet() = default;
+  Outlet(const Outlet&) = delete;
+  Outlet& operator=(const Outlet&) = delete;
+  virtual ~Outlet() = default;
+
+  [[nodiscard]] virtual Status send(std::span<const std::byte> message) noexcept = 0;
+  [[nodiscard]] virtual Status lend(std::span<const std::byte> message,
+                                    std::uint64_t token) noexcept = 0;
+  virtual void on_released(std::function<void(std::uint64_t token)> call) = 0;
+};
+
+class PushOutlet : public Outlet {
+ public:
+  explicit PushOutlet(Push& push) noexcept : push_(push) {}
+  Status send(std::span<const std::byte> message) noexcept override { return push_.send(message); }
+  Status lend(std::span<const std::byte> message, std::uint64_t token) noexcept override {
+    return push_.lend(message, token);
+  }
+  void on_released(std::function<void(std::uint64_t token)> call) override {
+    push_.on_released(std::move(call));
+  }
+
+ private:
+  Push& push_;
+};
+
+// Each message bears the next tag of a range; behind its last comes its first again.
+class PublishOutlet : public Outlet {
+ public:
+  PublishOutlet(Publish& publish, TagRange tags) noexcept
+      : publish_(publish), tags_(tags), next_(tags.first) {}
+  Status send(std::span<const std::byte> message) noexcept override {
+    return taken(publish_.send(message, next_));
+  }
+  Status lend(std::span<const std::byte> message, std::uint64_t token) noexcept override {
+    return taken(publish_.lend(message, token, next_));
+  }
+  void on_released(std::function<void(std::uint64_t token)> call) override {
+    publish_.on_released(std::move(call));
+  }
+
+ private:
+  Status taken(Status status) noexcept {
+    if (status == Status::ok) next_ = next_ == tags_.last ? tags_.first : next_ + 1;
+    return status;
+  }
+
+  Publish& publish_;
+  TagRange tags_;
+  std::uint64_t next_;
+};
+
+}  // namespace netio::cli

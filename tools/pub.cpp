@@ -1,0 +1,137 @@
+#include "pub.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <netio/publish.hpp>
+
+#include "sending_session.hpp"
+#include "session_options.hpp"
+#include "tags.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+PublishOptions publish_options(const PubArguments& arguments) {
+  PublishOptions options;
+  options.block_allowed = !arguments.no_block;
+  return options;
+}
+
+class PubSession final : public SendingSession {
+ public:
+  explicit PubSession(const PubArguments& arguments);
+
+ private:
+  [[nodiscard]] bool waits_for_peers() const override { return wanted_ != 0; }
+  void peer_up(const PeerInfo& peer) override;
+  void peer_down(const PeerInfo& peer, const Down& down) override;
+  void on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges);
+  void judge(const Books& books) override;
+  [[nodiscard]] std::string_view waits_for() const override;
+  void complete(Summary& summary) const override;
+
+  const std::uint64_t wanted_;  // subscribers, before it begins
+  Publish publish_;
+  PublishOutlet outlet_;
+  std::set<std::uint64_t> subscribed_;  // ids of connected peers that have asked for something
+  PeerCounts subscribers_;
+  std::string last_loss_;
+};
+
+PubSession::PubSession(const PubArguments& arguments)
+    : SendingSession(arguments, "pub", "subscriber"),
+      wanted_(arguments.wait_for),
+      publish_(context_, publish_options(arguments),
+               socket_options(arguments.peer, Mode::buffered)),
+      outlet_(publish_, arguments.tags) {
+  publish_.on_writable([this] { on_writable(); });
+  publish_.on_subscribe([this](const PeerInfo& peer, std::span<const TagRange> ranges) {
+    on_subscribe(peer, ranges);
+  });
+  use(publish_, outlet_);
+}
+
+// The library knows a subscriber that returns by its session; its books go on where they were.
+void PubSession::peer_up(const PeerInfo& peer) {
+  if (peer.books.sent != 0 && subscribers_.lost != 0) {
+    --subscribers_.lost;
+    progress_.note(fmt::format("subscriber {} came back", peer.address));
+  } else {
+    ++subscribers_.came;
+  }
+}
+
+void PubSession::on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges) {
+  if (!subscribed_.insert(peer.id).second) return;
+  progress_.note(fmt::format("subscriber {} wants {}", peer.address, tags_text(ranges)));
+  if (subscribed_.size() >= wanted_) begin();
+}
+
+void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
+  subscribed_.erase(peer.id);
+  if (peer.was_up && phase_ != Phase::closed) {
+    if (down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here) {
+      ++subscribers_.ended;
+      if (phase_ != Phase::closing) {
+        progress_.note(fmt::format("subscriber {} has ended", peer.address));
+      }
+    } else {
+      ++(down.reason == DownReason::too_slow ? subscribers_.slow : subscribers_.lost);
+      last_loss_ = fmt::format("{}: {}", peer.address, why(peer, down));
+      progress_.note("lost subscriber " + last_loss_);
+    }
+  }
+  // Once it has begun, a publisher goes on without subscribers; but what is owed to one that may
+  // come back is not waited for in vain, nor one that cannot be reached at all.
+  const bool hopeless = peer.dialed && !peer.retrying;
+  if (phase_ != Phase::sending || hopeless) wait_.down(peer, down, publish_.peers_connected());
+}
+
+// What a subscriber's policy drops was asked for, and one that ends in order has what it wanted.
+void PubSession::judge(const Books& books) {
+  Books doubt = books;
+  const auto expect = [&doubt](std::initializer_list<DropReason> reasons) {
+    for (const DropReason one : reasons) doubt.dropped_by[static_cast<std::size_t>(one)] = 0;
+  };
+  expect({DropReason::peer_closed, DropReason::dropped_new, DropReason::dropped_old,
+          DropReason::superseded});
+  if (subscribers_.slow != 0) {
+    expect({DropReason::not_sent, DropReason::connection_lost});
+    doubt.unacknowledged = 0;
+  }
+  if (subscribers_.lost != 0) {
+    fail(ExitCode::peer_lost,
+         fmt::format("{} of {} lost, the last was {}", grouped(subscribers_.lost),
+                     counted(subscribers_.came, "subscriber"), last_loss_),
+         "what it had not acknowledged may not have arrived");
+  } else {
+    fail_for_doubt(doubt);
+  }
+}
+
+std::string_view PubSession::waits_for() const {
+  if (phase_ == Phase::waiting) return "waiting for subscribers";
+  if (phase_ == Phase::sending && held_up_) return "held up by a subscriber with --policy block";
+  return SendingSession::waits_for();
+}
+
+void PubSession::complete(Summary& summary) const {
+  summary.kind = Summary::Kind::published;
+  summary.peers = subscribers_;
+  summary.seconds = begun_ ? seconds_of(ended_ - *begun_) : 0;
+}
+
+}  // namespace
+
+ExitCode run_pub(const PubArguments& arguments) { return PubSession(arguments).run(); }
+
+}  // namespace netio::cli

@@ -1,0 +1,277 @@
+#include "sending_session.hpp"
+
+#include <algorithm>
+#include <new>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "input.hpp"
+#include "load.hpp"
+#include "session_options.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+// "While it is connected", in a form that can be added to the clock.
+constexpr std::chrono::hours linger_unlimited{24 * 365};
+// After Ctrl-C: what was taken may still be delivered, but somebody is waiting for the prompt.
+constexpr std::chrono::seconds linger_interrupted{1};
+
+}  // namespace
+
+SendingSession::SendingSession(const SendArguments& arguments, std::string command,
+                               std::string peer_noun)
+    : arguments_(arguments),
+      report_(arguments.report, false),
+      context_(context_options(arguments.peer, Role::sender)),
+      progress_(context_.loop(), "netio " + command, arguments.report.quiet,
+                [this] { return sample(); }),
+      wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
+      command_(std::move(command)),
+      peer_noun_(std::move(peer_noun)),
+      pace_(arguments.rate),
+      turn_(context_.loop(), [this] { pump(); }),
+      time_is_up_(context_.loop(), [this] { close(arguments_.linger.value_or(linger_unlimited)); }),
+      interrupt_(context_.loop(), [this] { interrupt(); }),
+      address_(arguments.peer.address) {}
+
+void SendingSession::use(Socket& socket, Outlet& outlet) {
+  socket_ = &socket;
+  outlet_ = &outlet;
+  socket.on_up([this](const PeerInfo& peer) { on_up(peer); });
+  socket.on_down([this](const PeerInfo& peer, const Down& down) { on_down(peer, down); });
+  socket.on_closed([this](const Books&) { on_closed(); });
+}
+
+void SendingSession::make_source() {
+  const auto on_ready = [this] { pump(); };
+  const bool unbuffered = arguments_.mode == Mode::unbuffered;
+  if (arguments_.load) {
+    source_ = make_load(*arguments_.load, unbuffered, *outlet_, on_ready,
+                        [this] { progress_.note("preparing the load ..."); });
+  } else {
+    if (arguments_.input == "-" && ::isatty(STDIN_FILENO) == 1) {
+      progress_.note("reading from the terminal until Ctrl-D (generated load: --size)");
+    } else if (arguments_.input == "-" && arguments_.rate) {
+      progress_.note("sending standard input (generated load: --size)");
+    }
+    source_ = open_input(
+        {arguments_.input, arguments_.frame, arguments_.peer.message_bytes_max, unbuffered},
+        context_.loop(), *outlet_, on_ready);
+  }
+}
+
+// What takes time comes first: whoever is met waits for no greeting.
+void SendingSession::meet() {
+  make_source();
+  if (arguments_.peer.binds) {
+    address_ = socket_->bind(arguments_.peer.address);
+    progress_.note("listening on " + address_);
+  } else {
+    socket_->connect(arguments_.peer.address);
+  }
+  if (waits_for_peers()) {
+    wait_.begin();
+  } else {
+    begin();
+  }
+}
+
+ExitCode SendingSession::run() {
+  meet();
+  context_.run();
+  progress_.finish();
+  judge();
+  if (!error_.empty()) progress_.error(error_, advice_);
+  const Summary result = summary();
+  report_.publish(to_text(result), [&result] { return to_json(result); });
+  return code_;
+}
+
+void SendingSession::begin() {
+  if (phase_ != Phase::waiting) return;
+  phase_ = Phase::sending;
+  begun_ = context_.loop().now();
+  pace_.start(*begun_);
+  progress_.start();
+  if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
+  // Not from here: the call-back of one event is no place for the work of another.
+  turn_.start_once(std::chrono::nanoseconds(0));
+}
+
+void SendingSession::pump() {
+  if (phase_ != Phase::sending || blocked_) return;
+  const std::chrono::nanoseconds now = context_.loop().now();
+  const Allowance due = pace_.due(now, source_->messages(), source_->bytes());
+  if (due.messages == 0 || due.bytes == 0) {
+    turn_.start_once(pace_.wait(now, source_->messages(), source_->bytes()));
+    return;
+  }
+  Turn turn = Turn::end;
+  try {
+    turn = source_->send_some(*outlet_, due);
+  } catch (const Failure& failure) {
+    fail(failure.code(), failure.what(), failure.advice());
+  } catch (const std::bad_alloc&) {
+    fail(ExitCode::failed, "out of memory for the next record of the input",
+         "a smaller --message-max refuses such records");
+  }
+  switch (turn) {
+    case Turn::more:
+      turn_.start_once(std::chrono::nanoseconds(0));
+      break;
+    case Turn::blocked:
+      blocked_ = true;
+      turn_.stop();
+      break;
+    case Turn::waiting:
+      turn_.stop();
+      break;
+    case Turn::end:
+      if (!source_->defect().empty()) fail_for_defect();
+      close(arguments_.linger.value_or(linger_unlimited));
+      break;
+  }
+}
+
+void SendingSession::on_writable() {
+  blocked_ = false;
+  pump();
+}
+
+void SendingSession::on_up(const PeerInfo& peer) {
+  up_[peer.id] = peer.message_bytes_max;
+  connected_.up(context_.loop().now());
+  wait_.up();
+  peer_up(peer);
+}
+
+void SendingSession::on_down(const PeerInfo& peer, const Down& down) {
+  up_.erase(peer.id);
+  if (up_.empty()) connected_.down(context_.loop().now());
+  peer_down(peer, down);
+}
+
+void SendingSession::close(std::chrono::nanoseconds linger) {
+  if (phase_ == Phase::closing || phase_ == Phase::closed) return;
+  phase_ = Phase::closing;
+  turn_.stop();
+  time_is_up_.stop();
+  socket_->close(linger);
+  wait_.closing(socket_->peers_connected());
+}
+
+void SendingSession::on_closed() {
+  phase_ = Phase::closed;
+  ended_ = context_.loop().now();
+  connected_.down(ended_);
+  context_.stop();
+}
+
+// What is not on the wire by now is dropped, so that the books are final.
+void SendingSession::end_now() {
+  phase_ = Phase::closing;
+  socket_->close(std::chrono::nanoseconds(0));
+}
+
+void SendingSession::give_up() {
+  gave_up_ = true;
+  fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  end_now();
+}
+
+void SendingSession::interrupt() {
+  const bool in_stream = phase_ == Phase::sending && !interrupted_;
+  interrupted_ = true;
+  if (in_stream) {
+    close(std::min<std::chrono::nanoseconds>(arguments_.linger.value_or(linger_interrupted),
+                                             linger_interrupted));
+  } else {
+    end_now();  // Nothing was sent yet, or it was asked for twice.
+  }
+}
+
+void SendingSession::fail(ExitCode code, std::string cause, std::string advice) {
+  if (!error_.empty()) return;  // The first cause is the one that counts.
+  code_ = code;
+  error_ = std::move(cause);
+  advice_ = std::move(advice);
+}
+
+// This side's limit was looked at as the message was made: it is theirs.
+void SendingSession::fail_for_defect() {
+  std::uint64_t most = 0;
+  for (const auto& [id, takes] : up_) most = std::max(most, takes);
+  if (!source_->too_big() || most == 0) return fail(ExitCode::failed, source_->defect(), {});
+  fail(ExitCode::failed,
+       fmt::format("{}, the {} takes up to {}", source_->defect(), peer_noun_, binary_bytes(most)),
+       "raise its --message-max");
+}
+
+void SendingSession::fail_for_doubt(const Books& books) {
+  if (books.dropped() + books.unacknowledged == 0) return;
+  std::string cause;
+  if (books.dropped() != 0) {
+    cause = fmt::format("{} dropped ({})", counted(books.dropped(), "message"),
+                        drop_reasons(books.dropped_by));
+  }
+  if (books.unacknowledged != 0) {
+    cause += fmt::format("{}{} not acknowledged", cause.empty() ? "" : ", ",
+                         counted(books.unacknowledged, "message"));
+  }
+  if (error_.empty()) {
+    fail(ExitCode::peer_lost, cause, "they may not have arrived");
+  } else {
+    error_ += "; " + cause;
+  }
+}
+
+void SendingSession::judge() {
+  books_ = socket_->books();
+  // Nobody had set a linger time that could expire.
+  const auto dropped_by = [this](DropReason reason) -> std::uint64_t& {
+    return books_.dropped_by[static_cast<std::size_t>(reason)];
+  };
+  if (gave_up_) {
+    dropped_by(DropReason::not_sent) += std::exchange(dropped_by(DropReason::linger_expired), 0);
+  }
+  if (interrupted_) {
+    code_ = ExitCode::interrupted;
+  } else {
+    judge(books_);
+  }
+}
+
+ProgressSample SendingSession::sample() {
+  held_up_ = blocked_ && source_->messages() == sampled_messages_;
+  sampled_messages_ = source_->messages();
+  ProgressSample result{source_->messages(), source_->bytes(), source_->fraction(), waits_for()};
+  // Done is what has arrived.
+  if (result.fraction) *result.fraction *= acknowledged_share(socket_->books());
+  return result;
+}
+
+std::string_view SendingSession::waits_for() const {
+  return phase_ == Phase::closing ? "waiting for acknowledgements (Ctrl-C ends it at once)"
+                                  : std::string_view();
+}
+
+Summary SendingSession::summary() const {
+  Summary result;
+  result.command = command_;
+  result.address = address_;
+  result.code = code_;
+  result.error = error_;
+  result.messages = source_->messages();
+  result.bytes = source_->bytes();
+  result.seconds = seconds_of(connected_.total());
+  result.books = books_;
+  result.counters = socket_->counters();
+  complete(result);
+  return result;
+}
+
+}  // namespace netio::cli

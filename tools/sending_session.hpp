@@ -1,0 +1,114 @@
+// What `netio send` and `netio pub` do alike: a source's messages into a socket, at a pace, until
+// the source or the time has ended, or Ctrl-C. Owner thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <netio/context.hpp>
+#include <netio/socket.hpp>
+
+#include "arguments.hpp"
+#include "connected_time.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
+#include "outlet.hpp"
+#include "pace.hpp"
+#include "peer_wait.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "source.hpp"
+#include "summary.hpp"
+
+namespace netio::cli {
+
+class SendingSession {
+ public:
+  virtual ~SendingSession() = default;
+  SendingSession(const SendingSession&) = delete;
+  SendingSession& operator=(const SendingSession&) = delete;
+  ExitCode run();
+
+ protected:
+  enum class Phase : std::uint8_t { waiting, sending, closing, closed };
+
+  // `command` is "send" or "pub"; who takes the messages is a `peer_noun`.
+  SendingSession(const SendArguments& arguments, std::string command, std::string peer_noun);
+
+  // To be called by the derived class once its socket is made, which it owns: what a source has
+  // lent is read until that is gone.
+  void use(Socket& socket, Outlet& outlet);
+
+  // A call-back of the socket: it takes messages again.
+  void on_writable();
+  // The first message may go.
+  void begin();
+  void fail(ExitCode code, std::string cause, std::string advice);
+  // For what became of `books` that was not asked for: "3 messages dropped (...)".
+  void fail_for_doubt(const Books& books);
+
+  [[nodiscard]] virtual bool waits_for_peers() const { return true; }
+  // A peer came; one ended, or did not come.
+  virtual void peer_up(const PeerInfo& peer) = 0;
+  virtual void peer_down(const PeerInfo& peer, const Down& down) = 0;
+  // Says what is wrong with the final books, unless it was interrupted.
+  virtual void judge(const Books& books) = 0;
+  // What to say instead of rates; empty: nothing is waited for.
+  [[nodiscard]] virtual std::string_view waits_for() const;
+  virtual void complete(Summary& summary) const = 0;
+
+  const SendArguments& arguments_;
+  Report report_;
+  Context context_;
+  std::unique_ptr<MessageSource> source_;
+  Progress progress_;
+  PeerWait wait_;
+  Phase phase_ = Phase::waiting;
+  bool blocked_ = false;  // The socket will say when.
+  bool held_up_ = false;  // for as long as progress was last shown
+  bool interrupted_ = false;
+  std::map<std::uint64_t, std::uint64_t> up_;  // connected peers: id, the largest message it takes
+  std::optional<std::chrono::nanoseconds> begun_;  // sending
+  std::chrono::nanoseconds ended_{0};              // the socket was closed
+  std::string error_;
+
+ private:
+  void meet();
+  void make_source();
+  void pump();
+  void on_up(const PeerInfo& peer);
+  void on_down(const PeerInfo& peer, const Down& down);
+  void close(std::chrono::nanoseconds linger);
+  void on_closed();
+  void end_now();
+  void give_up();
+  void interrupt();
+  void fail_for_defect();
+  void judge();
+  ProgressSample sample();
+  [[nodiscard]] Summary summary() const;
+
+  const std::string command_;
+  const std::string peer_noun_;
+  Socket* socket_ = nullptr;
+  Outlet* outlet_ = nullptr;
+  Pace pace_;
+  Timer turn_;        // The next pump().
+  Timer time_is_up_;  // --seconds
+  Interrupt interrupt_;
+
+  bool gave_up_ = false;  // no peer came, or came back
+  std::uint64_t sampled_messages_ = 0;
+  std::string address_;
+  ConnectedTime connected_;
+  Books books_;
+  ExitCode code_ = ExitCode::done;
+  std::string advice_;
+};
+
+}  // namespace netio::cli

@@ -1,0 +1,97 @@
+#include "sub.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <netio/subscribe.hpp>
+
+#include "gap_notes.hpp"
+#include "receiving_session.hpp"
+#include "session_options.hpp"
+#include "tag_counts.hpp"
+#include "tags.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+class SubSession final : public ReceivingSession {
+ public:
+  explicit SubSession(const SubArguments& arguments);
+
+ private:
+  void on_subscribed(const PeerInfo& peer, const Subscribed& answer);
+  void taken(const MessageView& message) override { tags_.count(message.tag()); }
+  void settle() override;
+  void judge() override;
+  [[nodiscard]] std::string_view advice_for(const Verification& checked) const override;
+  void complete(Summary& summary) const override;
+
+  const SubArguments& asked_;
+  Subscribe subscribe_;
+  GapNotes gaps_;
+  TagCounts tags_;
+};
+
+SubSession::SubSession(const SubArguments& arguments)
+    : ReceivingSession(arguments, "sub", "publisher", Verifier::Begin::anywhere),
+      asked_(arguments),
+      subscribe_(context_, arguments.subscription, socket_options(arguments.peer, arguments.mode)),
+      gaps_(context_.loop(), [this](const std::string& text) { progress_.note(text); }) {
+  subscribe_.on_subscribed(
+      [this](const PeerInfo& peer, const Subscribed& answer) { on_subscribed(peer, answer); });
+  subscribe_.on_gap([this](const PeerInfo&, const Gap& gap) { gaps_.add(gap); });
+  use(subscribe_, subscribe_);
+  subscribe_.subscribe(arguments.tags);
+}
+
+void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
+  if (answer.refused) {
+    fail(ExitCode::failed,
+         fmt::format("publisher {} refused the subscription: {}", peer.address, answer.detail), {});
+    return stop();
+  }
+  const bool as_asked = answer.policy == asked_.subscription.policy;
+  progress_.note(fmt::format(
+      "publisher {} sends {} from number {} on: policy {}{}, up to {} behind", peer.address,
+      tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
+      as_asked ? "" : fmt::format(" (not {})", to_string(asked_.subscription.policy)),
+      binary_bytes(answer.behind_bytes_max)));
+}
+
+void SubSession::settle() {
+  gaps_.finish();
+  if (verifier_) verifier_->announce(subscribe_.books().missed);
+}
+
+// What the policy dropped was asked for.
+void SubSession::judge() {
+  const auto by = [this](DropReason reason) {
+    return gaps_.missed_by()[static_cast<std::size_t>(reason)];
+  };
+  fail_for_lost(subscribe_.books().missed - by(DropReason::dropped_new) -
+                by(DropReason::dropped_old) - by(DropReason::superseded));
+}
+
+std::string_view SubSession::advice_for(const Verification& checked) const {
+  if (checked.unstamped_senders != 0) {
+    return "the first message of a publisher bears no checksum: it was started without --verify";
+  }
+  return {};
+}
+
+void SubSession::complete(Summary& summary) const {
+  summary.kind = Summary::Kind::subscribed;
+  summary.mode = asked_.mode == Mode::buffered ? "buffered" : "unbuffered";
+  summary.missed_by = gaps_.missed_by();
+  summary.tags = tags_;
+}
+
+}  // namespace
+
+ExitCode run_sub(const SubArguments& arguments) { return SubSession(arguments).run(); }
+
+}  // namespace netio::cli

@@ -1,0 +1,274 @@
+#include "transfer_options.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "help.hpp"
+#include "parsed_option.hpp"
+#include "stamp.hpp"
+#include "tags.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+std::size_t parse_message_bytes(const std::string& text) {
+  const std::uint64_t bytes = parse_bytes(text);
+  // Far above any memory, and far from where sums of sizes wrap.
+  if (bytes == 0 || bytes > (std::uint64_t{1} << 46U)) {
+    throw std::invalid_argument("a message has 1 byte to 64 TiB, not " + text);
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+Policy parse_policy(std::string_view text) {
+  for (const Policy policy :
+       {Policy::block, Policy::drop_new, Policy::drop_old, Policy::sample, Policy::disconnect}) {
+    if (to_string(policy) == text) return policy;
+  }
+  throw std::invalid_argument(
+      fmt::format("\"{}\" is none of block, drop_new, drop_old, sample, disconnect", text));
+}
+
+std::chrono::milliseconds parse_milliseconds(std::string_view text) {
+  const auto time = parse_duration(text);
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(time);
+  if (whole != time) throw std::invalid_argument("is in whole milliseconds");
+  return whole;
+}
+
+TagRange parse_one_range(std::string_view text) {
+  if (text.find(',') == std::string_view::npos) return parse_tag_range(text);
+  throw std::invalid_argument(
+      fmt::format("\"{}\": what a publisher sends has one tag, or those of one range", text));
+}
+
+// Who is at the other end, and who binds unless told otherwise.
+struct Side {
+  std::string_view peer;
+  bool binds = false;
+};
+
+void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
+  peer.binds = side.binds;
+  app.add_option(
+         "ADDRESS", peer.address,
+         "Where to meet: tcp://host:5555; on one machine shm://name or shm:///path; over a fabric "
+         "verbs://host:5555 or ofi+PROVIDER://host:5555, which may end in ?window=PAGES (netio "
+         "info lists what is here); to bind, the host may be * and the port 0, or the name *")
+      ->type_name("")
+      ->check([](const std::string& address) {
+        return address.starts_with("inproc://")
+                   ? std::string(
+                         "inproc:// is between threads of one process: two commands meet "
+                         "at shm://NAME")
+                   : std::string();
+      })
+      ->required();
+  auto* const bind = app.add_flag_callback(
+      "--bind", [&peer] { peer.binds = true; },
+      side.binds ? "Listen at ADDRESS (the default)"
+                 : fmt::format("Listen at ADDRESS for {}s", side.peer));
+  auto* const connect = app.add_flag_callback(
+      "--connect", [&peer] { peer.binds = false; },
+      side.binds ? fmt::format("Connect to a {} at ADDRESS", side.peer)
+                 : "Connect to ADDRESS (the default)");
+  bind->excludes(connect);
+  add_parsed_to(app, "--connect-timeout", "TIME", parse_duration, peer.connect_timeout,
+                side.binds
+                    ? fmt::format("Give up when no {} came for so long (for ever; connecting: 10s)",
+                                  side.peer)
+                    : fmt::format("Give up when no {} came, or a lost one did not return, for "
+                                  "so long (10s; binding: for ever)",
+                                  side.peer));
+  add_wait(app, peer.wait);
+  add_parsed_to(app, "--message-max", "BYTES", parse_message_bytes, peer.message_bytes_max,
+                "The largest message (1GiB)");
+}
+
+void add_generated(CLI::App& app, SendArguments& send, SendChoice& choice, const Side& side) {
+  const std::string group = "Generated load (instead of FILE)";
+  const auto generate = [&choice](auto& target) {
+    return [&choice, &target](const auto& value) {
+      target = value;
+      choice.generated = true;
+    };
+  };
+  add_parsed(app, "--size", "BYTES", parse_message_bytes, generate(choice.load.message_bytes),
+             "Size of each message (64)")
+      ->group(group);
+  add_parsed(app, "--count", "N", parse_count, generate(choice.load.count),
+             "How many messages (until Ctrl-C)")
+      ->group(group);
+  add_parsed(app, "--seconds", "TIME", parse_duration, generate(send.seconds),
+             fmt::format("For how long, counted from the first {}", side.peer))
+      ->group(group);
+  app.add_flag_callback(
+         "--verify", [&choice] { choice.load.stamped = choice.generated = true; },
+         side.binds ? "Number the messages of each tag and add a checksum, for sub --verify"
+                    : "Number each message and add a checksum, for recv --verify")
+      ->group(group);
+}
+
+// What send and pub have in common.
+void add_sending(CLI::App& app, SendArguments& send, SendChoice& choice, const Side& side) {
+  add_peer(app, send.peer, side);
+  app.add_option("FILE", choice.file, "What to send; - or nothing: standard input")->type_name("");
+  add_parsed(
+      app, "--frame", "HOW", FrameSpec::parse,
+      [&](const FrameSpec& spec) {
+        send.frame = spec;
+        choice.framed = true;
+      },
+      "How the input becomes messages: whole (default), line, fixed:BYTES, "
+      "length:OFFSET,WIDTH,ADJUST");
+  add_generated(app, send, choice, side);
+  add_parsed_to(app, "--rate", "RATE", parse_rate, send.rate,
+                "Send at most so much: 50k messages a second, 1GB/s, 10Gb/s");
+  add_parsed_to(
+      app, "--linger", "TIME", parse_duration, send.linger,
+      fmt::format("At the end, wait for acknowledgements at most so long (as long as the {} "
+                  "is connected; after Ctrl-C: 1s)",
+                  side.peer));
+  add_report(app, send.report);
+}
+
+// What recv and sub have in common.
+void add_receiving(CLI::App& app, RecvArguments& recv, const Side& side) {
+  add_peer(app, recv.peer, side);
+  app.add_option("--out,-o", recv.out,
+                 "Write the messages here, back to back; -: standard output. "
+                 "Without it they are counted and discarded")
+      ->type_name("FILE");
+  app.add_flag("--keep", recv.keep,
+               fmt::format("Stay for more {}s after the last one has ended", side.peer));
+  add_parsed_to(app, fmt::format("--{}s", side.peer), "N", parse_count, recv.senders_min,
+                fmt::format("Do not end before so many {}s have come (1)", side.peer));
+  add_parsed_to(app, "--count", "N", parse_count, recv.count, "End after N messages");
+  add_parsed_to(app, "--seconds", "TIME", parse_duration, recv.seconds,
+                fmt::format("End so long after the first {} came", side.peer));
+  app.add_flag("--verify", recv.verify,
+               side.binds ? "Check numbers and checksums of messages from send --verify"
+                          : "Check numbers and checksums of messages from pub --verify; what is "
+                            "missing must have been announced by the publisher");
+  add_report(app, recv.report);
+}
+
+}  // namespace
+
+void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
+  add_sending(app, send, choice, {"receiver", false});
+  add_parsed_to(app, "--mode", "MODE", parse_mode, send.mode,
+                "buffered (most messages a second; default) or unbuffered (least latency)");
+  app.footer(std::string(help::send_footer));
+}
+
+void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
+  add_parsed_to(app, "--tag,--tags", "TAGS", parse_one_range, pub.tags,
+                "The tag of all messages, such as 7 or 0x1f (0); of several, 3-9, each message "
+                "gets the next in turn");
+  add_sending(app, pub, choice, {"subscriber", true});
+  add_parsed_to(app, "--wait-for", "N", parse_count, pub.wait_for,
+                "Begin when so many have subscribed (1); 0: at once, whoever is there");
+  app.add_flag("--no-block", pub.no_block,
+               "Let no subscriber hold the publisher up: who asks for the policy block gets "
+               "drop_new");
+  app.footer(std::string(help::pub_footer));
+}
+
+void add_recv(CLI::App& app, RecvArguments& recv) {
+  add_receiving(app, recv, {"sender", true});
+  app.add_flag("--shared", recv.shared,
+               "The senders spread over several receivers: numbers they skip are no fault")
+      ->needs("--verify");
+  app.footer(std::string(help::recv_footer));
+}
+
+void add_sub(CLI::App& app, SubArguments& sub) {
+  app.add_option_function<std::vector<std::string>>(
+         "--tag,--tags",
+         [&sub](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             try {
+               const auto ranges = parse_tags(text);
+               sub.tags.insert(sub.tags.end(), ranges.begin(), ranges.end());
+             } catch (const std::invalid_argument& error) {
+               throw CLI::ValidationError("--tag", error.what());
+             }
+           }
+         },
+         "What to subscribe to: 7 or 0x1f, 3-9, several as 3-9,12 or by more --tag (all tags)")
+      ->type_name("TAGS")
+      ->allow_extra_args(false);
+  add_receiving(app, sub, {"publisher", false});
+  const std::string group = "When this side is slow";
+  add_parsed_to(app, "--policy", "POLICY", parse_policy, sub.subscription.policy,
+                "block: the publisher waits, nothing is lost; drop_new (default): what does not "
+                "fit the queue is dropped; drop_old: what has waited longest is; sample: of each "
+                "tag only the latest message is kept; disconnect: the connection is ended")
+      ->group(group);
+  add_parsed_to(app, "--behind", "BYTES", parse_bytes, sub.subscription.behind_bytes_max,
+                "The queue: how much may wait at the publisher beyond what the wire holds (4MiB)")
+      ->group(group);
+  add_parsed_to(app, "--behind-for", "TIME", parse_milliseconds, sub.subscription.behind_for_max,
+                "With --policy disconnect: for how long it may be behind (the amount decides)")
+      ->group(group);
+  app.add_flag_callback(
+      "--unbuffered", [&sub] { sub.mode = Mode::unbuffered; },
+      "Ask for each message at once (least latency) instead of in pages (most messages a second)");
+  app.footer(std::string(help::sub_footer));
+}
+
+void settle_send(SendArguments& send, const SendChoice& choice) {
+  if (choice.generated) {
+    if (!choice.file.empty() || choice.framed) {
+      throw CLI::ValidationError(
+          "FILE",
+          "either a file with --frame, or generated load (--size, --count, --seconds, "
+          "--verify), not both");
+    }
+    if (choice.load.stamped && choice.load.message_bytes < stamp_bytes) {
+      throw CLI::ValidationError("--verify", "needs messages of at least " +
+                                                 counted(stamp_bytes, "byte") + " (see --size)");
+    }
+    if (choice.load.message_bytes > send.peer.message_bytes_max) {
+      throw CLI::ValidationError("--size", fmt::format("{} is larger than --message-max, {}",
+                                                       binary_bytes(choice.load.message_bytes),
+                                                       binary_bytes(send.peer.message_bytes_max)));
+    }
+    send.load = choice.load;
+  } else if (!choice.file.empty()) {
+    send.input = choice.file;
+  }
+}
+
+void settle_pub(PubArguments& pub, SendChoice& choice) {
+  // Wraps to 0 for all tags there are, which no load goes round.
+  choice.load.streams = std::max<std::uint64_t>(pub.tags.last - pub.tags.first + 1, 1);
+  settle_send(pub, choice);
+}
+
+void settle_recv(const RecvArguments& recv) {
+  if (recv.out == "-" && recv.report.json == "-") {
+    throw CLI::ValidationError("--json", "standard output carries the messages: use --json=FILE");
+  }
+  if (recv.count == 0) throw CLI::ValidationError("--count", "is at least 1");
+}
+
+void settle_sub(SubArguments& sub) {
+  settle_recv(sub);
+  const SubscribeOptions& asked = sub.subscription;
+  if (asked.behind_for_max.count() != 0 && asked.policy != Policy::disconnect) {
+    throw CLI::ValidationError("--behind-for",
+                               "says when to disconnect: needs --policy disconnect");
+  }
+  if (sub.tags.empty()) sub.tags.push_back(every_tag);
+}
+
+}  // namespace netio::cli

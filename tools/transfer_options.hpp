@@ -1,0 +1,32 @@
+// The options of send, recv, pub and sub: how the command line says what is to be moved.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "arguments.hpp"
+
+namespace netio::cli {
+
+// Options whose sum decides what is sent.
+struct SendChoice {
+  std::string file;
+  bool framed = false;
+  bool generated = false;
+  LoadSpec load;
+};
+
+// The targets must live until the command line is parsed.
+void add_send(CLI::App& app, SendArguments& send, SendChoice& choice);
+void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice);
+void add_recv(CLI::App& app, RecvArguments& recv);
+void add_sub(CLI::App& app, SubArguments& sub);
+
+// What the options come to together, once all are known. Throws CLI::ValidationError.
+void settle_send(SendArguments& send, const SendChoice& choice);
+void settle_pub(PubArguments& pub, SendChoice& choice);
+void settle_recv(const RecvArguments& recv);
+void settle_sub(SubArguments& sub);
+
+}  // namespace netio::cli
