@@ -14,11 +14,6 @@ namespace flag = detail::subscribe_flag;
 
 constexpr TagRange evil_tags{100, 200};
 
-struct Case {
-  const char* name;
-  Bytes bytes;
-};
-
 // With some bytes of its payload changed.
 Bytes changed(const Change& change, const std::function<void(Bytes&)>& edit) {
   Bytes payload = payload_of(change);
@@ -32,6 +27,10 @@ Bytes resized(std::size_t bytes) {
 class BadSubscribe : public EvilSubscriber {
  protected:
   using EvilSubscriber::EvilSubscriber;
+  struct Case {
+    const char* name;
+    Bytes bytes;
+  };
   // Each on a connection of its own, with the good subscriber served in between.
   void expect_refused(const std::vector<Case>& cases) {
     std::uint8_t session = 100;

@@ -10,8 +10,8 @@ namespace {
 using detail::Hello;
 using detail::WirePolicy;
 
-constexpr std::uint64_t evil_tag = 0xe711;
-constexpr TagRange evil_range{evil_tag, evil_tag};
+constexpr std::uint64_t its_tag = 0xe711;
+constexpr TagRange its_range{its_tag, its_tag};
 
 class SubscriptionSession : public EvilSubscriber {
  protected:
@@ -36,13 +36,13 @@ TEST_F(SubscriptionSession, two_connections_of_one_subscriber_are_two_subscripti
     EXPECT_TRUE(is_payload(message.bytes(), next[twice.sender_id()]));
     ++next[twice.sender_id()];
   });
-  twice.subscribe(evil_tag);
+  twice.subscribe(its_tag);
   twice.connect(address());
   twice.connect(address());
   ASSERT_SOON(pump_, answers == 2);
   EXPECT_EQ(publish_.peers_connected(), 3U);
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    ASSERT_SOON(pump_, publish_.send(payload(i, 8 + i % 100), evil_tag) == Status::ok);
+    ASSERT_SOON(pump_, publish_.send(payload(i, 8 + i % 100), its_tag) == Status::ok);
   }
   ASSERT_SOON(pump_, twice.books().delivered == 2000);
   ASSERT_EQ(next.size(), 2U);
@@ -50,7 +50,7 @@ TEST_F(SubscriptionSession, two_connections_of_one_subscriber_are_two_subscripti
   twice.unsubscribe_all();
   ASSERT_SOON(pump_, answers == 4);
   const std::uint64_t unwanted = publish_.counters().unwanted;
-  ASSERT_EQ(publish_.send("nobody", evil_tag), Status::ok);
+  ASSERT_EQ(publish_.send("nobody", its_tag), Status::ok);
   EXPECT_EQ(publish_.counters().unwanted, unwanted + 1);
   ASSERT_SOON(pump_, publish_.books().unacknowledged == 0);
   twice.close();
@@ -59,9 +59,9 @@ TEST_F(SubscriptionSession, two_connections_of_one_subscriber_are_two_subscripti
 
 TEST_F(SubscriptionSession, who_comes_back_replaces_itself_and_subscribes_anew) {
   RawTcp old = greeted(alike_hello(9));
-  old.send(page_of(Change{.ranges = {evil_range}}));
+  old.send(page_of(Change{.ranges = {its_range}}));
   EXPECT_EQ(answered(old).answers[0].from, 0U);
-  for (int i = 0; i < 10; ++i) ASSERT_EQ(publish_.send("one", evil_tag), Status::ok);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(publish_.send("one", its_tag), Status::ok);
   ASSERT_SOON(pump_, heard(old.received()).messages == 10);
   RawTcp raw = back(heard(old.received()), 9, 4);
   const Seen::Gone& gone = next_down();
@@ -72,11 +72,11 @@ TEST_F(SubscriptionSession, who_comes_back_replaces_itself_and_subscribes_anew) 
   EXPECT_EQ(hello.next_sequence, 10U);
   EXPECT_EQ(hello.last_peer, alike_hello(9).session);
   // It is sent nothing until it has subscribed again.
-  ASSERT_EQ(publish_.send("unwanted", evil_tag), Status::ok);
+  ASSERT_EQ(publish_.send("unwanted", its_tag), Status::ok);
   good_messages();
   raw.send(control_page(frame_of(Change{.ranges = {{7, 7}}}), 0, 10));
   EXPECT_EQ(answered(raw).answers[0].from, 10U);
-  ASSERT_EQ(publish_.send("old", evil_tag), Status::ok);
+  ASSERT_EQ(publish_.send("old", its_tag), Status::ok);
   for (int i = 0; i < 5; ++i) ASSERT_EQ(publish_.send("new", 7), Status::ok);
   ASSERT_SOON(pump_, heard(raw.received()).messages == 5);
   raw.send(control_page(frame_of(Change{.revision = 2, .ranges = {{7, 7}}}), 0, 15));
@@ -95,12 +95,12 @@ TEST_F(SubscriptionSession, who_comes_back_after_being_behind_is_told_all_it_mis
     SCOPED_TRACE(static_cast<int>(policy));
     const auto session = static_cast<std::uint8_t>(20 + static_cast<int>(policy));
     RawTcp old = greeted(alike_hello(session));
-    old.send(page_of(Change{.ranges = {evil_range}, .policy = policy, .behind_bytes_max = mebi}));
+    old.send(page_of(Change{.ranges = {its_range}, .policy = policy, .behind_bytes_max = mebi}));
     const Heard before = answered(old);
     const Bytes message(20'000);
     std::uint64_t published = 0;
     for (int refused = 0; refused < 20 && published < 2000;) {
-      const Status status = publish_.send(message, evil_tag);
+      const Status status = publish_.send(message, its_tag);
       published += status == Status::ok ? 1 : 0;
       refused = status == Status::ok ? 0 : refused + 1;
       if (status != Status::ok || published % 8 == 0) pump_.turn();
@@ -110,7 +110,7 @@ TEST_F(SubscriptionSession, who_comes_back_after_being_behind_is_told_all_it_mis
     const std::uint64_t sequence = heard(raw.received()).hello.next_sequence;
     EXPECT_GT(sequence, 0U);
     EXPECT_LT(sequence, published);
-    raw.send(control_page(frame_of(Change{.ranges = {evil_range}}), 0, sequence));
+    raw.send(control_page(frame_of(Change{.ranges = {its_range}}), 0, sequence));
     const Heard now = answered(raw);
     ASSERT_EQ(now.gaps.size(), 1U);
     EXPECT_EQ(now.gaps[0].dropped, published - sequence);
