@@ -100,7 +100,7 @@ TEST_F(BadSubscribe, out_of_order_is_refused) {
 
 TEST_F(BadSubscribe, among_other_frames_is_refused) {
   const Bytes sound = frame_of(Change{.ranges = {evil_tags}});
-  const Bytes bye = control_frame(ControlKind::bye, {});
+  const Bytes good_bye = control_frame(ControlKind::bye, {});
   const Bytes message = all({frame_word(8), word(1)});
   Bytes answer(detail::subscribed_bytes);
   encode(detail::SubscribedFrame{.revision = 1}, answer);
@@ -111,7 +111,7 @@ TEST_F(BadSubscribe, among_other_frames_is_refused) {
       {"in front of a message", page(all({sound, message}), 1)},
       {"in a page that is not control", page(sound, 0)},
       {"in front of a message in a control page", control_page(all({sound, message}))},
-      {"behind a good-bye", control_page(all({bye, sound}))},
+      {"behind a good-bye", control_page(all({good_bye, sound}))},
       {"with flags of a message",
        control_page(
            all({frame_word(24, detail::frame_flag::control | detail::frame_flag::tagged | 0x0200U),

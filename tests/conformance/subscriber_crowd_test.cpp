@@ -14,11 +14,11 @@
 namespace netio::test {
 namespace {
 
-constexpr std::uint64_t tags = 300;
+constexpr std::uint64_t crowd_tags = 300;
 constexpr std::uint64_t marker = 1'000'000;  // and upwards: tells who it is, never published
 
 struct Model {
-  std::vector<bool> wants = std::vector<bool>(tags);
+  std::vector<bool> wants = std::vector<bool>(crowd_tags);
   std::vector<std::uint64_t> expected;
 };
 
@@ -53,8 +53,8 @@ class SubscriberCrowd : public Conformance {
     }
   }
   TagRange some_range() {
-    const std::uint64_t first = random_.below(tags);
-    return {first, std::min(tags - 1, first + random_.below(10))};
+    const std::uint64_t first = random_.below(crowd_tags);
+    return {first, std::min(crowd_tags - 1, first + random_.below(10))};
   }
   void join() {
     members_.push_back(std::make_unique<Member>());
@@ -116,7 +116,7 @@ class SubscriberCrowd : public Conformance {
   }
   void publish_some() {
     for (std::uint64_t i = random_.below(32); i > 0; --i) {
-      const std::uint64_t tag = random_.below(tags);
+      const std::uint64_t tag = random_.below(crowd_tags);
       const std::size_t bytes = 8 + (random_.one_in(100) ? 5000 : random_.below(40));
       ASSERT_SOON(pump_, publish_.send(payload(number_, bytes), tag) == Status::ok);
       for (auto& [peer, model] : models_) {
