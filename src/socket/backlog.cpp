@@ -40,6 +40,7 @@ void Backlog::add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexce
       if (fits(cost(parcel)) && !scarce(pool)) break;
       return drop(parcel.messages, DropReason::dropped_new);
     case Policy::drop_old: {
+      if (cost(parcel) > bytes_max_) return drop(parcel.messages, DropReason::dropped_new);
       const bool all = scarce(pool);
       while ((all || !fits(cost(parcel))) && drop_oldest()) continue;
       if (fits(cost(parcel))) break;
@@ -110,7 +111,7 @@ void Backlog::sample(const Parcel& parcel) noexcept {
 
 void Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
                          const Lease& lease) noexcept {
-  switch (samples_.put(tag, message, lease, bytes_max_)) {
+  switch (samples_.put(tag, message, lease, bytes_max_ - std::min(bytes_, bytes_max_))) {
     case Samples::Put::added:
       break;
     case Samples::Put::replaced:
@@ -131,17 +132,25 @@ bool Backlog::drop_oldest() noexcept {
   messages_ -= messages;
   books_.drop_unposted(DropReason::dropped_old, messages);
   overrun_ = true;
-  if (oldest != items_.begin() && std::prev(oldest)->kind == Item::Kind::gap) {
-    std::prev(oldest)->dropped += messages;
-    std::prev(oldest)->reason = DropReason::dropped_old;
-    items_.erase(oldest);
-    return true;
-  }
   *oldest = Item();
   oldest->kind = Item::Kind::gap;
   oldest->dropped = messages;
   oldest->reason = DropReason::dropped_old;
+  const auto at = static_cast<std::size_t>(oldest - items_.begin());
+  join_gaps(at);
+  if (at != 0) join_gaps(at - 1);
   return true;
+}
+
+// This item and the next, if both are gaps.
+void Backlog::join_gaps(std::size_t at) noexcept {
+  if (at + 1 >= items_.size()) return;
+  Item& gap = items_[at];
+  const Item& next = items_[at + 1];
+  if (gap.kind != Item::Kind::gap || next.kind != Item::Kind::gap) return;
+  gap.dropped += next.dropped;
+  gap.reason = next.reason;
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
 }
 
 void Backlog::drop(std::uint64_t messages, DropReason reason) noexcept {
@@ -165,10 +174,12 @@ void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
   items_.push_back(std::move(item));
 }
 
-// Samples move to where they are before it; those there is no memory for are dropped.
+// Samples move to where they are before it; those there is no room or memory for are dropped.
 void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, Pool& pool,
                           std::size_t body_max) noexcept {
-  while (!samples_.empty() && pack_samples(pool, body_max)) continue;
+  while (!samples_.empty() && fits(samples_.bytes()) && !scarce(pool)) {
+    if (!pack_samples(pool, body_max)) break;
+  }
   if (!samples_.empty()) {
     drop(samples_.size(), DropReason::not_sent);
     samples_.clear();
@@ -225,6 +236,7 @@ void Backlog::clear() noexcept {
   bytes_ = 0;
   messages_ = 0;
   controls_ = 0;
+  overrun_ = false;
 }
 
 }  // namespace netio::detail

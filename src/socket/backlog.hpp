@@ -38,6 +38,7 @@ class Backlog {
   explicit Backlog(SendBooks& books) noexcept : books_(books) {}
 
   void set_policy(Policy policy, std::size_t bytes_max) noexcept {
+    if (policy != policy_) overrun_ = false;
     policy_ = policy;
     bytes_max_ = bytes_max;
   }
@@ -83,6 +84,7 @@ class Backlog {
   void sample_one(std::uint64_t tag, std::span<const std::byte> message,
                   const Lease& lease) noexcept;
   bool drop_oldest() noexcept;
+  void join_gaps(std::size_t at) noexcept;
   void drop(std::uint64_t messages, DropReason reason) noexcept;
   void seal_tail() noexcept;
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;

@@ -119,8 +119,7 @@ void Peer::settle(const Hello& theirs) noexcept {
     // Who knows us though we do not know it answered a connection that broke before its hello
     // came, and may have sent on it: an accepted peer's messages are all for that peer.
     const bool all_ours = dialed() && theirs.last_peer == our_session_;
-    receiver_.books.forget_dropped();
-    receiver_.books.restart(all_ours ? 0 : theirs.next_sequence, theirs.next_sequence);
+    receiver_.books.restart(all_ours, theirs.next_sequence);
     their_session_ = theirs.session;
   }
 }
@@ -261,6 +260,8 @@ PeerInfo Peer::info(bool was_up) const {
 PeerRecord Peer::surrender() noexcept {
   sender.drop_pending(DropReason::not_sent);  // it goes with this connection, and is counted there
   their_session_ = {};
+  // It counts before what comes next, which its books number.
+  sender.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
   return {std::exchange(sender.books, {}), std::exchange(receiver_.books, {})};
 }
 

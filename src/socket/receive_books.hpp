@@ -25,10 +25,13 @@ class ReceiveBooks {
     if (confirmed_) resume_at_ = missed_from_ = expected;
     begin(sequence);
   }
-  // The same, of a stream not heard before, of which all from `first` on were for us.
-  void restart(std::uint64_t first, std::uint64_t sequence) noexcept {
+  // The same, of a stream not heard before, which was for us from its beginning, or begins to be
+  // now.
+  void restart(bool from_beginning, std::uint64_t sequence) noexcept {
     resume_at_ = 0;
-    missed_from_ = first;
+    missed_from_ = from_beginning ? 0 : sequence;
+    dropped_ = 0;
+    drops_for_others_ = !from_beginning;
     begin(sequence);
   }
   struct Lost {
@@ -50,9 +53,12 @@ class ReceiveBooks {
     if (dropped < dropped_ || dropped >= sequence_end) return std::nullopt;
     const std::uint64_t more = dropped - dropped_;
     dropped_ = dropped;
+    if (drops_for_others_) return 0;
     missed_ += more;
     return more;
   }
+  // From now on what the peer drops is for us.
+  void take_drops() noexcept { drops_for_others_ = false; }
   // The peer counts what it drops from 0 again.
   void forget_dropped() noexcept { dropped_ = 0; }
   void add_to(Books& books) const noexcept {
@@ -71,6 +77,7 @@ class ReceiveBooks {
 
   std::uint64_t missed_ = 0;
   std::uint64_t dropped_ = 0;  // before they were sent, as the peer last said
+  bool drops_for_others_ = false;
   bool confirmed_ = true;
   std::uint64_t resume_at_ = 0;
   std::uint64_t missed_from_ = 0;

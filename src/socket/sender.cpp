@@ -282,7 +282,8 @@ void Sender::end_turn(bool flush_when_idle) noexcept {
   if (page_.is_open() && page_.messages() == 0) close_page();  // reserved, and not committed
   if (link_ == nullptr) return;
   link_->flush();  // what was posted in this turn does not make the wire busy, or anybody full
-  if (flush_when_idle && pending() && link_->idle()) flush();
+  const bool due = flush_when_idle ? pending() : !backlog.empty();
+  if (due && link_->idle()) flush();
 }
 
 void Sender::flush() noexcept {

@@ -90,7 +90,7 @@ class Sender final : private StoreWaiter {
   // Posts the open page, if any, and goes on with a message in parts. `again` if the link is full.
   Status post_pending() noexcept;
   // The turn is over: a page that was only reserved from goes back, and if the wire has nothing
-  // else to do, what is pending goes to it.
+  // else to do, what is pending goes to it; what waits above it in any case.
   void end_turn(bool flush_when_idle) noexcept;
   void flush() noexcept;
 

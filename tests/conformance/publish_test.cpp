@@ -290,6 +290,55 @@ TEST_P(PublishSocket, may_be_destroyed_in_its_call_backs) {
   ASSERT_SOON(pump_, called && reader.socket.peers_connected() == 0);
 }
 
+TEST_P(PublishSocket, a_restarted_subscriber_misses_nothing_of_the_one_before) {
+  const SubscribeOptions subscription{.policy = Policy::drop_new, .behind_bytes_max = 64U << 10U};
+  Publish publish(here_, {}, options());
+  auto first = std::make_unique<Subscribe>(there_, subscription, options());
+  const std::string address = bind(*first);
+  first->subscribe_all();
+  first->pause();
+  publish.connect(address);
+  ASSERT_SOON(pump_, publish.tag(1).wanted());
+  ASSERT_SOON(pump_, [&] {
+    for (std::uint64_t i = 0; i < 64; ++i) (void)publish.send(payload(i, 1000), 1);
+    return publish.books().dropped() > 0;
+  }());
+  first.reset();
+  ASSERT_SOON(pump_, publish.peers_connected() == 0);
+  Subscribe second(there_, subscription, options());
+  Inbox inbox(second);
+  std::uint64_t gaps = 0;
+  second.on_gap([&](const PeerInfo&, const Gap&) { ++gaps; });
+  second.subscribe_all();
+  second.bind(address);
+  ASSERT_SOON(pump_, publish.tag(1).wanted());
+  ASSERT_EQ(send(publish, 5, 1), Status::ok);
+  ASSERT_SOON(pump_, inbox.size() == 1);
+  EXPECT_EQ(second.books().missed, 0U);
+  EXPECT_EQ(gaps, 0U);
+}
+
+TEST_P(PublishSocket, what_a_subscriber_cannot_take_does_not_hold_back_what_it_can) {
+  SocketOptions late = options();
+  late.flush_when_idle = false;
+  Publish publish(here_, {}, late);
+  SocketOptions little = options();
+  little.message_bytes_max = 1000;
+  Subscribe subscribe(there_, {.policy = Policy::block}, little);
+  Inbox inbox(subscribe);
+  std::uint64_t missed = 0;
+  subscribe.on_gap([&](const PeerInfo&, const Gap& gap) { missed += gap.count; });
+  subscribe.subscribe_all();
+  subscribe.connect(bind(publish));
+  ASSERT_SOON(pump_, publish.tag(1).wanted());
+  ASSERT_EQ(send(publish, 0, 1, 1001), Status::ok);
+  ASSERT_SOON(pump_, missed == 1);
+  for (std::size_t i = 0; i < 5; ++i) {
+    ASSERT_EQ(send(publish, i, 1, 1000), Status::ok);
+    ASSERT_SOON(pump_, inbox.size() == i + 1);
+  }
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(PublishSocket);
 
 }  // namespace

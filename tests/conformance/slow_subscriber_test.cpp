@@ -194,6 +194,46 @@ TEST_F(SlowSubscriber, that_lets_nothing_wait_holds_nobody_up_while_it_reads) {
   }
 }
 
+TEST_F(SlowSubscriber, that_blocks_holds_up_nothing_it_has_unsubscribed) {
+  RawTcp raw = silent({.ranges = {good_range}, .policy = WirePolicy::block});
+  int writable = 0;
+  publish_.on_writable([&] { ++writable; });
+  for (int refused = 0; refused < 50;) {
+    const Status status = publish_good(20'000);
+    refused = status == Status::ok ? 0 : refused + 1;
+    if (status != Status::ok) pump_.turn();
+  }
+  ASSERT_SOON(pump_, good_received_ == good_sent_);
+  const int before = writable;
+  ASSERT_EQ(publish_good(20'000), Status::again);
+  raw.send(page_of({.revision = 2, .ranges = {evil_range}, .policy = WirePolicy::block}));
+  EXPECT_SOON(pump_, writable == before + 1);
+  good_messages(100);
+  raw.reset();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+}
+
+TEST_F(SlowSubscriber, that_comes_back_before_it_is_missed_is_told_of_all_that_waited) {
+  constexpr std::uint8_t session = 70;
+  const RawTcp raw = silent({.ranges = {evil_range}}, alike_hello(session));
+  const Bytes message(20'000);
+  std::uint64_t sent = 0;
+  ASSERT_SOON(pump_, [&] {
+    for (int i = 0; i < 16 && publish_.send(message, evil_tag) == Status::ok; ++i) ++sent;
+    return publish_.books().dropped() > 0;
+  }());
+  RawTcp again = greeted(alike_hello(session));
+  const std::uint64_t posted = heard(again.received()).hello.next_sequence;
+  again.send(control_page(frame_of({.ranges = {evil_range}}), 0, posted));
+  const Heard now = answered(again);
+  EXPECT_EQ(now.answers[0].from, sent);
+  ASSERT_FALSE(now.gaps.empty());
+  EXPECT_EQ(posted + now.gaps.back().dropped, sent);
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  again.reset();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+}
+
 // --- What waits is bounded, however small its pieces are.
 
 constexpr std::uint64_t small_bound = 2048;
@@ -233,6 +273,63 @@ TEST_F(SlowSubscriber, that_drops_old_ones_costs_no_more_for_each_message_droppe
     }
   });
   EXPECT_LT(bytes, mebi);
+  raw.reset();
+  (void)next_down();
+}
+
+TEST_F(SlowSubscriber, that_takes_no_large_messages_costs_no_more_for_each_gap) {
+  detail::Hello hello = alike_hello(66);
+  hello.message_bytes_max = 1000;
+  RawTcp raw = silent({.ranges = {evil_range},
+                       .policy = WirePolicy::drop_old,
+                       .behind_bytes_max = small_bound},
+                      hello);
+  const auto dropped_old = [this] {
+    return publish_.books().dropped_by[static_cast<std::size_t>(DropReason::dropped_old)];
+  };
+  const Bytes fits(1000);
+  const Bytes too_large(1001);
+  ASSERT_SOON(pump_, [&] {
+    for (int i = 0; i < 1000; ++i) {
+      (void)publish_.send(fits, evil_tag);
+      publish_.flush();
+    }
+    return dropped_old() > 0;
+  }());
+  const std::size_t bytes = left_on_heap([&] {
+    for (int i = 0; i < 20'000; ++i) {
+      for (const Bytes& message : {fits, too_large}) {
+        ASSERT_EQ(publish_.send(message, evil_tag), Status::ok);
+        publish_.flush();
+      }
+    }
+  });
+  EXPECT_LT(bytes, mebi);
+  raw.reset();
+  (void)next_down();
+}
+
+TEST_F(SlowSubscriber, that_samples_and_changes_its_set_takes_no_more_pages_for_it) {
+  constexpr std::uint64_t tags = 20;
+  const TagRange all{evil_tag, evil_tag + tags};
+  RawTcp raw =
+      silent({.ranges = {all}, .policy = WirePolicy::sample, .behind_bytes_max = mebi});
+  fill(evil_tag);
+  const Bytes message(20'000);
+  const PublishTag sometimes = publish_.tag(all.last + 1);
+  for (std::uint64_t revision = 2; revision < 40; ++revision) {
+    for (std::uint64_t tag = all.first; tag < all.last; ++tag) {
+      ASSERT_EQ(publish_.send(message, tag), Status::ok) << revision;
+    }
+    const bool more = revision % 2 == 0;
+    raw.send(page_of({.revision = revision,
+                      .ranges = {{all.first, all.last + (more ? 1U : 0U)}},
+                      .policy = WirePolicy::sample,
+                      .behind_bytes_max = mebi}));
+    ASSERT_SOON(pump_, sometimes.wanted() == more) << at_publish_.why();
+  }
+  EXPECT_GT(pages_free(), 24U);
+  good_messages(100);
   raw.reset();
   (void)next_down();
 }

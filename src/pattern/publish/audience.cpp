@@ -30,6 +30,11 @@ Audience* AudienceTable::of(std::vector<Group*> groups) {
   return audience.get();
 }
 
+void AudienceTable::keep(const std::unordered_set<const Audience*>& wanted) noexcept {
+  std::erase_if(audiences_,
+                [&wanted](const auto& entry) { return !wanted.contains(entry.second.get()); });
+}
+
 void AudienceTable::forget(const Group* group) noexcept {
   std::erase_if(audiences_, [group](const auto& entry) {
     const std::vector<Group*>& groups = entry.first;

@@ -2,8 +2,10 @@
 // row is a pointer, and a subscription that changes moves rows from one audience to another.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 namespace netio::detail {
@@ -22,6 +24,9 @@ class AudienceTable {
   Audience* without(const Audience* audience, Group* group);
   // No row has an audience with this group any more.
   void forget(const Group* group) noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return audiences_.size(); }
+  // All others go.
+  void keep(const std::unordered_set<const Audience*>& wanted) noexcept;
 
  private:
   Audience* of(std::vector<Group*> groups);

@@ -149,7 +149,14 @@ void PublishCore::ready(Peer& peer) noexcept {
     peer.sender.begin_sharing();
     return;
   }
-  worth_trying_ |= std::exchange(known->blocking, false);
+  look_at_backlog(*known);
+}
+
+// Whether it has caught up: the link's events tell only of what the link had refused.
+void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
+  if (!subscriber.peer.sender.backlog.empty()) return;
+  subscriber.behind_since_ns = 0;
+  worth_trying_ |= std::exchange(subscriber.blocking, false);
 }
 
 void PublishCore::not_ready(Peer& peer) noexcept {
@@ -181,6 +188,10 @@ const char* PublishCore::take_control(Peer& peer, const Frame& frame) noexcept {
   SubscribeFrame change;
   const char* defect = parse({frame.payload, frame.size}, change);
   if (defect == nullptr) defect = subscribers.take(*known, change);
+  // By another policy, or with other tags, it may hold up nothing; if it is still there.
+  Subscriber* const changed = subscribers.find(peer);
+  if (changed != nullptr) worth_trying_ |= std::exchange(changed->blocking, false);
+  tell_writable();
   return defect;
 }
 
@@ -201,24 +212,33 @@ bool PublishCore::end_turn() noexcept {
   std::size_t open = 0;
   for (Group* const group : active_) {
     group->end_turn();
-    for (Subscriber* const member : group->members) member->peer.sender.end_turn(when_idle);
+    for (Subscriber* const member : group->members) {
+      member->peer.sender.end_turn(when_idle);
+      look_at_backlog(*member);
+    }
     if (when_idle) group->close_page_if_idle();
     group->active = group->holds_messages();
     if (group->active) active_[open++] = group;
   }
   active_.resize(open);
   if (subscribers.any_disconnects() && !slow_timer_.running()) look_after_slow();
-  return open != 0;
+  tell_writable();
+  return open != 0 && !stopped_;
 }
 
 // What is published next asks for the end of its turn again.
 void PublishCore::flush() noexcept {
   for (Group* const group : active_) {
     group->close_page();
-    for (Subscriber* const member : group->members) member->peer.sender.flush();
+    for (Subscriber* const member : group->members) {
+      member->peer.sender.flush();
+      look_at_backlog(*member);
+    }
     group->active = false;
   }
   active_.clear();
+  // Who is slow is looked for, and the user called, at the end of a turn.
+  if ((wanted_ && worth_trying_) || subscribers.any_disconnects()) socket_.touch();
 }
 
 // Who asked to be disconnected rather than be behind.

@@ -65,6 +65,7 @@ class PublishCore final : public Distribution, public PublishCounts, private Sto
   Status send_any(TagRow& row, const Outgoing& message) noexcept;
   Status refuse(Store* short_of) noexcept;
   void activate(Group& group) noexcept;
+  void look_at_backlog(Subscriber& subscriber) noexcept;
   void look_after_slow() noexcept;
   bool too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept;
   void on_memory() noexcept override;

@@ -111,6 +111,10 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
   if (subscriber.refused) {
     subscriber.next.clear();
   } else {
+    change.added = difference(subscriber.next, subscriber.set);
+    change.removed = difference(subscriber.set, subscriber.next);
+    apply(subscriber);
+    // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
     const bool may = asked != Policy::block || options_.block_allowed;
     subscriber.peer.sender.backlog.set_policy(
@@ -118,9 +122,7 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
-    change.added = difference(subscriber.next, subscriber.set);
-    change.removed = difference(subscriber.set, subscriber.next);
-    apply(subscriber);
+    sweep_audiences();
   }
   answer(subscriber, frame);
   return change;
@@ -233,6 +235,16 @@ void Subscribers::add_rows(Group& group, const TagSet& tags) {
     }
     row.audience = to;
   });
+}
+
+// Subscribers that change their sets make ever new audiences; those of no row any more are kept
+// until they are many.
+void Subscribers::sweep_audiences() {
+  if (audiences_.size() < sweep_at_) return;
+  std::unordered_set<const Audience*> wanted;
+  tags_.for_each([&wanted](const TagRow& row) { wanted.insert(row.audience); });
+  audiences_.keep(wanted);
+  sweep_at_ = std::max(sweep_at_min, 2 * audiences_.size());
 }
 
 void Subscribers::remove_rows(Group& group, const TagSet& tags) {

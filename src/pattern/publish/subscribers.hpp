@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <netio/publish.hpp>
@@ -80,6 +81,7 @@ class Subscribers {
   void edit(Group& group, const TagSet& added, const TagSet& removed);
   void add_rows(Group& group, const TagSet& tags);
   void remove_rows(Group& group, const TagSet& tags);
+  void sweep_audiences();
   [[nodiscard]] GroupKind kind_of(const Peer& peer) const noexcept;
   [[nodiscard]] Group* find_group(const GroupKind& kind, const TagSet& tags) const noexcept;
   const char* charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept;
@@ -89,6 +91,8 @@ class Subscribers {
   std::unordered_map<const Peer*, Subscriber> subscribers_;
   std::vector<std::unique_ptr<Group>> groups_;
   AudienceTable audiences_;
+  static constexpr std::size_t sweep_at_min = 1024;
+  std::size_t sweep_at_ = sweep_at_min;  // so many audiences
   TagTable tags_;
   std::uint64_t bodies_before_ = 0;  // encoded by groups that are gone
   bool disconnects_ = false;

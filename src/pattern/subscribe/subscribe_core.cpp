@@ -169,6 +169,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   }
   found->second.unanswered.pop_front();
   peer.expect_messages(true);
+  peer.receive_books().take_drops();
   if (answer.from != peer.receive_books().next_number()) {
     return "does not count its messages as they came";
   }
