@@ -44,15 +44,10 @@ class Sender final : private StoreWaiter {
 
   // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
 
-  // Copies into the open page, if it has room and the message no tag: nearly always. The first
-  // bound holds every limit on a message (a size that wraps when padded included); the second
-  // fails without an open page.
+  // Copies into the open page, if it has room: nearly always. The first bound holds every limit on
+  // a message (a size that wraps when padded included); the second fails without an open page.
   bool gather_at_once(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    if (message.size() > gather_bytes_max_ ||
-        wire_padded(message.size()) + frame_word_bytes > page_.room() || tag != 0) [[unlikely]]
-      return false;
-    page_.append<false>(message, 0);
-    return true;
+    return tag == 0 ? gather_framed<false>(message, tag) : gather_framed<true>(message, tag);
   }
   // Copies into the open page, or a new one.
   Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept;
@@ -127,6 +122,15 @@ class Sender final : private StoreWaiter {
     [[nodiscard]] bool active() const noexcept { return static_cast<bool>(lease); }
   };
 
+  template <bool tagged>
+  bool gather_framed(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+    constexpr std::size_t prefix = frame_word_bytes + (tagged ? sizeof tag : 0);
+    if (message.size() > gather_bytes_max_ || wire_padded(message.size()) + prefix > page_.room())
+        [[unlikely]]
+      return false;
+    page_.append<tagged>(message, tag);
+    return true;
+  }
   [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
   [[nodiscard]] std::size_t body_max() const noexcept {
     return link_->limits().page_bytes_max - page_header_bytes;

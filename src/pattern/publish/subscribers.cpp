@@ -15,8 +15,8 @@ namespace netio::detail {
 namespace {
 
 // A subscriber may take up to a tenth of the publisher's time for its changes, and this much at
-// once: sets of a million ranges take some 50 ms.
-constexpr std::int64_t cost_ns_max = 1'000'000'000;
+// once: a million ranges take a quarter of a second of a busy machine.
+constexpr std::int64_t cost_ns_max = 500'000'000;
 constexpr std::int64_t cost_part = 10;
 
 // Answers that wait for a subscriber to read them.
