@@ -258,10 +258,9 @@ PeerInfo Peer::info(bool was_up) const {
 }
 
 PeerRecord Peer::surrender() noexcept {
-  sender.drop_pending(DropReason::not_sent);  // it goes with this connection, and is counted there
-  their_session_ = {};
-  // It counts before what comes next, which its books number.
+  // It goes with this connection, and is counted before what comes next is numbered.
   sender.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
+  their_session_ = {};
   return {std::exchange(sender.books, {}), std::exchange(receiver_.books, {})};
 }
 

@@ -205,36 +205,6 @@ TEST_P(PublishPolicy, disconnect_ends_who_is_behind_for_too_long) {
   EXPECT_NE(at_publish.why().find("behind"), std::string::npos);
 }
 
-// Few pages are left, so that they wait above the wire; and it is not the wire's word that gets
-// them going again.
-TEST_P(PublishPolicy, a_flush_that_ends_the_wait_makes_it_worth_trying) {
-  Push push(here_);
-  Pull pull(there_);
-  join(push, pull);
-  Publish publish(here_, {}, options());
-  Follower slow(*this, bind(publish), {.policy = Policy::block, .behind_bytes_max = 64U << 10U});
-  ASSERT_SOON(pump_, slow.told());
-  std::vector<Message> pages;
-  for (std::size_t i = 0; i < (4U << 20U) / GetParam().page_bytes; ++i) {
-    Status status = Status::ok;
-    pages.push_back(push.allocate(100, status));
-    ASSERT_EQ(status, Status::ok);
-  }
-  int writable = 0;
-  publish.on_writable([&writable] { ++writable; });
-  std::uint64_t number = 0;
-  Status status = Status::ok;
-  for (; status == Status::ok && number < 200'000; ++number) {
-    status = publish.send(payload(number, message_bytes), 1);
-    if (number % 64 == 0) (void)here_.loop().run_once(0ns);
-  }
-  ASSERT_EQ(status, Status::again);
-  for (int i = 0; i < 100; ++i) (void)there_.loop().run_once(0ns);
-  publish.flush();
-  ASSERT_SOON(pump_, writable == 1);
-  pages.clear();
-}
-
 TEST_P(PublishPolicy, a_publisher_may_refuse_to_be_held_up) {
   Publish publish(here_, {.block_allowed = false, .behind_bytes_max = 100'000}, options());
   Follower slow(*this, bind(publish), {.policy = Policy::block});
