@@ -17,12 +17,11 @@ namespace detail {
 class PublishCore;
 struct Audience;
 
-// A tag, and who wants it. Null: nobody.
+// A tag, who wants it (null: nobody), and how many messages nobody wanted: counted here, as one sum
+// for all tags would be what each call waits for.
 struct TagRow {
   Audience* audience = nullptr;
   std::uint64_t tag = 0;
-};
-struct PublishCounts {
   std::uint64_t unwanted = 0;
 };
 }  // namespace detail
@@ -35,7 +34,7 @@ class NETIO_API PublishTag {
   // As Publish::send().
   [[nodiscard]] Status send(std::span<const std::byte> message) const noexcept {
     if (row_->audience == nullptr) {
-      ++counts_->unwanted;
+      ++row_->unwanted;
       return Status::ok;
     }
     return send_wanted(message);
@@ -49,12 +48,11 @@ class NETIO_API PublishTag {
 
  private:
   friend class detail::PublishCore;
-  PublishTag(detail::TagRow* row, detail::PublishCounts* counts) noexcept
-      : row_(row), counts_(counts) {}
+  PublishTag(detail::TagRow* row, detail::PublishCore* core) noexcept : row_(row), core_(core) {}
   [[nodiscard]] Status send_wanted(std::span<const std::byte> message) const noexcept;
 
   detail::TagRow* row_ = nullptr;
-  detail::PublishCounts* counts_ = nullptr;
+  detail::PublishCore* core_ = nullptr;
 };
 
 // A message is taken for all its subscribers, or (any answer but ok) for none. One that nobody

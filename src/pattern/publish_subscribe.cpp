@@ -57,7 +57,7 @@ void Publish::on_unsubscribe(std::function<void(const PeerInfo&, std::span<const
 }
 
 Status PublishTag::send_wanted(std::span<const std::byte> message) const noexcept {
-  return static_cast<PublishCore*>(counts_)->send_wanted(*row_, message);
+  return core_->send_wanted(*row_, message);
 }
 
 Subscribe::Subscribe(Context& context, const SubscribeOptions& subscription,

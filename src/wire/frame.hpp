@@ -80,10 +80,13 @@ class FrameWalker {
     frame.size = static_cast<std::uint32_t>(word);
     frame.flags = static_cast<std::uint32_t>(word >> 32U);
     std::size_t prefix = frame_word_bytes;
-    if (frame.flags != 0) [[unlikely]] {
-      if (!read_prefix(frame, left, prefix)) return false;
-    } else {
+    if (frame.flags == 0) {
       frame.tag = 0;
+    } else if (frame.flags == frame_flag::tagged && left >= frame_word_bytes + sizeof frame.tag) {
+      frame.tag = load_once(cursor_ + prefix);
+      prefix += sizeof frame.tag;
+    } else if (!read_prefix(frame, left, prefix)) [[unlikely]] {
+      return false;
     }
     // 64-bit sums of a 32-bit size: cannot wrap.
     if (wire_padded(frame.size) > left - prefix) [[unlikely]] {

@@ -33,7 +33,7 @@ Group::Group(const GroupKind& kind, const TagSet& its_tags,
 Group::Way Group::way_of(const Outgoing& message) const noexcept {
   const std::size_t bytes = message.bytes.size();
   if (bytes > kind_.message_bytes_max) return Way::dropped;
-  const bool buffered = kind_.mode == WireMode::buffered;
+  const bool buffered = kind_.mode == WireMode::buffered && !message.alone;
   const bool fits = buffered && bytes <= gather_bytes_max_;
   if (message.lease != nullptr) {
     if (fits && bytes <= kind_.body_max / copied_page_part) return Way::gathered;

@@ -39,6 +39,7 @@ struct Outgoing {
   std::span<const std::byte> bytes;
   std::uint64_t tag = 0;
   const Lease* lease = nullptr;  // the memory they lie in; null: they are only borrowed
+  bool alone = false;            // as a post of its own everywhere: there are not pages for all
 };
 
 class Group {

@@ -47,9 +47,12 @@ Status PublishCore::send_wanted(TagRow& row, std::span<const std::byte> message)
   return Status::ok;
 }
 
-Status PublishCore::send_slow(TagRow& row, const Outgoing& message) noexcept {
+Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
   if (stopped_) return Status::closed;
   if (message.bytes.size() > socket_.options().message_bytes_max) return Status::too_big;
+  // More groups than may have an open page each at the same time.
+  const std::vector<Group*>& groups = row.audience->groups;
+  message.alone = groups.size() > 1 && groups.size() > groups.front()->kind().pool->blocks() / 2;
   for (Group* const group : row.audience->groups) {
     activate(*group);
     Store* short_of = nullptr;
@@ -71,16 +74,23 @@ Status PublishCore::send_slow(TagRow& row, const Outgoing& message) noexcept {
 Status PublishCore::refuse(Store* short_of) noexcept {
   wanted_ = true;
   ++agains_;
-  if (short_of != nullptr) short_of->wait(*this);
+  if (short_of != nullptr) wait_for(*short_of);
   for (Group* const group : active_) {
     for (Subscriber* const member : group->members) member->peer.link()->flush();
   }
   return Status::again;
 }
 
-void PublishCore::on_memory() noexcept {
-  worth_trying_ = true;
-  tell_writable();
+void PublishCore::wait_for(Store& store) noexcept {
+  const auto found =
+      std::find_if(waiters_.begin(), waiters_.end(),
+                   [&store](const MemoryWaiter& waiter) { return &waiter.store == &store; });
+  store.wait(found != waiters_.end() ? *found : waiters_.emplace_back(*this, store));
+}
+
+void PublishCore::MemoryWaiter::on_memory() noexcept {
+  core_.worth_trying_ = true;
+  core_.tell_writable();
 }
 
 Status PublishCore::send(Message& message) noexcept {
@@ -102,7 +112,7 @@ Status PublishCore::send(Message& message) noexcept {
 
 Status PublishCore::send_any(TagRow& row, const Outgoing& message) noexcept {
   if (row.audience != nullptr) return send_slow(row, message);
-  ++unwanted;
+  ++row.unwanted;
   return Status::ok;
 }
 
@@ -277,13 +287,14 @@ bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept
 void PublishCore::stop() noexcept {
   if (std::exchange(stopped_, true)) return;
   slow_timer_.stop();
-  stop_waiting();
+  waiters_.clear();
   subscribers.end_with(closed_);
 }
 
 void PublishCore::add_to(Counters& counters) const noexcept {
   counters.bytes_sent += bytes_sent_;
   counters.agains += agains_;
+  const std::uint64_t unwanted = subscribers.unwanted();
   counters.published += sent_ + unwanted;
   counters.unwanted += unwanted;
   counters.bodies_encoded += subscribers.bodies_encoded();

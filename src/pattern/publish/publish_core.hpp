@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -19,7 +20,7 @@ namespace netio::detail {
 
 class SocketCore;
 
-class PublishCore final : public Distribution, public PublishCounts, private StoreWaiter {
+class PublishCore final : public Distribution {
  public:
   PublishCore(SocketCore& socket, const PublishOptions& options);
 
@@ -29,7 +30,7 @@ class PublishCore final : public Distribution, public PublishCounts, private Sto
     if (row == nullptr) [[unlikely]]
       return send_first(message, tag);
     if (row->audience != nullptr) return send_wanted(*row, message);
-    ++unwanted;
+    ++row->unwanted;
     return Status::ok;
   }
   Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
@@ -61,18 +62,30 @@ class PublishCore final : public Distribution, public PublishCounts, private Sto
   Status send_first(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Finds or makes the row; null without memory for it.
   TagRow* row_of(std::uint64_t tag) noexcept;
-  Status send_slow(TagRow& row, const Outgoing& message) noexcept;
+  Status send_slow(TagRow& row, Outgoing message) noexcept;
   Status send_any(TagRow& row, const Outgoing& message) noexcept;
   Status refuse(Store* short_of) noexcept;
   void activate(Group& group) noexcept;
   void look_at_backlog(Subscriber& subscriber) noexcept;
   void look_after_slow() noexcept;
   bool too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept;
-  void on_memory() noexcept override;
+  // One for each store that was ever found empty: all that may end a wait is heard of.
+  class MemoryWaiter final : public StoreWaiter {
+   public:
+    MemoryWaiter(PublishCore& core, const Store& its_store) noexcept
+        : store(its_store), core_(core) {}
+    void on_memory() noexcept override;
+    const Store& store;
+
+   private:
+    PublishCore& core_;
+  };
+  void wait_for(Store& store) noexcept;
 
   SocketCore& socket_;
   Staging staging_;
-  Audience closed_;             // of every tag once the socket is closed
+  Audience closed_;  // of every tag once the socket is closed
+  std::deque<MemoryWaiter> waiters_;
   std::vector<Group*> active_;  // have an open page, or something posted in this turn
   Timer slow_timer_;            // runs while somebody may be behind for too long
   bool stopped_ = false;

@@ -62,6 +62,7 @@ class Subscribers {
   }
   // Somebody has asked to be disconnected rather than be behind.
   [[nodiscard]] bool any_disconnects() const noexcept { return disconnects_; }
+  [[nodiscard]] std::uint64_t unwanted() const noexcept { return tags_.unwanted(); }
   [[nodiscard]] std::uint64_t bodies_encoded() const noexcept;
   // From now on every row has this audience, whatever the subscribers want.
   void end_with(Audience& audience) noexcept;

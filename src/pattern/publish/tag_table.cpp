@@ -62,9 +62,16 @@ void TagTable::forget_unresolved() noexcept {
       ++used_;
     } else {
       row.in_use = false;
+      unwanted_before_ += std::exchange(row.unwanted, 0);
       free_.push_back(&row);
     }
   }
+}
+
+std::uint64_t TagTable::unwanted() const noexcept {
+  std::uint64_t sum = unwanted_before_;
+  for (const Row& row : rows_) sum += row.unwanted;
+  return sum;
 }
 
 }  // namespace netio::detail

@@ -31,6 +31,9 @@ class TagTable {
   TagRow& add(std::uint64_t tag, Audience* audience, bool resolved);
   void resolve(TagRow& row) noexcept;
 
+  // Messages that nobody wanted, of all tags.
+  [[nodiscard]] std::uint64_t unwanted() const noexcept;
+
   // Calls for every row whose tag is in the set: whichever of the two is shorter is walked.
   template <typename Call>
   void for_each_in(const TagSet& set, Call&& call) {
@@ -77,6 +80,7 @@ class TagTable {
   unsigned shift_ = 54;  // 64 less the bits of slots_.size()
   std::size_t used_ = 0;
   std::size_t unresolved_ = 0;
+  std::uint64_t unwanted_before_ = 0;  // of tags that were forgotten
   std::deque<Row> rows_;
   std::vector<Row*> free_;
 };
