@@ -132,7 +132,8 @@ TEST_P(PublishPolicy, drop_old_keeps_the_latest) {
   ASSERT_EQ(slow.gaps.size(), 1U);
   EXPECT_EQ(slow.gaps.front().reason, DropReason::dropped_old);
   // What it gets last is the last that was published, as much as the queue holds at least half of.
-  EXPECT_GT(number - (slow.gaps.front().first + slow.gaps.front().count), (128U << 10U) / message_bytes);
+  EXPECT_GT(number - (slow.gaps.front().first + slow.gaps.front().count),
+            (128U << 10U) / message_bytes);
 }
 
 TEST_P(PublishPolicy, sample_gives_the_latest_of_each_tag) {

@@ -280,10 +280,9 @@ TEST_F(SlowSubscriber, that_drops_old_ones_costs_no_more_for_each_message_droppe
 TEST_F(SlowSubscriber, that_takes_no_large_messages_costs_no_more_for_each_gap) {
   detail::Hello hello = alike_hello(66);
   hello.message_bytes_max = 1000;
-  RawTcp raw = silent({.ranges = {evil_range},
-                       .policy = WirePolicy::drop_old,
-                       .behind_bytes_max = small_bound},
-                      hello);
+  RawTcp raw = silent(
+      {.ranges = {evil_range}, .policy = WirePolicy::drop_old, .behind_bytes_max = small_bound},
+      hello);
   const auto dropped_old = [this] {
     return publish_.books().dropped_by[static_cast<std::size_t>(DropReason::dropped_old)];
   };
@@ -312,8 +311,7 @@ TEST_F(SlowSubscriber, that_takes_no_large_messages_costs_no_more_for_each_gap) 
 TEST_F(SlowSubscriber, that_samples_and_changes_its_set_takes_no_more_pages_for_it) {
   constexpr std::uint64_t tags = 20;
   const TagRange all{evil_tag, evil_tag + tags};
-  RawTcp raw =
-      silent({.ranges = {all}, .policy = WirePolicy::sample, .behind_bytes_max = mebi});
+  RawTcp raw = silent({.ranges = {all}, .policy = WirePolicy::sample, .behind_bytes_max = mebi});
   fill(evil_tag);
   const Bytes message(20'000);
   const PublishTag sometimes = publish_.tag(all.last + 1);
