@@ -14,7 +14,7 @@ namespace netio::cli {
 namespace {
 
 // For the last acknowledgements on their way out.
-constexpr std::chrono::seconds linger{1};
+constexpr std::chrono::seconds last_word_within{1};
 // How often to look for the first bytes. A sender whose first message comes within this was sending
 // since it was connected.
 constexpr std::chrono::milliseconds look_every{100};
@@ -198,7 +198,7 @@ void ReceivingSession::note_not_met(const PeerInfo& peer, const Down& down) {
 
 void ReceivingSession::close() {
   if (std::exchange(closing_, true)) return;
-  socket_->close(linger);
+  socket_->close(last_word_within);
 }
 
 // What could not be written is not acknowledged: the socket is cut, not closed. A reader that left

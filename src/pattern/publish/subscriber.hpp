@@ -24,6 +24,7 @@ struct Subscriber {
   TagSet next;
   std::uint64_t revision = 0;
   bool changing = false;
+  std::uint64_t ranges_told = 0;  // in all its frames so far
   bool refused = false;  // the change, or the last one, is too large: until one with the whole set
   // What changes have cost, less what is allowed over time: see Subscribers.
   std::int64_t cost_ns = 0;

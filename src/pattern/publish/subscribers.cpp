@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -15,16 +15,16 @@ namespace netio::detail {
 namespace {
 
 // A subscriber may take up to a tenth of the publisher's time for its changes, and this much at
-// once: a million ranges take a quarter of a second of a busy machine.
-constexpr std::int64_t cost_ns_max = 500'000'000;
+// once: a million ranges take 0.1 to 0.3 s.
+constexpr std::int64_t cost_ns_max = 1'000'000'000;
 constexpr std::int64_t cost_part = 10;
+
+// A change may name so many times the ranges that a set may have: those that leave, those that
+// come.
+constexpr std::uint64_t change_sets_max = 4;
 
 // Answers that wait for a subscriber to read them.
 constexpr std::size_t answers_max = 1024;
-
-std::int64_t clock_ns() noexcept {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
 
 }  // namespace
 
@@ -40,7 +40,7 @@ const Subscriber* Subscribers::find(const Peer& peer) const noexcept {
 
 Subscriber& Subscribers::join(Peer& peer) {
   Subscriber& subscriber = subscribers_.try_emplace(&peer, peer).first->second;
-  subscriber.cost_at_ns = clock_ns();
+  subscriber.cost_at_ns = monotonic_ns();
   return subscriber;
 }
 
@@ -61,7 +61,7 @@ void Subscribers::forget(Peer& peer) {
 }
 
 const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& frame) {
-  const std::int64_t begin_ns = clock_ns();
+  const std::int64_t begin_ns = thread_cpu_ns();
   // A change that begins with the whole set makes one that is not complete void.
   const bool whole = (frame.flags & subscribe_flag::whole) != 0;
   const bool first = !subscriber.changing || (whole && frame.revision > subscriber.revision);
@@ -74,10 +74,15 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   }
   if (first) {
     subscriber.changing = true;
+    subscriber.ranges_told = 0;
     subscriber.revision = frame.revision;
     // What builds on a set that was refused makes no sense here.
     subscriber.refused = subscriber.refused && !whole;
     if (!whole) subscriber.next = subscriber.set;
+  }
+  subscriber.ranges_told += frame.ranges.count();
+  if (subscriber.ranges_told / change_sets_max > options_.ranges_max) {
+    return "makes a change of its subscription that has no end";
   }
   std::vector<TagRange> ranges(frame.ranges.count());
   if (const char* const defect = frame.ranges.copy(ranges); defect != nullptr) return defect;
@@ -92,13 +97,13 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   }
   Change change;
   if ((frame.flags & subscribe_flag::last) != 0) change = complete(subscriber, frame);
-  const char* const defect = charge(subscriber, clock_ns() - begin_ns);
+  const char* const defect = charge(subscriber, thread_cpu_ns() - begin_ns);
   tell(subscriber.peer, change);
   return defect;
 }
 
 const char* Subscribers::charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept {
-  const std::int64_t now_ns = clock_ns();
+  const std::int64_t now_ns = monotonic_ns();
   const std::int64_t allowed_ns = (now_ns - subscriber.cost_at_ns) / cost_part;
   subscriber.cost_ns = std::max<std::int64_t>(subscriber.cost_ns - allowed_ns, 0) + cost_ns;
   subscriber.cost_at_ns = now_ns;
