@@ -42,7 +42,9 @@ class PubSession final : public SendingSession {
   const std::uint64_t wanted_;  // subscribers, before it begins
   Publish publish_;
   PublishOutlet outlet_;
-  std::set<std::uint64_t> subscribed_;  // ids of connected peers that have asked for something
+  std::set<std::uint64_t> subscribed_;    // ids of connected peers that have asked for something
+  std::multiset<std::uint64_t> lost_at_;  // messages sent to each that was lost so far
+  std::multiset<std::uint64_t> slow_at_;  // the same of those disconnected for being slow
   PeerCounts subscribers_;
   std::string last_loss_;
 };
@@ -60,14 +62,22 @@ PubSession::PubSession(const PubArguments& arguments)
   use(publish_, outlet_);
 }
 
-// The library knows a subscriber that returns by its session; its books go on where they were.
+// The library knows a subscriber that returns by its session; its books go on where they were,
+// which tells here which of those that went it is.
 void PubSession::peer_up(const PeerInfo& peer) {
-  if (peer.books.sent != 0 && subscribers_.lost != 0) {
-    --subscribers_.lost;
-    progress_.note(fmt::format("subscriber {} came back", peer.address));
-  } else {
+  const auto lost = lost_at_.find(peer.books.sent);
+  const auto slow = slow_at_.find(peer.books.sent);
+  if (peer.books.sent == 0 || (lost == lost_at_.end() && slow == slow_at_.end())) {
     ++subscribers_.came;
+    return;
   }
+  if (lost != lost_at_.end()) {
+    lost_at_.erase(lost);
+    --subscribers_.lost;
+  } else {
+    slow_at_.erase(slow);
+  }
+  progress_.note(fmt::format("subscriber {} came back", peer.address));
 }
 
 void PubSession::on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges) {
@@ -85,7 +95,9 @@ void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
         progress_.note(fmt::format("subscriber {} has ended", peer.address));
       }
     } else {
-      ++(down.reason == DownReason::too_slow ? subscribers_.slow : subscribers_.lost);
+      const bool slow = down.reason == DownReason::too_slow;
+      ++(slow ? subscribers_.slow : subscribers_.lost);
+      (slow ? slow_at_ : lost_at_).insert(peer.books.sent);
       last_loss_ = fmt::format("{}: {}", peer.address, why(peer, down));
       progress_.note("lost subscriber " + last_loss_);
     }

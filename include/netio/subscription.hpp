@@ -38,7 +38,10 @@ enum class Policy : std::uint8_t {
 // What a subscriber asks for. The publisher may grant less (PublishOptions): see Subscribed.
 struct SubscribeOptions {
   Policy policy = Policy::drop_new;
-  // The queue: bytes of messages that may wait above what the wire has taken.
+  // The queue: bytes of messages that may wait above what the wire has taken. Messages wait in
+  // pages: allow several of the publisher's (64 KiB unless it chose otherwise), or even drop_old
+  // drops what comes; and for sample one message of each tag, or new tags are dropped and old
+  // values stay.
   std::size_t behind_bytes_max = std::size_t{4} << 20U;
   // Policy::disconnect only: how long it may be behind at a time. Whole milliseconds; 0: the amount
   // alone decides.
@@ -71,7 +74,7 @@ struct Subscribed {
 struct Gap {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  DropReason reason = DropReason::dropped_new;
+  DropReason reason = DropReason::dropped_new;  // of the latest of them
 };
 
 }  // namespace netio
