@@ -98,8 +98,9 @@ void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
       const bool slow = down.reason == DownReason::too_slow;
       ++(slow ? subscribers_.slow : subscribers_.lost);
       (slow ? slow_at_ : lost_at_).insert(peer.books.sent);
-      last_loss_ = fmt::format("{}: {}", peer.address, why(peer, down));
-      progress_.note("lost subscriber " + last_loss_);
+      const std::string loss = fmt::format("{}: {}", peer.address, why(peer, down));
+      if (!slow) last_loss_ = loss;
+      progress_.note("lost subscriber " + loss);
     }
   }
   // Once it has begun, a publisher goes on without subscribers; but what is owed to one that may
