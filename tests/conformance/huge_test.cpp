@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "conformance/conformance.hpp"
+#include "support/sanitized.hpp"
 
 namespace netio::test {
 namespace {
@@ -10,15 +11,8 @@ namespace {
 constexpr std::size_t gibi = std::size_t{1} << 30U;
 constexpr std::size_t huge_bytes = 4 * gibi + (1U << 20U) + 5;
 
-// Sanitizers keep a shadow of all memory touched, several times its size.
-constexpr bool sanitized =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#else
-    false;
-#endif
-
 std::string why_not() {
+  // Sanitizers keep a shadow of all memory touched, several times its size.
   if (sanitized) return "a sanitizer's shadow of 4 GiB does not fit an ordinary machine";
 #ifndef NDEBUG
   return "once is enough: the release build does it";

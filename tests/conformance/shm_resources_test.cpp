@@ -6,6 +6,7 @@
 #include "base/file_descriptor.hpp"
 #include "conformance/conformance.hpp"
 #include "support/child.hpp"
+#include "support/sanitized.hpp"
 
 namespace netio::test {
 namespace {
@@ -74,6 +75,9 @@ std::string name_for_one() {
 
 class ShmShort : public testing::Test {
  protected:
+  void SetUp() override {
+    if (sanitized) GTEST_SKIP() << "a sanitizer needs descriptors and address space of its own";
+  }
   // A Pull at the address, with what is left after `narrow`.
   static void pull_with_less(const std::string& address, int report_to,
                              const std::function<void()>& narrow) {
