@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "support/process.hpp"
+#include "support/sanitized.hpp"
 
 namespace netio::test {
 namespace {
@@ -100,11 +101,11 @@ TEST_F(Demo, keeps_exact_books_of_subscribers_that_are_stopped_and_killed) {
                                    " acknowledged [+] 0 dropped [+] 0 unacknowledged; " + number +
                                    " delivered, 0 missed\n"));
   }
-  // On a machine that is slow enough the stop costs it nothing.
-  EXPECT_THAT(
-      out, ContainsRegex("recorder .* [+] (" + number + " dropped as new|0 dropped) [+] 0 unack"));
+  // Under a sanitizer so little is published that the stop costs it nothing.
+  const std::string dropped = number + (sanitized ? " dropped( as new)?" : " dropped as new");
+  EXPECT_THAT(out, ContainsRegex("recorder .* [+] " + dropped + " [+] 0 unack"));
   EXPECT_THAT(out, ContainsRegex("monitor  .* killed, last report: " + number + " delivered"));
-  EXPECT_THAT(out, ContainsRegex("monitor again .* (superseded|0 dropped) [+] 0 unack"));
+  EXPECT_THAT(out, ContainsRegex("monitor again .* superseded [+] 0 unack"));
   EXPECT_THAT(out, HasSubstr("\nBooks exact: each of 5 subscriptions adds up"));
 }
 

@@ -118,7 +118,7 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
   } else {
     change.added = difference(subscriber.next, subscriber.set);
     change.removed = difference(subscriber.set, subscriber.next);
-    apply(subscriber);
+    apply(subscriber, change);
     // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
     const bool may = asked != Policy::block || options_.block_allowed;
@@ -178,7 +178,7 @@ Group* Subscribers::find_group(const GroupKind& kind, const TagSet& tags) const 
 }
 
 // Messages so far are for the old set: what is open is closed before anything changes.
-void Subscribers::apply(Subscriber& subscriber) {
+void Subscribers::apply(Subscriber& subscriber, const Change& change) {
   const GroupKind kind = kind_of(subscriber.peer);
   Group* const now = subscriber.group;
   if (now != nullptr) now->close_page();
@@ -188,7 +188,8 @@ void Subscribers::apply(Subscriber& subscriber) {
   }
   const bool alone = now != nullptr && now->members.size() == 1 && !subscriber.next.empty();
   if (alone && find_group(kind, subscriber.next) == nullptr) {
-    edit(*now, difference(subscriber.next, now->tags), difference(now->tags, subscriber.next));
+    remove_rows(*now, change.removed);
+    add_rows(*now, change.added);
     now->tags = subscriber.next;
   } else {
     leave_group(subscriber);
@@ -221,11 +222,6 @@ void Subscribers::leave_group(Subscriber& subscriber) {
   bodies_before_ += group->bodies_encoded();
   on_group_gone(*group);
   std::erase_if(groups_, [group](const auto& entry) { return entry.get() == group; });
-}
-
-void Subscribers::edit(Group& group, const TagSet& added, const TagSet& removed) {
-  remove_rows(group, removed);
-  add_rows(group, added);
 }
 
 // Neighbours mostly have the same audience: each is looked up once.

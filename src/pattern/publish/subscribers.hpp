@@ -75,11 +75,10 @@ class Subscribers {
   };
   Change complete(Subscriber& subscriber, const SubscribeFrame& frame);
   void tell(Peer& peer, const Change& change);
-  void apply(Subscriber& subscriber);
+  void apply(Subscriber& subscriber, const Change& change);
   void answer(Subscriber& subscriber, const SubscribeFrame& frame);
   void enter(Subscriber& subscriber, const GroupKind& kind);
   void leave_group(Subscriber& subscriber);
-  void edit(Group& group, const TagSet& added, const TagSet& removed);
   void add_rows(Group& group, const TagSet& tags);
   void remove_rows(Group& group, const TagSet& tags);
   void sweep_audiences();
