@@ -200,6 +200,10 @@ class NETIO_API Loop {
   void remove_source(Source& source) noexcept;
 
   void defer(detail::Deferred& work) noexcept;
+  // For the library: runs `work` when the loop, or the context that owns it, is destroyed, while
+  // all of it still works. Leaves when destroyed before.
+  void at_end(detail::Deferred& work) noexcept;
+  void run_endings() noexcept;
 
  private:
   friend class Timer;
@@ -245,6 +249,7 @@ class NETIO_API Loop {
   const void* calling_ = nullptr;     // the Timer or Watch being called; null once destroyed
   std::atomic<const void*> owner_{nullptr};
   detail::DeferredMark deferred_;
+  detail::DeferredMark endings_;
   std::vector<SourceEntry> sources_;
   std::unique_ptr<epoll_event[]> batch_;
   std::unique_ptr<detail::TimerHeap> timers_;

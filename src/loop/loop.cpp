@@ -57,6 +57,7 @@ Loop::Loop(IdlePolicy policy)
       batch_(std::make_unique<epoll_event[]>(batch_size)),
       timers_(std::make_unique<detail::TimerHeap>()) {
   deferred_.next_ = deferred_.prev_ = &deferred_;
+  endings_.next_ = endings_.prev_ = &endings_;
   detail::FileDescriptor epoll(detail::checked(::epoll_create1(EPOLL_CLOEXEC), "create epoll"));
   epoll_fd_ = epoll.get();
   wake_ = std::make_unique<detail::LoopWake>(epoll_fd_);
@@ -68,6 +69,7 @@ Loop::Loop(IdlePolicy policy)
 Loop::~Loop() {
   assert(!in_turn_);
   owner_.store(nullptr, std::memory_order_relaxed);
+  run_endings();
   inbox_.reset();
   assert(sources_.empty());
   while (has_deferred()) deferred_.next_->cancel();
@@ -151,6 +153,21 @@ void Loop::defer(detail::Deferred& work) noexcept {
   work.prev_ = deferred_.prev_;
   work.prev_->next_ = deferred_.prev_ = &work;
   if (foreign_ && !in_turn_) wake_->set_readable(true);
+}
+
+void Loop::at_end(detail::Deferred& work) noexcept {
+  assert(on_owner_thread() && !work.scheduled());
+  work.next_ = &endings_;
+  work.prev_ = endings_.prev_;
+  work.prev_->next_ = endings_.prev_ = &work;
+}
+
+void Loop::run_endings() noexcept {
+  while (endings_.next_ != &endings_) {
+    detail::Deferred& work = *endings_.next_;
+    work.cancel();
+    work.run_deferred();
+  }
 }
 
 void Loop::claim_thread() noexcept {

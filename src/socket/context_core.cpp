@@ -94,6 +94,7 @@ ContextCore::ContextCore(const ContextOptions& options)
 }
 
 ContextCore::~ContextCore() {
+  loop.run_endings();  // coroutines, and the sockets in them
   run_deferred();
   transports_.clear();
 }

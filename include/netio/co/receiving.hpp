@@ -1,0 +1,154 @@
+// The receiving half of a socket for coroutines: one reader, resumed inside the socket's call-back.
+// Invariant: the socket is paused whenever no reader waits, so senders are held back.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <netio/co/waiter.hpp>
+#include <netio/receiving.hpp>
+#include <netio/socket.hpp>
+
+namespace netio::co {
+
+// What came. True if it is a message.
+struct [[nodiscard]] Received {
+  // ok: `message`. not_connected: a peer went, `down` says why; what it sent has been received
+  // before, and others may go on. closed: this socket was closed, there will be no more.
+  Status status = Status::closed;
+  // In place: valid until this coroutine waits again, for whatever. keep() it to have it longer.
+  MessageView message{nullptr, {}, 0};
+  const Down* down = nullptr;  // valid as long
+
+  explicit operator bool() const noexcept { return status == Status::ok; }
+};
+
+}  // namespace netio::co
+
+namespace netio::detail {
+
+class ReadGate;
+
+struct ReadWaiter final : Waiter {
+  ReadGate* gate = nullptr;  // while it waits there
+  co::Received received;
+
+  ReadWaiter() = default;
+  inline ~ReadWaiter() override;
+  inline void run_deferred() noexcept override;
+};
+
+class ReadGate {
+ public:
+  ReadGate(Loop& loop, Receiving& socket) : loop_(loop), socket_(socket) {
+    socket_.on_message([this](const MessageView& message) { deliver(message); });
+    socket_.pause();
+  }
+  ~ReadGate() {
+    if (gone_ != nullptr) *gone_ = true;
+    close();
+    if (reader_ != nullptr) reader_->gate = nullptr;
+  }
+  ReadGate(const ReadGate&) = delete;
+  ReadGate& operator=(const ReadGate&) = delete;
+
+  // Nothing more comes: who waits is told so by the loop.
+  void close() noexcept {
+    closed_ = true;
+    answer_later();
+  }
+  // Told once for each, after what it sent; of several that went while nobody waited the last one's
+  // reason is kept.
+  void peer_went(const Down& down) {
+    last_down_ = down;
+    ++downs_;
+    answer_later();
+  }
+
+  // For who awaits. Fills in what is known already; false: it has to wait.
+  [[nodiscard]] bool answers_at_once(co::Received& received) {
+    if (reader_ != nullptr) [[unlikely]]
+      refuse_to_wait("receive a message");
+    if (!closed_ && downs_ == 0) [[likely]]
+      return false;
+    received = what_happened();
+    return true;
+  }
+  void wait(ReadWaiter& reader) noexcept {
+    reader_ = &reader;
+    reader.gate = this;
+    if (!paused_) [[likely]]
+      return;
+    paused_ = false;
+    socket_.resume();
+  }
+  void leave() noexcept {
+    reader_ = nullptr;
+    hold();
+  }
+  [[nodiscard]] co::Received what_happened() noexcept {
+    if (closed_) return {};
+    --downs_;
+    return {.status = Status::not_connected, .down = &last_down_};
+  }
+
+ private:
+  void deliver(const MessageView& message) noexcept {
+    ReadWaiter& reader = *std::exchange(reader_, nullptr);
+    reader.gate = nullptr;
+    reader.received.status = Status::ok;
+    reader.received.message = message;
+    const GoneWatch watch(gone_);
+    reader.resume();
+    if (!watch.gone() && reader_ == nullptr) [[unlikely]]
+      hold();
+  }
+  void hold() noexcept {
+    if (std::exchange(paused_, true)) return;
+    socket_.pause();
+  }
+  void answer_later() noexcept {
+    if (reader_ == nullptr) return;
+    loop_.defer(*reader_);
+    hold();
+  }
+
+  Loop& loop_;
+  Receiving& socket_;
+  ReadWaiter* reader_ = nullptr;
+  bool paused_ = true;
+  bool closed_ = false;
+  bool* gone_ = nullptr;
+  std::uint64_t downs_ = 0;  // not told so far
+  Down last_down_;
+};
+
+inline ReadWaiter::~ReadWaiter() {
+  if (gate != nullptr) gate->leave();
+}
+// The socket may have gone between the event and this: it is closed then.
+inline void ReadWaiter::run_deferred() noexcept {
+  if (gate != nullptr) {
+    received = gate->what_happened();
+    std::exchange(gate, nullptr)->leave();
+  }
+  resume();
+}
+
+// What co_await receive() waits in.
+class ReadAwaiter {
+ public:
+  explicit ReadAwaiter(ReadGate& gate) noexcept : gate_(gate) {}
+  [[nodiscard]] bool await_ready() { return gate_.answers_at_once(waiter_.received); }
+  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+    waiter_.set_waiting(waiting);
+    gate_.wait(waiter_);
+  }
+  [[nodiscard]] co::Received await_resume() const noexcept { return waiter_.received; }
+
+ private:
+  ReadGate& gate_;
+  ReadWaiter waiter_;
+};
+
+}  // namespace netio::detail

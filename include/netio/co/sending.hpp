@@ -1,0 +1,102 @@
+// The sending half of a socket for coroutines: those whose message was not taken wait in a line,
+// served in order when the socket is writable. Any number of coroutines may send.
+#pragma once
+
+#include <netio/co/waiter.hpp>
+
+namespace netio::detail {
+
+class SendLine;
+
+// A message that waits: asked again until the answer is another than "later".
+class SendWaiter : public Waiter {
+ public:
+  ~SendWaiter() override { leave(); }
+  virtual Status attempt() noexcept = 0;
+  void leave() noexcept {
+    if (next == nullptr) return;
+    next->previous = previous;
+    previous->next = next;
+    next = previous = nullptr;
+  }
+
+  SendWaiter* next = nullptr;  // in the line; null outside
+  SendWaiter* previous = nullptr;
+  Status status = Status::again;
+};
+
+class SendLine {
+ public:
+  explicit SendLine(Loop& loop) noexcept : loop_(loop) { head_.next = head_.previous = &head_; }
+  ~SendLine() {
+    if (gone_ != nullptr) *gone_ = true;
+    answer_all_later(Status::closed);
+    head_.next = nullptr;
+  }
+  SendLine(const SendLine&) = delete;
+  SendLine& operator=(const SendLine&) = delete;
+
+  // Those who wait are served first.
+  [[nodiscard]] bool answers_at_once(SendWaiter& waiter) noexcept {
+    return head_.next == &head_ && is_answered(waiter);
+  }
+  void enter(SendWaiter& waiter) noexcept {
+    waiter.next = &head_;
+    waiter.previous = head_.previous;
+    head_.previous->next = &waiter;
+    head_.previous = &waiter;
+  }
+  void serve() noexcept {
+    const GoneWatch watch(gone_);
+    while (!watch.gone() && head_.next != &head_) {
+      SendWaiter& first = *head_.next;
+      if (!is_answered(first)) return;
+      first.leave();
+      first.resume();
+    }
+  }
+  // Nothing of theirs was taken.
+  void answer_all_later(Status status) noexcept {
+    while (head_.next != &head_) {
+      SendWaiter& first = *head_.next;
+      first.leave();
+      first.status = status;
+      loop_.defer(first);
+    }
+  }
+
+ private:
+  struct Head final : SendWaiter {
+    Status attempt() noexcept override { return Status::invalid; }
+  };
+
+  static bool is_answered(SendWaiter& waiter) noexcept {
+    waiter.status = waiter.attempt();
+    return waiter.status != Status::again && waiter.status != Status::not_connected;
+  }
+
+  Loop& loop_;
+  Head head_;
+  bool* gone_ = nullptr;
+};
+
+// What co_await send(...) waits in. `Attempt` is one call of the socket's own.
+template <class Attempt>
+class SendAwaiter final : public SendWaiter {
+ public:
+  SendAwaiter(SendLine& line, Attempt attempt) noexcept : line_(line), attempt_(attempt) {}
+  [[nodiscard]] bool await_ready() noexcept { return line_.answers_at_once(*this); }
+  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+    set_waiting(waiting);
+    line_.enter(*this);
+  }
+  Status await_resume() const noexcept { return status; }
+
+  Status attempt() noexcept override { return attempt_(); }
+
+ private:
+  SendLine& line_;
+  Attempt attempt_;
+};
+
+}  // namespace netio::detail

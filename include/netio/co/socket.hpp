@@ -1,0 +1,193 @@
+// Sockets whose send, receive and close are awaited: each is the socket of that name, and all else
+// of it can be used as ever. The call-backs that the awaiting needs are its own (private here).
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <netio/co/receiving.hpp>
+#include <netio/co/sending.hpp>
+#include <netio/pair.hpp>
+#include <netio/publish.hpp>
+#include <netio/pull.hpp>
+#include <netio/push.hpp>
+#include <netio/subscribe.hpp>
+
+namespace netio::co {
+
+// Destroying the socket answers `closed` to those who wait for it, from the loop: they must not
+// touch it then. So does close(), at once, but to who awaits close() itself.
+template <class Base>
+class AwaitedSocket : public Base {
+  static constexpr bool receives = std::is_base_of_v<Receiving, Base>;
+  static constexpr bool sends = requires(Base & socket) { socket.flush(); };
+
+ public:
+  AwaitedSocket(const AwaitedSocket&) = delete;
+  AwaitedSocket& operator=(const AwaitedSocket&) = delete;
+
+  // Waits for the next message, or that a peer goes, or the end: see Received. One coroutine at a
+  // time; a second one gets an Error, thrown from its co_await.
+  [[nodiscard]] auto receive() requires receives { return detail::ReadAwaiter(*gate_); }
+
+  // As the socket's own, and waits where that answers again or not_connected, also for the first
+  // peer. The answer is then not_connected only if the last peer goes while this waits, or if a
+  // connection can never be made: nothing was taken, and to send again waits for the next peer. The
+  // bytes must stay as they are until the answer. Any number of coroutines, served in order.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto send(std::span<const std::byte> message, Tag... tag) requires sends {
+    return attempt([this, message, tag...] {
+      return Base::send(message, static_cast<std::uint64_t>(tag)...);
+    });
+  }
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto send(std::string_view text, Tag... tag) requires sends {
+    return send(std::as_bytes(std::span(text)), tag...);
+  }
+  // Emptied on ok, untouched otherwise; must live until the answer.
+  [[nodiscard]] auto send(Message&& message) requires sends {
+    return attempt([this, &message] { return Base::send(std::move(message)); });
+  }
+  // Waits until the loan is taken; on_released tells when it ends.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto lend(std::span<const std::byte> message, std::uint64_t token,
+                          Tag... tag) requires sends {
+    return attempt([this, message, token, tag...] {
+      return Base::lend(message, token, static_cast<std::uint64_t>(tag)...);
+    });
+  }
+
+  // Begins to close at once, awaited or not; to await it waits for the end and gives the books.
+  // One coroutine at a time.
+  auto close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
+    Base::close(linger);
+    if (gate_) gate_->close();
+    line_.answer_all_later(Status::closed);
+    return Base::closed() ? decltype(closing_)::at_once(Base::books()) : closing_.wait();
+  }
+
+  // As the socket's own; called before who waits is resumed.
+  void on_down(std::function<void(const PeerInfo&, const Down&)> call) {
+    Base::on_down([this, call = std::move(call)](const PeerInfo& peer, const Down& down) {
+      const detail::GoneWatch watch(gone_);
+      if (call) call(peer, down);
+      if (!watch.gone()) went(peer, down);
+    });
+  }
+  void on_closed(std::function<void(const Books&)> call) {
+    Base::on_closed([this, call = std::move(call)](const Books& books) {
+      const detail::GoneWatch watch(gone_);
+      if (call) call(books);
+      if (!watch.gone()) has_closed(books);
+    });
+  }
+
+ protected:
+  template <class... Options>
+  explicit AwaitedSocket(Context& context, const Options&... options)
+      : Base(context, options...), loop_(context.loop()), line_(loop_) {
+    if constexpr (receives) gate_.emplace(loop_, *this);
+    if constexpr (sends) Base::on_writable([this] { line_.serve(); });
+    on_down({});
+    on_closed({});
+  }
+  ~AwaitedSocket() {
+    if (gone_ != nullptr) *gone_ = true;
+    closing_.resume_later(loop_, Base::books());
+  }
+
+  template <class Attempt>
+  auto attempt(Attempt attempt) noexcept {
+    return detail::SendAwaiter<Attempt>(line_, attempt);
+  }
+
+ private:
+  // A failed attempt that will be repeated changes nothing for those who wait.
+  void went(const PeerInfo& peer, const Down& down) {
+    if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
+    if (gate_) gate_->peer_went(down);
+    if (Base::peers_connected() == 0) line_.answer_all_later(Status::not_connected);
+  }
+  void has_closed(const Books& books) {
+    if (gate_) gate_->close();  // it may have been closed as the socket it is
+    line_.answer_all_later(Status::closed);
+    closing_.resume_later(loop_, books);
+  }
+
+  Loop& loop_;
+  std::optional<detail::ReadGate> gate_;
+  detail::SendLine line_;
+  detail::WaitingPlace<Books> closing_;
+  bool* gone_ = nullptr;
+};
+
+class Push : public AwaitedSocket<netio::Push> {
+ public:
+  explicit Push(Context& context, const SocketOptions& options = {})
+      : AwaitedSocket(context, options) {}
+
+ private:
+  using Sending::on_writable;
+};
+
+class Pull : public AwaitedSocket<netio::Pull> {
+ public:
+  explicit Pull(Context& context, const SocketOptions& options = {})
+      : AwaitedSocket(context, options) {}
+
+ private:
+  using Receiving::on_batch;
+  using Receiving::on_message;
+  using Receiving::pause;
+  using Receiving::resume;
+};
+
+class Pair : public AwaitedSocket<netio::Pair> {
+ public:
+  explicit Pair(Context& context, const SocketOptions& options = {})
+      : AwaitedSocket(context, options) {}
+
+ private:
+  using Receiving::on_batch;
+  using Receiving::on_message;
+  using Receiving::pause;
+  using Receiving::resume;
+  using Sending::on_writable;
+};
+
+// Each message needs a tag: send(message, tag).
+class Publish : public AwaitedSocket<netio::Publish> {
+ public:
+  explicit Publish(Context& context, const PublishOptions& publishing = {},
+                   const SocketOptions& options = {})
+      : AwaitedSocket(context, publishing, options) {}
+
+  using AwaitedSocket::send;
+  // Through a tag that was looked up once.
+  [[nodiscard]] auto send(std::span<const std::byte> message, const PublishTag& tag) {
+    return attempt([message, tag] { return tag.send(message); });
+  }
+
+ private:
+  using netio::Publish::on_writable;
+};
+
+class Subscribe : public AwaitedSocket<netio::Subscribe> {
+ public:
+  explicit Subscribe(Context& context, const SubscribeOptions& subscription = {},
+                     const SocketOptions& options = {})
+      : AwaitedSocket(context, subscription, options) {}
+
+ private:
+  using Receiving::on_batch;
+  using Receiving::on_message;
+  using Receiving::pause;
+  using Receiving::resume;
+};
+
+}  // namespace netio::co
