@@ -155,21 +155,6 @@ void Loop::defer(detail::Deferred& work) noexcept {
   if (foreign_ && !in_turn_) wake_->set_readable(true);
 }
 
-void Loop::at_end(detail::Deferred& work) noexcept {
-  assert(on_owner_thread() && !work.scheduled());
-  work.next_ = &endings_;
-  work.prev_ = endings_.prev_;
-  work.prev_->next_ = endings_.prev_ = &work;
-}
-
-void Loop::run_endings() noexcept {
-  while (endings_.next_ != &endings_) {
-    detail::Deferred& work = *endings_.next_;
-    work.cancel();
-    work.run_deferred();
-  }
-}
-
 void Loop::claim_thread() noexcept {
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     owner_.store(&thread_token, std::memory_order_relaxed);

@@ -1,0 +1,84 @@
+// Runs a netio loop inside an Asio io_context: standalone Asio, or Boost's with
+// NETIO_BOOST_ASIO defined. The one public header that includes something of others.
+#pragma once
+
+#ifdef NETIO_BOOST_ASIO
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#else
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#endif
+#include <chrono>
+#include <memory>
+
+#include <netio/context.hpp>
+#include <netio/loop.hpp>
+
+namespace netio {
+namespace detail {
+#ifdef NETIO_BOOST_ASIO
+namespace asio_library = ::boost::asio;
+using AsioError = ::boost::system::error_code;
+#else
+namespace asio_library = ::asio;
+using AsioError = ::asio::error_code;
+#endif
+}  // namespace detail
+
+// While it lives, the loop's call-backs run in io_context.run(), each turn as one handler; nothing
+// else may run the loop then. One thread runs the io_context. It waits on the loop's descriptor,
+// behind which are the timers and the wait objects of every transport; so the io_context does not
+// run out of work before stop(), loop.stop(), or the end of this. Destroy it before the loop and,
+// as all I/O objects, before the io_context. An IdlePolicy has no effect: Asio decides.
+class AsioDriver {
+ public:
+  AsioDriver(detail::asio_library::io_context& io_context, Loop& loop)
+      : state_(std::make_shared<State>(io_context, loop)) {
+    state_->wait(state_);
+  }
+  AsioDriver(detail::asio_library::io_context& io_context, Context& context)
+      : AsioDriver(io_context, context.loop()) {}
+  ~AsioDriver() { stop(); }
+  AsioDriver(const AsioDriver&) = delete;
+  AsioDriver& operator=(const AsioDriver&) = delete;
+
+  // No more turns; also in a call-back of the loop's.
+  void stop() noexcept { state_->stop(); }
+
+ private:
+  // Shared with the one handler that is under way, which may come after the end of the driver.
+  struct State {
+    State(detail::asio_library::io_context& io_context, Loop& driven)
+        : loop(&driven), descriptor(io_context, driven.fd()) {}
+    ~State() { stop(); }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    void wait(const std::shared_ptr<State>& self) {
+      descriptor.async_wait(detail::asio_library::posix::stream_descriptor::wait_read,
+                            [self](const detail::AsioError& error) {
+                              if (!error && self->loop != nullptr) self->turn(self);
+                            });
+    }
+    void turn(const std::shared_ptr<State>& self) {
+      loop->run_once(std::chrono::nanoseconds(0));
+      if (loop == nullptr) return;
+      if (loop->stopped()) return stop();
+      wait(self);
+    }
+    // The descriptor is the loop's own: given back, not closed.
+    void stop() noexcept {
+      if (loop == nullptr) return;
+      loop = nullptr;
+      descriptor.release();
+    }
+
+    Loop* loop;  // null once stopped
+    detail::asio_library::posix::stream_descriptor descriptor;
+  };
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace netio
