@@ -1,0 +1,237 @@
+// Sockets that wait: receive and send block for at most a time limit. Two forms: the calling thread
+// turns the loop itself (Push, Pull, ...), or a loop in a thread of its own and a queue between
+// (QueuedPush, QueuedPull). Both cost more than the event-driven form: docs/blocking.md says what.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <netio/context.hpp>
+#include <netio/export.hpp>
+#include <netio/pair.hpp>
+#include <netio/publish.hpp>
+#include <netio/pull.hpp>
+#include <netio/push.hpp>
+#include <netio/status.hpp>
+#include <netio/subscribe.hpp>
+
+namespace netio::blocking {
+
+// What came. True if it is a message, which is the caller's.
+struct [[nodiscard]] Received {
+  // ok: `message`. again: the time is over. not_connected: a peer went (what it sent has been
+  // received before), or a connection can never be made. closed: the socket was closed.
+  Status status = Status::again;
+  Message message;
+
+  explicit operator bool() const noexcept { return status == Status::ok; }
+};
+
+inline constexpr std::chrono::nanoseconds for_ever{-1};
+
+// A socket whose thread turns the loop while it waits; nothing happens on it, or on others of its
+// context, in between: no reconnecting, no acknowledgement. Any one thread, the context's. Time
+// limits: negative is for ever, 0 does one turn of what is ready. The call-backs of receiving and
+// writing are its own (private here); the others are called from inside receive(), send(), close().
+template <class Base>
+class TurnedSocket : public Base {
+  static constexpr bool receives = std::is_base_of_v<Receiving, Base>;
+  static constexpr bool sends = requires(Base & socket) { socket.flush(); };
+
+ public:
+  [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever) requires receives {
+    if (arrived_.empty() && Base::paused()) Base::resume();
+    turn_until(timeout, [this] { return !arrived_.empty() || downs_ != 0 || Base::closed(); });
+    if (!arrived_.empty()) {
+      Received received{Status::ok, std::move(arrived_.front())};
+      arrived_.pop_front();
+      return received;
+    }
+    if (downs_ != 0) {
+      --downs_;
+      return {.status = Status::not_connected, .message = {}};
+    }
+    return {.status = Base::closed() ? Status::closed : Status::again, .message = {}};
+  }
+
+  // As the socket's own; again and not_connected only after the time limit.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
+                            Tag... tag) requires sends {
+    Status status = Status::again;
+    turn_until(timeout, [&] {
+      status = Base::send(message, static_cast<std::uint64_t>(tag)...);
+      return status != Status::again && status != Status::not_connected;
+    });
+    return status;
+  }
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
+                            Tag... tag) requires sends {
+    return send(std::as_bytes(std::span(text)), timeout, tag...);
+  }
+
+  // Returns when every peer has acknowledged, or `linger` has passed.
+  Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
+    Base::close(linger);
+    turn_until(for_ever, [this] { return Base::closed(); });
+    return Base::books();
+  }
+
+ protected:
+  template <class... Options>
+  explicit TurnedSocket(Context& context, const Options&... options)
+      : Base(context, options...), loop_(context.loop()) {
+    if constexpr (receives) {
+      // A page at most: nothing more is taken from the wire before it was received.
+      Base::on_batch([this](const Batch& batch) {
+        for (const MessageView message : batch) arrived_.push_back(message.keep());
+        Base::pause();
+      });
+      Base::on_down([this](const PeerInfo& peer, const Down&) {
+        if (peer.was_up || (peer.dialed && !peer.retrying)) ++downs_;
+      });
+    }
+  }
+  ~TurnedSocket() = default;
+
+ private:
+  template <class Condition>
+  void turn_until(std::chrono::nanoseconds timeout, Condition&& condition) {
+    if (condition()) return;
+    if (timeout.count() == 0) {
+      loop_.run_once(timeout);
+      (void)condition();
+      return;
+    }
+    const std::chrono::nanoseconds end = loop_.now() + timeout;
+    do {
+      const std::chrono::nanoseconds left = timeout.count() < 0 ? for_ever : end - loop_.now();
+      if (timeout.count() >= 0 && left.count() <= 0) return;
+      loop_.run_once(left);
+    } while (!condition());
+  }
+
+  Loop& loop_;
+  std::deque<Message> arrived_;
+  std::size_t downs_ = 0;  // not told so far
+};
+
+class Push : public TurnedSocket<netio::Push> {
+ public:
+  explicit Push(Context& context, const SocketOptions& options = {})
+      : TurnedSocket(context, options) {}
+};
+
+class Pull : public TurnedSocket<netio::Pull> {
+ public:
+  explicit Pull(Context& context, const SocketOptions& options = {})
+      : TurnedSocket(context, options) {}
+
+ private:
+  using Receiving::on_batch;
+  using Receiving::on_message;
+  using Receiving::pause;
+  using Receiving::resume;
+  using Socket::on_down;
+};
+
+class Pair : public TurnedSocket<netio::Pair> {
+ public:
+  explicit Pair(Context& context, const SocketOptions& options = {})
+      : TurnedSocket(context, options) {}
+
+ private:
+  using Receiving::on_batch;
+  using Receiving::on_message;
+  using Receiving::pause;
+  using Receiving::resume;
+  using Socket::on_down;
+};
+
+// Each message needs a tag: send(message, timeout, tag).
+class Publish : public TurnedSocket<netio::Publish> {
+ public:
+  explicit Publish(Context& context, const PublishOptions& publishing = {},
+                   const SocketOptions& options = {})
+      : TurnedSocket(context, publishing, options) {}
+};
+
+class Subscribe : public TurnedSocket<netio::Subscribe> {
+ public:
+  explicit Subscribe(Context& context, const SubscribeOptions& subscription = {},
+                     const SocketOptions& options = {})
+      : TurnedSocket(context, subscription, options) {}
+
+ private:
+  using Receiving::on_batch;
+  using Receiving::on_message;
+  using Receiving::pause;
+  using Receiving::resume;
+  using Socket::on_down;
+};
+
+struct QueueOptions {
+  ContextOptions context;
+  SocketOptions socket;
+  // Messages that may lie in the queue; when it is full, the peer is held back (Pull), or send()
+  // waits (Push).
+  std::size_t messages_max = 4096;
+};
+
+// Whether this build has them: it was built with the queue (libreaderwriterqueue-dev).
+[[nodiscard]] NETIO_API bool queued_sockets_built() noexcept;
+
+// A Pull whose loop runs in a thread of its own; each message is kept and handed over through a
+// lock-free queue. One thread, any, may use it. Throws Error if the context cannot be made, or
+// where it was not built.
+class NETIO_API QueuedPull {
+ public:
+  explicit QueuedPull(const QueueOptions& options = {});
+  ~QueuedPull();  // what lies in the queue is lost
+  QueuedPull(const QueuedPull&) = delete;
+  QueuedPull& operator=(const QueuedPull&) = delete;
+
+  std::string bind(std::string_view address);  // as Socket has them
+  void connect(std::string_view address);
+  [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The other way: what is sent is copied into the queue, and the loop's thread sends it on.
+class NETIO_API QueuedPush {
+ public:
+  explicit QueuedPush(const QueueOptions& options = {});
+  ~QueuedPush();  // without close(): what lies in the queue is lost
+  QueuedPush(const QueuedPush&) = delete;
+  QueuedPush& operator=(const QueuedPush&) = delete;
+
+  std::string bind(std::string_view address);
+  void connect(std::string_view address);
+  // ok: the queue has it. again: it was full until the time was over. Never not_connected: the
+  // queue waits for the peer.
+  [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
+                            std::uint64_t tag = 0);
+  [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
+                            std::uint64_t tag = 0) {
+    return send(std::as_bytes(std::span(text)), timeout, tag);
+  }
+  // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed; what
+  // is not in `sent` then was never taken from the queue.
+  Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace netio::blocking

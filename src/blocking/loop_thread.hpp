@@ -1,0 +1,71 @@
+// A context that runs in a thread of its own: made there, used there by what is called or posted,
+// destroyed there.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include <netio/context.hpp>
+
+namespace netio::detail {
+
+// `Inside` is what lives in that thread beside the context: made from it and the options.
+template <class Inside>
+class LoopThread {
+ public:
+  // Throws what making the context or `Inside` throws.
+  template <class... Arguments>
+  explicit LoopThread(const ContextOptions& options, Arguments&... arguments) {
+    std::promise<void> made;
+    std::future<void> when_made = made.get_future();
+    thread_ = std::thread([this, &options, &made, &arguments...] {
+      std::optional<Context> context;
+      std::optional<Inside> inside;
+      try {
+        context.emplace(options);
+        inside.emplace(*context, arguments...);
+      } catch (...) {
+        made.set_exception(std::current_exception());
+        return;
+      }
+      context_ = &*context;
+      inside_ = &*inside;
+      made.set_value();
+      context->run();
+    });
+    try {
+      when_made.get();
+    } catch (...) {
+      thread_.join();
+      throw;
+    }
+  }
+  ~LoopThread() {
+    context_->loop().post([this] { context_->stop(); });
+    thread_.join();
+  }
+  LoopThread(const LoopThread&) = delete;
+  LoopThread& operator=(const LoopThread&) = delete;
+
+  // Runs `work(inside)` there and waits for what it returns or throws.
+  template <class Work>
+  auto call(Work&& work) {
+    using Task = std::packaged_task<std::invoke_result_t<Work, Inside&>()>;
+    // Shared: the other thread may still be at its end when the result is here.
+    const auto task = std::make_shared<Task>([&] { return work(*inside_); });
+    auto result = task->get_future();
+    context_->loop().post([task] { (*task)(); });
+    return result.get();
+  }
+
+ private:
+  Context* context_ = nullptr;
+  Inside* inside_ = nullptr;
+  std::thread thread_;
+};
+
+}  // namespace netio::detail

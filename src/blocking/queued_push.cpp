@@ -1,0 +1,112 @@
+// Push in a thread of its own: its loop takes from the queue what the socket takes.
+#include <algorithm>
+#include <atomic>
+
+#include "blocking/loop_thread.hpp"
+#include "blocking/message_queue.hpp"
+
+namespace netio::blocking {
+
+namespace {
+
+// What both threads use.
+struct Between {
+  explicit Between(std::size_t messages_max) : queue(messages_max) {}
+
+  detail::MessageQueue queue;
+  std::atomic<Signal*> filled{nullptr};  // set before the writer may send
+};
+
+// In the loop's thread.
+class Drain {
+ public:
+  Drain(Context& context, const SocketOptions& options, Between& between)
+      : between_(between),
+        filled_(context.loop(), [this] { go_on(); }),
+        linger_timer_(context.loop(), [this] { push_.close(std::chrono::nanoseconds(0)); }),
+        push_(context, options) {
+    between_.filled = &filled_;
+    push_.on_writable([this] { go_on(); });
+    push_.on_closed([this](const Books& books) {
+      linger_timer_.stop();
+      closed_.set_value(books);
+    });
+  }
+  [[nodiscard]] netio::Push& socket() noexcept { return push_; }
+
+  // Once. The queue is filled no more.
+  std::future<Books> close(std::chrono::nanoseconds linger) {
+    closing_ = true;
+    linger_ = linger;
+    linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
+    go_on();
+    return closed_.get_future();
+  }
+
+ private:
+  void go_on() {
+    while (next_.message || between_.queue.try_dequeue(next_)) {
+      const Status status = push_.send(std::move(next_.message));
+      if (status == Status::again || status == Status::not_connected) return;
+      next_.message = Message();  // refused for good is dropped: send() looked before
+    }
+    if (std::exchange(closing_, false)) push_.close(linger_);
+  }
+
+  Between& between_;
+  Received next_;  // to be sent
+  bool closing_ = false;
+  std::chrono::nanoseconds linger_{0};
+  std::promise<Books> closed_;
+  Signal filled_;
+  Timer linger_timer_;
+  netio::Push push_;
+};
+
+}  // namespace
+
+struct QueuedPush::State {
+  explicit State(const QueueOptions& options)
+      : message_bytes_max(options.socket.message_bytes_max),
+        between(options.messages_max),
+        thread(options.context, options.socket, between) {}
+
+  std::size_t message_bytes_max;
+  bool closed = false;
+  Books books;  // once closed
+  Between between;
+  detail::LoopThread<Drain> thread;
+};
+
+QueuedPush::QueuedPush(const QueueOptions& options) : state_(std::make_unique<State>(options)) {}
+QueuedPush::~QueuedPush() = default;
+
+std::string QueuedPush::bind(std::string_view address) {
+  return state_->thread.call([&](Drain& drain) { return drain.socket().bind(address); });
+}
+void QueuedPush::connect(std::string_view address) {
+  state_->thread.call([&](Drain& drain) { drain.socket().connect(address); });
+}
+
+Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
+                        std::uint64_t tag) {
+  if (state_->closed) return Status::closed;
+  if (message.size() > state_->message_bytes_max) return Status::too_big;
+  Received item{Status::ok, Message::copy_of(message, tag)};
+  detail::MessageQueue& queue = state_->between.queue;
+  if (!queue.try_enqueue(std::move(item)) &&
+      !queue.wait_enqueue_timed(std::move(item), detail::queue_time(timeout))) {
+    return Status::again;
+  }
+  state_->between.filled.load(std::memory_order_relaxed)->notify();
+  return Status::ok;
+}
+
+Books QueuedPush::close(std::chrono::nanoseconds linger) {
+  if (!std::exchange(state_->closed, true)) {
+    state_->books = state_->thread.call([&](Drain& drain) { return drain.close(linger); }).get();
+  }
+  return state_->books;
+}
+
+}  // namespace netio::blocking

@@ -1,0 +1,124 @@
+// Sockets that wait: on one thread, which turns the loop, and with a loop in a thread of its own.
+#include <thread>
+
+#include <netio/blocking.hpp>
+
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+class Blocking : public Conformance {
+ protected:
+  [[nodiscard]] blocking::QueueOptions queue_options(std::size_t messages_max) const {
+    return {small_context(GetParam()), options(), messages_max};
+  }
+  static std::size_t size_of(std::uint64_t number) {
+    return number % 500 == 499 ? 300'000 : 100 + number % 64;
+  }
+  // What a receiver of `count` numbered messages finds, and that the sender then goes.
+  template <class Socket>
+  static void expect_stream(Socket& pull, std::uint64_t count) {
+    std::uint64_t wrong = 0;
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const blocking::Received received = pull.receive(soon_max);
+      ASSERT_EQ(received.status, Status::ok) << "message " << number;
+      if (!is_payload(received.message.bytes(), number)) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_EQ(pull.receive(soon_max).status, Status::not_connected);
+    EXPECT_EQ(pull.receive(5ms).status, Status::again);
+  }
+  template <class Socket>
+  static void send_stream(Socket& push, std::uint64_t count) {
+    std::vector<std::byte> message;
+    for (std::uint64_t number = 0; number < count; ++number) {
+      message.resize(size_of(number));
+      fill_payload(message, number);
+      ASSERT_EQ(push.send(message, soon_max), Status::ok) << "message " << number;
+    }
+    EXPECT_EQ(push.close(soon_max).acknowledged, count);
+  }
+};
+
+TEST_P(Blocking, a_stream_arrives_on_threads_that_wait) {
+  constexpr std::uint64_t count = 3000;
+  blocking::Pull pull(there_, options());
+  const std::string address = bind(pull);
+  std::thread sender([&] {
+    Context context(small_context(GetParam()));
+    blocking::Push push(context, options());
+    push.connect(address);
+    send_stream(push, count);
+  });
+  expect_stream(pull, count);
+  sender.join();
+}
+
+TEST_P(Blocking, a_stream_arrives_through_queues) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
+  constexpr std::uint64_t count = 3000;
+  blocking::QueuedPull pull(queue_options(16));
+  const std::string address = pull.bind(GetParam().address);
+  std::thread sender([&] {
+    blocking::QueuedPush push(queue_options(16));
+    push.connect(address);
+    send_stream(push, count);
+  });
+  expect_stream(pull, count);
+  sender.join();
+}
+
+TEST_P(Blocking, a_reader_that_pauses_finds_all_in_a_small_queue) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
+  blocking::QueuedPull pull(queue_options(2));
+  Push push(here_, options());
+  push.connect(pull.bind(GetParam().address));
+  for (int round = 0; round < 20; ++round) {
+    send_numbered(push, 0, 20, size_of);
+    pump_.turns(5);
+    for (std::uint64_t number = 0; number < 20; ++number) {
+      blocking::Received received;
+      EXPECT_SOON(pump_, (received = pull.receive(0ns)).status != Status::again);
+      ASSERT_TRUE(is_payload(received.message.bytes(), number)) << "round " << round;
+    }
+  }
+}
+
+TEST_P(Blocking, time_limits_hold) {
+  blocking::Pull pull(there_, options());
+  blocking::Push push(here_, options());
+  EXPECT_EQ(pull.receive(0ns).status, Status::again);
+  EXPECT_EQ(pull.receive(1ms).status, Status::again);
+  EXPECT_EQ(push.send("to nobody", 1ms), Status::not_connected);
+  push.close(0ns);
+  EXPECT_EQ(push.send("closed", 1ms), Status::closed);
+  pull.close(0ns);
+  EXPECT_EQ(pull.receive().status, Status::closed);
+  if (!blocking::queued_sockets_built()) return;
+  blocking::QueuedPull queued_pull(queue_options(4));
+  EXPECT_EQ(queued_pull.receive(0ns).status, Status::again);
+  EXPECT_EQ(queued_pull.receive(1ms).status, Status::again);
+  blocking::QueuedPush queued_push(queue_options(4));
+  int taken = 0;
+  while (queued_push.send("to nobody", 1ms) == Status::ok) ++taken;
+  EXPECT_GE(taken, 4);
+  EXPECT_LE(taken, 5);  // one is out of the queue, at the socket
+  EXPECT_EQ(queued_push.close(1ms).sent, 0U);
+  EXPECT_EQ(queued_push.send("closed", 1ms), Status::closed);
+}
+
+TEST(QueuedSockets, throw_what_making_or_binding_them_throws) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
+  blocking::QueueOptions senseless;
+  senseless.context.page_bytes = 17;
+  EXPECT_THROW(blocking::QueuedPull{senseless}, Error);
+  blocking::QueuedPull pull({small_context(), {}, 4});
+  EXPECT_THROW((void)pull.bind("nowhere"), AddressError);
+  EXPECT_THROW(pull.connect("nowhere"), AddressError);
+}
+
+ON_EVERY_TRANSPORT(Blocking);
+
+}  // namespace
+}  // namespace netio::test
