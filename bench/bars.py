@@ -57,6 +57,10 @@ FANOUT_100 = ["fanout", "--tags", "100k", "--subscribers", "100", "--recipients"
 # A rate that two cores carry with room to spare.
 FANOUT_STOPPED = ["fanout", "--subscribers", "8", "--stop", "1", "--policy", "drop_new", "--rate",
                   "100k", "--against", "1000x7"]
+# Other surfaces, against netio's own call-backs.
+SURFACE_COROUTINE = ["surface", "--api", "coroutine"]
+SURFACE_COROUTINE_SHM = ["surface", SHM, "--api", "coroutine"]
+SURFACE_ASIO = ["surface", "--api", "asio"]
 BEST_PEER = "best peer"  # of those in the command, but for the floor
 
 # name, command, path into its JSON, bound, whether more is better, unit
@@ -64,7 +68,8 @@ RATE = "messages_per_s"
 BYTE_RATE = "bytes_per_s"
 PUBLISHER_CPU = "publisher_cpu_ns_per_message"
 # Those whose control says what two runs of one thing differ by; of loans the smallest size.
-FLOORS = ("raw", "fabric", "smallest", "push", "1000x1", "10x1", "1000x7")
+FLOORS = ("raw", "fabric", "smallest", "push", "1000x1", "10x1", "1000x7",
+          "callbacks")
 NOISE_MAX = 0.15  # a miss on a machine where the control varies more says nothing
 BARS = [
     ("tcp-64B-raw", THROUGHPUT_64, ("ratio", "raw", RATE), 0.8, True, "x raw"),
@@ -124,6 +129,16 @@ BARS = [
      "messages"),
     ("fanout-stopped-rate", FANOUT_STOPPED, ("ratio", "1000x7", "slowest_messages_per_s"), 0.99,
      True, "x without it"),
+    ("surface-coroutine", SURFACE_COROUTINE, ("ratio", "callbacks", RATE), 0.7, True,
+     "x call-backs"),
+    ("surface-coroutine-rtt", SURFACE_COROUTINE, ("ratio", "callbacks", "rtt_us_p50"), 1.1, False,
+     "x call-backs"),
+    ("surface-coroutine-shm", SURFACE_COROUTINE_SHM, ("ratio", "callbacks", RATE), 0.7, True,
+     "x call-backs"),
+    ("surface-coroutine-shm-rtt", SURFACE_COROUTINE_SHM, ("ratio", "callbacks", "rtt_us_p50"), 1.1,
+     False, "x call-backs"),
+    ("surface-asio-rtt", SURFACE_ASIO, ("ratio", "callbacks", "rtt_us_p50"), 1.25, False,
+     "x our own loop"),
 ]
 
 

@@ -64,6 +64,7 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_flag(
       "--loan", options.loan,
       "Loans: of send, data is copied into them; of request and reply, nobody touches them");
+  app.add_option("--api", options.api, "A surface of netio's other than call-backs");
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
   add_fanout(app, options.fanout);
   try {

@@ -49,6 +49,8 @@ struct Options {
   bool both = false;     // with a name: the end that binds is a thread of this process too
   int binder_cpu = -1;   // what that thread runs on; -1: any
   std::uint32_t window = 0;  // messages under way on a fabric; 0: the system's own choice
+  // The surface of the system that is used, such as coroutine; empty: the usual one.
+  std::string api;
   FanoutOptions fanout;
 };
 

@@ -114,6 +114,7 @@ struct Reach {
   bool memory = false;
   bool loans = false;
   bool publishes = false;
+  bool surfaces = false;  // beside the usual one
 };
 
 // Says {"error": ...} and ends the process.

@@ -231,6 +231,19 @@ void add_fanout(CLI::App& app, BenchArguments& bench) {
            "So many messages a second, in small bursts. Without it as fast as it goes");
 }
 
+void add_surface(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  app.add_option("--api", bench.api,
+                 "coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop "
+                 "while it waits); queued (a loop and a queue beside it; one way only) (coroutine)")
+      ->check(CLI::IsMember({"coroutine", "asio", "blocking", "queued"}))
+      ->type_name("API");
+  app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  add_sizes(app, bench);
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchArguments& bench) {
@@ -251,6 +264,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   add("connections", "Many sending connections into one receiver", What::connections,
       add_connections);
   add("fanout", "One publisher and its subscribers", What::fanout, add_fanout);
+  add("surface", "Coroutines and other surfaces, against netio's call-backs", What::surface,
+      add_surface);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");

@@ -31,7 +31,16 @@ struct FanoutArguments {
 };
 
 struct BenchArguments {
-  enum class What : std::uint8_t { throughput, latency, loan, connections, fanout, idle, serve };
+  enum class What : std::uint8_t {
+    throughput,
+    latency,
+    loan,
+    connections,
+    fanout,
+    surface,
+    idle,
+    serve
+  };
 
   What what = What::throughput;
   ReportArguments report;
@@ -46,11 +55,12 @@ struct BenchArguments {
   std::uint32_t window = 0;  // messages under way on a fabric; 0: as each system chooses
   std::uint32_t connections = 1000;
   FanoutArguments fanout;
-  std::string remote;       // where `netio bench serve` runs; empty: this machine
-  std::string plot;         // a file, .svg or .png; empty: none
-  std::string percentiles;  // a folder for one percentile text a system; empty: none
-  bool touched = false;     // loans: written and read
-  bool check = true;        // an extra round in which every byte is checked
+  std::string api = "coroutine";  // a surface, held against call-backs
+  std::string remote;             // where `netio bench serve` runs; empty: this machine
+  std::string plot;               // a file, .svg or .png; empty: none
+  std::string percentiles;        // a folder for one percentile text a system; empty: none
+  bool touched = false;           // loans: written and read
+  bool check = true;              // an extra round in which every byte is checked
 };
 using What = BenchArguments::What;
 

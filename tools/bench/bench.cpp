@@ -17,6 +17,7 @@
 #include "bench/results.hpp"
 #include "bench/serve.hpp"
 #include "bench/stage.hpp"
+#include "bench/surface.hpp"
 #include "report.hpp"
 #include "units.hpp"
 
@@ -167,6 +168,8 @@ ExitCode run_bench(const BenchArguments& arguments) {
       return run_connections(arguments);
     case What::fanout:
       return run_fanout(arguments);
+    case What::surface:
+      return run_surface(arguments);
     case What::idle:
       return run_idle(arguments);
     case What::serve:

@@ -180,6 +180,7 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
     arguments.emplace_back("--loan");
   }
   if (what.verify) arguments.emplace_back("--verify");
+  if (!what.api.empty()) arguments.insert(arguments.end(), {"--api", what.api});
   arguments.insert(arguments.end(), more.begin(), more.end());
   const std::string name = fmt::format("{} ({}ing)", system.name,
                                        both                  ? "send and receiv"

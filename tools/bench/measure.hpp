@@ -30,6 +30,7 @@ struct Case {
   std::uint32_t connections = 1;
   bool touched = false;  // loans: written and read, one way
   bool verify = false;   // every byte
+  std::string api;       // a surface of netio's; empty: call-backs
 
   [[nodiscard]] bool round_trips() const noexcept {
     return what == What::latency || (what == What::loan && !touched);

@@ -68,7 +68,12 @@ void stop_with(Worker& worker, Context& context) {
 
 namespace {
 
-void run(Worker& worker) {
+void play(Worker& worker) {
+  const std::string& api = worker.options.api;
+  if (api == "coroutine") return run_coroutine(worker);
+  if (api == "blocking") return run_blocking(worker);
+  if (api == "queued") return run_queued(worker);
+  if (!api.empty() && api != "asio") throw std::invalid_argument("no such surface: " + api);
   switch (worker.options.role) {
     case Role::receive:
       return receive(worker);
@@ -91,6 +96,6 @@ void run(Worker& worker) {
 
 int main(int argc, char** argv) {
   return netio::bench::worker_main(
-      argc, argv, "netio", netio::bench::run,
-      {.fabrics = true, .memory = true, .loans = true, .publishes = true});
+      argc, argv, "netio", netio::bench::play,
+      {.fabrics = true, .memory = true, .loans = true, .publishes = true, .surfaces = true});
 }

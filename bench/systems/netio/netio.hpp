@@ -22,6 +22,9 @@ inline constexpr std::size_t bytes_in_turn = 1U << 20U;
 // When the worker is told to stop, the loop does. Before worker.ready().
 void stop_with(Worker& worker, Context& context);
 
+// Runs the loop until it is stopped: inside Asio if that is what is measured.
+void run(const Options& options, Context& context);
+
 void receive(Worker& worker);
 void send(Worker& worker);
 void reply(Worker& worker);
@@ -31,5 +34,9 @@ void reply_loans(Worker& worker);
 void request_loans(Worker& worker);
 void publish(Worker& worker);
 void subscribe(Worker& worker);
+// By other surfaces (--api): one role each. Queues have no round trips.
+void run_coroutine(Worker& worker);
+void run_blocking(Worker& worker);
+void run_queued(Worker& worker);
 
 }  // namespace netio::bench

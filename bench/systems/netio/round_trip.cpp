@@ -21,7 +21,7 @@ void reply(Worker& worker) {
     if (pair.send(std::move(refused)) == Status::ok) pair.resume();
   });
   worker.ready(port_of(worker.options, pair.bind(address_of(worker.options))));
-  context.run();
+  run(worker.options, context);
   worker.join();
 }
 
@@ -72,7 +72,7 @@ void request(Worker& worker) {
   } else {
     send_next();
   }
-  context.run();
+  run(options, context);
   worker.join();
 }
 

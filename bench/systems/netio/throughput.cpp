@@ -96,7 +96,7 @@ void receive(Worker& worker) {
   Pull pull(context, socket_options(worker.options));
   pull.on_message([&worker](const MessageView& message) { worker.tally.take(message.bytes()); });
   worker.ready(port_of(worker.options, pull.bind(address_of(worker.options))));
-  context.run();
+  run(worker.options, context);
   worker.join();
 }
 
