@@ -10,7 +10,7 @@ namespace {
 
 netio::Task<> receive(netio::co::Pull& pull) {
   while (const netio::co::Received received = co_await pull.receive()) {
-    std::printf("%s\n", std::string(received.message.text()).c_str());
+    std::printf("%s\n", std::string(received->text()).c_str());
   }
   std::puts("the sender has gone");  // or this socket was closed: received.status says which
 }

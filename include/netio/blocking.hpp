@@ -64,8 +64,13 @@ class TurnedSocket : public Base {
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
                             Tag... tag) requires sends {
-    Status status = Status::again;
+    Status status = Base::send(message, static_cast<std::uint64_t>(tag)...);
+    if (status != Status::again && status != Status::not_connected) [[likely]]
+      return status;
+    // Asked again only when told to: a refusal is work for the loop, which then would not sleep.
+    writable_ = false;
     turn_until(timeout, [&] {
+      if (!std::exchange(writable_, false)) return Base::closed();
       status = Base::send(message, static_cast<std::uint64_t>(tag)...);
       return status != Status::again && status != Status::not_connected;
     });
@@ -88,6 +93,7 @@ class TurnedSocket : public Base {
   template <class... Options>
   explicit TurnedSocket(Context& context, const Options&... options)
       : Base(context, options...), loop_(context.loop()) {
+    if constexpr (sends) Base::on_writable([this] { writable_ = true; });
     if constexpr (receives) {
       // A page at most: nothing more is taken from the wire before it was received.
       Base::on_batch([this](const Batch& batch) {
@@ -121,12 +127,16 @@ class TurnedSocket : public Base {
   Loop& loop_;
   std::deque<Message> arrived_;
   std::size_t downs_ = 0;  // not told so far
+  bool writable_ = false;  // since the last refusal
 };
 
 class Push : public TurnedSocket<netio::Push> {
  public:
   explicit Push(Context& context, const SocketOptions& options = {})
       : TurnedSocket(context, options) {}
+
+ private:
+  using Sending::on_writable;
 };
 
 class Pull : public TurnedSocket<netio::Pull> {
@@ -152,6 +162,7 @@ class Pair : public TurnedSocket<netio::Pair> {
   using Receiving::on_message;
   using Receiving::pause;
   using Receiving::resume;
+  using Sending::on_writable;
   using Socket::on_down;
 };
 
@@ -161,6 +172,9 @@ class Publish : public TurnedSocket<netio::Publish> {
   explicit Publish(Context& context, const PublishOptions& publishing = {},
                    const SocketOptions& options = {})
       : TurnedSocket(context, publishing, options) {}
+
+ private:
+  using netio::Publish::on_writable;
 };
 
 class Subscribe : public TurnedSocket<netio::Subscribe> {

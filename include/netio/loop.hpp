@@ -49,7 +49,9 @@ class NETIO_API Deferred {
   Deferred() = default;
   Deferred(const Deferred&) = delete;
   Deferred& operator=(const Deferred&) = delete;
-  virtual ~Deferred() { cancel(); }
+  virtual ~Deferred() {
+    if (next_ != nullptr) cancel();
+  }
   virtual void run_deferred() noexcept = 0;
   void cancel() noexcept;
   [[nodiscard]] bool scheduled() const noexcept { return next_ != nullptr; }

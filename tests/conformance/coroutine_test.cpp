@@ -29,8 +29,8 @@ class Coroutines : public Conformance {
   }
   Task<> receive_numbers(co::Pull& pull) {
     while (const co::Received received = co_await pull.receive()) {
-      if (!is_payload(received.message.bytes(), received_)) ++wrong_;
-      if (received.message.tag() != received_) ++wrong_;
+      if (!is_payload(received->bytes(), received_)) ++wrong_;
+      if (received->tag() != received_) ++wrong_;
       ++received_;
     }
     reader_ended_ = true;
@@ -102,7 +102,7 @@ TEST_P(Coroutines, a_sender_waits_while_nobody_receives) {
 
 Task<> echo(co::Pair& pair) {
   while (const co::Received received = co_await pair.receive()) {
-    if (co_await pair.send(received.message.bytes()) != Status::ok) break;
+    if (co_await pair.send(received->bytes()) != Status::ok) break;
   }
 }
 TEST_P(Coroutines, two_readers_of_one_socket_are_told) {
@@ -133,7 +133,7 @@ TEST_P(Coroutines, senders_are_served_in_order) {
   std::uint64_t next = 0;
   const auto receive = [&]() -> Task<> {
     while (const co::Received received = co_await pull.receive()) {
-      if (is_payload(received.message.bytes(), next)) ++next;
+      if (is_payload(received->bytes(), next)) ++next;
     }
   };
   spawn(there_, receive());

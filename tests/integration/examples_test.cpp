@@ -114,6 +114,27 @@ TEST_F(Examples, netio_runs_inside_a_foreign_loop) {
   EXPECT_EQ(output_of("poll_loop"), "got 5 bytes\n");
 }
 
+TEST_F(Examples, netio_runs_inside_asio) {
+  if (!std::filesystem::exists(program("asio_loop"))) GTEST_SKIP() << "built without Asio";
+  EXPECT_EQ(output_of("asio_loop"), "got 5 bytes\n1 delivered\n");
+}
+
+TEST_F(Examples, coroutines_send_and_receive) {
+  const std::string out = output_of("coroutine");
+  EXPECT_THAT(out, HasSubstr("event 0\nevent 1\nevent 2\n"));
+  EXPECT_THAT(out, HasSubstr("the sender has gone\n"));
+  EXPECT_THAT(out, HasSubstr("3 delivered\n"));
+}
+
+TEST_F(Examples, state_is_saved_in_one_line) {
+  EXPECT_THAT(output_of("save_state"), MatchesRegex("(nearly full: time to raise busy\n)+"
+                                                    "20000 delivered, refused [0-9]+ times\n"));
+}
+
+TEST_F(Examples, calls_that_block_send_and_receive) {
+  EXPECT_EQ(output_of("blocking"), "event 0\nevent 1\nevent 2\n3 delivered\n");
+}
+
 TEST_F(Examples, a_lent_buffer_comes_back) {
   const std::string out = output_of("lend");
   EXPECT_THAT(out, HasSubstr("a frame of 32 MiB\n"));

@@ -14,7 +14,7 @@ Task<> receive_all(Worker& worker, co::Pull& pull) {
   while (true) {
     const co::Received received = co_await pull.receive();
     if (received.status == Status::closed) co_return;
-    if (received) worker.tally.take(received.message.bytes());
+    if (received) worker.tally.take(received->bytes());
   }
 }
 
@@ -33,8 +33,8 @@ Task<> send_all(Worker& worker, Context& context, co::Push& push) {
 
 Task<> reply_all(Worker& worker, co::Pair& pair) {
   while (const co::Received received = co_await pair.receive()) {
-    worker.tally.take(received.message.bytes());
-    if (co_await pair.send(received.message.bytes()) != Status::ok) co_return;
+    worker.tally.take(received->bytes());
+    if (co_await pair.send(received->bytes()) != Status::ok) co_return;
   }
 }
 
@@ -49,7 +49,7 @@ Task<> request_all(Worker& worker, co::Pair& pair) {
     const co::Received back = co_await pair.receive();
     if (!back) co_return;
     const std::int64_t now = now_ns();
-    worker.tally.take(back.message.bytes());
+    worker.tally.take(back->bytes());
     worker.round_trip(now - sent_at);
   }
 }

@@ -17,10 +17,14 @@ struct [[nodiscard]] Received {
   // before, and others may go on. closed: this socket was closed, there will be no more.
   Status status = Status::closed;
   // In place: valid until this coroutine waits again, for whatever. keep() it to have it longer.
-  MessageView message{nullptr, {}, 0};
+  // Null without a message. A pointer, as copying what was just written would cost more than all
+  // the rest.
+  const MessageView* message = nullptr;
   const Down* down = nullptr;  // valid as long
 
-  explicit operator bool() const noexcept { return status == Status::ok; }
+  explicit operator bool() const noexcept { return message != nullptr; }
+  const MessageView& operator*() const noexcept { return *message; }
+  const MessageView* operator->() const noexcept { return message; }
 };
 
 }  // namespace netio::co
@@ -31,7 +35,8 @@ class ReadGate;
 
 struct ReadWaiter final : Waiter {
   ReadGate* gate = nullptr;  // while it waits there
-  co::Received received;
+  const MessageView* message = nullptr;
+  co::Received otherwise;  // without a message
 
   ReadWaiter() = default;
   inline ~ReadWaiter() override;
@@ -89,15 +94,14 @@ class ReadGate {
   [[nodiscard]] co::Received what_happened() noexcept {
     if (closed_) return {};
     --downs_;
-    return {.status = Status::not_connected, .down = &last_down_};
+    return {Status::not_connected, nullptr, &last_down_};
   }
 
  private:
   void deliver(const MessageView& message) noexcept {
     ReadWaiter& reader = *std::exchange(reader_, nullptr);
     reader.gate = nullptr;
-    reader.received.status = Status::ok;
-    reader.received.message = message;
+    reader.message = &message;
     const GoneWatch watch(gone_);
     reader.resume();
     if (!watch.gone() && reader_ == nullptr) [[unlikely]]
@@ -129,7 +133,7 @@ inline ReadWaiter::~ReadWaiter() {
 // The socket may have gone between the event and this: it is closed then.
 inline void ReadWaiter::run_deferred() noexcept {
   if (gate != nullptr) {
-    received = gate->what_happened();
+    otherwise = gate->what_happened();
     std::exchange(gate, nullptr)->leave();
   }
   resume();
@@ -139,12 +143,17 @@ inline void ReadWaiter::run_deferred() noexcept {
 class ReadAwaiter {
  public:
   explicit ReadAwaiter(ReadGate& gate) noexcept : gate_(gate) {}
-  [[nodiscard]] bool await_ready() { return gate_.answers_at_once(waiter_.received); }
+  [[nodiscard]] bool await_ready() { return gate_.answers_at_once(waiter_.otherwise); }
   void await_suspend(std::coroutine_handle<> waiting) noexcept {
     waiter_.set_waiting(waiting);
     gate_.wait(waiter_);
   }
-  [[nodiscard]] co::Received await_resume() const noexcept { return waiter_.received; }
+  // Put together from one word: a copy would have to wait for what was just written in parts.
+  [[nodiscard]] co::Received await_resume() const noexcept {
+    if (waiter_.message != nullptr) [[likely]]
+      return {Status::ok, waiter_.message, nullptr};
+    return waiter_.otherwise;
+  }
 
  private:
   ReadGate& gate_;

@@ -13,6 +13,9 @@ class SendWaiter : public Waiter {
  public:
   ~SendWaiter() override { leave(); }
   virtual Status attempt() noexcept = 0;
+  [[nodiscard]] bool is_to_wait() const noexcept {
+    return status == Status::again || status == Status::not_connected;
+  }
   void leave() noexcept {
     if (next == nullptr) return;
     next->previous = previous;
@@ -37,9 +40,7 @@ class SendLine {
   SendLine& operator=(const SendLine&) = delete;
 
   // Those who wait are served first.
-  [[nodiscard]] bool answers_at_once(SendWaiter& waiter) noexcept {
-    return head_.next == &head_ && is_answered(waiter);
-  }
+  [[nodiscard]] bool empty() const noexcept { return head_.next == &head_; }
   void enter(SendWaiter& waiter) noexcept {
     waiter.next = &head_;
     waiter.previous = head_.previous;
@@ -50,7 +51,8 @@ class SendLine {
     const GoneWatch watch(gone_);
     while (!watch.gone() && head_.next != &head_) {
       SendWaiter& first = *head_.next;
-      if (!is_answered(first)) return;
+      first.status = first.attempt();
+      if (first.is_to_wait()) return;
       first.leave();
       first.resume();
     }
@@ -70,11 +72,6 @@ class SendLine {
     Status attempt() noexcept override { return Status::invalid; }
   };
 
-  static bool is_answered(SendWaiter& waiter) noexcept {
-    waiter.status = waiter.attempt();
-    return waiter.status != Status::again && waiter.status != Status::not_connected;
-  }
-
   Loop& loop_;
   Head head_;
   bool* gone_ = nullptr;
@@ -85,7 +82,12 @@ template <class Attempt>
 class SendAwaiter final : public SendWaiter {
  public:
   SendAwaiter(SendLine& line, Attempt attempt) noexcept : line_(line), attempt_(attempt) {}
-  [[nodiscard]] bool await_ready() noexcept { return line_.answers_at_once(*this); }
+  [[nodiscard]] bool await_ready() noexcept {
+    if (!line_.empty()) [[unlikely]]
+      return false;
+    status = attempt_();
+    return !is_to_wait();
+  }
   void await_suspend(std::coroutine_handle<> waiting) noexcept {
     set_waiting(waiting);
     line_.enter(*this);

@@ -1,0 +1,226 @@
+// Tasks, and the loop's events that are awaited: time, signals, descriptors; each also when it goes
+// while a coroutine waits for it.
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <sys/epoll.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <netio/coroutine.hpp>
+
+#include "support/pump.hpp"
+#include "support/watchdog.hpp"
+
+namespace netio::test {
+namespace {
+
+Task<int> doubled(Loop& loop, int value) {
+  co_await co::sleep(loop, 1ms);
+  co_return 2 * value;
+}
+Task<int> at_once(int value) { co_return value; }
+Task<int> throws_late(Loop& loop) {
+  co_await co::sleep(loop, 1ms);
+  throw std::runtime_error("late");
+}
+
+TEST(Tasks, give_their_result_or_their_exception) {
+  const Watchdog watchdog;
+  Loop loop;
+  std::string caught;
+  int result = 0;
+  const auto work = [&]() -> Task<> {
+    result = co_await doubled(loop, 4) + co_await at_once(2);
+    try {
+      result += co_await throws_late(loop);
+    } catch (const std::runtime_error& error) {
+      caught = error.what();
+    }
+    loop.stop();
+  };
+  spawn(loop, work());
+  EXPECT_EQ(result, 0) << "it waits";
+  loop.run();
+  EXPECT_EQ(result, 10);
+  EXPECT_EQ(caught, "late");
+}
+
+// Transfers of control that are calls would overflow the stack.
+TEST(Tasks, a_loop_over_tasks_that_never_wait_has_a_flat_stack) {
+  Loop loop;
+  std::uint64_t sum = 0;
+  const auto work = [&]() -> Task<> {
+    for (int i = 0; i < 1'000'000; ++i) sum += static_cast<std::uint64_t>(co_await at_once(1));
+  };
+  spawn(loop, work());
+  EXPECT_EQ(sum, 1'000'000U);
+}
+
+TEST(Tasks, one_that_nobody_awaits_does_nothing) {
+  bool ran = false;
+  const auto work = [&]() -> Task<> {
+    ran = true;
+    co_return;
+  };
+  { const Task<> task = work(); }
+  EXPECT_FALSE(ran);
+}
+
+TEST(Tasks, end_with_their_loop_where_they_wait) {
+  int alive = 0;
+  struct Local {
+    explicit Local(int& alive) : count(alive) { ++count; }
+    ~Local() { --count; }
+    int& count;
+  };
+  const auto inner = [&](Loop& loop) -> Task<> {
+    const Local local(alive);
+    co_await co::sleep(loop, 1h);
+    ADD_FAILURE() << "it went on";
+  };
+  const auto outer = [&](Loop& loop) -> Task<> {
+    const Local local(alive);
+    co_await inner(loop);
+    ADD_FAILURE() << "it went on";
+  };
+  {
+    Loop loop;
+    spawn(loop, outer(loop));
+    spawn(loop, inner(loop));
+    loop.run_once(0ns);
+    EXPECT_EQ(alive, 3);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(AwaitedSignal, comes_from_a_thread_and_is_kept_for_who_comes_later) {
+  const Watchdog watchdog;
+  Loop loop;
+  auto signal = std::make_unique<co::Signal>(loop);
+  std::vector<bool> answers;
+  const auto work = [&]() -> Task<> {
+    for (bool more = true; more;) {
+      more = co_await signal->wait();
+      answers.push_back(more);
+    }
+    loop.stop();
+  };
+  signal->notify();
+  loop.run_once(1s);  // nobody waits yet
+  spawn(loop, work());
+  EXPECT_EQ(answers, std::vector<bool>{true});
+  std::thread([&] { signal->notify(); }).join();
+  while (answers.size() < 2) loop.run_once(1s);
+  signal.reset();
+  EXPECT_EQ(answers.size(), 2U) << "from inside the destructor";
+  loop.run();
+  EXPECT_EQ(answers, (std::vector<bool>{true, true, false}));
+}
+
+TEST(AwaitedSignal, is_for_one_at_a_time) {
+  Loop loop;
+  co::Signal signal(loop);
+  std::string complaint;
+  const auto work = [&]() -> Task<> {
+    try {
+      (void)co_await signal.wait();
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  };
+  spawn(loop, work());
+  EXPECT_EQ(complaint, "");
+  spawn(loop, work());
+  EXPECT_THAT(complaint, testing::HasSubstr("another coroutine waits"));
+}
+
+TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
+  const Watchdog watchdog;
+  Loop loop;
+  auto signals = std::make_unique<co::PosixSignals>(loop, std::initializer_list{SIGUSR1, SIGUSR2});
+  std::vector<int> numbers;
+  std::raise(SIGUSR2);
+  std::raise(SIGUSR1);
+  while (loop.run_once(0ns)) {
+  }
+  const auto work = [&]() -> Task<> {
+    for (int number = 1; number != 0;) {
+      number = co_await signals->wait();
+      numbers.push_back(number);
+    }
+  };
+  spawn(loop, work());
+  EXPECT_THAT(numbers, testing::UnorderedElementsAre(SIGUSR1, SIGUSR2));
+  std::raise(SIGUSR1);
+  while (numbers.size() < 3) loop.run_once(1s);
+  EXPECT_EQ(numbers.back(), SIGUSR1);
+  signals.reset();
+  while (numbers.size() < 4) loop.run_once(1s);
+  EXPECT_EQ(numbers.back(), 0);
+}
+
+TEST(AwaitedDescriptor, is_read_by_a_coroutine) {
+  const Watchdog watchdog;
+  Loop loop;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  auto descriptor = std::make_unique<co::Descriptor>(loop, ends[0]);
+  std::string text;
+  std::optional<std::uint32_t> last;
+  const auto work = [&]() -> Task<> {
+    while (true) {
+      last = co_await descriptor->wait(EPOLLIN);
+      if ((*last & EPOLLIN) == 0) co_return;
+      char letter = 0;
+      if (::read(ends[0], &letter, 1) == 1) text += letter;
+    }
+  };
+  spawn(loop, work());
+  ASSERT_EQ(::write(ends[1], "abc", 3), 3);
+  while (text.size() < 3) loop.run_once(1s);
+  EXPECT_EQ(text, "abc");
+  last.reset();
+  ::close(ends[1]);
+  while (!last) loop.run_once(1s);
+  EXPECT_EQ(*last, static_cast<std::uint32_t>(EPOLLHUP));
+  loop.run_once(0ns);  // nobody waits: not watched any more
+  EXPECT_FALSE(loop.run_once(0ns));
+  last.reset();
+  descriptor.reset();
+  ::close(ends[0]);
+}
+
+TEST(AwaitedDescriptor, says_so_when_it_goes_and_what_cannot_be_watched) {
+  Loop loop;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::optional<std::uint32_t> last;
+  auto descriptor = std::make_unique<co::Descriptor>(loop, ends[0]);
+  const auto work = [&]() -> Task<> { last = co_await descriptor->wait(EPOLLIN); };
+  spawn(loop, work());
+  descriptor.reset();
+  EXPECT_FALSE(last);
+  loop.run_once(0ns);
+  EXPECT_EQ(last, 0U);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  co::Descriptor closed(loop, ends[0]);
+  std::string complaint;
+  const auto watch = [&]() -> Task<> {
+    try {
+      last = co_await closed.wait(EPOLLIN);
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  };
+  spawn(loop, watch());
+  EXPECT_THAT(complaint, testing::HasSubstr("watch descriptor"));
+}
+
+}  // namespace
+}  // namespace netio::test
