@@ -142,7 +142,9 @@ TEST(AwaitedSignal, is_for_one_at_a_time) {
 TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
   const Watchdog watchdog;
   Loop loop;
-  auto signals = std::make_unique<co::PosixSignals>(loop, std::initializer_list{SIGUSR1, SIGUSR2});
+  std::optional<co::PosixSignals> signals;
+  const std::initializer_list<int> both = {SIGUSR1, SIGUSR2};
+  signals.emplace(loop, both);
   std::vector<int> numbers;
   std::raise(SIGUSR2);
   std::raise(SIGUSR1);
