@@ -36,6 +36,7 @@ class LoopThread {
       inside_ = &*inside;
       made.set_value();
       context->run();
+      may_go_.get_future().wait();
     });
     try {
       when_made.get();
@@ -46,6 +47,7 @@ class LoopThread {
   }
   ~LoopThread() {
     context_->loop().post([this] { context_->stop(); });
+    may_go_.set_value();  // not before post() is done with the loop
     thread_.join();
   }
   LoopThread(const LoopThread&) = delete;
@@ -65,6 +67,7 @@ class LoopThread {
  private:
   Context* context_ = nullptr;
   Inside* inside_ = nullptr;
+  std::promise<void> may_go_;
   std::thread thread_;
 };
 
