@@ -60,6 +60,8 @@ FANOUT_STOPPED = ["fanout", "--subscribers", "8", "--stop", "1", "--policy", "dr
 # Other surfaces, against netio's own call-backs.
 SURFACE_COROUTINE = ["surface", "--api", "coroutine"]
 SURFACE_COROUTINE_SHM = ["surface", SHM, "--api", "coroutine"]
+# Spinning: one that sleeps at times finds the other end looking on, and at times does not.
+SURFACE_COROUTINE_SHM_SPINNING = [*SURFACE_COROUTINE_SHM, "--wait", "spin"]
 SURFACE_ASIO = ["surface", "--api", "asio"]
 BEST_PEER = "best peer"  # of those in the command, but for the floor
 
@@ -135,8 +137,8 @@ BARS = [
      "x call-backs"),
     ("surface-coroutine-shm", SURFACE_COROUTINE_SHM, ("ratio", "callbacks", RATE), 0.7, True,
      "x call-backs"),
-    ("surface-coroutine-shm-rtt", SURFACE_COROUTINE_SHM, ("ratio", "callbacks", "rtt_us_p50"), 1.1,
-     False, "x call-backs"),
+    ("surface-coroutine-shm-rtt", SURFACE_COROUTINE_SHM_SPINNING,
+     ("ratio", "callbacks", "rtt_us_p50"), 1.1, False, "x call-backs"),
     ("surface-asio-rtt", SURFACE_ASIO, ("ratio", "callbacks", "rtt_us_p50"), 1.25, False,
      "x our own loop"),
 ]
