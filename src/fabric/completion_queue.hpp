@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include <rdma/fi_eq.h>
@@ -50,9 +49,9 @@ class CompletionQueue final : private Source {
 
   // Reads all that is there now. From the loop, and not from within a completion.
   void drain() noexcept;
-  // Operations of an endpoint that was closed. What became of them may still be in the queue: they
-  // are freed once it has been seen empty.
-  void bury(std::unique_ptr<Operation[]> operations);
+  // Operations of an endpoint that was closed: their owner is told no more. What became of them may
+  // still be in the queue: they are freed once it has been seen empty.
+  void bury(std::vector<Operation> operations);
 
  private:
   bool poll(int budget) noexcept override;
@@ -66,7 +65,7 @@ class CompletionQueue final : private Source {
   int fd_ = -1;
   std::size_t size_;
   std::size_t reserved_ = 0;
-  std::vector<std::unique_ptr<Operation[]>> graves_;
+  std::vector<std::vector<Operation>> graves_;
 };
 
 }  // namespace netio::detail

@@ -18,17 +18,14 @@ constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);  // address and k
 constexpr std::size_t piece_bytes_max = std::size_t{4} << 20U;
 }  // namespace
 
-OfiFetches::OfiFetches(OfiOperationsOwner& owner, Device& device,
-                       const TransportResources& resources, const LinkOptions& options,
-                       std::size_t read_bytes_max)
-    : owner_(owner),
+OfiFetches::OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device,
+                       LargePool& pool, const LinkOptions& options, std::size_t read_bytes_max)
+    : OfiOperations(owner, queue, reads_max),
       device_(device),
-      large_pool_(resources.large_pool),
+      large_pool_(pool),
       large_quota_(options.large_quota),
       message_bytes_max_(options.message_bytes_max),
-      read_bytes_max_(std::min(read_bytes_max, piece_bytes_max)),
-      operations_(std::make_unique<Operation[]>(reads_max)) {
-  for (std::size_t i = 0; i < reads_max; ++i) operations_[i].owner = this;
+      read_bytes_max_(std::min(read_bytes_max, piece_bytes_max)) {
   std::iota(free_reads_.begin(), free_reads_.end(), std::uint8_t{0});
 }
 
@@ -126,22 +123,13 @@ OfiFetches::Page OfiFetches::take_first() noexcept {
 }
 
 void OfiFetches::on_completion(Operation& operation, std::size_t) noexcept {
-  const auto index = static_cast<std::size_t>(&operation - operations_.get());
+  const std::size_t index = index_of(operation);
   const Read& read = reads_[index];
   fetches_[read.fetch].done += read.bytes;
   bytes_fetched_ += read.bytes;
   free_reads_[free_reads_count_++] = static_cast<std::uint8_t>(index);
   while (complete_ < used_ && at(complete_).done == at(complete_).bytes) ++complete_;
   owner_.on_progress();
-}
-
-void OfiFetches::on_failure(Operation&, int error) noexcept { owner_.on_wire_failure(error); }
-
-void OfiFetches::abandon(CompletionQueue& queue) noexcept {
-  for (std::size_t i = 0; i < reads_max; ++i) operations_[i].owner = nullptr;
-  queue.bury(std::move(operations_));
-  for (Fetch& fetch : fetches_) fetch.block.reset();
-  used_ = complete_ = 0;
 }
 
 }  // namespace netio::detail

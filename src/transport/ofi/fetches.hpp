@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "fabric/endpoint.hpp"
@@ -17,12 +16,12 @@
 
 namespace netio::detail {
 
-class OfiFetches final : private OperationOwner {
+class OfiFetches final : private OfiOperations {
  public:
   static constexpr std::size_t reads_max = 16;
   static constexpr std::size_t fetches_max = OfiSends::lends_max;
 
-  OfiFetches(OfiOperationsOwner& owner, Device& device, const TransportResources& resources,
+  OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, LargePool& pool,
              const LinkOptions& options, std::size_t read_bytes_max);
 
   // A page came that says where its message lies. False if it makes no sense: down() says why.
@@ -48,9 +47,6 @@ class OfiFetches final : private OperationOwner {
   [[nodiscard]] std::uint64_t bytes_fetched() const noexcept { return bytes_fetched_; }
   [[nodiscard]] const Down& down() const noexcept { return down_; }
 
-  // The endpoint is closed: nothing is written any more.
-  void abandon(CompletionQueue& queue) noexcept;
-
  private:
   struct Fetch {
     PageHeader header;
@@ -72,15 +68,12 @@ class OfiFetches final : private OperationOwner {
   }
   bool make_room(Fetch& fetch) noexcept;
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
-  void on_failure(Operation& operation, int error) noexcept override;
 
-  OfiOperationsOwner& owner_;
   Device& device_;
   LargePool& large_pool_;
   Quota* large_quota_;
   std::uint64_t message_bytes_max_;
   std::size_t read_bytes_max_;
-  std::unique_ptr<Operation[]> operations_;
   std::array<Read, reads_max> reads_;
   std::array<std::uint8_t, reads_max> free_reads_{};
   std::size_t free_reads_count_ = reads_max;

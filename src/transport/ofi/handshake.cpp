@@ -20,7 +20,7 @@ void OfiLink::send_hello(Hello hello) {
   (void)credits_.arrived();
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
-  const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});
+  const long answer = wire_->sends.send_bytes(wire_->endpoint, {bytes.data(), used});
   if (answer == -ENOMEM) {
     go_bad(DownReason::resources, "no page of send_pool_bytes is left for the greeting");
   } else if (answer != 0) {

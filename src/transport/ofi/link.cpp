@@ -103,20 +103,13 @@ OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
       of_quota(link.options_.receive_quota->links),
       queue(reserved.queue()),
       events(device.events()),
-      sends(link, device, link.resources_, info->tx_attr->inject_size),
-      receives(link, device, link.resources_.receive_pages(), link.options_.receive_quota,
+      sends(link, queue, device, link.resources_.send_pool, info->tx_attr->inject_size),
+      receives(link, queue, device, link.resources_.receive_pages(), link.options_.receive_quota,
                link.window_),
-      fetches(link, device, link.resources_, link.options_, info->ep_attr->max_msg_size) {
-  endpoint.emplace(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
-                   static_cast<ConnectionOwner&>(link));
-}
-
-OfiLink::Wire::~Wire() {
-  endpoint.reset();
-  sends.abandon(queue);
-  receives.abandon(queue);
-  fetches.abandon(queue);
-}
+      fetches(link, queue, device, link.resources_.large_pool, link.options_,
+              info->ep_attr->max_msg_size),
+      endpoint(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
+               link) {}
 
 Store& OfiLink::receive_store() noexcept { return resources_.receive_pages(); }
 
@@ -139,7 +132,7 @@ void OfiLink::start(LinkEvents& events) noexcept {
   try {
     open(request);
     accepting = true;
-    wire_->endpoint->accept();
+    wire_->endpoint.accept();
   } catch (const Error& error) {
     wire_.reset();
     // Also where an endpoint took the connection and closed it: this, or accepting, frees it.
@@ -168,7 +161,7 @@ void OfiLink::connect_next(Down last_failure) {
   state_ = State::connecting;
   try {
     open(way);
-    wire_->endpoint->connect(way->dest_addr);
+    wire_->endpoint.connect(way->dest_addr);
   } catch (const FabricError& error) {
     connect_next(error.code() == ENOMEM ? Down{DownReason::resources, error.what()}
                                         : down_from(error.code()));
@@ -181,7 +174,7 @@ void OfiLink::connect_next(Down last_failure) {
 void OfiLink::open(const Info& info) {
   wire_ = std::make_unique<Wire>(*this, fabrics_.device_of(info), info);
   credits_ = Credits();
-  const long posted = wire_->receives.post(*wire_->endpoint, window());
+  const long posted = wire_->receives.post(wire_->endpoint, window());
   if (posted < static_cast<long>(Credits::window_min)) {
     check_fabric(posted, "post receives");
     throw Error("post receives", "there is no memory for more connections here",

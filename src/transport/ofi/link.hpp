@@ -35,7 +35,7 @@ struct Ways {
 class OfiLink final : public Link,
                       private Deferred,
                       private ConnectionOwner,
-                      private OfiReceives::Owner {
+                      private OfiOperationsOwner {
  public:
   // Connecting: `url` names the peer. A window of 0 is one that grows by need.
   OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window);
@@ -82,7 +82,6 @@ class OfiLink final : public Link,
   // making: the endpoint goes first.
   struct Wire {
     Wire(OfiLink& link, Device& device, const Info& info);
-    ~Wire();
     ReservedQueue reserved;
     Sharer of_pool;
     Sharer of_quota;
@@ -91,7 +90,7 @@ class OfiLink final : public Link,
     OfiSends sends;
     OfiReceives receives;
     OfiFetches fetches;
-    std::optional<Endpoint> endpoint;
+    Endpoint endpoint;
   };
   // What came and was not handed up: one or more pages in a slot of the receives, or the first
   // among the fetches.

@@ -48,7 +48,7 @@ Status OfiLink::post(Post& post) noexcept {
   const bool full = !sends.room() || sends.queued_bytes() >= options_.queue_bytes_max;
   if (bye ? !sends.room_for_bye() : full) return refuse();
   if (sends.injects(header) && credits_.may_post()) {
-    const long answer = sends.inject(*wire_->endpoint, header, post);
+    const long answer = sends.inject(wire_->endpoint, header, post);
     if (answer == 0) {
       post.body.lease.reset();
       posted(header);
@@ -88,7 +88,7 @@ void OfiLink::send_next() noexcept {
     Post nothing;
     nothing.sequence = next_sequence_;
     const PageHeader tells = header_of(nothing);
-    const long answer = sends.send_next(*wire_->endpoint, tells);
+    const long answer = sends.send_next(wire_->endpoint, tells);
     if (answer == 0) {
       posted(tells);
     } else if (answer == -EAGAIN) {
@@ -268,7 +268,7 @@ void OfiLink::run_deferred() noexcept {
 
 void OfiLink::fetch() {
   if (!wire_->fetches.under_way() || ended_ || paused_) return;
-  const long answer = wire_->fetches.go_on(*wire_->endpoint);
+  const long answer = wire_->fetches.go_on(wire_->endpoint);
   if (answer == -EAGAIN) {
     retry_timer_.start_once(retry_after);
   } else if (answer != 0) {
@@ -296,7 +296,7 @@ std::size_t OfiLink::window() const noexcept {
 void OfiLink::replenish() {
   OfiReceives& receives = wire_->receives;
   if (ended_ || state_ != State::up) return;
-  const long posted = receives.post(*wire_->endpoint, window());
+  const long posted = receives.post(wire_->endpoint, window());
   for (long i = 0; i < posted; ++i) credits_.posted();
   if (posted == -EAGAIN) {
     retry_timer_.start_once(retry_after);
@@ -324,7 +324,7 @@ void OfiLink::tell_now() {
   Post nothing;
   nothing.sequence = next_sequence_;
   const PageHeader tells = header_of(nothing);
-  const long answer = wire_->sends.inject(*wire_->endpoint, tells, nothing);
+  const long answer = wire_->sends.inject(wire_->endpoint, tells, nothing);
   if (answer == 0) {
     posted(tells);
   } else if (answer == -EAGAIN) {
