@@ -29,11 +29,8 @@ OfiFetches::OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device
   std::iota(free_reads_.begin(), free_reads_.end(), std::uint8_t{0});
 }
 
-bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) {
-  const auto bad = [this](const char* what) {
-    down_ = {DownReason::protocol_error, what};
-    return false;
-  };
+std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) {
+  const auto bad = [](const char* what) { return Down{DownReason::protocol_error, what}; };
   if (used_ == fetches_max) return bad("lends more messages than are allowed at once");
   if (header.messages != 1 || body.size() < frame_word_bytes + place_bytes) {
     return bad("lends something that is not one message");
@@ -47,14 +44,12 @@ bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) 
   }
   const std::size_t page_body = prefix + wire_padded(size);
   if (size > message_bytes_max_ || page_body > UINT32_MAX) {
-    down_ = {DownReason::message_too_big, "lends a message of " + std::to_string(size) +
-                                              " bytes, which is larger than is allowed here"};
-    return false;
+    return Down{DownReason::message_too_big, "lends a message of " + std::to_string(size) +
+                                                 " bytes, which is larger than is allowed here"};
   }
   if (!large_pool_.could_ever_take(large_offset + page_body, large_quota_)) {
-    down_ = {DownReason::resources, "a message of " + std::to_string(size) +
-                                        " bytes does not fit this context's large_bytes_max"};
-    return false;
+    return Down{DownReason::resources, "a message of " + std::to_string(size) +
+                                           " bytes does not fit this context's large_bytes_max"};
   }
   Fetch& fetch = at(used_);
   fetch = {};
@@ -67,7 +62,7 @@ bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) 
   fetch.key = load_u64(body.data() + prefix + sizeof(std::uint64_t));
   fetch.bytes = size;
   ++used_;
-  return true;
+  return std::nullopt;
 }
 
 bool OfiFetches::make_room(Fetch& fetch) noexcept {

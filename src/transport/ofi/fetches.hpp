@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "fabric/endpoint.hpp"
@@ -24,8 +25,8 @@ class OfiFetches final : private OfiOperations {
   OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, LargePool& pool,
              const LinkOptions& options, std::size_t read_bytes_max);
 
-  // A page came that says where its message lies. False if it makes no sense: down() says why.
-  bool add(const PageHeader& header, std::span<const std::byte> body);
+  // A page came that says where its message lies. Why it cannot be fetched, or nothing.
+  std::optional<Down> add(const PageHeader& header, std::span<const std::byte> body);
   // Starts what can be started. 0, or a negative error.
   long go_on(Endpoint& endpoint) noexcept;
   // No memory for the next one: wait for the large pool.
@@ -45,7 +46,6 @@ class OfiFetches final : private OfiOperations {
 
   [[nodiscard]] bool under_way() const noexcept { return used_ != 0; }
   [[nodiscard]] std::uint64_t bytes_fetched() const noexcept { return bytes_fetched_; }
-  [[nodiscard]] const Down& down() const noexcept { return down_; }
 
  private:
   struct Fetch {
@@ -84,7 +84,6 @@ class OfiFetches final : private OfiOperations {
   std::uint32_t untold_ = 0;
   std::uint64_t bytes_fetched_ = 0;
   bool starved_ = false;
-  Down down_;
 };
 
 }  // namespace netio::detail

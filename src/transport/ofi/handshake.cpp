@@ -35,7 +35,7 @@ void OfiLink::take_hello(std::span<const std::byte> bytes) {
     go_bad(DownReason::foreign_protocol, "does not speak netio: " + result.what);
   } else if (result.state != HelloParse::done || result.bytes != bytes.size()) {
     go_bad(DownReason::protocol_error, "sent a damaged hello: " + result.what);
-  } else if (dialed_) {
+  } else if (url_) {
     if (auto objection = events_->judge(theirs)) {
       go_down(std::move(*objection));
     } else {

@@ -62,35 +62,21 @@ std::string address_of(const std::string& scheme, const Info& request) {
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window)
     : fabrics_(fabrics),
-      resources_(fabrics.resources()),
       options_(options),
-      loop_(resources_.loop),
-      dialed_(true),
       peer_address_(to_string(url)),
       url_(url),
-      handshake_timer_(loop_, [this] { on_handshake_late(); }),
-      window_(window != 0 ? window : window_most),
       window_is_given_(window != 0),
-      arrived_(window_ + OfiFetches::fetches_max),
-      retry_timer_(loop_, [this] { loop_.defer(*this); }),
-      keep_alive_timer_(loop_, [this] { keep_alive(); }) {}
+      window_(window_is_given_ ? window : window_most) {}
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
                  std::shared_ptr<PassiveEndpoint> listener, std::size_t window)
     : fabrics_(fabrics),
-      resources_(fabrics.resources()),
       options_(options),
-      loop_(resources_.loop),
-      dialed_(false),
       peer_address_(address_of(fabrics.scheme(), request)),
       request_(std::move(request)),
       listener_(std::move(listener)),
-      handshake_timer_(loop_, [this] { on_handshake_late(); }),
-      window_(window != 0 ? window : window_most),
       window_is_given_(window != 0),
-      arrived_(window_ + OfiFetches::fetches_max),
-      retry_timer_(loop_, [this] { loop_.defer(*this); }),
-      keep_alive_timer_(loop_, [this] { keep_alive(); }) {}
+      window_(window_is_given_ ? window : window_most) {}
 
 OfiLink::~OfiLink() {
   if (request_) listener_->reject(request_);
@@ -111,19 +97,20 @@ OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
       endpoint(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
                link) {}
 
-Store& OfiLink::receive_store() noexcept { return resources_.receive_pages(); }
-
 void OfiLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
   events_ = &events;
   handshake_timer_.start_once(options_.handshake_within);
-  if (dialed_) {
+  if (url_) {
     state_ = State::resolving;
     inquiry_.emplace(
         loop_,
         [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
          port = url_->port] { return find_ways(*gate, provider, host, port); },
-        [this](Ways ways) { on_resolved(std::move(ways)); });
+        [this](Ways ways) {
+          ways_ = std::move(ways.infos);
+          connect_next(std::move(ways.failure));
+        });
     return;
   }
   state_ = State::greeting;
@@ -142,11 +129,6 @@ void OfiLink::start(LinkEvents& events) noexcept {
     loop_.defer(*this);  // no event comes from inside a call
   }
   listener_.reset();
-}
-
-void OfiLink::on_resolved(Ways ways) {
-  ways_ = std::move(ways.infos);
-  connect_next(std::move(ways.failure));
 }
 
 // Tries the next way; without one the last failure is the link's.
@@ -181,7 +163,7 @@ void OfiLink::open(const Info& info) {
                 "every connection on a fabric needs pages to receive into: raise "
                 "receive_pool_bytes and receive_bytes_max, or make page_bytes smaller");
   }
-  for (long i = 0; i < posted; ++i) credits_.posted();
+  credits_.posted(static_cast<std::uint32_t>(posted));
 }
 
 void OfiLink::on_connected() noexcept {
@@ -236,7 +218,7 @@ void OfiLink::on_handshake_late() {
   }
   go_down({DownReason::handshake_timeout,
            peer_address_ +
-               (dialed_ ? " did not answer in time" : " connected but sent no hello in time")});
+               (url_ ? " did not answer in time" : " connected but sent no hello in time")});
 }
 
 void OfiLink::go_bad(DownReason reason, const std::string& what) noexcept {
