@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "fabric/error.hpp"
@@ -24,12 +23,7 @@ constexpr std::size_t transmits_max = OfiSends::entries_max + window_most + OfiF
 Ways find_ways(FabricGate& gate, const std::string& provider, const std::string& host,
                std::uint16_t port) {
   Ways ways;
-  LookUp found;
-  if (auto number = look_up_number(host, port)) {
-    found = std::move(*number);
-  } else {
-    found = look_up_name(host, port);
-  }
+  LookUp found = look_up(host, port);
   ways.failure = std::move(found.failure);
   for (const InternetAddress& address : found.addresses) {
     const std::shared_lock lock(gate.mutex);
@@ -49,15 +43,6 @@ Ways find_ways(FabricGate& gate, const std::string& provider, const std::string&
   return ways;
 }
 
-std::string address_of(const std::string& scheme, const Info& request) {
-  InternetAddress address;
-  address.bytes = static_cast<socklen_t>(std::min(request->dest_addrlen, sizeof address.storage));
-  if (request->dest_addr != nullptr) {
-    std::memcpy(&address.storage, request->dest_addr, address.bytes);
-  }
-  return scheme + "://" + to_string(address);
-}
-
 }  // namespace
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window)
@@ -72,7 +57,8 @@ OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
                  std::shared_ptr<PassiveEndpoint> listener, std::size_t window)
     : fabrics_(fabrics),
       options_(options),
-      peer_address_(address_of(fabrics.scheme(), request)),
+      peer_address_(fabrics.scheme() + "://" +
+                    to_string(InternetAddress(request->dest_addr, request->dest_addrlen))),
       request_(std::move(request)),
       listener_(std::move(listener)),
       window_is_given_(window != 0),
