@@ -44,12 +44,6 @@ CompletionQueue::CompletionQueue(Loop& loop, const Fabric& fabric, const Domain&
 
 CompletionQueue::~CompletionQueue() { loop_.remove_source(*this); }
 
-bool CompletionQueue::reserve(std::size_t operations) noexcept {
-  if (operations > size_ - reserved_) return false;
-  reserved_ += operations;
-  return true;
-}
-
 bool CompletionQueue::poll(int) noexcept {
   std::array<fi_cq_msg_entry, burst> entries;
   const auto dead = static_cast<std::ptrdiff_t>(graves_.size());

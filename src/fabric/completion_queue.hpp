@@ -43,9 +43,12 @@ class CompletionQueue final : private Source {
 
   [[nodiscard]] fid_cq* get() const noexcept { return queue_.get(); }
 
-  // Room for that many operations posted at once; false if the queue could overflow.
-  [[nodiscard]] bool reserve(std::size_t operations) noexcept;
-  void release(std::size_t operations) noexcept { reserved_ -= operations; }
+  // How many operations may be posted at once, by all who use it; without room for more the queue
+  // could overflow.
+  std::size_t reserved = 0;
+  [[nodiscard]] bool has_room(std::size_t operations) const noexcept {
+    return operations <= size_ - reserved;
+  }
 
   // Reads all that is there now. From the loop, and not from within a completion.
   void drain() noexcept;
@@ -64,7 +67,6 @@ class CompletionQueue final : private Source {
   FabricHandle<fid_cq> queue_;
   int fd_ = -1;
   std::size_t size_;
-  std::size_t reserved_ = 0;
   std::vector<std::vector<Operation>> graves_;
 };
 

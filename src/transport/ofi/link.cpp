@@ -70,10 +70,10 @@ OfiLink::~OfiLink() {
 }
 
 OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
-    : reserved(device.reserve_queue(transmits_max + link.window_)),
+    : queue(device.queue_with_room(transmits_max + link.window_)),
+      of_queue(queue.reserved, transmits_max + link.window_),
       of_pool(link.fabrics_.links()),
       of_quota(link.options_.receive_quota->links),
-      queue(reserved.queue()),
       events(device.events()),
       sends(link, queue, device, link.resources_.send_pool, info->tx_attr->inject_size),
       receives(link, queue, device, link.resources_.receive_pages(), link.options_.receive_quota,

@@ -82,10 +82,10 @@ class OfiLink final : public Link,
   // making: the endpoint goes first.
   struct Wire {
     Wire(OfiLink& link, Device& device, const Info& info);
-    ReservedQueue reserved;
+    CompletionQueue& queue;
+    Sharer of_queue;
     Sharer of_pool;
     Sharer of_quota;
-    CompletionQueue& queue;
     EventQueue& events;
     OfiSends sends;
     OfiReceives receives;

@@ -282,8 +282,8 @@ std::size_t OfiLink::window() const noexcept {
   constexpr std::size_t part_of_quota = 8;
   const Pool& pool = wire_->receives.pool();
   const std::size_t quota_pages = options_.receive_quota->bytes_max() / pool.block_bytes();
-  const std::size_t share = std::min(pool.blocks() / part_of_pool / wire_->of_pool.count(),
-                                     quota_pages / part_of_quota / wire_->of_quota.count());
+  const std::size_t share = std::min(pool.blocks() / part_of_pool / wire_->of_pool.sum(),
+                                     quota_pages / part_of_quota / wire_->of_quota.sum());
   return std::clamp<std::size_t>(std::min(share, busy_window_), Credits::window_min, window_);
 }
 
