@@ -175,18 +175,9 @@ class OfiLink final : public Link,
   std::uint64_t highest_acknowledged_ = 0;
   std::uint64_t next_sequence_ = 0;  // of the next page that holds nothing
 
-  // Waits for memory of one store.
-  class MemoryWaiter final : public StoreWaiter {
-   public:
-    explicit MemoryWaiter(OfiLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.run_deferred(); }
-
-   private:
-    OfiLink& link_;
-  };
-  MemoryWaiter room_waiter_{*this};     // for a page to copy a post to
-  MemoryWaiter receive_waiter_{*this};  // for pages to receive into
-  MemoryWaiter large_waiter_{*this};    // for a place to fetch a message to
+  CallingWaiter room_waiter_{[this] { run_deferred(); }};     // for a page to copy a post to
+  CallingWaiter receive_waiter_{[this] { run_deferred(); }};  // for pages to receive into
+  CallingWaiter large_waiter_{[this] { run_deferred(); }};    // for a place to fetch a message to
   // The wire takes nothing more, and will not tell when.
   Timer retry_timer_{loop_, [this] { loop_.defer(*this); }};
   Timer keep_alive_timer_{loop_, [this] { keep_alive(); }};
