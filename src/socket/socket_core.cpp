@@ -63,9 +63,10 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       options_((check(options, context.receive_pool().block_bytes()), options)),
       pattern_(pattern),
       session_(random_bytes<std::tuple_size_v<SessionId>>()),
-      receive_quota_(options.receive_bytes_max, [&context] { context.serve_waiters(); }),
-      large_quota_(large_share(context.options(), options),
-                   [&context] { context.serve_waiters(); }),
+      receive_quota_(
+          Quota::create(options.receive_bytes_max, [&context] { context.serve_waiters(); })),
+      large_quota_(Quota::create(large_share(context.options(), options),
+                                 [&context] { context.serve_waiters(); })),
       link_options_{.queue_bytes_max = options.send_bytes_max,
                     .message_bytes_max = options.message_bytes_max,
                     .handshake_within = options.handshake_within,

@@ -114,8 +114,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   SocketOptions options_;
   Pattern pattern_;
   SessionId session_;
-  QuotaPtr receive_quota_;
-  QuotaPtr large_quota_;
+  Quota::Ptr receive_quota_;
+  Quota::Ptr large_quota_;
   std::uint64_t starved_ = 0;
   LinkOptions link_options_;
 
