@@ -70,12 +70,10 @@ Status SendCore::send(std::span<const std::byte> message, std::uint64_t tag) noe
 }
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  const Status status =
-      mode_ == Mode::buffered
-          ? offer_in_turn(message.size(),
-                          [&](Peer& peer) noexcept { return peer.sender.gather(message, tag); })
-          : offer_in_turn(message.size(),
-                          [&](Peer& peer) noexcept { return peer.sender.post_now(message, tag); });
+  const Status status = offer_in_turn(message.size(), [&](Peer& peer) noexcept {
+    return mode_ == Mode::buffered ? peer.sender.gather(message, tag)
+                                   : peer.sender.post_now(message, tag);
+  });
   if (status == Status::ok) {
     bytes_sent_ += message.size();
     if (mode_ == Mode::unbuffered) socket_.fill_changed();
