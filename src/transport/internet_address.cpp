@@ -6,6 +6,7 @@
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <utility>
 
 namespace netio::detail {
 
