@@ -136,9 +136,10 @@ static void every_message_arrives_as_it_was_sent(int buffered) {
   in.socket.cb_connection_established = on_established;
   in.socket.cb_connection_closed = on_peer_closed;
   CHECK(strcmp(netio_address(&in.socket), "") == 0);
-  snprintf(address, sizeof address, "%s", strcmp(wire, "tcp") == 0   ? "tcp://127.0.0.1:0"
-                                          : strcmp(wire, "shm") == 0 ? "shm://*"
-                                                                     : "inproc://c_api_push");
+  snprintf(address, sizeof address, "%s",
+           strcmp(wire, "tcp") == 0   ? "tcp://127.0.0.1:0"
+           : strcmp(wire, "shm") == 0 ? "shm://*"
+                                      : "inproc://c_api_push");
   CHECK_OK(netio_listen(&in.socket, address));
   CHECK(buffered ? netio_buffered_send_socket_init(&here, &gathering, NULL) == NETIO_OK
                  : netio_send_socket_init(&here, &plain, NULL) == NETIO_OK);

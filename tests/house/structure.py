@@ -32,6 +32,9 @@ OWN_WIRES = ("tcp", "shm", "inproc")
 PUBLISH_LINES_MAX = 2500
 PUBLISH_PARTS = ("publish", "publish_subscribe", "subscribe", "subscription", "subscribe_core",
                  "backlog", "samples", "parcel", "sender_sharing", "tag_set", "control")
+# A surface in another language says each public thing once more and does nothing by itself: what that
+# takes is no measure of the library below it. The C API: a quarter is declarations in netio.h.
+SURFACE_LINES_MAX = {"c_api": 1500}
 # What lies in another layer and is there for one wire only.
 MEMORY_OF_SHM = ("range_pool", "shared_memory")
 FILE_LINES_AIM = 400
@@ -74,7 +77,9 @@ class Source:
 
     def part(self):
         """The layer it belongs to, the wire of our own, or "publish"; "include" for public headers."""
-        of_publish = self.parts[-1].split(".")[0] in PUBLISH_PARTS
+        if self.parts == ("include", "netio.h"):
+            return "c_api"
+        of_publish = self.parts[-1].split(".")[0] in PUBLISH_PARTS and self.parts[1] != "c_api"
         if of_publish or self.parts[1:3] in (("pattern", "publish"), ("pattern", "subscribe")):
             return "publish"
         if self.top == "include":
@@ -156,7 +161,7 @@ def check_user_code(root, source):
             yield number, f'"{target}": {source.top}/ includes public headers, nothing of src/'
         elif not quoted and target.startswith("netio") and not (root / "include" / target).is_file():
             yield number, f"<{target}> is no public header"
-    if source.top == "examples" and len(source.parts) == 2 and source.path.suffix == ".cpp":
+    if source.top == "examples" and len(source.parts) == 2 and source.path.suffix in (".c", ".cpp"):
         if len(source.lines) > EXAMPLE_LINES_MAX:
             yield len(source.lines), f"an example has at most {EXAMPLE_LINES_MAX} lines"
 
@@ -275,10 +280,11 @@ def sources_of(root):
 def check_sizes(lines_by_part):
     """Prints what each part takes; returns how many are too large."""
     count = 0
-    apart = {wire: OWN_WIRE_LINES_MAX for wire in OWN_WIRES} | {"publish": PUBLISH_LINES_MAX}
+    apart = ({wire: OWN_WIRE_LINES_MAX for wire in OWN_WIRES} | {"publish": PUBLISH_LINES_MAX}
+             | SURFACE_LINES_MAX)
     total = sum(lines for part, lines in lines_by_part.items() if part not in apart)
     for part in ["include", *LAYERS]:
-        if part in lines_by_part:
+        if part in lines_by_part and part not in apart:
             print(f"  {part:<10} {lines_by_part[part]:>6,}")
     sums = [("library", total, LIBRARY_LINES_MAX)]
     sums += [(part, lines_by_part[part], most) for part, most in apart.items()

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -77,10 +78,26 @@ TEST_F(Examples, the_first_program_moves_its_messages) {
 TEST_F(Examples, the_first_program_says_why_nothing_happens) {
   Process push(example("push", "tcp://127.0.0.1:1"));
   EXPECT_TRUE(push.wait_for_err("nobody listens at tcp://127.0.0.1:1")) << push.err();
-  for (const char* const name : {"push", "pull"}) {
+  for (const char* const name : {"push", "pull", "c_push", "c_pull"}) {
     Process wrong(example(name, "127.0.0.1:5555"));
     EXPECT_EQ(wrong.wait(), 2) << name;
     EXPECT_THAT(wrong.err(), HasSubstr("the scheme is missing")) << name;
+  }
+}
+
+// In C, and each with one in C++ at the other end.
+TEST_F(Examples, the_first_program_is_the_same_in_c) {
+  for (const auto& [receiver, sender] :
+       {std::pair("c_pull", "c_push"), std::pair("c_pull", "push"), std::pair("pull", "c_push")}) {
+    Process pull(example(receiver, "tcp://127.0.0.1:0"));
+    ASSERT_TRUE(pull.wait_for_out_bytes(std::string("pulling at tcp://127.0.0.1:1\n").size()));
+    std::string address = pull.out().substr(pull.out().find("tcp://"));
+    address.erase(address.find('\n'));
+    Process push(example(sender, address));
+    EXPECT_EQ(push.wait(), 0) << sender << push.err();
+    EXPECT_EQ(push.out(), "1000 of 1000 delivered\n") << sender;
+    EXPECT_EQ(pull.wait(), 0) << receiver << pull.err();
+    EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: ")) << receiver;
   }
 }
 
