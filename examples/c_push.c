@@ -28,8 +28,7 @@ static void on_closed(struct netio_socket* socket, const struct netio_books* boo
 
 int main(int argc, char** argv) {
   int next = 0;
-  netio_init(&ctx);
-  netio_buffered_send_socket_init(&ctx, &out, NULL);
+  if (netio_init(&ctx) || netio_buffered_send_socket_init(&ctx, &out, NULL)) return 1;
   out.socket.data = &next;
   out.socket.cb_buffer_available = send_on;  // a receiver came, or has room again
   out.socket.cb_connection_failed = on_failed;
