@@ -137,14 +137,13 @@ NETIO_API int netio_fd_init(struct netio_eventloop* loop, struct netio_fd* watch
 NETIO_API int netio_fd_set_events(struct netio_fd* watch, uint32_t events);
 NETIO_API int netio_fd_free(struct netio_fd* watch);
 
-// --- Messages: `size` bytes at `data`, which is a multiple of 8.
+// --- Messages: `size` bytes at `data`, which is a multiple of 8. The one struct without reserved
+// room: it is what a receiver has for each message, and the next one must not wait for it.
 struct netio_message {
+  void* memory;  // private: whose it is
   const void* data;
   size_t size;
-  uint64_t tag;    // 0 where the sender gave none
-  void* writable;  // `data` of a message from netio_allocate(), else NULL
-  void* view;      // private: set during its call-back
-  void* block;     // private: set while it is owned
+  uint64_t tag;  // 0 where the sender gave none
 };
 // Makes `kept` own what a call-back was given, beyond its return. Memory is shared where the
 // message is at least 1/16 of it, else copied.
@@ -332,10 +331,10 @@ NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* 
 // Passes on a message that was kept or allocated. Empties it on NETIO_OK, leaves it as it is
 // otherwise.
 NETIO_API int netio_pass_on(struct netio_socket* socket, struct netio_message* message);
-// A message to be written through `writable`, in the memory that the wire sends from; then
-// netio_pass_on() or netio_release() it.
+// A message of `bytes` to be written at `room`, in the memory that the wire sends from; then
+// netio_pass_on() it, after which nothing may be written any more, or netio_release() it.
 NETIO_API int netio_allocate(struct netio_socket* socket, uint64_t tag, size_t bytes,
-                             struct netio_message* message);
+                             struct netio_message* message, void** room);
 // Buffered send and pair: room in the open page, to be written in place. The caller's until
 // netio_commit(), the next call on this socket or the end of the turn.
 NETIO_API int netio_reserve(struct netio_socket* socket, size_t bytes, void** room);

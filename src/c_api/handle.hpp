@@ -40,14 +40,14 @@ class Resident {
   ContextObject& home_;
 };
 
-// Odd, so that it fits no struct of zeros: structs lie at even addresses.
+// Odd, and structs lie at even addresses: a struct of zeros is not sealed.
 inline std::uintptr_t seal_of(const netio_handle& handle) noexcept {
   constexpr auto odd = static_cast<std::uintptr_t>(0x9e3779b97f4a7c15);
   const auto object = reinterpret_cast<std::uintptr_t>(handle.object);
   return (reinterpret_cast<std::uintptr_t>(&handle) ^ std::rotl(object, 7)) + odd;
 }
 inline bool sealed(const netio_handle& handle) noexcept {
-  return handle.seal == seal_of(handle) && handle.object != nullptr;
+  return handle.seal == seal_of(handle);
 }
 
 // Where the handle is in each struct.

@@ -86,7 +86,7 @@ int netio_lend(netio_socket* socket, uint64_t tag, const void* data, size_t byte
 }
 
 int netio_pass_on(netio_socket* socket, netio_message* message) {
-  if (message == nullptr || message->block == nullptr) {
+  if (message == nullptr || !is_owned(*message)) {
     return fail(NETIO_INVALID, __func__, "there is no message that is owned",
                 "pass on what was kept or allocated, once");
   }
@@ -103,8 +103,11 @@ int netio_pass_on(netio_socket* socket, netio_message* message) {
   return answer;
 }
 
-int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes, netio_message* message) {
-  if (message == nullptr) return fail(NETIO_INVALID, __func__, "message is a null pointer");
+int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes, netio_message* message,
+                   void** room) {
+  if (message == nullptr || room == nullptr) {
+    return fail(NETIO_INVALID, __func__, "a null pointer was given");
+  }
   return by_role(__func__, socket, [=](auto& role) {
     Status status = Status::ok;
     Message made;
@@ -113,6 +116,7 @@ int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes, netio_messa
     } else {
       made = role.allocate(bytes, tag, status);
     }
+    *room = made.writable_bytes().data();
     *message = to_c(std::move(made));
     return status;
   });

@@ -46,9 +46,7 @@ void SocketObject::set_call_backs() {
   }
   if (receiving == nullptr) return;
   receiving->on_message([own](const MessageView& view) {
-    if (own->cb_msg_received == nullptr) return;
-    const netio_message message = view_of(view);
-    own->cb_msg_received(own, &message);
+    if (own->cb_msg_received != nullptr) own->cb_msg_received(own, to_c(view));
   });
 }
 

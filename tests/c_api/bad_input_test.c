@@ -58,7 +58,7 @@ static void refuse_sockets(struct netio_socket* socket, struct netio_publish_soc
   CHECK_FAILS(netio_send(socket, "x", 1), NETIO_INVALID);
   CHECK_FAILS(netio_send_tagged(socket, 1, "x", 1), NETIO_INVALID);
   CHECK_FAILS(netio_lend(socket, 1, "x", 1, 1), NETIO_INVALID);
-  CHECK_FAILS(netio_allocate(socket, 1, 1, &message), NETIO_INVALID);
+  CHECK_FAILS(netio_allocate(socket, 1, 1, &message, &room), NETIO_INVALID);
   CHECK_FAILS(netio_reserve(socket, 1, &room), NETIO_INVALID);
   CHECK(room == NULL);
   CHECK_FAILS(netio_commit(socket, 1, 1), NETIO_INVALID);
@@ -188,7 +188,8 @@ static void the_wrong_call_is_refused(void) {
   CHECK_FAILS(netio_send(&gathering.socket, NULL, 1), NETIO_INVALID);
   CHECK_FAILS(netio_lend(&gathering.socket, 0, NULL, 1, 0), NETIO_INVALID);
   CHECK_FAILS(netio_reserve(&gathering.socket, 1, NULL), NETIO_INVALID);
-  CHECK_FAILS(netio_allocate(&gathering.socket, 0, 1, NULL), NETIO_INVALID);
+  CHECK_FAILS(netio_allocate(&gathering.socket, 0, 1, NULL, &room), NETIO_INVALID);
+  CHECK_FAILS(netio_allocate(&gathering.socket, 0, 1, &message, NULL), NETIO_INVALID);
   CHECK_FAILS(netio_send(&gathering.socket, "x", SIZE_MAX), NETIO_TOO_BIG);
   CHECK_FAILS(netio_pause(&gathering.socket), NETIO_INVALID);  // it only sends
   memset(&message, 0, sizeof message);

@@ -1,4 +1,5 @@
 #include <stdio.h>
+
 #include "netio.h"
 
 struct netio_context ctx;
@@ -7,13 +8,12 @@ struct netio_timer timer;
 void on_timer(void* ptr) {
   int* ctr = (int*)ptr;
   printf("%d\n", (*ctr)--);
-  if(*ctr == 0) {
+  if (*ctr == 0) {
     netio_terminate(&ctx.evloop);
   }
 }
 
 int main(int argc, char** argv) {
-
   int counter = 10;
 
   netio_init(&ctx);
@@ -33,5 +33,4 @@ int main(int argc, char** argv) {
   netio_run(&ctx.evloop);
 
   return 0;
-
 }

@@ -74,11 +74,11 @@ static int send_next(struct netio_socket* out, int buffered) {
   } else if (n == 0) {
     result = netio_send(out, bytes_of(n), bytes);
   } else if (n % 7 == 0) {
-    result = netio_allocate(out, n, bytes, &message);
+    result = netio_allocate(out, n, bytes, &message, &room);
     if (result == NETIO_OK) {
-      if (bytes != 0) memcpy(message.writable, bytes_of(n), bytes);
+      if (bytes != 0) memcpy(room, bytes_of(n), bytes);
       result = netio_pass_on(out, &message);
-      CHECK((message.block == NULL) == (result == NETIO_OK));
+      CHECK((message.memory == NULL) == (result == NETIO_OK));
       if (result != NETIO_OK) CHECK_OK(netio_release(&message));
     }
   } else if (buffered && n % 5 == 0) {
