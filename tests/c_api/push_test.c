@@ -166,7 +166,9 @@ static void every_message_arrives_as_it_was_sent(int buffered) {
   CHECK(kept_count == 3);
   for (size_t i = 0; i < kept_count; ++i) {  // they outlive their context
     check_message(&kept[i], 7 + 1000 * i);
+    CHECK_FAILS(netio_keep(&kept[i], &kept[i]), NETIO_INVALID);  // they are no views
     CHECK_OK(netio_release(&kept[i]));
+    CHECK_FAILS(netio_release(&kept[i]), NETIO_INVALID);  // once is enough
   }
 }
 
