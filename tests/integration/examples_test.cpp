@@ -1,4 +1,4 @@
-// Every example is run, and the README quotes the first two word for word.
+// Every example is run, and the first ones are quoted word for word: README.md, docs/c-api.md.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -40,13 +40,14 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 // What is between the fences behind the marker `<!-- path -->`; empty without them.
-std::string quoted_in_readme(const std::string& path) {
-  const std::string readme = text_of(source_folder / "README.md");
-  const std::string opening = "<!-- " + path + " -->\n```cpp\n";
-  const std::size_t begin = readme.find(opening);
+std::string quoted_in(const std::string& document, const std::string& path) {
+  const std::string text = text_of(source_folder / document);
+  const std::string language = path.substr(path.find('.') + 1);
+  const std::string opening = "<!-- " + path + " -->\n```" + language + "\n";
+  const std::size_t begin = text.find(opening);
   if (begin == std::string::npos) return {};
-  const std::size_t end = readme.find("```", begin + opening.size());
-  return readme.substr(begin + opening.size(), end - begin - opening.size());
+  const std::size_t end = text.find("```", begin + opening.size());
+  return text.substr(begin + opening.size(), end - begin - opening.size());
 }
 
 class Examples : public testing::Test {
@@ -162,8 +163,16 @@ TEST(Readme, quotes_the_first_program_as_it_is_built) {
   for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
     const std::string source = text_of(source_folder / path);
     ASSERT_FALSE(source.empty()) << path;
-    EXPECT_EQ(quoted_in_readme(path), source) << path;
+    EXPECT_EQ(quoted_in("README.md", path), source) << path;
     EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
+  }
+}
+
+TEST(CApiPage, quotes_the_first_program_as_it_is_built) {
+  for (const char* path : {"examples/c_pull.c", "examples/c_push.c"}) {
+    const std::string source = text_of(source_folder / path);
+    ASSERT_FALSE(source.empty()) << path;
+    EXPECT_EQ(quoted_in("docs/c-api.md", path), source) << path;
   }
 }
 
