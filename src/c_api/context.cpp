@@ -35,13 +35,12 @@ int fail_in_turn(const char* call) noexcept {
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-void netio_context_defaults(netio_context_options* options) {
+NETIO_API void netio_context_defaults(netio_context_options* options) {
   if (options == nullptr) return;
-  const netio::ContextOptions defaults;
+  const ContextOptions defaults;
   *options = {};
   options->idle = static_cast<int>(defaults.idle);
   options->page_bytes = defaults.page_bytes;
@@ -53,17 +52,16 @@ void netio_context_defaults(netio_context_options* options) {
   options->numa_node = defaults.numa_node;
 }
 
-int netio_init(netio_context* context) {
-  return init(__func__, context,
-              [] { return std::make_unique<ContextObject>(netio::ContextOptions{}); });
+NETIO_API int netio_init(netio_context* context) {
+  return init(__func__, context, [] { return std::make_unique<ContextObject>(ContextOptions{}); });
 }
 
-int netio_init_with(netio_context* context, const netio_context_options* options) {
+NETIO_API int netio_init_with(netio_context* context, const netio_context_options* options) {
   if (options == nullptr) return fail(NETIO_INVALID, __func__, "options is a null pointer");
   return init(__func__, context, [&] { return std::make_unique<ContextObject>(from_c(*options)); });
 }
 
-int netio_context_free(netio_context* context) {
+NETIO_API int netio_context_free(netio_context* context) {
   return with<ContextObject>(__func__, context, [context](ContextObject& object) -> int {
     constexpr auto call = "netio_context_free";
     if (object.loop().in_turn()) return fail_in_turn(call);
@@ -78,7 +76,7 @@ int netio_context_free(netio_context* context) {
   });
 }
 
-int netio_run(netio_eventloop* loop) {
+NETIO_API int netio_run(netio_eventloop* loop) {
   return with<ContextObject>(__func__, loop, [](ContextObject& object) -> int {
     if (object.loop().in_turn()) return fail_in_turn("netio_run");
     object.loop().run();
@@ -86,11 +84,11 @@ int netio_run(netio_eventloop* loop) {
   });
 }
 
-int netio_terminate(netio_eventloop* loop) {
+NETIO_API int netio_terminate(netio_eventloop* loop) {
   return with<ContextObject>(__func__, loop, [](ContextObject& object) { object.loop().stop(); });
 }
 
-int netio_run_once(netio_eventloop* loop, int64_t timeout_ns) {
+NETIO_API int netio_run_once(netio_eventloop* loop, int64_t timeout_ns) {
   return with<ContextObject>(__func__, loop, [timeout_ns](ContextObject& object) -> int {
     if (object.loop().in_turn()) return fail_in_turn("netio_run_once");
     object.loop().run_once(std::chrono::nanoseconds(timeout_ns));
@@ -98,15 +96,18 @@ int netio_run_once(netio_eventloop* loop, int64_t timeout_ns) {
   });
 }
 
-int netio_eventloop_fd(netio_eventloop* loop, int* fd) {
+NETIO_API int netio_eventloop_fd(netio_eventloop* loop, int* fd) {
   if (fd == nullptr) return fail(NETIO_INVALID, __func__, "fd is a null pointer");
   return with<ContextObject>(__func__, loop,
                              [fd](ContextObject& object) { *fd = object.loop().fd(); });
 }
 
-int netio_post(netio_eventloop* loop, void (*call)(void*), void* data) {
+NETIO_API int netio_post(netio_eventloop* loop, void (*call)(void*), void* data) {
   if (call == nullptr) return fail(NETIO_INVALID, __func__, "there is nothing to call");
   auto* const object = object_of<ContextObject>(__func__, loop);
   if (object == nullptr) return last_code();
   return guarded(__func__, [&] { object->loop().post([call, data] { call(data); }); });
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -69,14 +69,11 @@ int refused(const char* call, Status status) noexcept {
   return fail(code, call, to_string(status).data(), advice_on(status));
 }
 
-}  // namespace netio::c_api
+extern "C" {
 
-using netio::c_api::last_error;
-using netio::c_api::word;
+NETIO_API const char* netio_last_error() { return last_error.text; }
 
-const char* netio_last_error() { return last_error.text; }
-
-const char* netio_result_name(int result) {
+NETIO_API const char* netio_result_name(int result) {
   switch (result) {
     case NETIO_BAD_ADDRESS:
       return "bad address";
@@ -89,14 +86,17 @@ const char* netio_result_name(int result) {
     case NETIO_WRONG_THREAD:
       return "wrong thread";
     default:
-      return word(result, netio::Status::invalid);
+      return word(result, Status::invalid);
   }
 }
 
-const char* netio_down_reason_name(int reason) {
-  return word(reason, netio::DownReason::resources);
+NETIO_API const char* netio_down_reason_name(int reason) {
+  return word(reason, DownReason::resources);
 }
 
-const char* netio_drop_reason_name(int reason) {
-  return word(reason, netio::DropReason::superseded);
+NETIO_API const char* netio_drop_reason_name(int reason) {
+  return word(reason, DropReason::superseded);
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

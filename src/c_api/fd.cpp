@@ -25,21 +25,23 @@ int fail_one_shot(const char* call) noexcept {
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_fd_init(netio_eventloop* loop, netio_fd* watch, int fd, uint32_t events) {
+NETIO_API int netio_fd_init(netio_eventloop* loop, netio_fd* watch, int fd, uint32_t events) {
   if ((events & EPOLLONESHOT) != 0) return fail_one_shot(__func__);
   return init_in(__func__, loop, watch, [=](ContextObject& home) {
     return std::make_unique<FdObject>(home, watch, fd, events);
   });
 }
 
-int netio_fd_set_events(netio_fd* watch, uint32_t events) {
+NETIO_API int netio_fd_set_events(netio_fd* watch, uint32_t events) {
   if ((events & EPOLLONESHOT) != 0) return fail_one_shot(__func__);
   return with<FdObject>(__func__, watch,
                         [events](FdObject& object) { object.watch.set_events(events); });
 }
 
-int netio_fd_free(netio_fd* watch) { return free_object<FdObject>(__func__, watch); }
+NETIO_API int netio_fd_free(netio_fd* watch) { return free_object<FdObject>(__func__, watch); }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -46,9 +46,7 @@ inline std::uintptr_t seal_of(const netio_handle& handle) noexcept {
   const auto object = reinterpret_cast<std::uintptr_t>(handle.object);
   return (reinterpret_cast<std::uintptr_t>(&handle) ^ std::rotl(object, 7)) + odd;
 }
-inline bool sealed(const netio_handle& handle) noexcept {
-  return handle.seal == seal_of(handle);
-}
+inline bool sealed(const netio_handle& handle) noexcept { return handle.seal == seal_of(handle); }
 
 // Where the handle is in each struct.
 template <typename Struct>

@@ -45,11 +45,9 @@ Message from_c(const netio_message& owned) noexcept {
   return {block, {data, owned.size}, owned.tag};
 }
 
-}  // namespace netio::c_api
+extern "C" {
 
-using namespace netio::c_api;
-
-int netio_keep(const netio_message* received, netio_message* kept) {
+NETIO_API int netio_keep(const netio_message* received, netio_message* kept) {
   if (received == nullptr || kept == nullptr) {
     return fail(NETIO_INVALID, __func__, "a null pointer was given");
   }
@@ -58,19 +56,22 @@ int netio_keep(const netio_message* received, netio_message* kept) {
                 "keep what cb_msg_received was given, before it returns");
   }
   return guarded(__func__, [&] {
-    const netio::MessageView view(static_cast<netio::detail::Block*>(received->memory),
-                                  {static_cast<const std::byte*>(received->data), received->size},
-                                  received->tag);
+    const MessageView view(static_cast<detail::Block*>(received->memory),
+                           {static_cast<const std::byte*>(received->data), received->size},
+                           received->tag);
     *kept = to_c(view.keep());
   });
 }
 
-int netio_release(netio_message* kept) {
+NETIO_API int netio_release(netio_message* kept) {
   if (kept == nullptr) return fail(NETIO_INVALID, __func__, "a null pointer was given");
   if (!is_owned(*kept)) {
     return fail(NETIO_INVALID, __func__, "this message is not owned",
                 "release once what was kept or allocated, and was not passed on");
   }
-  const netio::Message last = from_c(std::exchange(*kept, {}));
+  const Message last = from_c(std::exchange(*kept, {}));
   return NETIO_OK;
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -3,13 +3,17 @@
 
 #include "c_api/socket.hpp"
 
-using namespace netio::c_api;
+namespace netio::c_api {
+extern "C" {
 
-int netio_pair_socket_init(netio_context* context, netio_pair_socket* socket,
-                           const netio_socket_options* options) {
+NETIO_API int netio_pair_socket_init(netio_context* context, netio_pair_socket* socket,
+                                     const netio_socket_options* options) {
   return init_in(__func__, context, socket, [=](ContextObject& home) {
     const netio_socket_options c = checked(options);
-    const auto mode = c.unbuffered != 0 ? netio::Mode::unbuffered : netio::Mode::buffered;
-    return make_socket<netio::Pair>(home, socket, socket_options(c, mode));
+    const auto mode = c.unbuffered != 0 ? Mode::unbuffered : Mode::buffered;
+    return make_socket<Pair>(home, socket, socket_options(c, mode));
   });
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -47,23 +47,22 @@ PublishTag looked_up(SocketObject& object, std::uint64_t tag, netio_subscription
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_publish_socket_init(netio_context* context, netio_publish_socket* socket,
-                              const netio_socket_options* options) {
+NETIO_API int netio_publish_socket_init(netio_context* context, netio_publish_socket* socket,
+                                        const netio_socket_options* options) {
   return init_in(__func__, context, socket, [=](ContextObject& home) {
     const netio_socket_options c = checked(options);
-    auto object = make_socket<netio::Publish>(home, socket, publish_options(c),
-                                              socket_options(c, netio::Mode::buffered));
+    auto object =
+        make_socket<Publish>(home, socket, publish_options(c), socket_options(c, Mode::buffered));
     set_call_backs(*object->publishing, socket);
     return object;
   });
 }
 
-int netio_publish(netio_publish_socket* socket, uint64_t tag, const void* data, size_t bytes,
-                  netio_subscription_cache* cache) {
+NETIO_API int netio_publish(netio_publish_socket* socket, uint64_t tag, const void* data,
+                            size_t bytes, netio_subscription_cache* cache) {
   if (socket == nullptr || (data == nullptr && bytes != 0)) [[unlikely]]
     return fail(NETIO_INVALID, __func__, "a null pointer was given");
   SocketObject* const object = hot_object(__func__, &socket->socket);
@@ -75,3 +74,6 @@ int netio_publish(netio_publish_socket* socket, uint64_t tag, const void* data, 
     return result("netio_publish", looked_up(*object, tag, *cache).send(message));
   });
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -27,28 +27,30 @@ int with_receiving(const char* call, netio_socket* socket, void (Receiving::*wha
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_listen_socket_init(netio_context* context, netio_listen_socket* socket,
-                             const netio_socket_options* options) {
+NETIO_API int netio_listen_socket_init(netio_context* context, netio_listen_socket* socket,
+                                       const netio_socket_options* options) {
   return init_pull(__func__, context, socket, options);
 }
 
-int netio_recv_socket_init(netio_context* context, netio_recv_socket* socket,
-                           const netio_socket_options* options) {
+NETIO_API int netio_recv_socket_init(netio_context* context, netio_recv_socket* socket,
+                                     const netio_socket_options* options) {
   return init_pull(__func__, context, socket, options);
 }
 
-int netio_pause(netio_socket* socket) {
-  return with_receiving(__func__, socket, &netio::Receiving::pause);
+NETIO_API int netio_pause(netio_socket* socket) {
+  return with_receiving(__func__, socket, &Receiving::pause);
 }
-int netio_resume(netio_socket* socket) {
-  return with_receiving(__func__, socket, &netio::Receiving::resume);
+NETIO_API int netio_resume(netio_socket* socket) {
+  return with_receiving(__func__, socket, &Receiving::resume);
 }
 
-uint64_t netio_sender_id(const netio_socket* socket) {
+NETIO_API uint64_t netio_sender_id(const netio_socket* socket) {
   auto* const object = object_of<SocketObject>(__func__, socket);
   return object == nullptr || object->receiving == nullptr ? 0 : object->receiving->sender_id();
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

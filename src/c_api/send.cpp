@@ -55,37 +55,37 @@ detail::SendCore* open_page(const char* call, netio_socket* socket) noexcept {
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
-using netio::Message;
-using netio::Status;
+extern "C" {
 
-int netio_send_socket_init(netio_context* context, netio_send_socket* socket,
-                           const netio_socket_options* options) {
-  return init_push(__func__, context, socket, options, netio::Mode::unbuffered);
+NETIO_API int netio_send_socket_init(netio_context* context, netio_send_socket* socket,
+                                     const netio_socket_options* options) {
+  return init_push(__func__, context, socket, options, Mode::unbuffered);
 }
 
-int netio_buffered_send_socket_init(netio_context* context, netio_buffered_send_socket* socket,
-                                    const netio_socket_options* options) {
-  return init_push(__func__, context, socket, options, netio::Mode::buffered);
+NETIO_API int netio_buffered_send_socket_init(netio_context* context,
+                                              netio_buffered_send_socket* socket,
+                                              const netio_socket_options* options) {
+  return init_push(__func__, context, socket, options, Mode::buffered);
 }
 
-int netio_send(netio_socket* socket, const void* data, size_t bytes) {
+NETIO_API int netio_send(netio_socket* socket, const void* data, size_t bytes) {
   return send(__func__, socket, 0, data, bytes);
 }
 
-int netio_send_tagged(netio_socket* socket, uint64_t tag, const void* data, size_t bytes) {
+NETIO_API int netio_send_tagged(netio_socket* socket, uint64_t tag, const void* data,
+                                size_t bytes) {
   return send(__func__, socket, tag, data, bytes);
 }
 
-int netio_lend(netio_socket* socket, uint64_t tag, const void* data, size_t bytes, uint64_t key) {
+NETIO_API int netio_lend(netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
+                         uint64_t key) {
   if (data == nullptr && bytes != 0) return fail(NETIO_INVALID, __func__, "data is a null pointer");
   return by_role(__func__, socket,
                  [=](auto& role) { return role.lend(bytes_of(data, bytes), key, tag); });
 }
 
-int netio_pass_on(netio_socket* socket, netio_message* message) {
+NETIO_API int netio_pass_on(netio_socket* socket, netio_message* message) {
   if (message == nullptr || !is_owned(*message)) {
     return fail(NETIO_INVALID, __func__, "there is no message that is owned",
                 "pass on what was kept or allocated, once");
@@ -103,8 +103,8 @@ int netio_pass_on(netio_socket* socket, netio_message* message) {
   return answer;
 }
 
-int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes, netio_message* message,
-                   void** room) {
+NETIO_API int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes,
+                             netio_message* message, void** room) {
   if (message == nullptr || room == nullptr) {
     return fail(NETIO_INVALID, __func__, "a null pointer was given");
   }
@@ -122,7 +122,7 @@ int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes, netio_messa
   });
 }
 
-int netio_reserve(netio_socket* socket, size_t bytes, void** room) {
+NETIO_API int netio_reserve(netio_socket* socket, size_t bytes, void** room) {
   if (room == nullptr) return fail(NETIO_INVALID, __func__, "room is a null pointer");
   *room = nullptr;
   auto* const sending = open_page(__func__, socket);
@@ -132,15 +132,18 @@ int netio_reserve(netio_socket* socket, size_t bytes, void** room) {
   return result(__func__, status);
 }
 
-int netio_commit(netio_socket* socket, uint64_t tag, size_t bytes) {
+NETIO_API int netio_commit(netio_socket* socket, uint64_t tag, size_t bytes) {
   auto* const sending = open_page(__func__, socket);
   if (sending == nullptr) return last_code();
   return result(__func__, sending->commit(bytes, tag));
 }
 
-int netio_flush(netio_socket* socket) {
+NETIO_API int netio_flush(netio_socket* socket) {
   return by_role(__func__, socket, [](auto& role) {
     role.flush();
     return Status::ok;
   });
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

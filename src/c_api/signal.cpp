@@ -26,32 +26,37 @@ struct PosixSignalObject : Resident {
 };
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_signal_init(netio_eventloop* loop, netio_signal* signal) {
+NETIO_API int netio_signal_init(netio_eventloop* loop, netio_signal* signal) {
   return init_in(__func__, loop, signal, [signal](ContextObject& home) {
     return std::make_unique<SignalObject>(home, signal);
   });
 }
 
 // Any thread, and signal handlers: no lock and no memory is taken unless the struct is unusable.
-int netio_signal_fire(netio_signal* signal) {
+NETIO_API int netio_signal_fire(netio_signal* signal) {
   auto* const object = object_of<SignalObject>(__func__, signal);
   if (object == nullptr) return last_code();
   object->signal.notify();
   return NETIO_OK;
 }
 
-int netio_signal_free(netio_signal* signal) { return free_object<SignalObject>(__func__, signal); }
+NETIO_API int netio_signal_free(netio_signal* signal) {
+  return free_object<SignalObject>(__func__, signal);
+}
 
-int netio_posix_signal_init(netio_eventloop* loop, netio_posix_signal* signal, int number) {
+NETIO_API int netio_posix_signal_init(netio_eventloop* loop, netio_posix_signal* signal,
+                                      int number) {
   return init_in(__func__, loop, signal, [=](ContextObject& home) {
     return std::make_unique<PosixSignalObject>(home, signal, number);
   });
 }
 
-int netio_posix_signal_free(netio_posix_signal* signal) {
+NETIO_API int netio_posix_signal_free(netio_posix_signal* signal) {
   return free_object<PosixSignalObject>(__func__, signal);
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -72,11 +72,10 @@ int fail_null(const char* call) noexcept {
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_listen(netio_socket* socket, const char* address) {
+NETIO_API int netio_listen(netio_socket* socket, const char* address) {
   if (address == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [address](SocketObject& object) {
     object.watch_fill();
@@ -84,12 +83,12 @@ int netio_listen(netio_socket* socket, const char* address) {
   });
 }
 
-const char* netio_address(const netio_socket* socket) {
+NETIO_API const char* netio_address(const netio_socket* socket) {
   auto* const object = asked(__func__, socket);
   return object == nullptr ? "" : object->address.c_str();
 }
 
-int netio_connect(netio_socket* socket, const char* address) {
+NETIO_API int netio_connect(netio_socket* socket, const char* address) {
   if (address == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [address](SocketObject& object) {
     object.watch_fill();
@@ -97,7 +96,7 @@ int netio_connect(netio_socket* socket, const char* address) {
   });
 }
 
-int netio_close(netio_socket* socket, uint64_t linger_ms) {
+NETIO_API int netio_close(netio_socket* socket, uint64_t linger_ms) {
   constexpr std::uint64_t most_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds::max())
           .count();
@@ -106,18 +105,20 @@ int netio_close(netio_socket* socket, uint64_t linger_ms) {
                             [linger](SocketObject& object) { object.socket->close(linger); });
 }
 
-int netio_socket_free(netio_socket* socket) { return free_object<SocketObject>(__func__, socket); }
+NETIO_API int netio_socket_free(netio_socket* socket) {
+  return free_object<SocketObject>(__func__, socket);
+}
 
-int netio_get_books(const netio_socket* socket, netio_books* books) {
+NETIO_API int netio_get_books(const netio_socket* socket, netio_books* books) {
   if (books == nullptr) return fail_null(__func__);
   return with<SocketObject>(
       __func__, socket, [books](SocketObject& object) { *books = to_c(object.socket->books()); });
 }
 
-int netio_get_counters(const netio_socket* socket, netio_counters* counters) {
+NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* counters) {
   if (counters == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [counters](SocketObject& object) {
-    const netio::Counters from = object.socket->counters();
+    const Counters from = object.socket->counters();
     *counters = {};
     counters->bytes_sent = from.bytes_sent;
     counters->bytes_received = from.bytes_received;
@@ -135,12 +136,15 @@ int netio_get_counters(const netio_socket* socket, netio_counters* counters) {
   });
 }
 
-double netio_fill(const netio_socket* socket) {
+NETIO_API double netio_fill(const netio_socket* socket) {
   auto* const object = asked(__func__, socket);
   return object == nullptr ? 0 : object->socket->fill();
 }
 
-size_t netio_connections(const netio_socket* socket) {
+NETIO_API size_t netio_connections(const netio_socket* socket) {
   auto* const object = asked(__func__, socket);
   return object == nullptr ? 0 : object->socket->peers_connected();
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -99,8 +99,8 @@ PublishOptions publish_options(const netio_socket_options& c) noexcept {
   return options;
 }
 
-}  // namespace netio::c_api
-
-void netio_socket_defaults(netio_socket_options* options) {
-  if (options != nullptr) *options = netio::c_api::default_options();
+extern "C" NETIO_API void netio_socket_defaults(netio_socket_options* options) {
+  if (options != nullptr) *options = default_options();
 }
+
+}  // namespace netio::c_api

@@ -34,31 +34,34 @@ int change(const char* call, netio_subscribe_socket* socket, TagRange tags, bool
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_subscribe_socket_init(netio_context* context, netio_subscribe_socket* socket,
-                                const netio_socket_options* options) {
+NETIO_API int netio_subscribe_socket_init(netio_context* context, netio_subscribe_socket* socket,
+                                          const netio_socket_options* options) {
   return init_in(__func__, context, socket, [=](ContextObject& home) {
     const netio_socket_options c = checked(options);
-    const auto mode = c.unbuffered != 0 ? netio::Mode::unbuffered : netio::Mode::buffered;
+    const auto mode = c.unbuffered != 0 ? Mode::unbuffered : Mode::buffered;
     auto object =
-        make_socket<netio::Subscribe>(home, socket, subscribe_options(c), socket_options(c, mode));
+        make_socket<Subscribe>(home, socket, subscribe_options(c), socket_options(c, mode));
     set_call_backs(static_cast<Subscriber&>(*object).kind, socket);
     return object;
   });
 }
 
-int netio_subscribe(netio_subscribe_socket* socket, uint64_t tag) {
+NETIO_API int netio_subscribe(netio_subscribe_socket* socket, uint64_t tag) {
   return change(__func__, socket, {tag, tag}, true);
 }
-int netio_unsubscribe(netio_subscribe_socket* socket, uint64_t tag) {
+NETIO_API int netio_unsubscribe(netio_subscribe_socket* socket, uint64_t tag) {
   return change(__func__, socket, {tag, tag}, false);
 }
-int netio_subscribe_range(netio_subscribe_socket* socket, uint64_t first, uint64_t last) {
+NETIO_API int netio_subscribe_range(netio_subscribe_socket* socket, uint64_t first, uint64_t last) {
   return change(__func__, socket, {first, last}, true);
 }
-int netio_unsubscribe_range(netio_subscribe_socket* socket, uint64_t first, uint64_t last) {
+NETIO_API int netio_unsubscribe_range(netio_subscribe_socket* socket, uint64_t first,
+                                      uint64_t last) {
   return change(__func__, socket, {first, last}, false);
 }
+
+}  // extern "C"
+}  // namespace netio::c_api

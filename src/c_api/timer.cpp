@@ -37,33 +37,37 @@ int start(const char* call, netio_timer* timer, std::chrono::nanoseconds time, b
 }
 
 }  // namespace
-}  // namespace netio::c_api
 
-using namespace netio::c_api;
+extern "C" {
 
-int netio_timer_init(netio_eventloop* loop, netio_timer* timer) {
+NETIO_API int netio_timer_init(netio_eventloop* loop, netio_timer* timer) {
   return init_in(__func__, loop, timer, [timer](ContextObject& home) {
     return std::make_unique<TimerObject>(home, timer);
   });
 }
 
-int netio_timer_start_s(netio_timer* timer, uint64_t period_s) {
+NETIO_API int netio_timer_start_s(netio_timer* timer, uint64_t period_s) {
   return start(__func__, timer, times(period_s, 1'000'000'000), false);
 }
-int netio_timer_start_ms(netio_timer* timer, uint64_t period_ms) {
+NETIO_API int netio_timer_start_ms(netio_timer* timer, uint64_t period_ms) {
   return start(__func__, timer, times(period_ms, 1'000'000), false);
 }
-int netio_timer_start_us(netio_timer* timer, uint64_t period_us) {
+NETIO_API int netio_timer_start_us(netio_timer* timer, uint64_t period_us) {
   return start(__func__, timer, times(period_us, 1'000), false);
 }
-int netio_timer_start_ns(netio_timer* timer, uint64_t period_ns) {
+NETIO_API int netio_timer_start_ns(netio_timer* timer, uint64_t period_ns) {
   return start(__func__, timer, times(period_ns, 1), false);
 }
-int netio_timer_start_once_ns(netio_timer* timer, uint64_t delay_ns) {
+NETIO_API int netio_timer_start_once_ns(netio_timer* timer, uint64_t delay_ns) {
   return start(__func__, timer, times(delay_ns, 1), true);
 }
 
-int netio_timer_stop(netio_timer* timer) {
+NETIO_API int netio_timer_stop(netio_timer* timer) {
   return with<TimerObject>(__func__, timer, [](TimerObject& object) { object.timer.stop(); });
 }
-int netio_timer_free(netio_timer* timer) { return free_object<TimerObject>(__func__, timer); }
+NETIO_API int netio_timer_free(netio_timer* timer) {
+  return free_object<TimerObject>(__func__, timer);
+}
+
+}  // extern "C"
+}  // namespace netio::c_api
