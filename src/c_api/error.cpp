@@ -61,6 +61,13 @@ int fail(int code, const char* call, const char* cause, const char* advice) noex
   return code;
 }
 
+int fail_struct(const char* call, const void* own) noexcept {
+  if (own == nullptr) return fail(NETIO_INVALID, call, "a null pointer was given");
+  return fail(NETIO_INVALID, call,
+              "this struct was not made by its init call, or was freed, moved or copied",
+              "make it first, use it where it was made, and pass pointers to it");
+}
+
 int last_code() noexcept { return last_error.code; }
 
 int refused(const char* call, Status status) noexcept {

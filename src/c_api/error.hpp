@@ -10,9 +10,13 @@
 
 namespace netio::c_api {
 
-// Keeps the words and returns `code`. Never allocates.
-int fail(int code, const char* call, const char* cause, const char* advice = "") noexcept;
-int fail(int code, const char* text) noexcept;
+// Keeps the words and returns `code`. Never allocates. Cold: what leads here is kept out of the way
+// of calls that succeed.
+[[gnu::cold]] int fail(int code, const char* call, const char* cause,
+                       const char* advice = "") noexcept;
+[[gnu::cold]] int fail(int code, const char* text) noexcept;
+// What is wrong with a struct: NETIO_INVALID.
+[[gnu::cold]] int fail_struct(const char* call, const void* own) noexcept;
 // The code of this thread's latest failure.
 [[nodiscard]] int last_code() noexcept;
 

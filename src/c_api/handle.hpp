@@ -3,7 +3,6 @@
 // the owner thread gets at objects, except where it says "any thread".
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,11 +39,10 @@ class Resident {
   ContextObject& home_;
 };
 
-// Odd, and structs lie at even addresses: a struct of zeros is not sealed.
+// Structs lie at even addresses: one of zeros has another seal, and no pointer is one by chance.
 inline std::uintptr_t seal_of(const netio_handle& handle) noexcept {
-  constexpr auto odd = static_cast<std::uintptr_t>(0x9e3779b97f4a7c15);
-  const auto object = reinterpret_cast<std::uintptr_t>(handle.object);
-  return (reinterpret_cast<std::uintptr_t>(&handle) ^ std::rotl(object, 7)) + odd;
+  return (reinterpret_cast<std::uintptr_t>(&handle) + 1) ^
+         reinterpret_cast<std::uintptr_t>(handle.object);
 }
 inline bool sealed(const netio_handle& handle) noexcept { return handle.seal == seal_of(handle); }
 
@@ -65,13 +63,7 @@ template <typename Object, typename Struct>
 Object* object_of(const char* call, Struct* own) noexcept {
   if (own != nullptr && sealed(handle_of(*own))) [[likely]]
     return static_cast<Object*>(handle_of(*own).object);
-  if (own == nullptr) {
-    fail(NETIO_INVALID, call, "a null pointer was given");
-  } else {
-    fail(NETIO_INVALID, call,
-         "this struct was not made by its init call, or was freed, moved or copied",
-         "make it first, use it where it was made, and pass pointers to it");
-  }
+  fail_struct(call, own);
   return nullptr;
 }
 

@@ -65,13 +65,13 @@ NETIO_API int netio_publish(netio_publish_socket* socket, uint64_t tag, const vo
                             size_t bytes, netio_subscription_cache* cache) {
   if (socket == nullptr || (data == nullptr && bytes != 0)) [[unlikely]]
     return fail(NETIO_INVALID, __func__, "a null pointer was given");
-  SocketObject* const object = hot_object(__func__, &socket->socket);
-  if (object == nullptr) [[unlikely]]
+  if (!usable(__func__, &socket->socket)) [[unlikely]]
     return last_code();
+  SocketObject& object = object_in(socket->socket);
   const std::span message(static_cast<const std::byte*>(data), bytes);
-  if (cache == nullptr) return result(__func__, object->publishing->send(message, tag));
+  if (cache == nullptr) return result(__func__, object.publishing->send(message, tag));
   return guarded(__func__, [&] {
-    return result("netio_publish", looked_up(*object, tag, *cache).send(message));
+    return result("netio_publish", looked_up(object, tag, *cache).send(message));
   });
 }
 

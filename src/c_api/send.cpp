@@ -28,30 +28,32 @@ int init_push(const char* call, netio_context* context, auto* own,
 // What `sent` answers for the role that the socket has: SendCore or Publish.
 template <typename Sent>
 int by_role(const char* call, netio_socket* socket, Sent&& sent) noexcept {
-  SocketObject* const object = hot_object(call, socket);
-  if (object == nullptr) [[unlikely]]
+  if (!usable(call, socket)) [[unlikely]]
     return last_code();
-  if (object->sending != nullptr) [[likely]]
-    return result(call, sent(*object->sending));
-  if (object->publishing != nullptr) return result(call, sent(*object->publishing));
+  const SocketObject& object = object_in(*socket);
+  if (object.sending != nullptr) [[likely]]
+    return result(call, sent(*object.sending));
+  if (object.publishing != nullptr) return result(call, sent(*object.publishing));
   return fail(NETIO_INVALID, call, "this socket only receives",
               "send through a send, pair or publish socket");
 }
 
 inline int send(const char* call, netio_socket* socket, std::uint64_t tag, const void* data,
                 std::size_t bytes) noexcept {
-  if (data == nullptr && bytes != 0) [[unlikely]]
-    return fail(NETIO_INVALID, call, "data is a null pointer");
+  if (data == nullptr) [[unlikely]] {
+    if (bytes != 0) return fail(NETIO_INVALID, call, "data is a null pointer");
+  }
   return by_role(call, socket, [=](auto& role) { return role.send(bytes_of(data, bytes), tag); });
 }
 
 // Of a buffered send or pair socket.
 detail::SendCore* open_page(const char* call, netio_socket* socket) noexcept {
-  SocketObject* const object = hot_object(call, socket);
-  if (object != nullptr && object->sending == nullptr) {
+  if (!usable(call, socket)) return nullptr;
+  detail::SendCore* const sending = object_in(*socket).sending;
+  if (sending == nullptr) {
     fail(NETIO_INVALID, call, "this socket has no open page", "use a buffered send or pair socket");
   }
-  return object == nullptr ? nullptr : object->sending;
+  return sending;
 }
 
 }  // namespace

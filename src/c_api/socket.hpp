@@ -79,13 +79,22 @@ std::unique_ptr<SocketObject> make_socket(ContextObject& home, Struct* own,
   return std::make_unique<SocketOf<Kind>>(home, &own->socket, options...);
 }
 
-// For calls made for each message: the thread is looked at where there are assertions only.
-inline SocketObject* hot_object(const char* call, netio_socket* own) noexcept {
-  auto* const object = object_of<SocketObject>(call, own);
+// For calls made for each message: whether the socket can be used; if not it was said why. The
+// thread is looked at where there are assertions only.
+inline bool usable(const char* call, const netio_socket* socket) noexcept {
+  if (socket == nullptr || !sealed(socket->handle)) [[unlikely]] {
+    fail_struct(call, socket);
+    return false;
+  }
 #ifndef NDEBUG
-  if (object != nullptr && !on_owner_thread(call, object->loop())) return nullptr;
+  auto* const object = static_cast<SocketObject*>(socket->handle.object);
+  if (!on_owner_thread(call, object->loop())) return false;
 #endif
-  return object;
+  return true;
+}
+// Of a usable socket.
+inline SocketObject& object_in(const netio_socket& socket) noexcept {
+  return *static_cast<SocketObject*>(socket.handle.object);
 }
 
 }  // namespace netio::c_api
