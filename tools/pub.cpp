@@ -14,6 +14,7 @@
 #include "sending_session.hpp"
 #include "session_options.hpp"
 #include "tags.hpp"
+#include "turned_away.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -47,6 +48,7 @@ class PubSession final : public SendingSession {
   std::multiset<std::uint64_t> slow_at_;  // the same of those disconnected for being slow
   PeerCounts subscribers_;
   std::string last_loss_;
+  TurnedAway turned_away_{progress_};
 };
 
 PubSession::PubSession(const PubArguments& arguments)
@@ -102,6 +104,8 @@ void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
       if (!slow) last_loss_ = loss;
       progress_.note("lost subscriber " + loss);
     }
+  } else if (!peer.was_up && !peer.dialed) {
+    turned_away_.note(peer, why(peer, down));
   }
   // Once it has begun, a publisher goes on without subscribers; but what is owed to one that may
   // come back is not waited for in vain, nor one that cannot be reached at all.

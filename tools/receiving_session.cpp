@@ -180,20 +180,12 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
   }
 }
 
-// Of those that come again and again for the same reason the 1st, the 10th, the 100th ...
 void ReceivingSession::note_not_met(const PeerInfo& peer, const Down& down) {
   if (peer.dialed) {
     if (!peer.retrying || std::exchange(attempt_noted_, true)) return;
     return progress_.note(fmt::format("waiting for {}: {}", peer.address, why(peer, down)));
   }
-  const std::string reason = why(peer, down);
-  if (std::exchange(turned_away_for_, reason) != reason) turned_away_ = 0;
-  ++turned_away_;
-  std::uint64_t noted = 1;
-  while (noted < turned_away_) noted *= 10;
-  if (turned_away_ != noted) return;
-  progress_.note(fmt::format("turned away {}: {}{}", peer.address, reason,
-                             noted == 1 ? "" : fmt::format(" ({} of them)", grouped(noted))));
+  turned_away_.note(peer, why(peer, down));
 }
 
 void ReceivingSession::close() {
@@ -261,16 +253,14 @@ void ReceivingSession::verify() {
        std::string(advice_for(checked)));
 }
 
-void ReceivingSession::fail_for_lost(std::uint64_t missed) {
+void ReceivingSession::fail_for_lost(std::uint64_t missed, const std::string& why) {
   if (peers_.lost != 0) {
     fail(ExitCode::peer_lost,
          fmt::format("{} of {} lost in mid-stream, the last was {}", grouped(peers_.lost),
                      counted(peers_.came, peer_noun_), last_loss_),
          "what it had sent and is not in the summary is gone");
   } else if (missed != 0) {
-    fail(ExitCode::peer_lost,
-         fmt::format("{} lost while a {} was disconnected", counted(missed, "message"), peer_noun_),
-         {});
+    fail(ExitCode::peer_lost, fmt::format("{} {}", counted(missed, "message"), why), {});
   }
 }
 

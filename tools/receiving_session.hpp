@@ -20,6 +20,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "summary.hpp"
+#include "turned_away.hpp"
 #include "verifier.hpp"
 
 namespace netio::cli {
@@ -40,7 +41,7 @@ class ReceivingSession {
   void use(Socket& socket, Receiving& receiving);
   void fail(ExitCode code, std::string cause, std::string advice);
   // If a peer was lost, or `missed` messages with a connection.
-  void fail_for_lost(std::uint64_t missed);
+  void fail_for_lost(std::uint64_t missed, const std::string& why);
   // Ends at once; what is not delivered yet will not be.
   void stop() noexcept { context_.stop(); }
 
@@ -57,6 +58,7 @@ class ReceivingSession {
   Report report_;
   Context context_;
   Progress progress_;
+  TurnedAway turned_away_{progress_};
   std::optional<Verifier> verifier_;
   PeerCounts peers_;
   std::string last_loss_;
@@ -94,9 +96,7 @@ class ReceivingSession {
   bool interrupted_ = false;
   std::string address_;
   bool attempt_noted_ = false;
-  std::set<std::uint64_t> up_;     // ids of connected peers
-  std::uint64_t turned_away_ = 0;  // one after the other, for the reason
-  std::string turned_away_for_;
+  std::set<std::uint64_t> up_;  // ids of connected peers
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t sampled_messages_ = 0;

@@ -20,7 +20,9 @@ class RecvSession final : public ReceivingSession {
   }
 
  private:
-  void judge() override { fail_for_lost(pull_.books().missed); }
+  void judge() override {
+    fail_for_lost(pull_.books().missed, "lost while a sender was disconnected");
+  }
   [[nodiscard]] std::string_view advice_for(const Verification& checked) const override;
   void complete(Summary& summary) const override { summary.kind = Summary::Kind::received; }
 

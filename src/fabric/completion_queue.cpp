@@ -44,12 +44,6 @@ CompletionQueue::CompletionQueue(Loop& loop, const Fabric& fabric, const Domain&
 
 CompletionQueue::~CompletionQueue() { loop_.remove_source(*this); }
 
-bool CompletionQueue::reserve(std::size_t operations) noexcept {
-  if (operations > size_ - reserved_) return false;
-  reserved_ += operations;
-  return true;
-}
-
 bool CompletionQueue::poll(int) noexcept {
   std::array<fi_cq_msg_entry, burst> entries;
   const auto dead = static_cast<std::ptrdiff_t>(graves_.size());
@@ -58,9 +52,7 @@ bool CompletionQueue::poll(int) noexcept {
     if (dead != 0) graves_.erase(graves_.begin(), graves_.begin() + dead);
     return false;
   }
-  if (count < 0) {
-    return read_failure();
-  }
+  if (count < 0) return read_failure();
   for (ssize_t i = 0; i < count; ++i) {
     const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
     auto* const operation = static_cast<Operation*>(entry.op_context);
@@ -92,7 +84,8 @@ bool CompletionQueue::may_sleep() noexcept {
   return fi_trywait(fabric_, &object, 1) == 0;
 }
 
-void CompletionQueue::bury(std::unique_ptr<Operation[]> operations) {
+void CompletionQueue::bury(std::vector<Operation> operations) {
+  for (Operation& each : operations) each.owner = nullptr;
   graves_.push_back(std::move(operations));
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include <rdma/fi_eq.h>
@@ -44,15 +43,18 @@ class CompletionQueue final : private Source {
 
   [[nodiscard]] fid_cq* get() const noexcept { return queue_.get(); }
 
-  // Room for that many operations posted at once; false if the queue could overflow.
-  [[nodiscard]] bool reserve(std::size_t operations) noexcept;
-  void release(std::size_t operations) noexcept { reserved_ -= operations; }
+  // How many operations may be posted at once, by all who use it; without room for more the queue
+  // could overflow.
+  std::size_t reserved = 0;
+  [[nodiscard]] bool has_room(std::size_t operations) const noexcept {
+    return operations <= size_ - reserved;
+  }
 
   // Reads all that is there now. From the loop, and not from within a completion.
   void drain() noexcept;
-  // Operations of an endpoint that was closed. What became of them may still be in the queue: they
-  // are freed once it has been seen empty.
-  void bury(std::unique_ptr<Operation[]> operations);
+  // Operations of an endpoint that was closed: their owner is told no more. What became of them may
+  // still be in the queue: they are freed once it has been seen empty.
+  void bury(std::vector<Operation> operations);
 
  private:
   bool poll(int budget) noexcept override;
@@ -65,8 +67,7 @@ class CompletionQueue final : private Source {
   FabricHandle<fid_cq> queue_;
   int fd_ = -1;
   std::size_t size_;
-  std::size_t reserved_ = 0;
-  std::vector<std::unique_ptr<Operation[]>> graves_;
+  std::vector<std::vector<Operation>> graves_;
 };
 
 }  // namespace netio::detail

@@ -17,19 +17,25 @@ namespace {
 
 Info copy_of(const fi_info* info) { return Info(fabric_library().dupinfo(info)); }
 
+// Of one provider if it is not empty.
+Info any_of(const std::string& provider) {
+  Info hints(fabric_library().dupinfo(nullptr));
+  if (!hints) throw FabricError("ask for fabrics", FI_ENOMEM);
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
+  return hints;
+}
+
 // What netio can cope with: it registers what it sends from and receives into, gives every
 // operation a context of its own, and takes keys and addresses as they are granted.
 Info hints_for(const std::string& provider) {
-  Info hints(fabric_library().dupinfo(nullptr));
-  if (!hints) throw FabricError("ask for fabrics", FI_ENOMEM);
+  Info hints = any_of(provider);
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_MSG;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->tx_attr->msg_order = FI_ORDER_SAS;
-  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
   return hints;
 }
 
@@ -69,11 +75,8 @@ Info Info::with_depths(std::size_t transmits, std::size_t receives) const {
 
 std::vector<Info> Info::all(const std::string& provider) {
   std::vector<Info> infos;
-  Info hints(fabric_library().dupinfo(nullptr));
-  if (!hints) return infos;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  const Info hints = any_of(provider);
   hints->mode = ~std::uint64_t{0};
-  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
   fi_info* found = nullptr;
   if (fabric_library().getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0) {
     return infos;

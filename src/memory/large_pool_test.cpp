@@ -66,7 +66,7 @@ TEST(LargePool, what_is_out_is_counted_by_whole_buffers_and_bounded) {
 
 TEST(LargePool, a_quota_is_charged_whole_buffers) {
   const auto pool = LargePool::create(16 * mib, 0);
-  const QuotaPtr quota(1 * mib);
+  const Quota::Ptr quota = Quota::create(1 * mib);
   Lease lease = pool->take(600 * kib, quota.get());
   EXPECT_EQ(quota->bytes_used(), 1 * mib);
   EXPECT_FALSE(pool->take(1, quota.get()));
@@ -131,7 +131,7 @@ TEST(LargePool, a_take_that_fails_frees_nothing_that_is_kept) {
 
 TEST(LargePool, buffers_released_on_another_thread_come_home_at_the_next_take) {
   const auto pool = LargePool::create(1 * mib, 1 * mib);
-  const QuotaPtr quota(1 * mib);
+  const Quota::Ptr quota = Quota::create(1 * mib);
   Lease lease = pool->take(1 * mib, quota.get());
   const Block* const only = lease.get();
   std::thread([&] { lease.reset(); }).join();

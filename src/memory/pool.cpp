@@ -20,13 +20,9 @@ std::size_t region_bytes(std::size_t block_bytes, std::size_t blocks) noexcept {
 
 }  // namespace
 
-Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks) {
-  return Ptr(new Pool(block_bytes, blocks, {}));
-}
-
-Pool::Ptr Pool::create_in(std::shared_ptr<SharedMemory> memory, std::size_t block_bytes,
-                          std::size_t blocks) {
-  return Ptr(new Pool(block_bytes, blocks, std::move(memory)));
+Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks,
+                       std::shared_ptr<SharedMemory> shared) {
+  return Ptr(new Pool(block_bytes, blocks, std::move(shared)));
 }
 
 Pool::Pool(std::size_t block_bytes, std::size_t blocks, std::shared_ptr<SharedMemory> shared)

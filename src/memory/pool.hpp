@@ -17,10 +17,9 @@ class Pool final : public Store {
   using Ptr = std::unique_ptr<Pool, Store::Retire>;
   // block_bytes: a multiple of 4096. The region is faulted in here: huge pages where the machine
   // has reserved any, else transparent ones asked for. Throws netio::Error without memory.
-  static Ptr create(std::size_t block_bytes, std::size_t blocks);
-  // The same at the start of memory that other processes may read.
-  static Ptr create_in(std::shared_ptr<SharedMemory> memory, std::size_t block_bytes,
-                       std::size_t blocks);
+  // With `shared`, at the start of that memory, which other processes may read.
+  static Ptr create(std::size_t block_bytes, std::size_t blocks,
+                    std::shared_ptr<SharedMemory> shared = {});
 
   // Empty when there is none or the quota is spent: wait() for one then. Owner thread.
   [[nodiscard]] Lease take(Quota* quota = nullptr) noexcept {

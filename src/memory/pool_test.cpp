@@ -81,7 +81,7 @@ TEST(Pool, sizes_that_cannot_be_are_errors) {
 
 TEST(Pool, a_spent_quota_refuses_while_the_pool_has_blocks) {
   const auto pool = Pool::create(block_bytes, 8);
-  const QuotaPtr quota(2 * block_bytes + 1);
+  const Quota::Ptr quota = Quota::create(2 * block_bytes + 1);
   Lease first = pool->take(quota.get());
   const Lease second = pool->take(quota.get());
   EXPECT_EQ(quota->bytes_used(), 2 * block_bytes);
@@ -96,7 +96,7 @@ TEST(Pool, a_quota_outlives_its_socket_until_its_last_block_is_home) {
   const auto pool = Pool::create(block_bytes, 2);
   Lease lease;
   {
-    const QuotaPtr quota(block_bytes);
+    const Quota::Ptr quota = Quota::create(block_bytes);
     lease = pool->take(quota.get());
   }
   EXPECT_EQ(lease->quota->bytes_used(), block_bytes);  // The address sanitizer sees the rest.
@@ -104,7 +104,7 @@ TEST(Pool, a_quota_outlives_its_socket_until_its_last_block_is_home) {
 }
 
 TEST(Pool, a_quota_never_fits_more_than_its_bound_whatever_the_sizes) {
-  const QuotaPtr quota(100);
+  const Quota::Ptr quota = Quota::create(100);
   EXPECT_FALSE(quota->fits(SIZE_MAX));
   EXPECT_TRUE(quota->fits(100));
   quota->charge(60);
@@ -116,7 +116,7 @@ TEST(Pool, a_quota_never_fits_more_than_its_bound_whatever_the_sizes) {
 
 TEST(Pool, a_take_finds_what_other_threads_returned_when_it_finds_nothing_else) {
   const auto pool = Pool::create(block_bytes, 1);
-  const QuotaPtr quota(block_bytes);
+  const Quota::Ptr quota = Quota::create(block_bytes);
   Lease lease = pool->take(quota.get());
   std::thread([&] { lease.reset(); }).join();
   EXPECT_EQ(pool->blocks_out(), 1U);
@@ -128,7 +128,7 @@ TEST(Pool, a_take_finds_what_other_threads_returned_when_it_finds_nothing_else) 
 
 TEST(Pool, a_spent_quota_makes_a_take_look_for_returned_blocks) {
   const auto pool = Pool::create(block_bytes, 8);
-  const QuotaPtr quota(block_bytes);
+  const Quota::Ptr quota = Quota::create(block_bytes);
   Lease lease = pool->take(quota.get());
   std::thread([&] { lease.reset(); }).join();
   EXPECT_TRUE(pool->take(quota.get()));

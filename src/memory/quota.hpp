@@ -3,12 +3,24 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace netio::detail {
 
 class Quota {
+  struct Drop {
+    void operator()(Quota* quota) const noexcept { quota->drop(); }
+  };
+
  public:
+  // The socket's hold on its quota. `wake` must have the waiters of all stores served from the
+  // loop; it outlives the stores.
+  using Ptr = std::unique_ptr<Quota, Drop>;
+  static Ptr create(std::size_t bytes_max, std::function<void()> wake = {}) {
+    return Ptr(new Quota(bytes_max, std::move(wake)));
+  }
+
   [[nodiscard]] std::size_t bytes_used() const noexcept { return bytes_used_; }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
   // Who is answered no may wait in a store: once some of the quota is free again, wherever it was
@@ -34,7 +46,6 @@ class Quota {
   }
 
  private:
-  friend class QuotaPtr;
   Quota(std::size_t bytes_max, std::function<void()> wake) noexcept
       : bytes_max_(bytes_max), wake_(std::move(wake)) {}
   void drop() noexcept {
@@ -46,24 +57,6 @@ class Quota {
   std::size_t holders_ = 1;  // the socket, and each block out
   std::function<void()> wake_;
   bool waited_for_ = false;
-};
-
-// The socket's hold on its quota.
-class QuotaPtr {
- public:
-  // `wake` must have the waiters of all stores served from the loop; it outlives the stores.
-  explicit QuotaPtr(std::size_t bytes_max, std::function<void()> wake = {})
-      : quota_(new Quota(bytes_max, std::move(wake))) {}
-  QuotaPtr(QuotaPtr&& other) noexcept : quota_(std::exchange(other.quota_, nullptr)) {}
-  QuotaPtr& operator=(QuotaPtr&&) = delete;
-  ~QuotaPtr() {
-    if (quota_ != nullptr) quota_->drop();
-  }
-  Quota* operator->() const noexcept { return quota_; }
-  [[nodiscard]] Quota* get() const noexcept { return quota_; }
-
- private:
-  Quota* quota_;
 };
 
 }  // namespace netio::detail

@@ -28,6 +28,16 @@ class StoreWaiter : private RingNode {
   friend class Store;
 };
 
+// One that makes a call of its owner's.
+class CallingWaiter final : public StoreWaiter {
+ public:
+  explicit CallingWaiter(std::function<void()> call) noexcept : call_(std::move(call)) {}
+  void on_memory() noexcept override { call_(); }
+
+ private:
+  std::function<void()> call_;
+};
+
 class Store : public BlockOwner {
  public:
   struct Retire {

@@ -107,7 +107,7 @@ TEST(StoreRetire, nobody_is_woken_after_it) {
 
 TEST(StoreRetire, a_quota_is_free_of_blocks_that_are_still_out) {
   std::atomic<int> alive{0};
-  const QuotaPtr quota(100);
+  const Quota::Ptr quota = Quota::create(100);
   CountedPtr store(new CountedStore(alive, 2));
   Lease lease = store->take(quota.get());
   EXPECT_EQ(quota->bytes_used(), 1U);
@@ -122,7 +122,7 @@ TEST(StoreRetire, a_quota_that_only_blocks_held_is_freed) {
   CountedPtr store(new CountedStore(alive, 2));
   Lease lease;
   {
-    const QuotaPtr quota(100);
+    const Quota::Ptr quota = Quota::create(100);
     lease = store->take(quota.get());
   }
   store.reset();  // The leak sanitizer sees whether the quota went.
@@ -133,7 +133,7 @@ TEST(StoreRetire, a_quota_that_only_blocks_held_is_freed) {
 TEST(StoreRetire, bytes_stay_whole_until_the_last_block_is_home) {
   auto pool = Pool::create(4096, 2);
   auto large = LargePool::create(std::size_t{8} << 20U, 0);
-  const QuotaPtr quota(std::size_t{8} << 20U);
+  const Quota::Ptr quota = Quota::create(std::size_t{8} << 20U);
   Lease small = pool->take(quota.get());
   Lease buffer = large->take(300000, quota.get());
   small->data()[4095] = std::byte{1};
@@ -211,7 +211,7 @@ TEST(StoreRetireStress, deletion_happens_once_and_no_wake_up_touches_a_dead_owne
     CountedPtr store(new CountedStore(alive, 9));
     store->set_wake([&counter = *wakes] { ++counter; });
     {
-      const QuotaPtr quota(100);
+      const Quota::Ptr quota = Quota::create(100);
       for (std::size_t block = 0; block < 8; ++block) {
         leases[block % threads].push_back(store->take(quota.get()));
       }

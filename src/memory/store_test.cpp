@@ -325,7 +325,7 @@ TEST(StoreStress, blocks_released_on_many_threads_all_come_home) {
   constexpr int threads = 3;
   constexpr std::uint64_t rounds = 30000;
   const auto pool = Pool::create(store_block_bytes, 32);
-  const QuotaPtr quota(20 * store_block_bytes);
+  const Quota::Ptr quota = Quota::create(20 * store_block_bytes);
   std::counting_semaphore<> woken(0);
   pool->set_wake([&] { woken.release(); });
   std::atomic<std::uint64_t> bad{0};

@@ -2,24 +2,18 @@
 #include "socket/lent_memory.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <new>
 #include <utility>
 
 namespace netio::detail {
 
-LentMemory::Loan::Loan(BlockOwner& owner, std::span<const std::byte> bytes,
-                       std::uint64_t its_token) noexcept
-    // Nobody writes to a lent block: the wire only reads what it sends.
-    : Block(owner, const_cast<std::byte*>(bytes.data()), bytes.size()), token(its_token) {}
-
 Lease LentMemory::lend(std::span<const std::byte> bytes, std::uint64_t token) noexcept {
   if (free_.empty() && !make_loans()) return {};
   Loan* loan = free_.back();
   free_.pop_back();
-  BlockOwner& owner = *this;
-  std::destroy_at(loan);
-  std::construct_at(loan, owner, bytes, token);
+  // Nobody writes to a lent block: the wire only reads what it sends.
+  loan->place(const_cast<std::byte*>(bytes.data()), bytes.size());
+  loan->token = token;
   ++lent_;
   loan->reset_count();
   return Lease::adopt(loan);
@@ -35,9 +29,7 @@ bool LentMemory::make_loans() noexcept {
     for (std::vector<Loan*>* list : {&free_, &released_}) list->reserve(all);
     telling_.reserve(all);
     BlockOwner& owner = *this;
-    while (loans_.size() < all) {
-      free_.push_back(&loans_.emplace_back(owner, std::span<const std::byte>(), 0));
-    }
+    while (loans_.size() < all) free_.push_back(&loans_.emplace_back(owner, nullptr, 0));
     return true;
   } catch (const std::bad_alloc&) {
     return !free_.empty();

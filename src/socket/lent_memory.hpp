@@ -29,9 +29,9 @@ class LentMemory final : private BlockOwner, private Deferred {
   [[nodiscard]] std::size_t lent() const noexcept { return lent_; }
 
  private:
-  struct Loan : Block {
-    Loan(BlockOwner& owner, std::span<const std::byte> bytes, std::uint64_t its_token) noexcept;
-    std::uint64_t token;
+  struct Loan final : Block {
+    using Block::Block;
+    std::uint64_t token = 0;
   };
   bool make_loans() noexcept;
   void give_back(Block& block) noexcept override;

@@ -32,31 +32,19 @@ bool permanent(DownReason reason) noexcept {
 
 }  // namespace
 
-Peer::Peer(SocketCore& socket, std::uint64_t id, Url url)
+Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link, std::optional<Url> url)
     : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
       socket_(socket),
       id_(id),
       url_(std::move(url)),
-      address_(to_string(*url_)),
-      receiver_(socket.receiving.delivery, socket.context().large_pool(),
-                socket.link_options().large_quota, socket.options().message_bytes_max),
-      our_session_(random_bytes<std::tuple_size_v<SessionId>>()),
-      retry_timer_(socket.context().loop, [this] { dial(); }) {
-  link_ = socket.context().transport(address_).connect(*url_, socket.link_options());
-  link_->start(*this);
-}
-
-Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link)
-    : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
-      socket_(socket),
-      id_(id),
       address_(link->peer_address()),
       link_(std::move(link)),
       receiver_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
-      our_session_(socket.session()),
+      home_waiter_([&socket] { socket.touch(); }),
+      our_session_(dialed() ? random_bytes<std::tuple_size_v<SessionId>>() : socket.session()),
       retry_timer_(socket.context().loop, [this] { dial(); }),
-      up_since_ns_(socket.context().loop.now().count()) {
+      up_since_ns_(dialed() ? 0 : socket.context().loop.now().count()) {
   link_->start(*this);
 }
 
@@ -149,7 +137,7 @@ void Peer::on_down(const Down& down) noexcept {
   socket_.context().loop.defer(*this);
 }
 
-// For what only this layer sees. The link may be on the stack.
+// The link may be on the stack.
 void Peer::fail(Down down) noexcept {
   if (down_) return;
   link_->cut();
@@ -260,8 +248,8 @@ PeerInfo Peer::info(bool was_up) const {
 PeerRecord Peer::surrender() noexcept {
   // It goes with this connection, and is counted before what comes next is numbered.
   sender.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
-  their_session_ = {};
-  return {std::exchange(sender.books, {}), std::exchange(receiver_.books, {})};
+  return {std::exchange(their_session_, {}), std::exchange(sender.books, {}),
+          std::exchange(receiver_.books, {})};
 }
 
 void Peer::add_to(Books& books) const noexcept {

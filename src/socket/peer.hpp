@@ -21,6 +21,7 @@ class SocketCore;
 
 // What is remembered of an accepted peer that went, in case the same session returns.
 struct PeerRecord {
+  SessionId session;
   SendBooks sent;
   ReceiveBooks received;
 
@@ -32,10 +33,9 @@ struct PeerRecord {
 
 class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter, private Deferred {
  public:
-  // Dialed: connects at once, from the loop.
-  Peer(SocketCore& socket, std::uint64_t id, Url url);
-  // Accepted.
-  Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link);
+  // Starts the link, which was accepted, or will connect to `url`: then the peer is dialed.
+  Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link,
+       std::optional<Url> url = std::nullopt);
   ~Peer() override;
 
   Sender sender;  // where messages for it go
@@ -51,17 +51,9 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] PeerInfo info(bool was_up) const;
   // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
   PeerRecord surrender() noexcept;
-  // Ends it because it came back on a new connection before this one was known to be dead.
-  void replace() noexcept {
-    fail({DownReason::lost, "came back on a new connection; this one is given up"});
-  }
-  // Ends it because it has not said hello, and others want to.
+  // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
+  void fail(Down down) noexcept;
   [[nodiscard]] std::int64_t up_since_ns() const noexcept { return up_since_ns_; }
-  void give_way() noexcept {
-    fail({DownReason::handshake_timeout, "sent no hello while others were waiting"});
-  }
-  // Ends it for a reason of the pattern's.
-  void expel(DownReason reason, std::string why) noexcept { fail({reason, std::move(why)}); }
   // On this connection messages are a breach until they are expected; as they are at first.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
@@ -87,14 +79,6 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void cut() noexcept;
 
  private:
-  class HomeWaiter final : public StoreWaiter {
-   public:
-    explicit HomeWaiter(SocketCore& socket) noexcept : socket_(socket) {}
-    void on_memory() noexcept override;
-
-   private:
-    SocketCore& socket_;
-  };
   // LinkEvents
   Hello greet(const Hello* theirs) noexcept override;
   std::optional<Down> judge(const Hello& theirs) noexcept override;
@@ -118,7 +102,6 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void end_connection() noexcept;
   void release_link() noexcept;
   void schedule_retry() noexcept;
-  void fail(Down down) noexcept;
   void after_delivery(Receiver::Result result) noexcept;
   void go_on() noexcept;
   void take_control(std::span<const std::byte> body) noexcept;
@@ -130,7 +113,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::string address_;
   std::unique_ptr<Link> link_;
   Receiver receiver_;
-  HomeWaiter home_waiter_{socket_};
+  CallingWaiter home_waiter_;
   SessionId our_session_{};
   SessionId their_session_{};
 

@@ -112,8 +112,6 @@ void Peer::on_idle() noexcept {
   socket_.fill_changed();
 }
 
-void Peer::HomeWaiter::on_memory() noexcept { socket_.touch(); }
-
 void Peer::watch_memory() noexcept {
   if (up_ && link_ && !home_waiter_.waiting()) link_->receive_store().wait(home_waiter_);
 }

@@ -58,24 +58,11 @@ Status SendCore::refused(std::size_t bytes) noexcept {
   return socket_.peers_connected() != 0 ? Status::again : Status::not_connected;
 }
 
-Status SendCore::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  if (mode_ == Mode::buffered && !ready_.empty()) [[likely]] {
-    if (ready_[turn_]->sender.gather_at_once(message, tag)) [[likely]] {
-      next_turn();
-      bytes_sent_ += message.size();
-      return Status::ok;
-    }
-  }
-  return send_slow(message, tag);
-}
-
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  const Status status =
-      mode_ == Mode::buffered
-          ? offer_in_turn(message.size(),
-                          [&](Peer& peer) noexcept { return peer.sender.gather(message, tag); })
-          : offer_in_turn(message.size(),
-                          [&](Peer& peer) noexcept { return peer.sender.post_now(message, tag); });
+  const Status status = offer_in_turn(message.size(), [&](Peer& peer) noexcept {
+    return mode_ == Mode::buffered ? peer.sender.gather(message, tag)
+                                   : peer.sender.post_now(message, tag);
+  });
   if (status == Status::ok) {
     bytes_sent_ += message.size();
     if (mode_ == Mode::unbuffered) socket_.fill_changed();

@@ -26,7 +26,17 @@ class SendCore final : public Distribution {
  public:
   SendCore(SocketCore& socket, ContextCore& context, Mode mode);
 
-  Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  // Here, for the C++ and the C surface to be one call each and no more.
+  Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+    if (mode_ == Mode::buffered && !ready_.empty()) [[likely]] {
+      if (ready_[turn_]->sender.gather_at_once(message, tag)) [[likely]] {
+        next_turn();
+        bytes_sent_ += message.size();
+        return Status::ok;
+      }
+    }
+    return send_slow(message, tag);
+  }
   Status send(Message& message) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
   Message allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept;

@@ -9,13 +9,6 @@ namespace netio::detail {
 
 namespace {
 
-Post post_of(std::uint64_t sequence, std::uint32_t messages) noexcept {
-  Post post;
-  post.sequence = sequence;
-  post.messages = messages;
-  return post;
-}
-
 void prepend_frame(Post& post, std::size_t size, std::uint32_t flags, std::uint64_t tag) noexcept {
   const bool tagged = (flags & frame_flag::continued) == 0 && tag != 0;
   post.prepend(
@@ -109,14 +102,22 @@ Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) n
   return status;
 }
 
+// Of messages, or parts of one.
+Status Sender::post_counted(Post& post) noexcept {
+  const Status status = link_->post(post);
+  if (status == Status::ok) {
+    books.next_sequence += post.messages;
+    ++pages_posted_;
+  }
+  return status;
+}
+
 Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  Post post = post_of(books.next_sequence, 1);
+  Post post{.sequence = books.next_sequence, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body.data = message.data();
   post.body.bytes = message.size();
-  const Status status = link_->post(post);
-  if (status == Status::ok) count_post(1);
-  return status;
+  return post_counted(post);
 }
 
 Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept {
@@ -141,15 +142,11 @@ Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
     }
     return begin_large(std::move(lease), message.data(), message.size(), tag);
   }
-  Post post = post_of(books.next_sequence, 1);
+  Post post{.sequence = books.next_sequence, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body = {std::move(lease), message.data(), message.size()};
-  const Status status = link_->post(post);
-  if (status == Status::ok) {
-    count_post(1);
-  } else {
-    lease = std::move(post.body.lease);
-  }
+  const Status status = post_counted(post);
+  if (status != Status::ok) lease = std::move(post.body.lease);
   return status;
 }
 
@@ -235,14 +232,13 @@ Status Sender::post_parts() noexcept {
         static_cast<std::size_t>(whole ? left : std::min<std::uint64_t>(left, part_max));
     const bool first = large_.done == 0;
     const bool last = part == left;
-    Post post = post_of(books.next_sequence, last ? 1 : 0);
+    Post post{.sequence = books.next_sequence, .messages = last ? 1U : 0U};
     prepend_frame(post, part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
                   large_.tag);
     if (first && !last) post.prepend(large_.total);
     post.body = {large_.lease, large_.data + large_.done, part};
-    if (const Status status = link_->post(post); status != Status::ok) return status;
+    if (const Status status = post_counted(post); status != Status::ok) return status;
     large_.done += part;
-    count_post(last ? 1 : 0);
     if (last) large_ = {};
   }
   return Status::ok;
@@ -260,21 +256,20 @@ Status Sender::post_page() noexcept {
     if (page_.is_open()) close_page();
     return Status::ok;
   }
-  Post post = post_of(books.next_sequence, page_.messages());
+  Post post{.sequence = books.next_sequence, .messages = page_.messages()};
   post.body = {std::move(page_.lease()), nullptr, 0};
   post.body.data = post.body.lease->data();
   post.body.bytes = page_.bytes_from(post.body.data);
-  if (const Status status = link_->post(post); status != Status::ok) {
+  if (const Status status = post_counted(post); status != Status::ok) {
     page_.lease() = std::move(post.body.lease);
     return status;
   }
-  count_post(page_.messages());
   close_page();
   return Status::ok;
 }
 
 Status Sender::post_acknowledgement() noexcept {
-  Post post = post_of(books.next_sequence, 0);
+  Post post{.sequence = books.next_sequence};
   return link_->post(post);
 }
 

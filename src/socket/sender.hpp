@@ -153,10 +153,7 @@ class Sender final : private StoreWaiter {
   bool held_up() noexcept;
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
-  void count_post(std::uint32_t messages) noexcept {
-    books.next_sequence += messages;
-    ++pages_posted_;
-  }
+  Status post_counted(Post& post) noexcept;
   [[nodiscard]] std::uint64_t unposted() const noexcept {
     return page_.messages() + (large_.active() ? 1U : 0U) + backlog.messages();
   }

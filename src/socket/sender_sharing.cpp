@@ -56,9 +56,7 @@ void Sender::tell(ControlKind kind, std::span<const std::byte> payload) noexcept
 }
 
 Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  Post post;
-  post.sequence = books.next_sequence;
-  post.flags = page_flag::control;
+  Post post{.sequence = books.next_sequence, .flags = page_flag::control};
   const auto number = static_cast<std::uint32_t>(kind);
   post.prepend(frame_word(static_cast<std::uint32_t>(payload.size()),
                           frame_flag::control | (number << frame_flag::control_shift)));
@@ -74,13 +72,9 @@ Status Sender::post_parcel(const Parcel& parcel) noexcept {
     Lease lease = parcel.lease;
     return pass_now(lease, bytes, parcel.tag);
   }
-  Post post;
-  post.sequence = books.next_sequence;
-  post.messages = parcel.messages;
+  Post post{.sequence = books.next_sequence, .messages = parcel.messages};
   post.body = {parcel.lease, parcel.data, parcel.bytes};
-  const Status status = link_->post(post);
-  if (status == Status::ok) count_post(parcel.messages);
-  return status;
+  return post_counted(post);
 }
 
 Status Sender::post_item(const Backlog::Item& item) noexcept {

@@ -63,9 +63,10 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       options_((check(options, context.receive_pool().block_bytes()), options)),
       pattern_(pattern),
       session_(random_bytes<std::tuple_size_v<SessionId>>()),
-      receive_quota_(options.receive_bytes_max, [&context] { context.serve_waiters(); }),
-      large_quota_(large_share(context.options(), options),
-                   [&context] { context.serve_waiters(); }),
+      receive_quota_(
+          Quota::create(options.receive_bytes_max, [&context] { context.serve_waiters(); })),
+      large_quota_(Quota::create(large_share(context.options(), options),
+                                 [&context] { context.serve_waiters(); })),
       link_options_{.queue_bytes_max = options.send_bytes_max,
                     .message_bytes_max = options.message_bytes_max,
                     .handshake_within = options.handshake_within,
@@ -93,14 +94,15 @@ std::string SocketCore::bind(std::string_view address) {
 
 void SocketCore::connect(std::string_view address) {
   if (closing_) throw Error("connect " + std::string(address), "the socket was closed");
-  (void)context_.transport(address);  // a wrong scheme is a clearer complaint than what follows it
-  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_, parse_address(address)));
-  ++next_peer_id_;
+  // First of all, as a wrong scheme is a clearer complaint than what follows it.
+  Transport& transport = context_.transport(address);
+  const Url url = parse_address(address);
+  std::unique_ptr<Link> link = transport.connect(url, link_options_);
+  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link), url));
 }
 
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
-  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_, std::move(link)));
-  ++next_peer_id_;
+  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link)));
   limit_half_open();
 }
 
@@ -126,7 +128,8 @@ void SocketCore::drop_oldest_half_open() noexcept {
   const std::chrono::nanoseconds accepted((*oldest)->up_since_ns());
   if (context_.loop.now() - accepted < hello_within_crowd) return;
   // It may be this thread that is late: hellos are read between two looks.
-  if (std::exchange(silent_peer_id_, (*oldest)->id()) == (*oldest)->id()) (*oldest)->give_way();
+  if (std::exchange(silent_peer_id_, (*oldest)->id()) != (*oldest)->id()) return;
+  (*oldest)->fail({DownReason::handshake_timeout, "sent no hello while others were waiting"});
 }
 
 Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
@@ -147,7 +150,7 @@ Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
   for (const auto& peer : peers_) {
     if (!peer->up()) continue;
     if (!peer->dialed() && peer->session() == theirs.session) {
-      peer->replace();
+      peer->fail({DownReason::lost, "came back on a new connection; this one is given up"});
     } else {
       ++others;
     }
@@ -161,11 +164,10 @@ std::optional<PeerRecord> SocketCore::recall(const SessionId& session) {
   for (const auto& peer : peers_) {
     if (!peer->dialed() && peer->ending() && peer->session() == session) return peer->surrender();
   }
-  const auto found = records_.find(session);
+  const auto found = std::ranges::find(records_, session, &PeerRecord::session);
   if (found == records_.end()) return std::nullopt;
-  const PeerRecord record = found->second;
+  const PeerRecord record = *found;
   records_.erase(found);
-  std::erase(record_order_, session);
   return record;
 }
 
@@ -180,15 +182,13 @@ void SocketCore::remember(Peer& peer) {
     peer.add_to(forgotten_);
     return;
   }
-  const SessionId session = peer.session();
-  if (const auto found = records_.find(session); found != records_.end()) {
-    found->second.add_to(forgotten_);
-    found->second = peer.surrender();
-    return;
+  auto outdated = std::ranges::find(records_, peer.session(), &PeerRecord::session);
+  if (records_.size() == records_max && outdated == records_.end()) outdated = records_.begin();
+  if (outdated != records_.end()) {
+    outdated->add_to(forgotten_);
+    records_.erase(outdated);
   }
-  if (record_order_.size() == records_max) forget_oldest_record();
-  record_order_.push_back(session);
-  records_.emplace(session, peer.surrender());
+  records_.push_back(peer.surrender());
 }
 
 void SocketCore::peer_up(Peer& peer) {

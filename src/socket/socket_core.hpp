@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,7 +103,6 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void drop_oldest_half_open() noexcept;
   void forget_gone_peers();
   void remember(Peer& peer);
-  void forget_oldest_record();
   void watch_memory() noexcept;
   void check_watermarks();
   void give_up_lingering();
@@ -114,8 +112,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   SocketOptions options_;
   Pattern pattern_;
   SessionId session_;
-  QuotaPtr receive_quota_;
-  QuotaPtr large_quota_;
+  Quota::Ptr receive_quota_;
+  Quota::Ptr large_quota_;
   std::uint64_t starved_ = 0;
   LinkOptions link_options_;
 
@@ -125,9 +123,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::vector<std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_id_ = 1;
   std::size_t peers_up_ = 0;
-  std::map<SessionId, PeerRecord> records_;  // of accepted peers that went
-  std::deque<SessionId> record_order_;       // oldest first
-  Books forgotten_;                          // the sum of those no longer remembered
+  std::deque<PeerRecord> records_;  // of accepted peers that went, the oldest first
+  Books forgotten_;                 // the sum of those no longer remembered
   Counters counters_;
 
   Timer flush_timer_;

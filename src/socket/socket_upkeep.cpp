@@ -106,16 +106,9 @@ void SocketCore::check_watermarks() {
   if (above_high_ && !pattern_.sends) watch_memory();
 }
 
-void SocketCore::forget_oldest_record() {
-  const auto oldest = records_.find(record_order_.front());
-  oldest->second.add_to(forgotten_);
-  records_.erase(oldest);
-  record_order_.pop_front();
-}
-
 Books SocketCore::books() const noexcept {
   Books books = forgotten_;
-  for (const auto& [session, record] : records_) record.add_to(books);
+  for (const PeerRecord& record : records_) record.add_to(books);
   for (const auto& peer : peers_) peer->add_to(books);
   return books;
 }

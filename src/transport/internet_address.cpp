@@ -6,15 +6,11 @@
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <utility>
 
 namespace netio::detail {
 
 namespace {
-
-struct FreeAddresses {
-  void operator()(addrinfo* list) const noexcept { freeaddrinfo(list); }
-};
-using AddressList = std::unique_ptr<addrinfo, FreeAddresses>;
 
 int ask(const std::string& host, std::uint16_t port, int flags, LookUp& result) {
   addrinfo hints{};
@@ -23,14 +19,11 @@ int ask(const std::string& host, std::uint16_t port, int flags, LookUp& result) 
   hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  const AddressList list(found);
+  const auto free = [](addrinfo* list) { freeaddrinfo(list); };
+  const std::unique_ptr<addrinfo, decltype(free)> list(found, free);
   if (error != 0) return error;
-  for (const addrinfo* each = list.get(); each != nullptr; each = each->ai_next) {
-    if (each->ai_addrlen > sizeof(sockaddr_storage)) continue;
-    InternetAddress address;
-    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
-    address.bytes = each->ai_addrlen;
-    result.addresses.push_back(address);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    result.addresses.emplace_back(each->ai_addr, each->ai_addrlen);
   }
   return result.addresses.empty() ? EAI_NONAME : 0;
 }
@@ -65,6 +58,12 @@ InternetAddress address_of(int fd, AddressOf ask_kernel) {
 
 }  // namespace
 
+InternetAddress::InternetAddress(const void* address, std::size_t address_bytes) noexcept {
+  if (address == nullptr || address_bytes > sizeof storage) return;
+  std::memcpy(&storage, address, address_bytes);
+  bytes = static_cast<socklen_t>(address_bytes);
+}
+
 std::string host_number(const InternetAddress& address) {
   std::array<char, NI_MAXHOST> host{};
   if (address.bytes == 0 || getnameinfo(address.get(), address.bytes, host.data(), host.size(),
@@ -90,6 +89,11 @@ std::optional<LookUp> look_up_number(const std::string& host, std::uint16_t port
   LookUp result;
   if (ask(host, port, AI_NUMERICHOST, result) != 0) return std::nullopt;
   return result;
+}
+
+LookUp look_up(const std::string& host, std::uint16_t port) {
+  auto number = look_up_number(host, port);
+  return number ? std::move(*number) : look_up_name(host, port);
 }
 
 LookUp look_up_name(const std::string& host, std::uint16_t port) {

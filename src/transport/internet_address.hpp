@@ -15,6 +15,9 @@ struct InternetAddress {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
 
+  InternetAddress() noexcept = default;
+  // Of a sockaddr; unknown where there is none, or it is too long to be one.
+  InternetAddress(const void* address, std::size_t address_bytes) noexcept;
   [[nodiscard]] const sockaddr* get() const noexcept {
     return reinterpret_cast<const sockaddr*>(&storage);
   }
@@ -32,6 +35,8 @@ struct LookUp {
   std::vector<InternetAddress> addresses;  // in the order to try; empty if it failed
   Down failure;
 };
+// A number or a name, as the next two.
+LookUp look_up(const std::string& host, std::uint16_t port);
 // Numbers only: never asks a name service, never blocks. Nothing if `host` is a name.
 std::optional<LookUp> look_up_number(const std::string& host, std::uint16_t port);
 // Asks the name service and may block for many seconds.

@@ -39,7 +39,7 @@ struct Post {
   std::uint16_t flags = 0;
   std::uint16_t prefix_bytes = 0;  // frame word (tag, total) that belongs in front of the body
   std::array<std::byte, frame_prefix_bytes_max> prefix{};
-  Segment body;  // padded to 8 by the link; may be empty
+  Segment body{};  // padded to 8 by the link; may be empty
 
   void prepend(std::uint64_t value) noexcept {
     store_u64(prefix.data() + prefix_bytes, value);

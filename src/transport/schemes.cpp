@@ -15,6 +15,12 @@ std::vector<FabricDevice> fabric_devices() { return detail::ofi_devices(); }
 #else
 bool fabrics_built() noexcept { return false; }
 std::vector<FabricDevice> fabric_devices() { return {}; }
+
+std::unique_ptr<detail::Transport> detail::make_ofi_transport(const TransportResources&,
+                                                              const std::string& scheme) {
+  throw AddressError("use " + scheme + "://", "this build of netio has no RDMA fabrics",
+                     "install libfabric-dev (1.17 or newer) and build netio again");
+}
 #endif
 
 }  // namespace netio
@@ -29,33 +35,12 @@ struct Scheme {
   UrlForm form = UrlForm::host_port;
 };
 
-std::unique_ptr<Transport> make_tcp(const TransportResources& resources, const std::string&) {
-  return make_tcp_transport(resources);
-}
-
-std::unique_ptr<Transport> make_shm(const TransportResources& resources, const std::string&) {
-  return make_shm_transport(resources);
-}
-
-std::unique_ptr<Transport> make_fabric(const TransportResources& resources,
-                                       const std::string& scheme) {
-#ifdef NETIO_WITH_FABRIC
-  const std::size_t plus = scheme.find('+');
-  return make_ofi_transport(resources, scheme,
-                            plus == std::string::npos ? scheme : scheme.substr(plus + 1));
-#else
-  (void)resources;
-  throw AddressError("use " + scheme + "://", "this build of netio has no RDMA fabrics",
-                     "install libfabric-dev (1.17 or newer) and build netio again");
-#endif
-}
-
 constexpr std::array schemes{
-    Scheme{"tcp", make_tcp},
-    Scheme{"shm", make_shm, UrlForm::name},
-    Scheme{"inproc", make_shm, UrlForm::name},
-    Scheme{"verbs", make_fabric},
-    Scheme{"ofi+", make_fabric},
+    Scheme{"tcp", make_tcp_transport},
+    Scheme{"shm", make_shm_transport, UrlForm::name},
+    Scheme{"inproc", make_shm_transport, UrlForm::name},
+    Scheme{"verbs", make_ofi_transport},
+    Scheme{"ofi+", make_ofi_transport},
 };
 
 }  // namespace

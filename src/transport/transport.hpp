@@ -73,17 +73,18 @@ class Transport {
 };
 
 // tcp://host:port: our own transport on non-blocking sockets (tcp/transport.cpp).
-std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources);
+std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources,
+                                              const std::string& scheme);
 
 // shm://name, shm:///path, and inproc://name: memory that two processes share, or two contexts of
 // one (shm/transport.cpp).
-std::unique_ptr<Transport> make_shm_transport(const TransportResources& resources);
+std::unique_ptr<Transport> make_shm_transport(const TransportResources& resources,
+                                              const std::string& scheme);
 
 // verbs://host:port and ofi+PROVIDER://host:port: any fabric that libfabric knows
 // (ofi/transport.cpp). Its provider is "verbs", or what follows the +.
 std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
-                                              const std::string& scheme,
-                                              const std::string& provider);
+                                              const std::string& scheme);
 // What there is to use them with, of one provider if it is not empty (ofi/devices.cpp).
 std::vector<FabricDevice> ofi_devices(const std::string& provider = {});
 

@@ -87,7 +87,7 @@ std::vector<Row> transports() {
   rows.push_back({.name = "inproc",
                   .address = "inproc://*",
                   .why_absent = never_absent,
-                  .spelling = true,
+                  .one_mode = true,
                   .read_in_place = true});
   if (why_no_verbs().empty()) {
     rows.push_back({.name = "verbs",
@@ -110,14 +110,20 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 std::vector<Row> every_transport() {
   std::vector<Row> rows = transports();
-  std::erase_if(rows, [](const Row& row) { return !is_wanted(row); });
+  std::erase_if(rows, [](const Row& row) { return row.spelling || !is_wanted(row); });
   return rows;
 }
 
 std::vector<Row> every_mode() {
+  std::vector<Row> rows = every_mode_and_spelling();
+  std::erase_if(rows, [](const Row& row) { return row.spelling; });
+  return rows;
+}
+
+std::vector<Row> every_mode_and_spelling() {
   std::vector<Row> rows;
   for (const Row& transport : transports()) {
-    if (transport.spelling) {
+    if (transport.spelling || transport.one_mode) {
       rows.push_back(transport);
       continue;
     }

@@ -25,6 +25,7 @@ struct Row {
   std::string address;          // to bind: any free place there
   std::string (*why_absent)();  // empty if the transport works on this machine
   bool spelling = false;        // of an address of the transport before it
+  bool one_mode = false;        // has no pages, and buffers nothing
   Mode mode = Mode::buffered;
   std::size_t page_bytes = 64U << 10U;
   // What a connection needs at least to receive into; 0 where the wire needs nothing in advance.
@@ -36,9 +37,10 @@ void PrintTo(const Row& row, std::ostream* out);
 
 // One row per transport.
 [[nodiscard]] std::vector<Row> every_transport();
-// Every transport, buffered and not, with the smallest pages and with the usual ones; what is only
-// another spelling of an address once.
+// Every transport, buffered and not, with the smallest pages and with the usual ones.
 [[nodiscard]] std::vector<Row> every_mode();
+// Those, and other spellings of addresses, once each: they differ until a connection is up.
+[[nodiscard]] std::vector<Row> every_mode_and_spelling();
 // The rows of every_mode() whose connections a Relay can carry: one TCP row in all its modes.
 [[nodiscard]] std::vector<Row> every_mode_of_tcp();
 [[nodiscard]] std::string row_name(const testing::TestParamInfo<Row>& info);
@@ -81,6 +83,9 @@ class Conformance : public testing::TestWithParam<Row> {
                            netio::test::row_name)
 #define ON_EVERY_TRANSPORT_AND_MODE(Suite)                                          \
   INSTANTIATE_TEST_SUITE_P(on, Suite, testing::ValuesIn(netio::test::every_mode()), \
+                           netio::test::row_name)
+#define ON_EVERY_TRANSPORT_MODE_AND_SPELLING(Suite)                                              \
+  INSTANTIATE_TEST_SUITE_P(on, Suite, testing::ValuesIn(netio::test::every_mode_and_spelling()), \
                            netio::test::row_name)
 #define ON_TCP_IN_EVERY_MODE(Suite)                                                        \
   INSTANTIATE_TEST_SUITE_P(on, Suite, testing::ValuesIn(netio::test::every_mode_of_tcp()), \

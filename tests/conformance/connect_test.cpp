@@ -253,7 +253,7 @@ TEST_P(Connect, many_sockets_share_a_context) {
   ASSERT_SOON(pump_, received == pairs * 20);
 }
 
-ON_EVERY_TRANSPORT_AND_MODE(Connect);
+ON_EVERY_TRANSPORT_MODE_AND_SPELLING(Connect);
 
 }  // namespace
 }  // namespace netio::test

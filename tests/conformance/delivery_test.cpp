@@ -158,7 +158,7 @@ TEST_P(Delivery, contexts_of_different_page_sizes_understand_each_other) {
   }
 }
 
-ON_EVERY_TRANSPORT_AND_MODE(Delivery);
+ON_EVERY_TRANSPORT_MODE_AND_SPELLING(Delivery);
 
 }  // namespace
 }  // namespace netio::test

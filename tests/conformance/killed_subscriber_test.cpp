@@ -21,10 +21,11 @@ using Leaks = NoRegionLeaks;
 class Leaks {};
 #endif
 
-// Where two processes can meet.
+// Where two processes can meet. What a process that has used verbs forks cannot use it any more:
+// there tests/rdma/run kills a subscriber that is a program of its own.
 std::vector<Row> between_processes() {
   std::vector<Row> rows = every_transport();
-  std::erase_if(rows, [](const Row& row) { return row.spelling; });
+  std::erase_if(rows, [](const Row& row) { return row.one_mode || row.name == "verbs"; });
   return rows;
 }
 
@@ -102,6 +103,12 @@ struct Broadcast {
     EXPECT_EQ(good.books().missed, 0U);
     EXPECT_TRUE(at_good.downs.empty()) << at_good.why();
   }
+  // One that still lives has acknowledged something: the good one has not more than it received.
+  [[nodiscard]] bool acknowledged_by_another() const {
+    std::uint64_t by_those_known = received;
+    for (const Seen::Gone& gone : at_publish.downs) by_those_known += gone.peer.books.acknowledged;
+    return publish.books().acknowledged > by_those_known;
+  }
   // How many pages of the pool that this transport sends from can be had now.
   std::size_t pages_free() {
     std::vector<Message> pages;
@@ -136,6 +143,7 @@ TEST_P(KilledSubscriber, under_load_is_lost_and_the_others_miss_nothing) {
     SCOPED_TRACE(to_string(policies[i]));
     children[i]->begin(cast.address);
     cast.publish_until([&] { return children[i]->reported(); });
+    cast.publish_until([&] { return cast.acknowledged_by_another(); });
     const std::uint64_t more = cast.sent + random.below(500);
     cast.publish_until([&] { return cast.sent >= more; });
     children[i]->kill();

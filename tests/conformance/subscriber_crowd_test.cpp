@@ -162,12 +162,7 @@ TEST_P(SubscriberCrowd, each_gets_exactly_what_it_subscribed_while_it_was_there)
   ASSERT_SOON(pump_, publish_.peers_connected() == 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(on, SubscriberCrowd, testing::ValuesIn([] {
-                           std::vector<Row> rows = every_transport();
-                           std::erase_if(rows, [](const Row& row) { return row.spelling; });
-                           return rows;
-                         }()),
-                         row_name);
+ON_EVERY_TRANSPORT(SubscriberCrowd);
 
 }  // namespace
 }  // namespace netio::test

@@ -23,11 +23,9 @@ LAYERS = {
 }
 TRANSPORTS = ("tcp", "shm", "inproc", "ofi")
 
-# The size of the NetIO rewrite, which had one wire, libfabric: what the library was to take for as
-# much. It takes more since there is publish/subscribe, and must not take more than LIBRARY_LINES_MAX
-# (ARCHITECTURE.md, "Where we left the first design"). Each wire of its own has a mark of its own.
-LIBRARY_LINES_MARK = 8076
-LIBRARY_LINES_MAX = 8250
+# The size of the NetIO rewrite, which had one wire, libfabric: what the library may take for as
+# much, and what each wire of its own may take (ARCHITECTURE.md, "Where we left the first design").
+LIBRARY_LINES_MAX = 8076
 OWN_WIRE_LINES_MAX = 1800
 OWN_WIRES = ("tcp", "shm", "inproc")
 # What publish/subscribe takes on top, in whichever layer: its patterns, the queues of slow
@@ -35,9 +33,10 @@ OWN_WIRES = ("tcp", "shm", "inproc")
 PUBLISH_LINES_MAX = 2500
 PUBLISH_PARTS = ("publish", "publish_subscribe", "subscribe", "subscription", "subscribe_core",
                  "backlog", "samples", "parcel", "sender_sharing", "tag_set", "control")
-# Other surfaces of the same sockets: coroutines and a foreign loop's, which are headers that only
-# their users compile, and the blocking ones, whose queue and threads no other part needs.
-SURFACES_LINES_MAX = 1300
+# Surfaces say each public thing once more, and no other part needs them: what they take is no measure
+# of the library below. The C API, a quarter of it declarations; coroutines and a foreign loop's, which
+# are headers that only their users compile; and blocking sockets, with a queue and a thread.
+SURFACE_LINES_MAX = {"c_api": 1500, "surfaces": 1300}
 SURFACE_PARTS = ("coroutine", "endings", "asio", "blocking")
 SURFACE_FOLDERS = (("netio", "co"), ("blocking",))
 # What lies in another layer and is there for one wire only.
@@ -82,8 +81,10 @@ class Source:
         return sum(1 for line in stripped if line and not line.startswith("//"))
 
     def part(self):
-        """The layer it belongs to, the wire of our own, "publish" or "surfaces"; "include" for public headers."""
-        of_publish = self.parts[-1].split(".")[0] in PUBLISH_PARTS
+        """Its layer, the wire of our own, "publish", "c_api" or "surfaces"; "include": public headers."""
+        if self.parts == ("include", "netio.h"):
+            return "c_api"
+        of_publish = self.parts[-1].split(".")[0] in PUBLISH_PARTS and self.parts[1] != "c_api"
         if of_publish or self.parts[1:3] in (("pattern", "publish"), ("pattern", "subscribe")):
             return "publish"
         of_surface = self.parts[-1].split(".")[0] in SURFACE_PARTS
@@ -171,7 +172,7 @@ def check_user_code(root, source):
             yield number, f'"{target}": {source.top}/ includes public headers, nothing of src/'
         elif not quoted and target.startswith("netio") and not (root / "include" / target).is_file():
             yield number, f"<{target}> is no public header"
-    if source.top == "examples" and len(source.parts) == 2 and source.path.suffix == ".cpp":
+    if source.top == "examples" and len(source.parts) == 2 and source.path.suffix in (".c", ".cpp"):
         if len(source.lines) > EXAMPLE_LINES_MAX:
             yield len(source.lines), f"an example has at most {EXAMPLE_LINES_MAX} lines"
 
@@ -290,18 +291,17 @@ def sources_of(root):
 def check_sizes(lines_by_part):
     """Prints what each part takes; returns how many are too large."""
     count = 0
-    apart = {wire: OWN_WIRE_LINES_MAX for wire in OWN_WIRES} | {
-        "publish": PUBLISH_LINES_MAX, "surfaces": SURFACES_LINES_MAX}
+    apart = ({wire: OWN_WIRE_LINES_MAX for wire in OWN_WIRES} | {"publish": PUBLISH_LINES_MAX}
+             | SURFACE_LINES_MAX)
     total = sum(lines for part, lines in lines_by_part.items() if part not in apart)
     for part in ["include", *LAYERS]:
-        if part in lines_by_part:
+        if part in lines_by_part and part not in apart:
             print(f"  {part:<10} {lines_by_part[part]:>6,}")
     sums = [("library", total, LIBRARY_LINES_MAX)]
     sums += [(part, lines_by_part[part], most) for part, most in apart.items()
              if part in lines_by_part]
     for part, lines, most in sums:
-        mark = f" (the mark: {LIBRARY_LINES_MARK:,})" if part == "library" else ""
-        print(f"  {part:<10} {lines:>6,} of {most:,} lines of code{mark}")
+        print(f"  {part:<10} {lines:>6,} of {most:,} lines of code")
         if lines > most:
             print(f"the {part} has {lines:,} lines of code; it must not pass {most:,}")
             count += 1

@@ -178,6 +178,7 @@ class Structure(unittest.TestCase):
 
     def test_an_example_stays_short_and_the_demo_need_not(self):
         self.breaks("examples/x.cpp", "\n" * 41, "at most 40 lines")
+        self.breaks("examples/x.c", "\n" * 41, "at most 40 lines")
         self.holds("examples/x.cpp", "\n" * 40)
         self.holds("examples/demo/x.cpp", "\n" * 41)
 
@@ -216,8 +217,18 @@ class Structure(unittest.TestCase):
         full["src/socket/backlog.cpp"] = OPENING + "x;\n"
         self.assertIn(f"the publish has {most + 1:,} lines of code", run(full)[1])
 
+    def test_the_c_api_has_a_mark_of_its_own(self):
+        most = structure.SURFACE_LINES_MAX["c_api"]
+        full = {f"src/c_api/x{i}.cpp": OPENING + "x;\n" * 100 for i in range(most // 100)}
+        count, output = run(full)
+        self.assertEqual(count, 0)
+        self.assertRegex(output, rf"library +0 of .*\n +c_api +{most:,} of {most:,}")
+        full["include/netio.h"] = OPENING + "x;\n"
+        self.assertIn(f"the c_api has {most + 1:,} lines of code", run(full)[1])
+
     def test_the_sizes_are_printed_per_layer(self):
-        output = run({"src/wire/a.hpp": OPENING + "x;\n" * 9, "include/netio.h": OPENING + "x;\n"})[1]
+        output = run({"src/wire/a.hpp": OPENING + "x;\n" * 9,
+                      "include/netio/x.hpp": OPENING + "x;\n"})[1]
         self.assertRegex(output, r"include +1\n +wire +9\n +library +10 of 8,\d+ lines")
 
 

@@ -172,6 +172,7 @@ TEST_F(CliPeers, a_sender_that_comes_back_goes_on_where_it_was) {
   EXPECT_TRUE(recv.wait_for_out_bytes(recv.out().size() + 64 * 500)) << recv.err();
   send.signal(SIGINT);
   EXPECT_EQ(send.wait(), 130) << send.err();
+  for (int i = 0; i < 1000 && !relay.empty(); ++i) std::this_thread::sleep_for(10ms);
   recv.signal(SIGINT);
   EXPECT_EQ(recv.wait(), 130) << recv.err();
   const auto report = read_json(json);

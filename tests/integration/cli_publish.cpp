@@ -157,6 +157,34 @@ TEST_F(CliPublish, a_publisher_may_refuse_to_be_held_up) {
 
 // One stopped subscriber with this policy beside one that loses nothing: what the publisher dropped
 // is what the subscriber missed, and everything else came.
+TEST_F(CliPublish, who_is_turned_away_is_named_and_disturbs_nobody) {
+  Process publisher(netio_command(pub({"--size", "100", "--count", "50", "--verify"})));
+  const std::string address = address_of(publisher);
+  Process stranger(
+      netio_command({"send", address, "--count", "1", "--connect-timeout", "300ms", "-q"}));
+  EXPECT_EQ(stranger.wait(), 1);
+  Process subscriber(netio_command(sub("sub", address, {"--verify"})));
+  EXPECT_EQ(subscriber.wait(), 0) << subscriber.err();
+  EXPECT_EQ(publisher.wait(), 0) << publisher.err();
+  EXPECT_THAT(publisher.err(), HasSubstr("turned away tcp://"));
+  EXPECT_THAT(publisher.err(), HasSubstr(": a publish socket is at one end and a push socket"));
+  EXPECT_EQ(report("sub")["messages"], 50);
+}
+
+TEST_F(CliPublish, messages_too_large_for_a_subscriber_are_told_of_with_its_limit) {
+  Process publisher(
+      netio_command(pub({"--size", "4KiB", "--count", "20", "--verify", "--wait-for", "2"})));
+  const std::string address = address_of(publisher);
+  Process small(netio_command(sub("small", address, {"--message-max", "1KiB"})));
+  Process whole(netio_command(sub("whole", address, {"--verify"})));
+  EXPECT_EQ(small.wait(), 3);
+  EXPECT_EQ(whole.wait(), 0) << whole.err();
+  EXPECT_EQ(publisher.wait(), 3);
+  EXPECT_THAT(small.err(), HasSubstr("20 messages not sent here: "));
+  EXPECT_THAT(small.err(), HasSubstr("larger than its --message-max (1 KiB)"));
+  EXPECT_EQ(report("small")["books"]["missed"], 20);
+}
+
 class CliSlowSubscriber : public CliPublish, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(CliSlowSubscriber, loses_what_it_agreed_to_and_holds_up_nobody) {

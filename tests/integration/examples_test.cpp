@@ -1,10 +1,11 @@
-// Every example is run, and the README quotes the first two word for word.
+// Every example is run, and the first ones are quoted word for word: README.md, docs/c-api.md.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -39,13 +40,14 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 // What is between the fences behind the marker `<!-- path -->`; empty without them.
-std::string quoted_in_readme(const std::string& path) {
-  const std::string readme = text_of(source_folder / "README.md");
-  const std::string opening = "<!-- " + path + " -->\n```cpp\n";
-  const std::size_t begin = readme.find(opening);
+std::string quoted_in(const std::string& document, const std::string& path) {
+  const std::string text = text_of(source_folder / document);
+  const std::string language = path.substr(path.find('.') + 1);
+  const std::string opening = "<!-- " + path + " -->\n```" + language + "\n";
+  const std::size_t begin = text.find(opening);
   if (begin == std::string::npos) return {};
-  const std::size_t end = readme.find("```", begin + opening.size());
-  return readme.substr(begin + opening.size(), end - begin - opening.size());
+  const std::size_t end = text.find("```", begin + opening.size());
+  return text.substr(begin + opening.size(), end - begin - opening.size());
 }
 
 class Examples : public testing::Test {
@@ -77,10 +79,26 @@ TEST_F(Examples, the_first_program_moves_its_messages) {
 TEST_F(Examples, the_first_program_says_why_nothing_happens) {
   Process push(example("push", "tcp://127.0.0.1:1"));
   EXPECT_TRUE(push.wait_for_err("nobody listens at tcp://127.0.0.1:1")) << push.err();
-  for (const char* const name : {"push", "pull"}) {
+  for (const char* const name : {"push", "pull", "c_push", "c_pull"}) {
     Process wrong(example(name, "127.0.0.1:5555"));
     EXPECT_EQ(wrong.wait(), 2) << name;
     EXPECT_THAT(wrong.err(), HasSubstr("the scheme is missing")) << name;
+  }
+}
+
+// In C, and each with one in C++ at the other end.
+TEST_F(Examples, the_first_program_is_the_same_in_c) {
+  for (const auto& [receiver, sender] :
+       {std::pair("c_pull", "c_push"), std::pair("c_pull", "push"), std::pair("pull", "c_push")}) {
+    Process pull(example(receiver, "tcp://127.0.0.1:0"));
+    ASSERT_TRUE(pull.wait_for_out_bytes(std::string("pulling at tcp://127.0.0.1:1\n").size()));
+    std::string address = pull.out().substr(pull.out().find("tcp://"));
+    address.erase(address.find('\n'));
+    Process push(example(sender, address));
+    EXPECT_EQ(push.wait(), 0) << sender << push.err();
+    EXPECT_EQ(push.out(), "1000 of 1000 delivered\n") << sender;
+    EXPECT_EQ(pull.wait(), 0) << receiver << pull.err();
+    EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: ")) << receiver;
   }
 }
 
@@ -166,8 +184,16 @@ TEST(Readme, quotes_the_first_program_as_it_is_built) {
   for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
     const std::string source = text_of(source_folder / path);
     ASSERT_FALSE(source.empty()) << path;
-    EXPECT_EQ(quoted_in_readme(path), source) << path;
+    EXPECT_EQ(quoted_in("README.md", path), source) << path;
     EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
+  }
+}
+
+TEST(CApiPage, quotes_the_first_program_as_it_is_built) {
+  for (const char* path : {"examples/c_pull.c", "examples/c_push.c"}) {
+    const std::string source = text_of(source_folder / path);
+    ASSERT_FALSE(source.empty()) << path;
+    EXPECT_EQ(quoted_in("docs/c-api.md", path), source) << path;
   }
 }
 

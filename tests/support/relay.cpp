@@ -158,6 +158,11 @@ bool Relay::fault_pending() {
   return fault_ != Fault::none;
 }
 
+bool Relay::empty() {
+  const std::lock_guard lock(mutex_);
+  return connections_open_.empty();
+}
+
 void Relay::arm(Fault fault, std::uint64_t after) {
   const std::lock_guard lock(mutex_);
   fault_ = fault;

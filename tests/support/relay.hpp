@@ -47,6 +47,8 @@ class Relay {
 
   // A fault that was asked for is still to come.
   [[nodiscard]] bool fault_pending();
+  // No connection is left: both ends of each have ended it, and got what was inside.
+  [[nodiscard]] bool empty();
 
   [[nodiscard]] std::uint64_t bytes_to_target() const noexcept { return bytes_to_target_; }
   [[nodiscard]] std::uint64_t bytes_from_target() const noexcept { return bytes_from_target_; }

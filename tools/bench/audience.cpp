@@ -92,12 +92,11 @@ FanoutSample Audience::measure() {
   for (const Group& group : groups_) {
     if (group.stopped) group.end->signal(SIGSTOP);
   }
-  let_pass(stage_.loop(), warm_up);
+  let_pass(stage_.loop(), warm_up(what_));
   if (contender_.fanout.stopped != 0) await_drops();
   snap(&Group::from);
   const nlohmann::json from = publisher_->ask("snap");
-  let_pass(stage_.loop(),
-           std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(what_.seconds * 1e9))));
+  let_pass(stage_.loop(), what_.duration());
   const nlohmann::json to = publisher_->ask("snap");
   snap(&Group::to);
   // Nobody may find its peer gone before it was told to stop.

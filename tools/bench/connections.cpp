@@ -22,7 +22,10 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::uint32_t sender_processes = 4;
-constexpr auto settling = std::chrono::milliseconds(1000);
+// Until everybody is connected and greeted, and what that took is given back.
+std::chrono::nanoseconds settling(const Case& what) {
+  return std::min(std::chrono::nanoseconds(std::chrono::seconds(1)), 5 * what.duration());
+}
 
 double resident(End& end) { return end.ask("snap").at("resident_bytes").get<double>(); }
 
@@ -94,13 +97,13 @@ Memory measure_memory(Stage& stage, const System& system, const Case& what, std:
   std::uint32_t processes = std::min(sender_processes, count);
   {
     Crowd few(stage, system, what, processes, {"--idle"});
-    let_pass(stage.loop(), settling);
+    let_pass(stage.loop(), settling(what));
     one_each = few.senders_resident();
     few.stop();
   }
   const double sockets_before = socket_bytes();
   Crowd crowd(stage, system, what, count, {"--idle"});
-  let_pass(stage.loop(), settling);
+  let_pass(stage.loop(), settling(what));
   Memory memory;
   memory.receiver_bytes = (resident(crowd.receiver()) - crowd.receiver_alone_bytes()) / n;
   memory.sender_bytes =
@@ -112,9 +115,9 @@ Memory measure_memory(Stage& stage, const System& system, const Case& what, std:
 
 Sample measure_rate(Stage& stage, const System& system, const Case& what, std::uint32_t count) {
   Crowd crowd(stage, system, what, count, {});
-  let_pass(stage.loop(), settling);
+  let_pass(stage.loop(), settling(what));
   const json from = crowd.receiver().ask("snap");
-  let_pass(stage.loop(), std::chrono::nanoseconds(static_cast<std::int64_t>(what.seconds * 1e9)));
+  let_pass(stage.loop(), what.duration());
   const json to = crowd.receiver().ask("snap");
   crowd.stop();
   const auto difference = [&](const char* key) {

@@ -12,9 +12,6 @@ namespace netio::cli {
 namespace {
 
 using nlohmann::json;
-using std::chrono::nanoseconds;
-
-nanoseconds ns_of(double seconds) { return nanoseconds(std::llround(seconds * 1e9)); }
 
 // What an end did between two looks at it.
 struct Span {
@@ -42,11 +39,11 @@ Sample measure_workers(const System& system, const Case& what, const Places& pla
       alone ? nullptr : start_worker(system, round_trips ? "reply" : "receive", what, places, port);
   const auto dialer = start_worker(system, round_trips ? "request" : "send", what, places, port);
   End& receiver = alone ? *dialer : *binder;
-  let_pass(dialer->loop(), warm_up);
+  let_pass(dialer->loop(), warm_up(what));
   if (round_trips) (void)dialer->ask("record");
   const json binder_from = receiver.ask("snap");
   const json dialer_from = dialer->ask("snap");
-  let_pass(dialer->loop(), ns_of(what.seconds));
+  let_pass(dialer->loop(), what.duration());
   const json binder_to = receiver.ask("snap");
   const json dialer_to = dialer->ask("snap");
   // The other end must not find its peer gone before it was told to stop.

@@ -1,7 +1,9 @@
 // One measurement of one system: starts both ends, lets them run, reads what they counted.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,6 +34,9 @@ struct Case {
   bool verify = false;   // every byte
   std::string api;       // a surface of netio's; empty: call-backs
 
+  [[nodiscard]] std::chrono::nanoseconds duration() const noexcept {
+    return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+  }
   [[nodiscard]] bool round_trips() const noexcept {
     return what == What::latency || (what == What::loan && !touched);
   }
@@ -69,7 +74,10 @@ struct Places {
 [[nodiscard]] Sample measure(const System& system, const Case& what, const Places& places);
 
 // Between the beginning and the first look: caches, congestion windows and pools are warm then.
-inline constexpr std::chrono::milliseconds warm_up{300};
+// What is measured for less than that is not to be trusted, and need not wait for it.
+[[nodiscard]] inline std::chrono::nanoseconds warm_up(const Case& what) {
+  return std::min(std::chrono::nanoseconds(std::chrono::milliseconds(300)), what.duration());
+}
 
 // By how much a figure grew between two looks at a worker.
 [[nodiscard]] double difference(const nlohmann::json& from, const nlohmann::json& to,

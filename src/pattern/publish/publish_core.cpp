@@ -258,8 +258,8 @@ void PublishCore::look_after_slow() noexcept {
   subscribers.for_each([&](Subscriber& subscriber) {
     if (subscriber.peer.sender.backlog.policy() != Policy::disconnect) return;
     if (too_slow(subscriber, now_ns)) {
-      subscriber.peer.expel(DownReason::too_slow,
-                            "was behind for longer, or by more, than it asked for");
+      subscriber.peer.fail(
+          {DownReason::too_slow, "was behind for longer, or by more, than it asked for"});
     } else {
       behind = behind || subscriber.behind_since_ns != 0;
     }

@@ -28,7 +28,7 @@ class Credits {
     return true;
   }
   // What we have posted for the peer and not told it of.
-  void posted() noexcept { ++untold_; }
+  void posted(std::uint32_t receives) noexcept { untold_ += receives; }
   [[nodiscard]] std::uint32_t untold() const noexcept { return untold_; }
   void told(std::uint32_t credits) noexcept {
     untold_ -= credits;

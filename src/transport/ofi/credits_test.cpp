@@ -156,7 +156,7 @@ class Model {
   void post_receive(int me) {
     Side& my = side(me);
     ++my.posted;
-    my.credits.posted();
+    my.credits.posted(1);
   }
   void send(int me, Kind kind) {
     Side& my = side(me);

@@ -33,18 +33,17 @@ Device::Device(const TransportResources& resources, FabricPort& port, const Info
   resources_.large_pool.add(*this);
 }
 
-ReservedQueue Device::reserve_queue(std::size_t operations) {
+CompletionQueue& Device::queue_with_room(std::size_t operations) {
   for (const auto& queue : queues_) {
-    if (queue->reserve(operations)) return {*queue, operations};
+    if (queue->has_room(operations)) return *queue;
   }
   auto queue = std::make_unique<CompletionQueue>(resources_.loop, port_.fabric, domain_, queue_size,
                                                  queue_size_min);
-  if (!queue->reserve(operations)) {
+  if (!queue->has_room(operations)) {
     throw Error("open a completion queue", "the device has none large enough for one connection",
                 "use a smaller ?window=");
   }
-  queues_.push_back(std::move(queue));
-  return {*queues_.back(), operations};
+  return *queues_.emplace_back(std::move(queue));
 }
 
 Device::Local Device::local(const Block* block, std::span<const std::byte> bytes) noexcept {
@@ -64,10 +63,15 @@ MemoryRegion* Device::cover(LargeRegion& large, const Block& block,
   const auto end = static_cast<std::size_t>(bytes.data() + bytes.size() - block.data());
   if (large.region && end <= large.bytes) return &*large.region;
   large.bytes = (end + small_page_bytes - 1) & ~(small_page_bytes - 1);
+  return enter(large.region, {block.data(), large.bytes}, use);
+}
+
+// In the place of what is registered there. Null, and nothing there, where it cannot be.
+MemoryRegion* Device::enter(std::optional<MemoryRegion>& place, std::span<const std::byte> bytes,
+                            MemoryRegion::Use use) noexcept {
   try {
-    return &large.region.emplace(domain_, std::span(block.data(), large.bytes), use);
+    return &place.emplace(domain_, bytes, use);
   } catch (const FabricError&) {
-    large.region.reset();
     return nullptr;
   }
 }
@@ -77,11 +81,12 @@ MemoryRegion* Device::lend(const Block& block, std::span<const std::byte> bytes,
   if (resources_.large_pool.owns(block) && block.sole()) {
     return cover(large_[&block].lent, block, bytes, MemoryRegion::Use::lent);
   }
-  try {
-    return &own.emplace(domain_, bytes, MemoryRegion::Use::lent);
-  } catch (const FabricError&) {
-    return nullptr;
-  }
+  return enter(own, bytes, MemoryRegion::Use::lent);
+}
+
+Device::Heads::Heads(Domain& domain) : pool(Pool::create(heads_bytes, heads_blocks)) {
+  if (!domain.registers_local()) return;
+  region.emplace(domain, pool->region(), MemoryRegion::Use::local);
 }
 
 Lease Device::take_heads(void*& descriptor) {
@@ -91,17 +96,7 @@ Lease Device::take_heads(void*& descriptor) {
     descriptor = heads.region ? heads.region->descriptor() : nullptr;
     return lease;
   }
-  Pool::Ptr pool = Pool::create(heads_bytes, heads_blocks);
-  Heads& heads = heads_.emplace_back();
-  heads.pool = std::move(pool);
-  if (domain_.registers_local()) {
-    try {
-      heads.region.emplace(domain_, heads.pool->region(), MemoryRegion::Use::local);
-    } catch (...) {
-      heads_.pop_back();
-      throw;
-    }
-  }
+  heads_.emplace_back(domain_);
   return take_heads(descriptor);
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "fabric/completion_queue.hpp"
@@ -28,22 +27,6 @@ struct FabricPort {
   EventQueue events;
 };
 
-// A part of a completion queue, for the operations of one link.
-class ReservedQueue {
- public:
-  ReservedQueue(CompletionQueue& queue, std::size_t operations) noexcept
-      : queue_(&queue), operations_(operations) {}
-  ReservedQueue(ReservedQueue&& other) noexcept
-      : queue_(other.queue_), operations_(std::exchange(other.operations_, 0)) {}
-  ReservedQueue& operator=(ReservedQueue&&) = delete;
-  ~ReservedQueue() { queue_->release(operations_); }
-  [[nodiscard]] CompletionQueue& queue() const noexcept { return *queue_; }
-
- private:
-  CompletionQueue* queue_;
-  std::size_t operations_;
-};
-
 class Device final : private LargePool::Watcher {
  public:
   // Registers the pools. Throws FabricError.
@@ -51,8 +34,8 @@ class Device final : private LargePool::Watcher {
 
   [[nodiscard]] Domain& domain() noexcept { return domain_; }
   [[nodiscard]] EventQueue& events() noexcept { return port_.events; }
-  // Room for so many operations in one of the queues. Throws Error.
-  ReservedQueue reserve_queue(std::size_t operations);
+  // One of the queues, with room for so many operations. Throws Error.
+  CompletionQueue& queue_with_room(std::size_t operations);
 
   // What operations of this side name memory by.
   struct Local {
@@ -72,6 +55,7 @@ class Device final : private LargePool::Watcher {
 
  private:
   struct Heads {
+    explicit Heads(Domain& domain);
     Pool::Ptr pool;
     std::optional<MemoryRegion> region;
   };
@@ -85,6 +69,8 @@ class Device final : private LargePool::Watcher {
     LargeRegion lent;
   };
   void on_buffer_gone(const Block& buffer) noexcept override { large_.erase(&buffer); }
+  MemoryRegion* enter(std::optional<MemoryRegion>& place, std::span<const std::byte> bytes,
+                      MemoryRegion::Use use) noexcept;
   MemoryRegion* cover(LargeRegion& region, const Block& block, std::span<const std::byte> bytes,
                       MemoryRegion::Use use) noexcept;
 

@@ -25,11 +25,7 @@ bool is_connected(const Info& info) {
 std::string host_of(const Info& info) {
   const bool v6 = info->addr_format == FI_SOCKADDR_IN6;
   if (!v6 && info->addr_format != FI_SOCKADDR_IN && info->addr_format != FI_SOCKADDR) return {};
-  InternetAddress address;
-  if (info->src_addr == nullptr || info->src_addrlen > sizeof address.storage) return {};
-  address.bytes = static_cast<socklen_t>(info->src_addrlen);
-  std::memcpy(&address.storage, info->src_addr, info->src_addrlen);
-  const std::string host = host_number(address);
+  const std::string host = host_number({info->src_addr, info->src_addrlen});
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 

@@ -14,17 +14,20 @@
 
 namespace netio::detail {
 
-// One of those that share something: counted while it lives.
+// One of those that share something: its part is in the sum while it lives.
 class Sharer {
  public:
-  explicit Sharer(std::size_t& sharers) noexcept : sharers_(sharers) { ++sharers_; }
-  ~Sharer() { --sharers_; }
+  explicit Sharer(std::size_t& sum, std::size_t part = 1) noexcept : sum_(sum), part_(part) {
+    sum_ += part_;
+  }
+  ~Sharer() { sum_ -= part_; }
   Sharer(const Sharer&) = delete;
   Sharer& operator=(const Sharer&) = delete;
-  [[nodiscard]] std::size_t count() const noexcept { return sharers_; }
+  [[nodiscard]] std::size_t sum() const noexcept { return sum_; }
 
  private:
-  std::size_t& sharers_;
+  std::size_t& sum_;
+  std::size_t part_;
 };
 
 // Who asks libfabric on a thread of its own holds it shared meanwhile. It is shut when the set

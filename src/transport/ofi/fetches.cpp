@@ -18,25 +18,19 @@ constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);  // address and k
 constexpr std::size_t piece_bytes_max = std::size_t{4} << 20U;
 }  // namespace
 
-OfiFetches::OfiFetches(OfiOperationsOwner& owner, Device& device,
-                       const TransportResources& resources, const LinkOptions& options,
-                       std::size_t read_bytes_max)
-    : owner_(owner),
+OfiFetches::OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device,
+                       LargePool& pool, const LinkOptions& options, std::size_t read_bytes_max)
+    : OfiOperations(owner, queue, reads_max),
       device_(device),
-      large_pool_(resources.large_pool),
+      large_pool_(pool),
       large_quota_(options.large_quota),
       message_bytes_max_(options.message_bytes_max),
-      read_bytes_max_(std::min(read_bytes_max, piece_bytes_max)),
-      operations_(std::make_unique<Operation[]>(reads_max)) {
-  for (std::size_t i = 0; i < reads_max; ++i) operations_[i].owner = this;
+      read_bytes_max_(std::min(read_bytes_max, piece_bytes_max)) {
   std::iota(free_reads_.begin(), free_reads_.end(), std::uint8_t{0});
 }
 
-bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) {
-  const auto bad = [this](const char* what) {
-    down_ = {DownReason::protocol_error, what};
-    return false;
-  };
+std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) {
+  const auto bad = [](const char* what) { return Down{DownReason::protocol_error, what}; };
   if (used_ == fetches_max) return bad("lends more messages than are allowed at once");
   if (header.messages != 1 || body.size() < frame_word_bytes + place_bytes) {
     return bad("lends something that is not one message");
@@ -50,14 +44,12 @@ bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) 
   }
   const std::size_t page_body = prefix + wire_padded(size);
   if (size > message_bytes_max_ || page_body > UINT32_MAX) {
-    down_ = {DownReason::message_too_big, "lends a message of " + std::to_string(size) +
-                                              " bytes, which is larger than is allowed here"};
-    return false;
+    return Down{DownReason::message_too_big, "lends a message of " + std::to_string(size) +
+                                                 " bytes, which is larger than is allowed here"};
   }
   if (!large_pool_.could_ever_take(large_offset + page_body, large_quota_)) {
-    down_ = {DownReason::resources, "a message of " + std::to_string(size) +
-                                        " bytes does not fit this context's large_bytes_max"};
-    return false;
+    return Down{DownReason::resources, "a message of " + std::to_string(size) +
+                                           " bytes does not fit this context's large_bytes_max"};
   }
   Fetch& fetch = at(used_);
   fetch = {};
@@ -70,7 +62,7 @@ bool OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) 
   fetch.key = load_u64(body.data() + prefix + sizeof(std::uint64_t));
   fetch.bytes = size;
   ++used_;
-  return true;
+  return std::nullopt;
 }
 
 bool OfiFetches::make_room(Fetch& fetch) noexcept {
@@ -126,22 +118,13 @@ OfiFetches::Page OfiFetches::take_first() noexcept {
 }
 
 void OfiFetches::on_completion(Operation& operation, std::size_t) noexcept {
-  const auto index = static_cast<std::size_t>(&operation - operations_.get());
+  const std::size_t index = index_of(operation);
   const Read& read = reads_[index];
   fetches_[read.fetch].done += read.bytes;
   bytes_fetched_ += read.bytes;
   free_reads_[free_reads_count_++] = static_cast<std::uint8_t>(index);
   while (complete_ < used_ && at(complete_).done == at(complete_).bytes) ++complete_;
   owner_.on_progress();
-}
-
-void OfiFetches::on_failure(Operation&, int error) noexcept { owner_.on_wire_failure(error); }
-
-void OfiFetches::abandon(CompletionQueue& queue) noexcept {
-  for (std::size_t i = 0; i < reads_max; ++i) operations_[i].owner = nullptr;
-  queue.bury(std::move(operations_));
-  for (Fetch& fetch : fetches_) fetch.block.reset();
-  used_ = complete_ = 0;
 }
 
 }  // namespace netio::detail

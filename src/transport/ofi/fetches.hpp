@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 
 #include "fabric/endpoint.hpp"
@@ -17,16 +17,16 @@
 
 namespace netio::detail {
 
-class OfiFetches final : private OperationOwner {
+class OfiFetches final : private OfiOperations {
  public:
   static constexpr std::size_t reads_max = 16;
   static constexpr std::size_t fetches_max = OfiSends::lends_max;
 
-  OfiFetches(OfiOperationsOwner& owner, Device& device, const TransportResources& resources,
+  OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, LargePool& pool,
              const LinkOptions& options, std::size_t read_bytes_max);
 
-  // A page came that says where its message lies. False if it makes no sense: down() says why.
-  bool add(const PageHeader& header, std::span<const std::byte> body);
+  // A page came that says where its message lies. Why it cannot be fetched, or nothing.
+  std::optional<Down> add(const PageHeader& header, std::span<const std::byte> body);
   // Starts what can be started. 0, or a negative error.
   long go_on(Endpoint& endpoint) noexcept;
   // No memory for the next one: wait for the large pool.
@@ -46,10 +46,6 @@ class OfiFetches final : private OperationOwner {
 
   [[nodiscard]] bool under_way() const noexcept { return used_ != 0; }
   [[nodiscard]] std::uint64_t bytes_fetched() const noexcept { return bytes_fetched_; }
-  [[nodiscard]] const Down& down() const noexcept { return down_; }
-
-  // The endpoint is closed: nothing is written any more.
-  void abandon(CompletionQueue& queue) noexcept;
 
  private:
   struct Fetch {
@@ -72,15 +68,12 @@ class OfiFetches final : private OperationOwner {
   }
   bool make_room(Fetch& fetch) noexcept;
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
-  void on_failure(Operation& operation, int error) noexcept override;
 
-  OfiOperationsOwner& owner_;
   Device& device_;
   LargePool& large_pool_;
   Quota* large_quota_;
   std::uint64_t message_bytes_max_;
   std::size_t read_bytes_max_;
-  std::unique_ptr<Operation[]> operations_;
   std::array<Read, reads_max> reads_;
   std::array<std::uint8_t, reads_max> free_reads_{};
   std::size_t free_reads_count_ = reads_max;
@@ -91,7 +84,6 @@ class OfiFetches final : private OperationOwner {
   std::uint32_t untold_ = 0;
   std::uint64_t bytes_fetched_ = 0;
   bool starved_ = false;
-  Down down_;
 };
 
 }  // namespace netio::detail

@@ -20,7 +20,7 @@ void OfiLink::send_hello(Hello hello) {
   (void)credits_.arrived();
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
-  const long answer = wire_->sends.send_bytes(*wire_->endpoint, {bytes.data(), used});
+  const long answer = wire_->sends.send_bytes(wire_->endpoint, {bytes.data(), used});
   if (answer == -ENOMEM) {
     go_bad(DownReason::resources, "no page of send_pool_bytes is left for the greeting");
   } else if (answer != 0) {
@@ -35,7 +35,7 @@ void OfiLink::take_hello(std::span<const std::byte> bytes) {
     go_bad(DownReason::foreign_protocol, "does not speak netio: " + result.what);
   } else if (result.state != HelloParse::done || result.bytes != bytes.size()) {
     go_bad(DownReason::protocol_error, "sent a damaged hello: " + result.what);
-  } else if (dialed_) {
+  } else if (url_) {
     if (auto objection = events_->judge(theirs)) {
       go_down(std::move(*objection));
     } else {

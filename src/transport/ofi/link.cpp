@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "fabric/error.hpp"
@@ -24,12 +23,7 @@ constexpr std::size_t transmits_max = OfiSends::entries_max + window_most + OfiF
 Ways find_ways(FabricGate& gate, const std::string& provider, const std::string& host,
                std::uint16_t port) {
   Ways ways;
-  LookUp found;
-  if (auto number = look_up_number(host, port)) {
-    found = std::move(*number);
-  } else {
-    found = look_up_name(host, port);
-  }
+  LookUp found = look_up(host, port);
   ways.failure = std::move(found.failure);
   for (const InternetAddress& address : found.addresses) {
     const std::shared_lock lock(gate.mutex);
@@ -49,48 +43,26 @@ Ways find_ways(FabricGate& gate, const std::string& provider, const std::string&
   return ways;
 }
 
-std::string address_of(const std::string& scheme, const Info& request) {
-  InternetAddress address;
-  address.bytes = static_cast<socklen_t>(std::min(request->dest_addrlen, sizeof address.storage));
-  if (request->dest_addr != nullptr) {
-    std::memcpy(&address.storage, request->dest_addr, address.bytes);
-  }
-  return scheme + "://" + to_string(address);
-}
-
 }  // namespace
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window)
     : fabrics_(fabrics),
-      resources_(fabrics.resources()),
       options_(options),
-      loop_(resources_.loop),
-      dialed_(true),
       peer_address_(to_string(url)),
       url_(url),
-      handshake_timer_(loop_, [this] { on_handshake_late(); }),
-      window_(window != 0 ? window : window_most),
       window_is_given_(window != 0),
-      arrived_(window_ + OfiFetches::fetches_max),
-      retry_timer_(loop_, [this] { loop_.defer(*this); }),
-      keep_alive_timer_(loop_, [this] { keep_alive(); }) {}
+      window_(window_is_given_ ? window : window_most) {}
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
                  std::shared_ptr<PassiveEndpoint> listener, std::size_t window)
     : fabrics_(fabrics),
-      resources_(fabrics.resources()),
       options_(options),
-      loop_(resources_.loop),
-      dialed_(false),
-      peer_address_(address_of(fabrics.scheme(), request)),
+      peer_address_(fabrics.scheme() + "://" +
+                    to_string(InternetAddress(request->dest_addr, request->dest_addrlen))),
       request_(std::move(request)),
       listener_(std::move(listener)),
-      handshake_timer_(loop_, [this] { on_handshake_late(); }),
-      window_(window != 0 ? window : window_most),
       window_is_given_(window != 0),
-      arrived_(window_ + OfiFetches::fetches_max),
-      retry_timer_(loop_, [this] { loop_.defer(*this); }),
-      keep_alive_timer_(loop_, [this] { keep_alive(); }) {}
+      window_(window_is_given_ ? window : window_most) {}
 
 OfiLink::~OfiLink() {
   if (request_) listener_->reject(request_);
@@ -98,39 +70,33 @@ OfiLink::~OfiLink() {
 }
 
 OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
-    : reserved(device.reserve_queue(transmits_max + link.window_)),
+    : queue(device.queue_with_room(transmits_max + link.window_)),
+      of_queue(queue.reserved, transmits_max + link.window_),
       of_pool(link.fabrics_.links()),
       of_quota(link.options_.receive_quota->links),
-      queue(reserved.queue()),
       events(device.events()),
-      sends(link, device, link.resources_, info->tx_attr->inject_size),
-      receives(link, device, link.resources_.receive_pages(), link.options_.receive_quota,
+      sends(link, queue, device, link.resources_.send_pool, info->tx_attr->inject_size),
+      receives(link, queue, device, link.resources_.receive_pages(), link.options_.receive_quota,
                link.window_),
-      fetches(link, device, link.resources_, link.options_, info->ep_attr->max_msg_size) {
-  endpoint.emplace(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
-                   static_cast<ConnectionOwner&>(link));
-}
-
-OfiLink::Wire::~Wire() {
-  endpoint.reset();
-  sends.abandon(queue);
-  receives.abandon(queue);
-  fetches.abandon(queue);
-}
-
-Store& OfiLink::receive_store() noexcept { return resources_.receive_pages(); }
+      fetches(link, queue, device, link.resources_.large_pool, link.options_,
+              info->ep_attr->max_msg_size),
+      endpoint(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
+               link) {}
 
 void OfiLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
   events_ = &events;
   handshake_timer_.start_once(options_.handshake_within);
-  if (dialed_) {
+  if (url_) {
     state_ = State::resolving;
     inquiry_.emplace(
         loop_,
         [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
          port = url_->port] { return find_ways(*gate, provider, host, port); },
-        [this](Ways ways) { on_resolved(std::move(ways)); });
+        [this](Ways ways) {
+          ways_ = std::move(ways.infos);
+          connect_next(std::move(ways.failure));
+        });
     return;
   }
   state_ = State::greeting;
@@ -139,7 +105,7 @@ void OfiLink::start(LinkEvents& events) noexcept {
   try {
     open(request);
     accepting = true;
-    wire_->endpoint->accept();
+    wire_->endpoint.accept();
   } catch (const Error& error) {
     wire_.reset();
     // Also where an endpoint took the connection and closed it: this, or accepting, frees it.
@@ -149,11 +115,6 @@ void OfiLink::start(LinkEvents& events) noexcept {
     loop_.defer(*this);  // no event comes from inside a call
   }
   listener_.reset();
-}
-
-void OfiLink::on_resolved(Ways ways) {
-  ways_ = std::move(ways.infos);
-  connect_next(std::move(ways.failure));
 }
 
 // Tries the next way; without one the last failure is the link's.
@@ -168,7 +129,7 @@ void OfiLink::connect_next(Down last_failure) {
   state_ = State::connecting;
   try {
     open(way);
-    wire_->endpoint->connect(way->dest_addr);
+    wire_->endpoint.connect(way->dest_addr);
   } catch (const FabricError& error) {
     connect_next(error.code() == ENOMEM ? Down{DownReason::resources, error.what()}
                                         : down_from(error.code()));
@@ -181,14 +142,14 @@ void OfiLink::connect_next(Down last_failure) {
 void OfiLink::open(const Info& info) {
   wire_ = std::make_unique<Wire>(*this, fabrics_.device_of(info), info);
   credits_ = Credits();
-  const long posted = wire_->receives.post(*wire_->endpoint, window());
+  const long posted = wire_->receives.post(wire_->endpoint, window());
   if (posted < static_cast<long>(Credits::window_min)) {
     check_fabric(posted, "post receives");
     throw Error("post receives", "there is no memory for more connections here",
                 "every connection on a fabric needs pages to receive into: raise "
                 "receive_pool_bytes and receive_bytes_max, or make page_bytes smaller");
   }
-  for (long i = 0; i < posted; ++i) credits_.posted();
+  credits_.posted(static_cast<std::uint32_t>(posted));
 }
 
 void OfiLink::on_connected() noexcept {
@@ -243,7 +204,7 @@ void OfiLink::on_handshake_late() {
   }
   go_down({DownReason::handshake_timeout,
            peer_address_ +
-               (dialed_ ? " did not answer in time" : " connected but sent no hello in time")});
+               (url_ ? " did not answer in time" : " connected but sent no hello in time")});
 }
 
 void OfiLink::go_bad(DownReason reason, const std::string& what) noexcept {

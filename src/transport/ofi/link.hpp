@@ -35,7 +35,7 @@ struct Ways {
 class OfiLink final : public Link,
                       private Deferred,
                       private ConnectionOwner,
-                      private OfiReceives::Owner {
+                      private OfiOperationsOwner {
  public:
   // Connecting: `url` names the peer. A window of 0 is one that grows by need.
   OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window);
@@ -46,7 +46,7 @@ class OfiLink final : public Link,
 
   void start(LinkEvents& events) noexcept override;
   [[nodiscard]] Pool& pool() noexcept override { return resources_.send_pool; }
-  [[nodiscard]] Store& receive_store() noexcept override;
+  [[nodiscard]] Store& receive_store() noexcept override { return resources_.receive_pages(); }
   Status post(Post& post) noexcept override;
   void flush() noexcept override {}  // what is posted is with the wire
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
@@ -82,16 +82,15 @@ class OfiLink final : public Link,
   // making: the endpoint goes first.
   struct Wire {
     Wire(OfiLink& link, Device& device, const Info& info);
-    ~Wire();
-    ReservedQueue reserved;
+    CompletionQueue& queue;
+    Sharer of_queue;
     Sharer of_pool;
     Sharer of_quota;
-    CompletionQueue& queue;
     EventQueue& events;
     OfiSends sends;
     OfiReceives receives;
     OfiFetches fetches;
-    std::optional<Endpoint> endpoint;
+    Endpoint endpoint;
   };
   // What came and was not handed up: one or more pages in a slot of the receives, or the first
   // among the fetches.
@@ -103,11 +102,9 @@ class OfiLink final : public Link,
   };
 
   // Connecting (link.cpp)
-  void on_resolved(Ways ways);
   void connect_next(Down last_failure);
   void open(const Info& info);
   void on_handshake_late();
-  void on_request(Info) noexcept override {}
   void on_connected() noexcept override;
   void on_shutdown() noexcept override;
   void on_connection_failed(int error) noexcept override;
@@ -134,6 +131,7 @@ class OfiLink final : public Link,
   void tell_room();
   void fetch();
   void end_if_over();
+  bool taken(long answer) noexcept;
   Status refuse() noexcept;
   // It is the last that is posted: while any waits, it does.
   [[nodiscard]] bool bye_sent() const noexcept { return bye_posted_ && !wire_->sends.unsent(); }
@@ -150,47 +148,39 @@ class OfiLink final : public Link,
   }
 
   FabricSet& fabrics_;
-  const TransportResources& resources_;
+  const TransportResources& resources_ = fabrics_.resources();
   const LinkOptions& options_;
-  Loop& loop_;
+  Loop& loop_ = resources_.loop;
   LinkEvents* events_ = nullptr;
   LinkLimits limits_;
   State state_ = State::idle;
-  bool dialed_;
   std::string peer_address_;
   std::optional<Url> url_;  // dialed only
   std::optional<Inquiry<Ways>> inquiry_;
   std::vector<Info> ways_;                     // not yet tried, last first
   Info request_;                               // accepted only, until it is started
   std::shared_ptr<PassiveEndpoint> listener_;  // the same
-  Timer handshake_timer_;
+  Timer handshake_timer_{loop_, [this] { on_handshake_late(); }};
   std::unique_ptr<Wire> wire_;
 
   Credits credits_;
+  bool window_is_given_;                           // so many are posted, whoever shares the memory
   std::size_t window_;                             // the most receives to have posted
-  bool window_is_given_;                           // and no fewer, however many share the memory
   std::size_t busy_window_ = Credits::window_min;  // grows while the peer uses it
-  std::vector<Arrived> arrived_;                   // a ring
+  // A ring.
+  std::vector<Arrived> arrived_ = std::vector<Arrived>(window_ + OfiFetches::fetches_max);
   std::size_t arrived_first_ = 0;
   std::size_t arrived_count_ = 0;
   std::uint64_t bytes_received_ = 0;
   std::uint64_t highest_acknowledged_ = 0;
   std::uint64_t next_sequence_ = 0;  // of the next page that holds nothing
 
-  // Waits for memory of one store.
-  class MemoryWaiter final : public StoreWaiter {
-   public:
-    explicit MemoryWaiter(OfiLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.run_deferred(); }
-
-   private:
-    OfiLink& link_;
-  };
-  MemoryWaiter room_waiter_{*this};     // for a page to copy a post to
-  MemoryWaiter receive_waiter_{*this};  // for pages to receive into
-  MemoryWaiter large_waiter_{*this};    // for a place to fetch a message to
-  Timer retry_timer_;                   // the wire takes nothing more, and will not tell when
-  Timer keep_alive_timer_;
+  CallingWaiter room_waiter_{[this] { run_deferred(); }};     // for a page to copy a post to
+  CallingWaiter receive_waiter_{[this] { run_deferred(); }};  // for pages to receive into
+  CallingWaiter large_waiter_{[this] { run_deferred(); }};    // for a place to fetch a message to
+  // The wire takes nothing more, and will not tell when.
+  Timer retry_timer_{loop_, [this] { loop_.defer(*this); }};
+  Timer keep_alive_timer_{loop_, [this] { keep_alive(); }};
   std::uint64_t kept_alive_at_ = 0;  // bytes received by then
   bool paused_ = false;
   bool assembling_ = false;

@@ -48,7 +48,7 @@ Status OfiLink::post(Post& post) noexcept {
   const bool full = !sends.room() || sends.queued_bytes() >= options_.queue_bytes_max;
   if (bye ? !sends.room_for_bye() : full) return refuse();
   if (sends.injects(header) && credits_.may_post()) {
-    const long answer = sends.inject(*wire_->endpoint, header, post);
+    const long answer = sends.inject(wire_->endpoint, header, post);
     if (answer == 0) {
       post.body.lease.reset();
       posted(header);
@@ -80,23 +80,24 @@ Status OfiLink::refuse() noexcept {
   return Status::again;
 }
 
+// Of an operation. False if it was not: it is tried again soon, or the link has failed.
+bool OfiLink::taken(long answer) noexcept {
+  if (answer == -EAGAIN) {
+    retry_timer_.start_once(retry_after);
+  } else if (answer < 0) {
+    on_wire_failure(static_cast<int>(-answer));
+  }
+  return answer >= 0;
+}
+
 // What is posted goes as far as the peer has receives for it. May run inside a call of the user's.
 void OfiLink::send_next() noexcept {
   OfiSends& sends = wire_->sends;
   while (sends.unsent() && !ended_) {
     if (!(sends.next_is_bye() ? credits_.may_say_bye() : credits_.may_post())) return;
-    Post nothing;
-    nothing.sequence = next_sequence_;
-    const PageHeader tells = header_of(nothing);
-    const long answer = sends.send_next(*wire_->endpoint, tells);
-    if (answer == 0) {
-      posted(tells);
-    } else if (answer == -EAGAIN) {
-      retry_timer_.start_once(retry_after);
-      return;
-    } else {
-      on_wire_failure(static_cast<int>(-answer));
-    }
+    const PageHeader tells = header_of({.sequence = next_sequence_});
+    if (!taken(sends.send_next(wire_->endpoint, tells))) return;
+    posted(tells);
   }
 }
 
@@ -175,9 +176,8 @@ bool OfiLink::take_header(PageHeader header, std::size_t bytes_left) {
 
 bool OfiLink::take_lent(std::size_t slot, const PageHeader& header) {
   const std::byte* const body = wire_->receives.data(slot) + page_header_bytes;
-  if (!wire_->fetches.add(header, {body, header.bytes})) {
-    const Down& down = wire_->fetches.down();
-    go_bad(down.reason, down.detail);
+  if (const auto down = wire_->fetches.add(header, {body, header.bytes})) {
+    go_bad(down->reason, down->detail);
     return false;
   }
   wire_->receives.give_back(slot);
@@ -268,12 +268,7 @@ void OfiLink::run_deferred() noexcept {
 
 void OfiLink::fetch() {
   if (!wire_->fetches.under_way() || ended_ || paused_) return;
-  const long answer = wire_->fetches.go_on(*wire_->endpoint);
-  if (answer == -EAGAIN) {
-    retry_timer_.start_once(retry_after);
-  } else if (answer != 0) {
-    on_wire_failure(static_cast<int>(-answer));
-  }
+  (void)taken(wire_->fetches.go_on(wire_->endpoint));
   if (!wire_->fetches.starved()) return;
   if (options_.starved_count != nullptr && !large_waiter_.waiting()) ++*options_.starved_count;
   resources_.large_pool.wait(large_waiter_);
@@ -287,8 +282,8 @@ std::size_t OfiLink::window() const noexcept {
   constexpr std::size_t part_of_quota = 8;
   const Pool& pool = wire_->receives.pool();
   const std::size_t quota_pages = options_.receive_quota->bytes_max() / pool.block_bytes();
-  const std::size_t share = std::min(pool.blocks() / part_of_pool / wire_->of_pool.count(),
-                                     quota_pages / part_of_quota / wire_->of_quota.count());
+  const std::size_t share = std::min(pool.blocks() / part_of_pool / wire_->of_pool.sum(),
+                                     quota_pages / part_of_quota / wire_->of_quota.sum());
   return std::clamp<std::size_t>(std::min(share, busy_window_), Credits::window_min, window_);
 }
 
@@ -296,13 +291,8 @@ std::size_t OfiLink::window() const noexcept {
 void OfiLink::replenish() {
   OfiReceives& receives = wire_->receives;
   if (ended_ || state_ != State::up) return;
-  const long posted = receives.post(*wire_->endpoint, window());
-  for (long i = 0; i < posted; ++i) credits_.posted();
-  if (posted == -EAGAIN) {
-    retry_timer_.start_once(retry_after);
-  } else if (posted < 0) {
-    on_wire_failure(static_cast<int>(-posted));
-  }
+  const long posted = receives.post(wire_->endpoint, window());
+  if (taken(posted)) credits_.posted(static_cast<std::uint32_t>(posted));
   if (!receives.starved() || receive_waiter_.waiting()) return;
   if (options_.starved_count != nullptr) ++*options_.starved_count;
   receives.pool().wait(receive_waiter_);
@@ -321,17 +311,9 @@ void OfiLink::tell_peer() {
 }
 
 void OfiLink::tell_now() {
-  Post nothing;
-  nothing.sequence = next_sequence_;
+  const Post nothing{.sequence = next_sequence_};
   const PageHeader tells = header_of(nothing);
-  const long answer = wire_->sends.inject(*wire_->endpoint, tells, nothing);
-  if (answer == 0) {
-    posted(tells);
-  } else if (answer == -EAGAIN) {
-    retry_timer_.start_once(retry_after);
-  } else {
-    on_wire_failure(static_cast<int>(-answer));
-  }
+  if (taken(wire_->sends.inject(wire_->endpoint, tells, nothing))) posted(tells);
 }
 
 // Who only receives never learns that the peer's host is dead, unless it sends something: the

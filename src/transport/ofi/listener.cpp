@@ -1,6 +1,7 @@
 // Binds, and makes links of requests.
 #include "transport/ofi/listener.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -20,8 +21,7 @@ constexpr std::size_t waiting_max = 1024;
 // The hosts to try, as numbers, in order.
 std::vector<std::string> hosts_to_bind(const Url& url) {
   if (url.host == "*") return {"::", "0.0.0.0"};
-  auto number = look_up_number(url.host, url.port);
-  const LookUp found = number ? std::move(*number) : look_up_name(url.host, url.port);
+  const LookUp found = look_up(url.host, url.port);
   if (found.addresses.empty()) {
     throw Error("bind " + to_string(url), found.failure.detail,
                 "bind a numeric address of this host, or * for all of them");
@@ -58,13 +58,8 @@ OfiListener::OfiListener(FabricSet& fabrics, const Url& url, std::size_t window,
   std::size_t bytes = 0;
   if (endpoint_->address(bound.storage, bytes)) bound.bytes = static_cast<socklen_t>(bytes);
   const std::string text = to_string(bound);
-  address_ = fabrics_.scheme() + "://";
-  if (url.host == "*") {
-    address_ += '*';
-    address_ += std::string_view(text).substr(text.rfind(':'));
-  } else {
-    address_ += text;
-  }
+  const std::string port = text.substr(std::min(text.rfind(':'), text.size()));
+  address_ = fabrics_.scheme() + "://" + (url.host == "*" ? "*" + port : text);
 }
 
 OfiListener::~OfiListener() {

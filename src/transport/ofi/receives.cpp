@@ -5,20 +5,16 @@
 
 namespace netio::detail {
 
-OfiReceives::OfiReceives(Owner& owner, Device& device, Pool& pool, Quota* quota,
-                         std::size_t window_max)
-    : owner_(owner),
+OfiReceives::OfiReceives(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device,
+                         Pool& pool, Quota* quota, std::size_t window_max)
+    : OfiOperations(owner, queue, window_max),
       device_(device),
       pool_(pool),
       quota_(quota),
-      operations_(std::make_unique<Operation[]>(window_max)),
       slots_(window_max) {
   free_.reserve(window_max);
   spare_.reserve(window_max);
-  for (std::size_t i = window_max; i != 0; --i) {
-    operations_[i - 1].owner = this;
-    free_.push_back(static_cast<std::uint32_t>(i - 1));
-  }
+  for (std::size_t i = window_max; i != 0; --i) free_.push_back(static_cast<std::uint32_t>(i - 1));
 }
 
 long OfiReceives::post(Endpoint& endpoint, std::size_t window) noexcept {
@@ -52,17 +48,7 @@ void OfiReceives::give_back(std::size_t slot) noexcept {
 }
 
 void OfiReceives::on_completion(Operation& operation, std::size_t bytes) noexcept {
-  owner_.on_arrival(static_cast<std::size_t>(&operation - operations_.get()), bytes);
-}
-
-void OfiReceives::on_failure(Operation&, int error) noexcept { owner_.on_wire_failure(error); }
-
-void OfiReceives::abandon(CompletionQueue& queue) noexcept {
-  for (std::size_t i = 0; i < slots_.size(); ++i) operations_[i].owner = nullptr;
-  queue.bury(std::move(operations_));
-  slots_.clear();
-  spare_.clear();
-  free_.clear();
+  owner_.on_arrival(index_of(operation), bytes);
 }
 
 }  // namespace netio::detail

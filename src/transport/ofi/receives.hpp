@@ -4,30 +4,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "fabric/endpoint.hpp"
 #include "memory/pool.hpp"
 #include "transport/ofi/device.hpp"
-#include "transport/ofi/sends.hpp"
+#include "transport/ofi/operations.hpp"
 
 namespace netio::detail {
 
-class OfiReceives final : private OperationOwner {
+class OfiReceives final : private OfiOperations {
  public:
-  class Owner : public OfiOperationsOwner {
-   public:
-    // A page came into slot `slot`, which is the owner's until it gives it back.
-    virtual void on_arrival(std::size_t slot, std::size_t bytes) noexcept = 0;
-
-   protected:
-    ~Owner() = default;
-  };
-
   // Up to `window_max` receives at once, in blocks of `pool` charged to `quota`.
-  OfiReceives(Owner& owner, Device& device, Pool& pool, Quota* quota, std::size_t window_max);
+  OfiReceives(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, Pool& pool,
+              Quota* quota, std::size_t window_max);
 
   // Posts receives until `window` are posted or hold something, as far as there is memory; how many
   // it posted, or a negative error.
@@ -43,18 +34,12 @@ class OfiReceives final : private OperationOwner {
   // What came is not needed any more, or others hold the memory too.
   void give_back(std::size_t slot) noexcept;
 
-  // The endpoint is closed: nothing is written any more.
-  void abandon(CompletionQueue& queue) noexcept;
-
  private:
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
-  void on_failure(Operation& operation, int error) noexcept override;
 
-  Owner& owner_;
   Device& device_;
   Pool& pool_;
   Quota* quota_;
-  std::unique_ptr<Operation[]> operations_;
   std::vector<Lease> slots_;
   std::vector<std::uint32_t> free_;
   std::vector<Lease>

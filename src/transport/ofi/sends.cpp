@@ -46,16 +46,13 @@ iovec part(const std::byte* data, std::size_t bytes) noexcept {
 
 }  // namespace
 
-OfiSends::OfiSends(OfiOperationsOwner& owner, Device& device, const TransportResources& resources,
+OfiSends::OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, Pool& pool,
                    std::size_t inject_bytes_max)
-    : owner_(owner),
+    : OfiOperations(owner, queue, entries_max),
       device_(device),
-      pool_(resources.send_pool),
+      pool_(pool),
       inject_bytes_max_(std::min(inject_bytes_max, inject_bytes_most)),
-      heads_(device.take_heads(heads_descriptor_)),
-      operations_(std::make_unique<Operation[]>(entries_max)) {
-  for (std::size_t i = 0; i < entries_max; ++i) operations_[i].owner = this;
-}
+      heads_(device.take_heads(heads_descriptor_)) {}
 
 std::byte* OfiSends::head(std::size_t index) const noexcept {
   return heads_->data() + index * head_slot_bytes;
@@ -243,7 +240,7 @@ void OfiSends::drop_before_bye() noexcept {
 }
 
 void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
-  entries_[static_cast<std::size_t>(&operation - operations_.get())].done = true;
+  entries_[index_of(operation)].done = true;
   while (used_ != 0 && entries_[first_].done) {
     Entry& entry = entries_[first_];
     queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
@@ -253,22 +250,6 @@ void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
     --used_;
   }
   owner_.on_progress();
-}
-
-void OfiSends::on_failure(Operation&, int error) noexcept { owner_.on_wire_failure(error); }
-
-void OfiSends::abandon(CompletionQueue& queue) noexcept {
-  for (std::size_t i = 0; i < entries_max; ++i) {
-    operations_[i].owner = nullptr;
-    entries_[i].lease.reset();
-  }
-  queue.bury(std::move(operations_));
-  for (Lend& entry : lends_) {
-    entry.own.reset();
-    entry.lease.reset();
-  }
-  used_ = unsent_ = lends_used_ = lends_unsent_ = queued_bytes_ = 0;
-  heads_.reset();
 }
 
 }  // namespace netio::detail

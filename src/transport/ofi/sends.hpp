@@ -6,34 +6,23 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "fabric/endpoint.hpp"
 #include "transport/link.hpp"
 #include "transport/ofi/device.hpp"
+#include "transport/ofi/operations.hpp"
 
 namespace netio::detail {
 
-// What a link does when its operations end.
-class OfiOperationsOwner {
- public:
-  // Sends or fetches came to an end.
-  virtual void on_progress() noexcept = 0;
-  virtual void on_wire_failure(int error) noexcept = 0;
-
- protected:
-  ~OfiOperationsOwner() = default;
-};
-
-class OfiSends final : private OperationOwner {
+class OfiSends final : private OfiOperations {
  public:
   static constexpr std::size_t entries_max = 128;
   static constexpr std::size_t lends_max = 64;
 
   // Throws Error without memory for headers.
-  OfiSends(OfiOperationsOwner& owner, Device& device, const TransportResources& resources,
+  OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, Pool& pool,
            std::size_t inject_bytes_max);
 
   // The largest message that the peer has receives for. Before the first page.
@@ -84,9 +73,6 @@ class OfiSends final : private OperationOwner {
   // Of `bytes_max`, what is not free: small pages run out of entries first.
   [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
 
-  // The endpoint is closed: nothing is read any more.
-  void abandon(CompletionQueue& queue) noexcept;
-
  private:
   // One message on the wire: a head and a body, or copies of several pages back to back.
   struct Entry {
@@ -106,7 +92,6 @@ class OfiSends final : private OperationOwner {
     std::optional<MemoryRegion> own;
   };
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
-  void on_failure(Operation& operation, int error) noexcept override;
   void end_lend(Lend& lend) noexcept;
   bool add_copy(const PageHeader& header, const Post& post) noexcept;
   [[nodiscard]] std::size_t first_unsent() const noexcept {
@@ -116,14 +101,12 @@ class OfiSends final : private OperationOwner {
   [[nodiscard]] std::byte* head(std::size_t index) const noexcept;
   Entry& append(Entry entry) noexcept;
 
-  OfiOperationsOwner& owner_;
   Device& device_;
   Pool& pool_;
   std::size_t inject_bytes_max_;
   std::size_t message_bytes_max_ = 0;
   void* heads_descriptor_ = nullptr;
   Lease heads_;
-  std::unique_ptr<Operation[]> operations_;
   std::array<Entry, entries_max> entries_;
   std::size_t first_ = 0;
   std::size_t used_ = 0;

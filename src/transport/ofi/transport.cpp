@@ -80,8 +80,8 @@ class OfiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_ofi_transport(const TransportResources& resources,
-                                              const std::string& scheme,
-                                              const std::string& provider) {
+                                              const std::string& scheme) {
+  const std::string provider = scheme.substr(scheme.find('+') + 1);
   if (provider == "sockets") {
     throw AddressError("use " + scheme + "://",
                        "libfabric's provider 'sockets' is deprecated there",

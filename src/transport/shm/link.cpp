@@ -35,7 +35,7 @@ ShmShared::ShmShared(const TransportResources& its_resources)
                shm_memory_bytes_max - std::min(pages_bytes, shm_memory_bytes_max));
   memory = std::make_shared<SharedMemory>(
       SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
-  arena = Pool::create_in(memory, block, blocks);
+  arena = Pool::create(block, blocks, memory);
   loans = RangePool::create(memory, pages_bytes);
   arena->set_wake([this] { memory_came_home.notify(); });
   loans->set_wake([this] { memory_came_home.notify(); });

@@ -149,31 +149,11 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   Timer handshake_timer_;
   std::optional<Wire> wire_;
 
-  class RoomWaiter final : public StoreWaiter {
-   public:
-    explicit RoomWaiter(ShmLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.tell_room(); }
-
-   private:
-    ShmLink& link_;
-  };
   void tell_room() noexcept;
-  RoomWaiter room_waiter_{*this};
-  class PoolWaiter final : public StoreWaiter {
-   public:
-    explicit PoolWaiter(ShmLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.on_memory_home(); }
-
-   private:
-    ShmLink& link_;
-  };
-  PoolWaiter pool_waiter_{*this};
+  CallingWaiter room_waiter_{[this] { tell_room(); }};
+  CallingWaiter pool_waiter_{[this] { on_memory_home(); }};
   // Waits, while the loop sleeps, for pages that other threads give back.
-  class HomeWaiter final : public StoreWaiter {
-   public:
-    void on_memory() noexcept override {}
-  };
-  HomeWaiter home_waiter_;
+  CallingWaiter home_waiter_{[] {}};
   bool polled_ = false;       // the loop has it as a Source
   bool took_lately_ = false;  // pages, since it last slept
   bool reaps_idle_ = false;   // although the peer has nothing of ours

@@ -43,7 +43,8 @@ class ShmTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_shm_transport(const TransportResources& resources) {
+std::unique_ptr<Transport> make_shm_transport(const TransportResources& resources,
+                                              const std::string&) {
   return std::make_unique<ShmTransport>(resources);
 }
 

@@ -123,15 +123,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   TcpReader reader_;
   TcpWriter writer_;
   // Waits for a page to copy to; the link itself waits for memory to read into.
-  class RoomWaiter final : public StoreWaiter {
-   public:
-    explicit RoomWaiter(TcpLink& link) noexcept : link_(link) {}
-    void on_memory() noexcept override { link_.tell_room(); }
-
-   private:
-    TcpLink& link_;
-  };
-  RoomWaiter room_waiter_{*this};
+  CallingWaiter room_waiter_{[this] { tell_room(); }};
   bool polled_ = false;  // the loop has it as a Source
   bool paused_ = false;
   bool starved_ = false;        // waits for on_memory

@@ -47,8 +47,7 @@ std::vector<InternetAddress> addresses_to_bind(const Url& url) {
     }
     return any;
   }
-  auto number = look_up_number(url.host, url.port);
-  const LookUp found = number ? std::move(*number) : look_up_name(url.host, url.port);
+  const LookUp found = look_up(url.host, url.port);
   if (found.addresses.empty()) {
     throw Error("bind " + to_string(url), found.failure.detail,
                 "bind a numeric address of this host, or * for all of them");

@@ -39,7 +39,8 @@ class TcpTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources) {
+std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources,
+                                              const std::string&) {
   return std::make_unique<TcpTransport>(resources);
 }
 

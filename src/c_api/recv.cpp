@@ -1,0 +1,56 @@
+// Sockets that receive, by their two names, and what every socket that receives can do.
+#include <cstdint>
+
+#include <netio/pull.hpp>
+
+#include "c_api/error.hpp"
+#include "c_api/socket.hpp"
+
+namespace netio::c_api {
+namespace {
+
+int init_pull(const char* call, netio_context* context, auto* own,
+              const netio_socket_options* options) noexcept {
+  return init_in(call, context, own, [=](ContextObject& home) {
+    return make_socket<Pull>(home, own, socket_options(checked(options), Mode::buffered));
+  });
+}
+
+int with_receiving(const char* call, netio_socket* socket, void (Receiving::*what)()) noexcept {
+  return with<SocketObject>(call, socket, [=](SocketObject& object) -> int {
+    if (object.receiving == nullptr) {
+      return fail(NETIO_INVALID, call, "this socket only sends", "it has nothing to hold back");
+    }
+    (object.receiving->*what)();
+    return NETIO_OK;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+NETIO_API int netio_listen_socket_init(netio_context* context, netio_listen_socket* socket,
+                                       const netio_socket_options* options) {
+  return init_pull(__func__, context, socket, options);
+}
+
+NETIO_API int netio_recv_socket_init(netio_context* context, netio_recv_socket* socket,
+                                     const netio_socket_options* options) {
+  return init_pull(__func__, context, socket, options);
+}
+
+NETIO_API int netio_pause(netio_socket* socket) {
+  return with_receiving(__func__, socket, &Receiving::pause);
+}
+NETIO_API int netio_resume(netio_socket* socket) {
+  return with_receiving(__func__, socket, &Receiving::resume);
+}
+
+NETIO_API uint64_t netio_sender_id(const netio_socket* socket) {
+  auto* const object = object_of<SocketObject>(__func__, socket);
+  return object == nullptr || object->receiving == nullptr ? 0 : object->receiving->sender_id();
+}
+
+}  // extern "C"
+}  // namespace netio::c_api

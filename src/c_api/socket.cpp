@@ -1,0 +1,150 @@
+// What all sockets do in C: listening, connecting, closing, books.
+#include "c_api/socket.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "c_api/call_backs.hpp"
+#include "c_api/error.hpp"
+#include "c_api/message.hpp"
+
+namespace netio::c_api {
+
+namespace {
+std::atomic<std::uint64_t> sockets_made{0};
+}
+
+SocketObject::SocketObject(ContextObject& home, netio_socket* own) noexcept
+    : Resident(home), number(++sockets_made), own_(own) {}
+
+void SocketObject::set_call_backs() {
+  netio_socket* const own = own_;
+  socket->on_up(
+      [own](const PeerInfo& info) { call_back_about(info, own, own->cb_connection_established); });
+  socket->on_down([own](const PeerInfo& info, const Down& down) {
+    const netio_down why{static_cast<int>(down.reason), down.detail.c_str()};
+    call_back_about(info, own, info.was_up ? own->cb_connection_closed : own->cb_connection_failed,
+                    &why);
+  });
+  socket->on_closed([own](const Books& books) {
+    const netio_books last = to_c(books);
+    if (own->cb_closed != nullptr) own->cb_closed(own, &last);
+  });
+  const auto on_writable = [own] { call_back(own, own->cb_buffer_available); };
+  const auto on_released = [own](std::uint64_t key) {
+    call_back(own, own->cb_send_completed, key);
+  };
+  if (publishing != nullptr) {
+    publishing->on_writable(on_writable);
+    publishing->on_released(on_released);
+  } else if (sending != nullptr) {
+    sending->on_writable = on_writable;
+    sending->on_released(on_released);
+  }
+  if (receiving == nullptr) return;
+  receiving->on_message([own](const MessageView& view) {
+    if (own->cb_msg_received != nullptr) own->cb_msg_received(own, to_c(view));
+  });
+}
+
+// Once: a call-back must not be replaced while it runs.
+void SocketObject::watch_fill() {
+  netio_socket* const own = own_;
+  if (own->cb_high_watermark == nullptr && own->cb_low_watermark == nullptr) return;
+  if (std::exchange(watches_fill_, true)) return;
+  socket->on_high_watermark([own] { call_back(own, own->cb_high_watermark); });
+  socket->on_low_watermark([own] { call_back(own, own->cb_low_watermark); });
+}
+
+namespace {
+
+// Of an unusable struct, or on another thread: null, with the words said.
+SocketObject* asked(const char* call, const netio_socket* own) noexcept {
+  auto* const object = object_of<SocketObject>(call, own);
+  return object != nullptr && on_owner_thread(call, object->loop()) ? object : nullptr;
+}
+
+int fail_null(const char* call) noexcept {
+  return fail(NETIO_INVALID, call, "a null pointer was given");
+}
+
+}  // namespace
+
+extern "C" {
+
+NETIO_API int netio_listen(netio_socket* socket, const char* address) {
+  if (address == nullptr) return fail_null(__func__);
+  return with<SocketObject>(__func__, socket, [address](SocketObject& object) {
+    object.watch_fill();
+    object.address = object.socket->bind(address);
+  });
+}
+
+NETIO_API const char* netio_address(const netio_socket* socket) {
+  auto* const object = asked(__func__, socket);
+  return object == nullptr ? "" : object->address.c_str();
+}
+
+NETIO_API int netio_connect(netio_socket* socket, const char* address) {
+  if (address == nullptr) return fail_null(__func__);
+  return with<SocketObject>(__func__, socket, [address](SocketObject& object) {
+    object.watch_fill();
+    object.socket->connect(address);
+  });
+}
+
+NETIO_API int netio_close(netio_socket* socket, uint64_t linger_ms) {
+  constexpr std::uint64_t most_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds::max())
+          .count();
+  const std::chrono::milliseconds linger(std::min(linger_ms, most_ms));
+  return with<SocketObject>(__func__, socket,
+                            [linger](SocketObject& object) { object.socket->close(linger); });
+}
+
+NETIO_API int netio_socket_free(netio_socket* socket) {
+  return free_object<SocketObject>(__func__, socket);
+}
+
+NETIO_API int netio_get_books(const netio_socket* socket, netio_books* books) {
+  if (books == nullptr) return fail_null(__func__);
+  return with<SocketObject>(
+      __func__, socket, [books](SocketObject& object) { *books = to_c(object.socket->books()); });
+}
+
+NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* counters) {
+  if (counters == nullptr) return fail_null(__func__);
+  return with<SocketObject>(__func__, socket, [counters](SocketObject& object) {
+    const Counters from = object.socket->counters();
+    *counters = {};
+    counters->bytes_sent = from.bytes_sent;
+    counters->bytes_received = from.bytes_received;
+    counters->bytes_arrived = from.bytes_arrived;
+    counters->pages_sent = from.pages_sent;
+    counters->pages_received = from.pages_received;
+    counters->agains = from.agains;
+    counters->connects = from.connects;
+    counters->disconnects = from.disconnects;
+    counters->rejected = from.rejected;
+    counters->starved = from.starved;
+    counters->published = from.published;
+    counters->unwanted = from.unwanted;
+    counters->bodies_encoded = from.bodies_encoded;
+  });
+}
+
+NETIO_API double netio_fill(const netio_socket* socket) {
+  auto* const object = asked(__func__, socket);
+  return object == nullptr ? 0 : object->socket->fill();
+}
+
+NETIO_API size_t netio_connections(const netio_socket* socket) {
+  auto* const object = asked(__func__, socket);
+  return object == nullptr ? 0 : object->socket->peers_connected();
+}
+
+}  // extern "C"
+}  // namespace netio::c_api

@@ -1,0 +1,23 @@
+#include "turned_away.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "units.hpp"
+
+namespace netio::cli {
+
+void TurnedAway::note(const PeerInfo& peer, std::string_view reason) {
+  constexpr std::string_view said_already = "was turned away: ";
+  if (reason.starts_with(said_already)) reason.remove_prefix(said_already.size());
+  if (std::exchange(reason_, reason) != reason) count_ = 0;
+  ++count_;
+  std::uint64_t noted = 1;
+  while (noted < count_) noted *= 10;
+  if (count_ != noted) return;
+  progress_.note(fmt::format("turned away {}: {}{}", peer.address, reason,
+                             noted == 1 ? "" : fmt::format(" ({} of them)", grouped(noted))));
+}
+
+}  // namespace netio::cli
