@@ -58,6 +58,8 @@ FANOUT_100 = ["fanout", "--tags", "100k", "--subscribers", "100", "--recipients"
 FANOUT_STOPPED = ["fanout", "--subscribers", "8", "--stop", "1", "--policy", "drop_new", "--rate",
                   "100k", "--against", "1000x7"]
 # Other surfaces, against netio's own call-backs.
+SURFACE_C = ["surface", "--api", "c"]
+SURFACE_C_SHM = ["surface", SHM, "--api", "c"]
 SURFACE_COROUTINE = ["surface", "--api", "coroutine"]
 SURFACE_COROUTINE_SHM = ["surface", SHM, "--api", "coroutine"]
 # Spinning: one that sleeps at times finds the other end looking on, and at times does not.
@@ -131,6 +133,8 @@ BARS = [
      "messages"),
     ("fanout-stopped-rate", FANOUT_STOPPED, ("ratio", "1000x7", "slowest_messages_per_s"), 0.99,
      True, "x without it"),
+    ("surface-c", SURFACE_C, ("ratio", "callbacks", RATE), 0.95, True, "x C++"),
+    ("surface-c-shm", SURFACE_C_SHM, ("ratio", "callbacks", RATE), 0.95, True, "x C++"),
     ("surface-coroutine", SURFACE_COROUTINE, ("ratio", "callbacks", RATE), 0.7, True,
      "x call-backs"),
     ("surface-coroutine-rtt", SURFACE_COROUTINE, ("ratio", "callbacks", "rtt_us_p50"), 1.1, False,

@@ -234,9 +234,9 @@ void add_fanout(CLI::App& app, BenchArguments& bench) {
 void add_surface(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
   app.add_option("--api", bench.api,
-                 "coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop "
+                 "c; coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop "
                  "while it waits); queued (a loop and a queue beside it; one way only) (coroutine)")
-      ->check(CLI::IsMember({"coroutine", "asio", "blocking", "queued"}))
+      ->check(CLI::IsMember({"c", "coroutine", "asio", "blocking", "queued"}))
       ->type_name("API");
   app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")
       ->check(CLI::Range(1, 1000))

@@ -70,6 +70,7 @@ namespace {
 
 void play(Worker& worker) {
   const std::string& api = worker.options.api;
+  if (api == "c") return run_c(worker);
   if (api == "coroutine") return run_coroutine(worker);
   if (api == "blocking") return run_blocking(worker);
   if (api == "queued") return run_queued(worker);

@@ -35,6 +35,7 @@ void request_loans(Worker& worker);
 void publish(Worker& worker);
 void subscribe(Worker& worker);
 // By other surfaces (--api): one role each. Queues have no round trips.
+void run_c(Worker& worker);
 void run_coroutine(Worker& worker);
 void run_blocking(Worker& worker);
 void run_queued(Worker& worker);
