@@ -27,7 +27,7 @@ TEST_P(BenchSurface, is_compared_with_call_backs) {
 
 INSTANTIATE_TEST_SUITE_P(Apis, BenchSurface,
                          testing::Values("c", "coroutine", "asio", "blocking", "queued"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
 }  // namespace netio::test
