@@ -1,8 +1,8 @@
 // The C API (C99, and C++). Structs are the caller's and of fixed size: set `cb` members and `data`
 // after init, which clears the struct; `handle` and `reserved` are the library's. From init to free
-// a struct stays where it is, neither moved nor copied; where it begins it is all zeros, or at
-// least no copy. Calls answer NETIO_OK or another netio_result, never throw, and only netio_run and
-// netio_run_once block. Call-backs come from the loop, never from within a call of the user's.
+// a struct stays where it is; where it begins it is all zeros, or at least no copy. Calls answer
+// with a netio_result and never throw; netio_run and netio_run_once block, and netio_listen does to
+// look up a name. Call-backs come from the loop, never from within a call of the user's.
 #ifndef NETIO_H
 #define NETIO_H
 
@@ -80,7 +80,7 @@ NETIO_API int netio_terminate(struct netio_eventloop* loop);
 NETIO_API int netio_run_once(struct netio_eventloop* loop, int64_t timeout_ns);
 // For foreign loops: readable whenever netio_run_once(loop, 0) has something to do.
 NETIO_API int netio_eventloop_fd(struct netio_eventloop* loop, int* fd);
-// Any thread: calls `call` later, on the loop's.
+// Any thread: calls `call` later, on the loop's; never, if the context is freed before.
 NETIO_API int netio_post(struct netio_eventloop* loop, void (*call)(void* data), void* data);
 
 // --- Timers. Starting a running one restarts it; missed periods are not made up for.
@@ -137,8 +137,8 @@ NETIO_API int netio_fd_init(struct netio_eventloop* loop, struct netio_fd* watch
 NETIO_API int netio_fd_set_events(struct netio_fd* watch, uint32_t events);
 NETIO_API int netio_fd_free(struct netio_fd* watch);
 
-// --- Messages: `size` bytes at `data`, which is a multiple of 8. The one struct without reserved
-// room: it is what a receiver has for each message, and the next one must not wait for it.
+// --- Messages: `size` bytes at `data`, which is a multiple of 8. It will not
+// grow: it is what a receiver has for each message, and the next one must not wait for it.
 struct netio_message {
   void* memory;  // private: whose it is
   const void* data;
@@ -361,7 +361,7 @@ NETIO_API int netio_recv_socket_init(struct netio_context* context,
 // For every socket that receives. While paused nothing is read, and senders are held back.
 NETIO_API int netio_pause(struct netio_socket* socket);
 NETIO_API int netio_resume(struct netio_socket* socket);
-// Inside cb_msg_received: netio_peer.id of who sent it. Else 0.
+// Inside cb_msg_received: netio_peer.id of who sent it. Elsewhere it means nothing.
 NETIO_API uint64_t netio_sender_id(const struct netio_socket* socket);
 
 // --- Both directions, with one peer; a second one is refused.

@@ -64,7 +64,10 @@ class AsioDriver {
     void turn(const std::shared_ptr<State>& self) {
       loop->run_once(std::chrono::nanoseconds(0));
       if (loop == nullptr) return;
-      if (loop->stopped()) return stop();
+      if (loop->stopped()) {
+        loop->run();  // only takes note of the stop: the next driver, or run(), goes on
+        return stop();
+      }
       wait(self);
     }
     // The descriptor is the loop's own: given back, not closed.

@@ -70,6 +70,7 @@ class TurnedSocket : public Base {
     // Asked again only when told to: a refusal is work for the loop, which then would not sleep.
     writable_ = false;
     turn_until(timeout, [&] {
+      if (Base::closed()) status = Status::closed;
       if (!std::exchange(writable_, false)) return Base::closed();
       status = Base::send(message, static_cast<std::uint64_t>(tag)...);
       return status != Status::again && status != Status::not_connected;
@@ -116,7 +117,8 @@ class TurnedSocket : public Base {
       (void)condition();
       return;
     }
-    const std::chrono::nanoseconds end = loop_.now() + timeout;
+    const std::chrono::nanoseconds now = loop_.now();
+    const auto end = now + std::min(timeout, std::chrono::nanoseconds::max() - now);
     do {
       const std::chrono::nanoseconds left = timeout.count() < 0 ? for_ever : end - loop_.now();
       if (timeout.count() >= 0 && left.count() <= 0) return;
@@ -195,7 +197,7 @@ struct QueueOptions {
   ContextOptions context;
   SocketOptions socket;
   // Messages that may lie in the queue; when it is full, the peer is held back (Pull), or send()
-  // waits (Push).
+  // waits (Push). 1 to 16,777,216.
   std::size_t messages_max = 4096;
 };
 
@@ -203,8 +205,10 @@ struct QueueOptions {
 [[nodiscard]] NETIO_API bool queued_sockets_built() noexcept;
 
 // A Pull whose loop runs in a thread of its own; each message is kept and handed over through a
-// lock-free queue. One thread, any, may use it. Throws Error if the context cannot be made, or
-// where it was not built.
+// lock-free queue. One thread, any, may use it. Throws Error if the context cannot be made, for a
+// messages_max that cannot be, or where it was not built. The loop's thread takes no signals. Time
+// limits are of the wall clock: setting it moves those under way. Peers that go while the queue is
+// full are told of (not_connected) as one.
 class NETIO_API QueuedPull {
  public:
   explicit QueuedPull(const QueueOptions& options = {});
@@ -240,7 +244,8 @@ class NETIO_API QueuedPush {
     return send(std::as_bytes(std::span(text)), timeout, tag);
   }
   // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed; what
-  // is not in `sent` then was never taken from the queue.
+  // is not in `sent` then was never taken from the queue. What the peers that were there, or
+  // memory, could not take at all is in it as dropped (not_sent).
   Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
 
  private:

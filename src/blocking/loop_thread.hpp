@@ -2,6 +2,7 @@
 // destroyed there.
 #pragma once
 
+#include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
@@ -13,6 +14,22 @@
 
 namespace netio::detail {
 
+// While it lives, the calling thread takes no signals, nor will threads that it starts.
+class NoSignals {
+ public:
+  NoSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // `Inside` is what lives in that thread beside the context: made from it and the options.
 template <class Inside>
 class LoopThread {
@@ -20,9 +37,10 @@ class LoopThread {
   // Throws what making the context or `Inside` throws.
   template <class... Arguments>
   explicit LoopThread(const ContextOptions& options, Arguments&... arguments) {
-    std::promise<void> made;
-    std::future<void> when_made = made.get_future();
-    thread_ = std::thread([this, &options, &made, &arguments...] {
+    std::promise<void> promise;
+    std::future<void> when_made = promise.get_future();
+    const NoSignals no_signals;  // they are for the threads that the user knows of
+    thread_ = std::thread([this, &options, made = std::move(promise), &arguments...]() mutable {
       std::optional<Context> context;
       std::optional<Inside> inside;
       try {

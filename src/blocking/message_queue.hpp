@@ -3,13 +3,23 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <readerwritercircularbuffer.h>
+#include <string>
 
 #include <netio/blocking.hpp>
 
 namespace netio::detail {
 
 using MessageQueue = moodycamel::BlockingReaderWriterCircularBuffer<blocking::Received>;
+
+// Of a queue; throws Error for one that has no room, or more than memory could.
+[[nodiscard]] inline std::size_t checked_length(std::size_t messages_max) {
+  constexpr std::size_t most = std::size_t{1} << 24U;
+  if (messages_max >= 1 && messages_max <= most) return messages_max;
+  throw Error("make a queued socket", "messages_max is " + std::to_string(messages_max),
+              "let it be 1 to " + std::to_string(most));
+}
 
 // In the queue's own unit; negative stays for ever, and what is less than one unit waits for one.
 [[nodiscard]] inline std::chrono::microseconds queue_time(std::chrono::nanoseconds time) noexcept {

@@ -1,4 +1,5 @@
 // The queued sockets of a build without the queue: they say so.
+#if !__has_include(<readerwritercircularbuffer.h>)
 #include <netio/blocking.hpp>
 
 namespace netio::blocking {
@@ -32,3 +33,4 @@ Status QueuedPush::send(std::span<const std::byte> /*message*/,
 Books QueuedPush::close(std::chrono::nanoseconds /*linger*/) { refuse(); }
 
 }  // namespace netio::blocking
+#endif

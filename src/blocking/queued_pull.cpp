@@ -1,5 +1,6 @@
 // Pull in a thread of its own. Its loop never waits for the reader: when the queue is full it stops
 // reading, and the reader wakes it when half of the queue is free.
+#if __has_include(<readerwritercircularbuffer.h>)
 #include <atomic>
 #include <deque>
 
@@ -8,65 +9,64 @@
 
 namespace netio::blocking {
 
-namespace {
-
-// What both threads use.
-struct Between {
-  explicit Between(std::size_t messages_max) : queue(messages_max) {}
-
-  detail::MessageQueue queue;
-  // Set by the loop before it looks at the full queue for a last time, taken by the reader after it
-  // has made room: one of the two finds out.
-  std::atomic<bool> stalled{false};
-  std::atomic<Signal*> room{nullptr};  // set before the reader may receive
-};
-
-// In the loop's thread.
-class Feeder {
- public:
-  Feeder(Context& context, const SocketOptions& options, Between& between)
-      : between_(between), room_(context.loop(), [this] { go_on(); }), pull_(context, options) {
-    between_.room = &room_;
-    pull_.on_message([this](const MessageView& message) {
-      hand_over({Status::ok, message.keep()});
-    });
-    pull_.on_down([this](const PeerInfo& peer, const Down&) {
-      if (peer.was_up || (peer.dialed && !peer.retrying)) hand_over({Status::not_connected, {}});
-    });
-  }
-  [[nodiscard]] netio::Pull& socket() noexcept { return pull_; }
-
- private:
-  // Moved from only if it was taken.
-  bool takes(Received& item) { return between_.queue.try_enqueue(std::move(item)); }
-  void hand_over(Received item) {
-    if (waiting_.empty() && takes(item)) return;
-    waiting_.push_back(std::move(item));
-    pull_.pause();
-    if (waiting_.size() == 1) go_on();
-  }
-  void go_on() {
-    do {
-      while (!waiting_.empty() && takes(waiting_.front())) waiting_.pop_front();
-      if (waiting_.empty()) return pull_.resume();
-      between_.stalled.exchange(true);
-    } while (takes_first_after_all());
-  }
-  bool takes_first_after_all() {
-    if (!takes(waiting_.front())) return false;
-    waiting_.pop_front();
-    return true;
-  }
-
-  Between& between_;
-  std::deque<Received> waiting_;
-  Signal room_;
-  netio::Pull pull_;
-};
-
-}  // namespace
-
 struct QueuedPull::State {
+  // What both threads use.
+  struct Between {
+    explicit Between(std::size_t messages_max) : queue(detail::checked_length(messages_max)) {}
+
+    detail::MessageQueue queue;
+    // Set by the loop before it looks at the full queue for a last time, taken by the reader after
+    // it has made room: one of the two finds out.
+    std::atomic<bool> stalled{false};
+    std::atomic<Signal*> room{nullptr};  // set before the reader may receive
+  };
+
+  // In the loop's thread.
+  class Feeder {
+   public:
+    Feeder(Context& context, const SocketOptions& options, Between& between)
+        : between_(between), room_(context.loop(), [this] { go_on(); }), pull_(context, options) {
+      between_.room = &room_;
+      pull_.on_message([this](const MessageView& message) {
+        hand_over({Status::ok, message.keep()});
+      });
+      pull_.on_down([this](const PeerInfo& peer, const Down&) {
+        if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
+        // While nobody receives, those that go after the last message are told of as one.
+        if (!waiting_.empty() && waiting_.back().status == Status::not_connected) return;
+        hand_over({Status::not_connected, {}});
+      });
+    }
+    [[nodiscard]] netio::Pull& socket() noexcept { return pull_; }
+
+   private:
+    // Moved from only if it was taken.
+    bool takes(Received& item) { return between_.queue.try_enqueue(std::move(item)); }
+    void hand_over(Received item) {
+      if (waiting_.empty() && takes(item)) return;
+      waiting_.push_back(std::move(item));
+      pull_.pause();
+      if (waiting_.size() == 1) go_on();
+    }
+    void go_on() {
+      do {
+        while (!waiting_.empty() && takes(waiting_.front())) waiting_.pop_front();
+        if (waiting_.empty()) return pull_.resume();
+        between_.stalled.exchange(true);
+      } while (takes_first_after_all());
+    }
+    bool takes_first_after_all() {
+      if (!takes(waiting_.front())) return false;
+      waiting_.pop_front();
+      return true;
+    }
+
+    Between& between_;
+    std::deque<Received> waiting_;
+    Signal room_;
+    netio::Pull pull_;
+  };
+
   explicit State(const QueueOptions& options)
       : between(options.messages_max), thread(options.context, options.socket, between) {}
 
@@ -106,3 +106,4 @@ Received QueuedPull::receive(std::chrono::nanoseconds timeout) {
 }
 
 }  // namespace netio::blocking
+#endif

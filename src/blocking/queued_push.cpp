@@ -1,4 +1,5 @@
 // Push in a thread of its own: its loop takes from the queue what the socket takes.
+#if __has_include(<readerwritercircularbuffer.h>)
 #include <algorithm>
 #include <atomic>
 
@@ -7,65 +8,70 @@
 
 namespace netio::blocking {
 
-namespace {
-
-// What both threads use.
-struct Between {
-  explicit Between(std::size_t messages_max) : queue(messages_max) {}
-
-  detail::MessageQueue queue;
-  std::atomic<Signal*> filled{nullptr};  // set before the writer may send
-};
-
-// In the loop's thread.
-class Drain {
- public:
-  Drain(Context& context, const SocketOptions& options, Between& between)
-      : between_(between),
-        filled_(context.loop(), [this] { go_on(); }),
-        linger_timer_(context.loop(), [this] { push_.close(std::chrono::nanoseconds(0)); }),
-        push_(context, options) {
-    between_.filled = &filled_;
-    push_.on_writable([this] { go_on(); });
-    push_.on_closed([this](const Books& books) {
-      linger_timer_.stop();
-      closed_.set_value(books);
-    });
-  }
-  [[nodiscard]] netio::Push& socket() noexcept { return push_; }
-
-  // Once. The queue is filled no more.
-  std::future<Books> close(std::chrono::nanoseconds linger) {
-    closing_ = true;
-    linger_ = linger;
-    linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
-    go_on();
-    return closed_.get_future();
-  }
-
- private:
-  void go_on() {
-    while (next_.message || between_.queue.try_dequeue(next_)) {
-      const Status status = push_.send(std::move(next_.message));
-      if (status == Status::again || status == Status::not_connected) return;
-      next_.message = Message();  // refused for good is dropped: send() looked before
-    }
-    if (std::exchange(closing_, false)) push_.close(linger_);
-  }
-
-  Between& between_;
-  Received next_;  // to be sent
-  bool closing_ = false;
-  std::chrono::nanoseconds linger_{0};
-  std::promise<Books> closed_;
-  Signal filled_;
-  Timer linger_timer_;
-  netio::Push push_;
-};
-
-}  // namespace
-
 struct QueuedPush::State {
+  // What both threads use.
+  struct Between {
+    explicit Between(std::size_t messages_max) : queue(detail::checked_length(messages_max)) {}
+
+    detail::MessageQueue queue;
+    std::atomic<Signal*> filled{nullptr};  // set before the writer may send
+  };
+
+  // In the loop's thread.
+  class Drain {
+   public:
+    Drain(Context& context, const SocketOptions& options, Between& between)
+        : between_(between),
+          filled_(context.loop(), [this] { go_on(); }),
+          linger_timer_(context.loop(), [this] { push_.close(std::chrono::nanoseconds(0)); }),
+          push_(context, options) {
+      between_.filled = &filled_;
+      push_.on_writable([this] { go_on(); });
+      push_.on_closed([this](Books books) {
+        linger_timer_.stop();
+        books.sent += refused_;
+        books.dropped_by[static_cast<std::size_t>(DropReason::not_sent)] += refused_;
+        closed_.set_value(books);
+      });
+    }
+    [[nodiscard]] netio::Push& socket() noexcept { return push_; }
+
+    // Once. The queue is filled no more.
+    std::future<Books> close(std::chrono::nanoseconds linger) {
+      closing_ = true;
+      linger_ = linger;
+      linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
+      go_on();
+      return closed_.get_future();
+    }
+
+   private:
+    // One queue's worth in a turn: others of the loop have theirs, and acknowledgements are read.
+    void go_on() {
+      std::size_t left = between_.queue.max_capacity();
+      while (next_.message || between_.queue.try_dequeue(next_)) {
+        if (left-- == 0) return filled_.notify();
+        const Status status = push_.send(std::move(next_.message));
+        if (status == Status::again || status == Status::not_connected) return;
+        if (status != Status::ok) {  // too large for the peers that are there, or for memory
+          next_.message = Message();
+          ++refused_;
+        }
+      }
+      if (std::exchange(closing_, false)) push_.close(linger_);
+    }
+
+    Between& between_;
+    Received next_;  // to be sent
+    std::uint64_t refused_ = 0;
+    bool closing_ = false;
+    std::chrono::nanoseconds linger_{0};
+    std::promise<Books> closed_;
+    Signal filled_;
+    Timer linger_timer_;
+    netio::Push push_;
+  };
+
   explicit State(const QueueOptions& options)
       : message_bytes_max(options.socket.message_bytes_max),
         between(options.messages_max),
@@ -110,3 +116,4 @@ Books QueuedPush::close(std::chrono::nanoseconds linger) {
 }
 
 }  // namespace netio::blocking
+#endif

@@ -118,6 +118,7 @@ NETIO_API int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes,
     } else {
       made = role.allocate(bytes, tag, status);
     }
+    if (status != Status::ok) return status;
     *room = made.writable_bytes().data();
     *message = to_c(std::move(made));
     return status;

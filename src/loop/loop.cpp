@@ -103,6 +103,7 @@ bool Loop::run_once(std::chrono::nanoseconds timeout) {
 void Loop::stop() noexcept {
   assert(on_owner_thread());
   stopped_ = true;
+  if (foreign_ && !in_turn_) wake_->set_readable(true);  // whoever drives it is to look
 }
 
 void Loop::post(std::function<void()> work) { inbox_->post(std::move(work)); }

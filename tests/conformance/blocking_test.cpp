@@ -108,6 +108,33 @@ TEST_P(Blocking, time_limits_hold) {
   EXPECT_EQ(queued_push.send("closed", 1ms), Status::closed);
 }
 
+TEST_P(Blocking, what_no_peer_takes_is_in_the_books_of_a_queue) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
+  SocketOptions small = options();
+  small.message_bytes_max = 1000;
+  blocking::Pull pull(there_, small);
+  blocking::QueuedPush push(queue_options(4));
+  push.connect(bind(pull));
+  ASSERT_EQ(push.send("first", soon_max), Status::ok);
+  EXPECT_EQ(pull.receive(soon_max).status, Status::ok);
+  ASSERT_EQ(push.send(payload(0, 1001), soon_max), Status::ok);
+  ASSERT_EQ(push.send("last", soon_max), Status::ok);
+  EXPECT_EQ(pull.receive(soon_max).message.size(), 4U);
+  const Books books = push.close(100ms);
+  EXPECT_EQ(books.sent, 3U);
+  EXPECT_EQ(books.dropped_by[static_cast<std::size_t>(DropReason::not_sent)], 1U);
+}
+
+TEST(QueuedSockets, have_room_and_an_end) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1} << 25U, std::size_t{1} << 60U, SIZE_MAX}) {
+    const blocking::QueueOptions endless{small_context(), {}, length};
+    EXPECT_THROW(blocking::QueuedPull{endless}, Error) << length;
+    EXPECT_THROW(blocking::QueuedPush{endless}, Error) << length;
+  }
+}
+
 TEST(QueuedSockets, throw_what_making_or_binding_them_throws) {
   if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
   blocking::QueueOptions senseless;

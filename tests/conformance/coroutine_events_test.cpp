@@ -143,11 +143,12 @@ TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
   const Watchdog watchdog;
   Loop loop;
   std::optional<co::PosixSignals> signals;
-  const std::initializer_list<int> both = {SIGUSR1, SIGUSR2};
-  signals.emplace(loop, both);
+  const std::initializer_list<int> all = {SIGUSR1, SIGUSR2, SIGRTMAX};
+  signals.emplace(loop, all);
   std::vector<int> numbers;
   std::raise(SIGUSR2);
   std::raise(SIGUSR1);
+  std::raise(SIGRTMAX);
   while (loop.run_once(0ns)) {
   }
   const auto work = [&]() -> Task<> {
@@ -157,12 +158,12 @@ TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
     }
   };
   spawn(loop, work());
-  EXPECT_THAT(numbers, testing::UnorderedElementsAre(SIGUSR1, SIGUSR2));
+  EXPECT_THAT(numbers, testing::UnorderedElementsAre(SIGUSR1, SIGUSR2, SIGRTMAX));
   std::raise(SIGUSR1);
-  while (numbers.size() < 3) loop.run_once(1s);
+  while (numbers.size() < 4) loop.run_once(1s);
   EXPECT_EQ(numbers.back(), SIGUSR1);
   signals.reset();
-  while (numbers.size() < 4) loop.run_once(1s);
+  while (numbers.size() < 5) loop.run_once(1s);
   EXPECT_EQ(numbers.back(), 0);
 }
 

@@ -83,7 +83,7 @@ class PosixSignals {
   // Gives the number of a signal; 0 if this was destroyed.
   [[nodiscard]] auto wait() noexcept {
     if (kept_ == 0) return place_.wait();
-    const int number = std::countr_zero(kept_);
+    const int number = std::countr_zero(kept_) + 1;
     kept_ &= kept_ - 1;
     return decltype(place_)::at_once(number);
   }
@@ -92,7 +92,7 @@ class PosixSignals {
   // Linux numbers them from 1 to 64.
   void came(int number) noexcept {
     if (!place_.taken()) {
-      kept_ |= std::uint64_t{1} << (number % 64);
+      kept_ |= std::uint64_t{1} << (number - 1);
     } else {
       place_.resume(number);
     }
@@ -113,6 +113,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
+  // To be awaited at once: it watches from now on.
   // Waits for EPOLLIN, EPOLLOUT, ... of <sys/epoll.h>, and gives those that came, EPOLLERR and
   // EPOLLHUP among them; 0 if this was destroyed. Throws Error for what cannot be polled.
   [[nodiscard]] auto wait(std::uint32_t events) {

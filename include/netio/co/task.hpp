@@ -6,6 +6,9 @@
 #define __cpp_impl_coroutine 201902L  // clang 14 has them, and does not say so: for <coroutine>
 #endif
 #include <coroutine>
+#ifndef __cpp_lib_coroutine
+#error "clang 14: include netio/coroutine.hpp before <coroutine>"
+#endif
 #include <exception>
 #include <optional>
 #include <utility>

@@ -13,7 +13,6 @@ namespace netio::detail {
 namespace {
 // The payload behind an 8-byte frame word is aligned to a cache line.
 constexpr std::size_t large_offset = 64 - frame_word_bytes;
-constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);  // address and key
 // Reads are cut to this size: progress shows in pieces, and several messages are on their way.
 constexpr std::size_t piece_bytes_max = std::size_t{4} << 20U;
 }  // namespace

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "fabric/completion_queue.hpp"
 
 namespace netio::detail {
+
+// Where a lent message lies, in the page that announces it: address and key.
+inline constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);
 
 // What a link does when its operations end.
 class OfiOperationsOwner {

@@ -172,7 +172,6 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   const MemoryRegion* const region =
       device_.lend(*post.body.lease.get(), {post.body.data, post.body.bytes}, entry.own);
   if (region == nullptr) return false;
-  constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);  // address and key
   static_assert(page_header_bytes + 2 * sizeof(std::uint64_t) + place_bytes == head_slot_bytes,
                 "a word, a tag and the place fill a slot");
   header.flags |= page_flag::lent;
