@@ -24,8 +24,8 @@ struct QueuedPull::State {
   // In the loop's thread.
   class Feeder {
    public:
-    Feeder(Context& context, const SocketOptions& options, Between& between)
-        : between_(between), room_(context.loop(), [this] { go_on(); }), pull_(context, options) {
+    Feeder(Context& context, const SocketOptions& options, Between& of_both)
+        : between_(of_both), room_(context.loop(), [this] { go_on(); }), pull_(context, options) {
       between_.room = &room_;
       pull_.on_message([this](const MessageView& message) {
         hand_over({Status::ok, message.keep()});
@@ -84,10 +84,10 @@ QueuedPull::QueuedPull(const QueueOptions& options) : state_(std::make_unique<St
 QueuedPull::~QueuedPull() = default;
 
 std::string QueuedPull::bind(std::string_view address) {
-  return state_->thread.call([&](Feeder& feeder) { return feeder.socket().bind(address); });
+  return state_->thread.call([&](auto& feeder) { return feeder.socket().bind(address); });
 }
 void QueuedPull::connect(std::string_view address) {
-  state_->thread.call([&](Feeder& feeder) { feeder.socket().connect(address); });
+  state_->thread.call([&](auto& feeder) { feeder.socket().connect(address); });
 }
 
 Received QueuedPull::receive(std::chrono::nanoseconds timeout) {

@@ -20,8 +20,8 @@ struct QueuedPush::State {
   // In the loop's thread.
   class Drain {
    public:
-    Drain(Context& context, const SocketOptions& options, Between& between)
-        : between_(between),
+    Drain(Context& context, const SocketOptions& options, Between& of_both)
+        : between_(of_both),
           filled_(context.loop(), [this] { go_on(); }),
           linger_timer_(context.loop(), [this] { push_.close(std::chrono::nanoseconds(0)); }),
           push_(context, options) {
@@ -88,10 +88,10 @@ QueuedPush::QueuedPush(const QueueOptions& options) : state_(std::make_unique<St
 QueuedPush::~QueuedPush() = default;
 
 std::string QueuedPush::bind(std::string_view address) {
-  return state_->thread.call([&](Drain& drain) { return drain.socket().bind(address); });
+  return state_->thread.call([&](auto& drain) { return drain.socket().bind(address); });
 }
 void QueuedPush::connect(std::string_view address) {
-  state_->thread.call([&](Drain& drain) { drain.socket().connect(address); });
+  state_->thread.call([&](auto& drain) { drain.socket().connect(address); });
 }
 
 Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
@@ -110,7 +110,7 @@ Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanosec
 
 Books QueuedPush::close(std::chrono::nanoseconds linger) {
   if (!std::exchange(state_->closed, true)) {
-    state_->books = state_->thread.call([&](Drain& drain) { return drain.close(linger); }).get();
+    state_->books = state_->thread.call([&](auto& drain) { return drain.close(linger); }).get();
   }
   return state_->books;
 }
