@@ -27,11 +27,11 @@ struct QueuedPush::State {
           push_(context, options) {
       between_.filled = &filled_;
       push_.on_writable([this] { go_on(); });
-      push_.on_closed([this](Books books) {
+      push_.on_closed([this](Books last) {
         linger_timer_.stop();
-        books.sent += refused_;
-        books.dropped_by[static_cast<std::size_t>(DropReason::not_sent)] += refused_;
-        closed_.set_value(books);
+        last.sent += refused_;
+        last.dropped_by[static_cast<std::size_t>(DropReason::not_sent)] += refused_;
+        closed_.set_value(last);
       });
     }
     [[nodiscard]] netio::Push& socket() noexcept { return push_; }
