@@ -100,10 +100,7 @@ Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanosec
   if (message.size() > state_->message_bytes_max) return Status::too_big;
   Received item{Status::ok, Message::copy_of(message, tag)};
   detail::MessageQueue& queue = state_->between.queue;
-  if (!queue.try_enqueue(std::move(item)) &&
-      !queue.wait_enqueue_timed(std::move(item), detail::queue_time(timeout))) {
-    return Status::again;
-  }
+  if (!queue.wait_enqueue_timed(std::move(item), detail::queue_time(timeout))) return Status::again;
   state_->between.filled.load(std::memory_order_relaxed)->notify();
   return Status::ok;
 }
