@@ -235,7 +235,7 @@ struct netio_socket {
                                const struct netio_down* down);
   // What netio_close() began is done; these are the final books.
   void (*cb_closed)(struct netio_socket* socket, const struct netio_books* books);
-  // Who sends: after NETIO_AGAIN or NETIO_NOT_CONNECTED it is worth trying again. Once for each.
+  // Who sends: it is worth trying again, once after NETIO_AGAIN or NETIO_NOT_CONNECTED.
   void (*cb_buffer_available)(struct netio_socket* socket);
   // Who sends: what netio_lend() was given with this key is the caller's again.
   void (*cb_send_completed)(struct netio_socket* socket, uint64_t key);

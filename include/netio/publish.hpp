@@ -91,7 +91,7 @@ class NETIO_API Publish : public Socket {
 
   // Hands open pages to the wire now.
   void flush() noexcept;
-  // After an answer of again: it is worth trying again. Once for each.
+  // It is worth trying again: once after send() answered again, however often.
   void on_writable(std::function<void()> call);
 
   // A subscriber's set gained or lost these tags: sorted, without overlaps, valid during the call.

@@ -54,7 +54,7 @@ class NETIO_API Sending {
 
   // Hands open pages to the wire now.
   void flush() noexcept;
-  // After send() answered again or not_connected: it is worth trying again. Once for each.
+  // It is worth trying again: once after send() answered again or not_connected, however often.
   void on_writable(std::function<void()> call);
 
  protected:
