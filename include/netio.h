@@ -90,9 +90,7 @@ struct netio_timer {
   struct netio_handle handle;
   void* reserved[4];
 };
-// Makes it, stopped; and ends it:
-NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);
-NETIO_API int netio_timer_free(struct netio_timer* timer);
+NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);  // stopped
 // From now on; a running one is restarted. A period of 0 is over once a turn:
 NETIO_API int netio_timer_start_s(struct netio_timer* timer, uint64_t period_s);
 NETIO_API int netio_timer_start_ms(struct netio_timer* timer, uint64_t period_ms);
@@ -100,6 +98,7 @@ NETIO_API int netio_timer_start_us(struct netio_timer* timer, uint64_t period_us
 NETIO_API int netio_timer_start_ns(struct netio_timer* timer, uint64_t period_ns);
 NETIO_API int netio_timer_start_once_ns(struct netio_timer* timer, uint64_t delay_ns);
 NETIO_API int netio_timer_stop(struct netio_timer* timer);  // it may be started again
+NETIO_API int netio_timer_free(struct netio_timer* timer);  // ends it, stopped or not
 
 // --- Signals. Wake the loop from any thread or signal handler.
 struct netio_signal {
@@ -108,11 +107,11 @@ struct netio_signal {
   struct netio_handle handle;
   void* reserved[4];
 };
-// Makes it, and ends it, when no other thread will fire it:
+// Makes it.
 NETIO_API int netio_signal_init(struct netio_eventloop* loop, struct netio_signal* signal);
-NETIO_API int netio_signal_free(struct netio_signal* signal);
 // Any thread, never blocks. Several before the loop gets to it make one call.
 NETIO_API int netio_signal_fire(struct netio_signal* signal);
+NETIO_API int netio_signal_free(struct netio_signal* signal);  // when no thread will fire it
 
 // A signal of the system (SIGINT, SIGTERM, ...). Blocked in the calling thread from init to free:
 // init before other threads are started.
@@ -241,8 +240,7 @@ struct netio_socket {
   void (*cb_send_completed)(struct netio_socket* socket, uint64_t key);
   // Who receives. Valid until the call-back returns: netio_keep() it to have it longer.
   void (*cb_msg_received)(struct netio_socket* socket, const struct netio_message* message);
-  // netio_fill() passed a watermark of the options: time to raise "busy", or to clear it. Set
-  // before netio_listen() or netio_connect():
+  // netio_fill() passed a watermark. Set these before netio_listen() or netio_connect():
   void (*cb_high_watermark)(struct netio_socket* socket);
   void (*cb_low_watermark)(struct netio_socket* socket);
   void* data;  // the user's
@@ -318,9 +316,10 @@ struct netio_buffered_send_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
-NETIO_API int netio_buffered_send_socket_init(
-    struct netio_context* context, struct netio_buffered_send_socket* socket,
-    const struct netio_socket_options* options);  // NULL: defaults
+// `options` may be NULL, for the defaults.
+NETIO_API int netio_buffered_send_socket_init(struct netio_context* context,
+                                              struct netio_buffered_send_socket* socket,
+                                              const struct netio_socket_options* options);
 // Each message goes to one connection, the next that is ready. For every socket that sends; on a
 // publish socket they publish. The bytes are the caller's again on return:
 NETIO_API int netio_send(struct netio_socket* socket, const void* data, size_t bytes);
@@ -349,9 +348,10 @@ struct netio_listen_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
-NETIO_API int netio_listen_socket_init(
-    struct netio_context* context, struct netio_listen_socket* socket,
-    const struct netio_socket_options* options);  // NULL: defaults
+// `options` may be NULL, for the defaults.
+NETIO_API int netio_listen_socket_init(struct netio_context* context,
+                                       struct netio_listen_socket* socket,
+                                       const struct netio_socket_options* options);
 // The same, for the side that makes them.
 struct netio_recv_socket {
   struct netio_socket socket;  // what calls take
@@ -391,17 +391,17 @@ struct netio_publish_socket {
                           const struct netio_tags* tags, size_t count);
   void* reserved[4];
 };
-// Remembers who has subscribed a tag, so that publishing it again needs no look-up: one for each
-// tag that is published often. Begins as all zeros; fits itself to another tag or socket; needs no
-// freeing; may be copied.
+// Remembers who has subscribed a tag, so that publishing it again needs no look-up. Begins as all
+// zeros; fits itself to another tag or socket; needs no freeing; may be copied.
 struct netio_subscription_cache {
   uint64_t tag;    // private, as all of it
   uint64_t owner;  // the socket
   void* entry[2];  // who has subscribed
 };
-NETIO_API int netio_publish_socket_init(
-    struct netio_context* context, struct netio_publish_socket* socket,
-    const struct netio_socket_options* options);  // NULL: defaults
+// `options` may be NULL, for the defaults.
+NETIO_API int netio_publish_socket_init(struct netio_context* context,
+                                        struct netio_publish_socket* socket,
+                                        const struct netio_socket_options* options);
 // To all subscribers of the tag, or (any answer but NETIO_OK) to none; NETIO_OK also if nobody
 // subscribed it. `cache` may be NULL.
 NETIO_API int netio_publish(struct netio_publish_socket* socket, uint64_t tag, const void* data,
@@ -431,9 +431,10 @@ struct netio_subscribe_socket {
                  const struct netio_gap* gap);
   void* reserved[4];
 };
-NETIO_API int netio_subscribe_socket_init(
-    struct netio_context* context, struct netio_subscribe_socket* socket,
-    const struct netio_socket_options* options);  // NULL: defaults
+// `options` may be NULL, for the defaults.
+NETIO_API int netio_subscribe_socket_init(struct netio_context* context,
+                                          struct netio_subscribe_socket* socket,
+                                          const struct netio_socket_options* options);
 // Change the set of tags, at first empty: at any time, also before there is a publisher. The socket
 // keeps the set, and gives it to each publisher that comes or comes back:
 NETIO_API int netio_subscribe(struct netio_subscribe_socket* socket, uint64_t tag);
