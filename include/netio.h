@@ -17,7 +17,7 @@ extern "C" {
 
 // --- Answers. On any but NETIO_OK nothing was done and nothing taken.
 enum netio_result {
-  NETIO_OK = 0,
+  NETIO_OK = 0,             // done
   NETIO_AGAIN = 1,          // would have to wait: cb_buffer_available tells when to try again
   NETIO_NOT_CONNECTED = 2,  // nobody is there yet: the same
   NETIO_CLOSED = 3,         // the socket was closed; it will never be NETIO_OK again
