@@ -21,7 +21,7 @@ int main() {
   push.connect(pull.bind("tcp://127.0.0.1:0"));
 
   asio::steady_timer timer(io, std::chrono::milliseconds(10));
-  timer.async_wait([&](const asio::error_code&) {
+  timer.async_wait([&](auto) {
     if (push.send("hello") != netio::Status::ok) std::puts("not connected within 10 ms");
     push.close();
   });

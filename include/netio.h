@@ -17,7 +17,7 @@ extern "C" {
 
 // --- Answers. On any but NETIO_OK nothing was done and nothing taken.
 enum netio_result {
-  NETIO_OK = 0,
+  NETIO_OK = 0,             // done
   NETIO_AGAIN = 1,          // would have to wait: cb_buffer_available tells when to try again
   NETIO_NOT_CONNECTED = 2,  // nobody is there yet: the same
   NETIO_CLOSED = 3,         // the socket was closed; it will never be NETIO_OK again
@@ -25,55 +25,55 @@ enum netio_result {
   NETIO_INVALID = 5,        // a call out of place: mend the program
   NETIO_BAD_ADDRESS = 6,    // an address that makes no sense
   NETIO_ERROR = 7,          // the machine refused
-  NETIO_NO_MEMORY = 8,
+  NETIO_NO_MEMORY = 8,      // there is none left
   NETIO_BUSY = 9,           // others still use it: free them first
-  NETIO_WRONG_THREAD = 10,  // not the thread that runs the loop. Of calls made for each message
-                            // only builds with assertions find this out
+  NETIO_WRONG_THREAD = 10,  // not the loop's; calls for each message look in debug builds alone
 };
-NETIO_API const char* netio_result_name(int result);
-// What this thread's latest call that failed was about, why it failed and what to do, for a person:
-// netio_result_name() of an answer may be enough for NETIO_AGAIN and NETIO_NOT_CONNECTED, which do
-// not change it. Valid until this thread's next failure; "" before the first.
+NETIO_API const char* netio_result_name(int result);  // "ok", "again", ...; never NULL
+// What this thread's latest failure was about, why, and what to do, for a person. NETIO_AGAIN and
+// NETIO_NOT_CONNECTED are none. Valid until this thread's next failure; "" before the first.
 NETIO_API const char* netio_last_error(void);
 
-// Private: the object of the library, and a number that fits no other place than this one.
+// For the library: its object, and a number that fits no other place than this one.
 struct netio_handle {
   void* object;
   uintptr_t seal;
 };
 
-// --- A context: a loop with its memory and its connections. It belongs to the thread that first
-// runs it; run one per core. Everything below lives in one and must be freed before it.
+// --- Contexts. The loop of a context: what most calls of this section take.
 struct netio_eventloop {
   struct netio_handle handle;
   void* reserved[4];
 };
+// A loop, its memory and its connections. It belongs to the thread that first runs it; run one per
+// core. Everything below lives in one and must be freed before it.
 struct netio_context {
-  struct netio_eventloop evloop;
+  struct netio_eventloop evloop;  // netio_run(&context.evloop)
   void* reserved[4];
 };
+// What the loop does when there is nothing to do: as netio::IdlePolicy.
 enum netio_idle { NETIO_IDLE_SLEEP = 0, NETIO_IDLE_SPIN = 1, NETIO_IDLE_ADAPTIVE = 2 };
 // As netio::ContextOptions (netio/context.hpp). Begin with netio_context_defaults().
 struct netio_context_options {
-  uint64_t page_bytes;
-  uint64_t send_pool_bytes;
-  uint64_t receive_pool_bytes;
-  uint64_t large_bytes_max;
-  uint64_t large_kept_bytes_max;
-  int32_t idle;       // netio_idle
-  int32_t cpu;        // -1: not pinned
-  int32_t numa_node;  // -1: none preferred
+  uint64_t page_bytes;            // what buffered messages are gathered in
+  uint64_t send_pool_bytes;       // pages that messages leave from, taken at once
+  uint64_t receive_pool_bytes;    // blocks that they arrive in, taken at once
+  uint64_t large_bytes_max;       // bound for messages larger than a page, taken when they come
+  uint64_t large_kept_bytes_max;  // how much of that is kept for the next one
+  int32_t idle;                   // netio_idle
+  int32_t cpu;                    // -1: not pinned
+  int32_t numa_node;              // -1: none preferred
   int32_t reserved_number;
   uint64_t reserved[8];
 };
-NETIO_API void netio_context_defaults(struct netio_context_options* options);
+NETIO_API void netio_context_defaults(struct netio_context_options* options);  // fills them in
+// Makes a context. Takes its memory, which takes its time:
 NETIO_API int netio_init(struct netio_context* context);
 NETIO_API int netio_init_with(struct netio_context* context,
                               const struct netio_context_options* options);
 // NETIO_BUSY while anything in it is not freed; NETIO_INVALID from a call-back.
 NETIO_API int netio_context_free(struct netio_context* context);
-
-// Handles events until netio_terminate(), which ends it after the turn at hand.
+// Handles events until netio_terminate(), which ends it after the turn at hand:
 NETIO_API int netio_run(struct netio_eventloop* loop);
 NETIO_API int netio_terminate(struct netio_eventloop* loop);
 // One turn. Waits for work at most so long; negative: for ever.
@@ -83,75 +83,77 @@ NETIO_API int netio_eventloop_fd(struct netio_eventloop* loop, int* fd);
 // Any thread: calls `call` later, on the loop's; never, if the context is freed before.
 NETIO_API int netio_post(struct netio_eventloop* loop, void (*call)(void* data), void* data);
 
-// --- Timers. Starting a running one restarts it; missed periods are not made up for.
+// --- Timers. Call back every so often, or once. Missed periods are not made up for.
 struct netio_timer {
-  void (*cb)(void* data);
-  void* data;
+  void (*cb)(void* data);  // the time is over; to be set before it is started
+  void* data;              // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
-NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);
+NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);  // stopped
+// From now on; a running one is restarted. A period of 0 is over once a turn:
 NETIO_API int netio_timer_start_s(struct netio_timer* timer, uint64_t period_s);
 NETIO_API int netio_timer_start_ms(struct netio_timer* timer, uint64_t period_ms);
 NETIO_API int netio_timer_start_us(struct netio_timer* timer, uint64_t period_us);
 NETIO_API int netio_timer_start_ns(struct netio_timer* timer, uint64_t period_ns);
 NETIO_API int netio_timer_start_once_ns(struct netio_timer* timer, uint64_t delay_ns);
-NETIO_API int netio_timer_stop(struct netio_timer* timer);
-NETIO_API int netio_timer_free(struct netio_timer* timer);
+NETIO_API int netio_timer_stop(struct netio_timer* timer);  // it may be started again
+NETIO_API int netio_timer_free(struct netio_timer* timer);  // ends it, stopped or not
 
-// --- Signals: wake the loop from any thread or signal handler. Several netio_signal_fire() before
-// the loop gets to it make one call.
+// --- Signals. Wake the loop from any thread or signal handler.
 struct netio_signal {
-  void (*cb)(void* data);
-  void* data;
+  void (*cb)(void* data);  // netio_signal_fire() was called
+  void* data;              // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
+// Makes it.
 NETIO_API int netio_signal_init(struct netio_eventloop* loop, struct netio_signal* signal);
+// Any thread, never blocks. Several before the loop gets to it make one call.
 NETIO_API int netio_signal_fire(struct netio_signal* signal);
-NETIO_API int netio_signal_free(struct netio_signal* signal);
+NETIO_API int netio_signal_free(struct netio_signal* signal);  // when no thread will fire it
 
 // A signal of the system (SIGINT, SIGTERM, ...). Blocked in the calling thread from init to free:
 // init before other threads are started.
 struct netio_posix_signal {
-  void (*cb)(void* data, int number);
-  void* data;
+  void (*cb)(void* data, int number);  // it came
+  void* data;                          // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
+// Makes it, and ends it; those that are pending then are discarded:
 NETIO_API int netio_posix_signal_init(struct netio_eventloop* loop,
                                       struct netio_posix_signal* signal, int number);
 NETIO_API int netio_posix_signal_free(struct netio_posix_signal* signal);
 
-// --- File descriptors, watched level-triggered. `events` are EPOLLIN, EPOLLOUT of <sys/epoll.h>;
+// --- File descriptors. Watched level-triggered. `events` are EPOLLIN, EPOLLOUT of <sys/epoll.h>;
 // EPOLLERR and EPOLLHUP are always reported, except with no events (0). The descriptor stays the
 // caller's: close it after netio_fd_free().
 struct netio_fd {
-  void (*cb)(void* data, int fd, uint32_t events);
-  void* data;
+  void (*cb)(void* data, int fd, uint32_t events);  // `events` are there
+  void* data;                                       // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
+// Begins to watch, for others, and no more. NETIO_ERROR if it cannot be polled:
 NETIO_API int netio_fd_init(struct netio_eventloop* loop, struct netio_fd* watch, int fd,
                             uint32_t events);
 NETIO_API int netio_fd_set_events(struct netio_fd* watch, uint32_t events);
 NETIO_API int netio_fd_free(struct netio_fd* watch);
 
-// --- Messages: `size` bytes at `data`, which is a multiple of 8. It will not
-// grow: it is what a receiver has for each message, and the next one must not wait for it.
+// --- Messages. What was received, kept or allocated. This struct will not grow.
 struct netio_message {
-  void* memory;  // private: whose it is
-  const void* data;
-  size_t size;
-  uint64_t tag;  // 0 where the sender gave none
+  void* memory;      // private: whose it is
+  const void* data;  // a multiple of 8
+  size_t size;       // in bytes
+  uint64_t tag;      // 0 where the sender gave none
 };
-// Makes `kept` own what a call-back was given, beyond its return. Memory is shared where the
-// message is at least 1/16 of it, else copied.
+// Makes `kept` own what a call-back was given: shared from 1/16 of its memory on, else copied.
 NETIO_API int netio_keep(const struct netio_message* received, struct netio_message* kept);
 // Any thread, also after the context was freed. Empties it.
 NETIO_API int netio_release(struct netio_message* kept);
 
-// --- Books and counters, as netio::Books and netio::Counters (netio/books.hpp).
+// --- Books and counters. Why a message was not delivered: as netio::DropReason.
 enum netio_drop_reason {
   NETIO_DROP_PEER_CLOSED = 0,
   NETIO_DROP_CONNECTION_LOST = 1,
@@ -161,19 +163,21 @@ enum netio_drop_reason {
   NETIO_DROP_OLD_ONES = 5,
   NETIO_DROP_SUPERSEDED = 6,
 };
-NETIO_API const char* netio_drop_reason_name(int reason);
-// sent == acknowledged + dropped + unacknowledged, always.
+NETIO_API const char* netio_drop_reason_name(int reason);  // never NULL
+// As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
 struct netio_books {
-  uint64_t sent;
-  uint64_t acknowledged;
-  uint64_t dropped;  // the sum of:
-  uint64_t dropped_by[16];
-  uint64_t unacknowledged;
-  uint64_t delivered;
-  uint64_t missed;
+  uint64_t sent;            // netio_send() answered NETIO_OK
+  uint64_t acknowledged;    // delivered to the peer's call-back, as the peer says
+  uint64_t dropped;         // the sum of the next
+  uint64_t dropped_by[16];  // by netio_drop_reason
+  uint64_t unacknowledged;  // not known: under way; in doubt if the connection is down
+  uint64_t delivered;       // received, and given to this socket's call-back
+  uint64_t missed;          // for this socket, and will not come
   uint64_t reserved[5];
 };
+// As netio::Counters. All only grow.
 struct netio_counters {
+  // See netio/books.hpp:
   uint64_t bytes_sent, bytes_received, bytes_arrived;
   uint64_t pages_sent, pages_received;
   uint64_t agains, connects, disconnects, rejected, starved;
@@ -181,17 +185,17 @@ struct netio_counters {
   uint64_t reserved[11];
 };
 
-// --- What all sockets have in common.
-// One end of a connection. Valid during the call-back.
+// --- Sockets. One end of a connection. Valid during the call-back.
 struct netio_peer {
-  uint64_t id;                 // unique within a socket
+  uint64_t id;                 // unique within a socket, from 1 on
   const char* address;         // of the other end
   uint64_t message_bytes_max;  // the largest message it takes
   int dialed;                  // this side connected
   int retrying;                // it is gone, and another attempt is scheduled
   struct netio_books books;    // of what went to and fro with it
 };
-enum netio_down_reason {  // what to do about each: docs/guide.md, "When a peer goes"
+// As netio::DownReason. What to do about each: docs/guide.md, "When a peer goes".
+enum netio_down_reason {
   NETIO_DOWN_CLOSED_BY_PEER = 0,
   NETIO_DOWN_CLOSED_HERE = 1,
   NETIO_DOWN_LOST = 2,
@@ -210,17 +214,19 @@ enum netio_down_reason {  // what to do about each: docs/guide.md, "When a peer 
   NETIO_DOWN_STALLED = 15,
   NETIO_DOWN_RESOURCES = 16,
 };
-NETIO_API const char* netio_down_reason_name(int reason);
+NETIO_API const char* netio_down_reason_name(int reason);  // never NULL
+// Why a connection ended, or was not made.
 struct netio_down {
   int reason;          // netio_down_reason
   const char* detail;  // one sentence for a person; valid during the call-back
 };
-
 // The first member of each socket, and what most calls take: &my_send_socket.socket has the address
 // of my_send_socket. Call-backs may be NULL, and may do everything but block, run the loop, free
 // its context or throw; also free their own socket.
 struct netio_socket {
+  // A peer is there.
   void (*cb_connection_established)(struct netio_socket* socket, const struct netio_peer* peer);
+  // It is gone, and why.
   void (*cb_connection_closed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
   // An attempt to connect failed, or who came was turned away: nothing had been established.
@@ -228,23 +234,21 @@ struct netio_socket {
                                const struct netio_down* down);
   // What netio_close() began is done; these are the final books.
   void (*cb_closed)(struct netio_socket* socket, const struct netio_books* books);
-  // Who sends: after NETIO_AGAIN or NETIO_NOT_CONNECTED it is worth trying again. Once for each.
+  // Who sends: it is worth trying again, once after NETIO_AGAIN or NETIO_NOT_CONNECTED.
   void (*cb_buffer_available)(struct netio_socket* socket);
   // Who sends: what netio_lend() was given with this key is the caller's again.
   void (*cb_send_completed)(struct netio_socket* socket, uint64_t key);
-  // Who receives. The message is valid until the call-back returns: netio_keep() it to have it
-  // longer.
+  // Who receives. Valid until the call-back returns: netio_keep() it to have it longer.
   void (*cb_msg_received)(struct netio_socket* socket, const struct netio_message* message);
-  // netio_fill() passed a watermark of the options: time to raise "busy", or to clear it. Set
-  // before netio_listen() or netio_connect().
+  // netio_fill() passed a watermark. Set these before netio_listen() or netio_connect():
   void (*cb_high_watermark)(struct netio_socket* socket);
   void (*cb_low_watermark)(struct netio_socket* socket);
   void* data;  // the user's
   struct netio_handle handle;
   void* reserved[8];
 };
-
-enum netio_policy {  // for a subscriber that is slow: docs/guide.md, "Publish and subscribe"
+// For a subscriber that is slow, as netio::Policy: docs/guide.md, "Publish and subscribe".
+enum netio_policy {
   NETIO_POLICY_BLOCK = 0,
   NETIO_POLICY_DROP_NEW = 1,
   NETIO_POLICY_DROP_OLD = 2,
@@ -253,74 +257,71 @@ enum netio_policy {  // for a subscriber that is slow: docs/guide.md, "Publish a
 };
 // As netio::SocketOptions (netio/options.hpp). Begin with netio_socket_defaults().
 struct netio_socket_options {
-  uint64_t flush_after_ns;
-  uint64_t message_bytes_max;
-  uint64_t send_bytes_max;
-  uint64_t receive_bytes_max;
-  double high_watermark;
-  double low_watermark;
-  uint64_t reconnect_after_min_ns;
-  uint64_t reconnect_after_max_ns;
-  uint64_t handshake_within_ns;
-  uint64_t half_open_max;
-  uint64_t stall_after_ns;
-  uint64_t keep_alive_after_s;
-  uint64_t acknowledge_after_ns;
-  int32_t flush_when_idle;
-  int32_t unbuffered;  // pair, and what a subscriber asks for; others are by their name
-  // Subscribe asks (netio/subscription.hpp) ...
-  int32_t policy;
-  int32_t behind_for_max_ms;
-  uint64_t behind_bytes_max;
-  // ... and publish grants at most.
-  uint64_t granted_bytes_max;
-  uint64_t ranges_max;
-  int32_t block_allowed;
+  uint64_t flush_after_ns;          // a page that is not full leaves then at the latest
+  uint64_t message_bytes_max;       // the largest message, sent or taken
+  uint64_t send_bytes_max;          // per peer: what may wait for the wire before NETIO_AGAIN
+  uint64_t receive_bytes_max;       // memory of the receive pool that kept messages may hold
+  double high_watermark;            // of netio_fill(): cb_high_watermark
+  double low_watermark;             // of netio_fill(): cb_low_watermark
+  uint64_t reconnect_after_min_ns;  // delay before another attempt, doubled up to the next
+  uint64_t reconnect_after_max_ns;  // the longest delay
+  uint64_t handshake_within_ns;     // for a connection attempt, and for the greeting after it
+  uint64_t half_open_max;           // accepted and not greeted
+  uint64_t stall_after_ns;          // a message begun and not continued ends the connection
+  uint64_t keep_alive_after_s;      // silence before the kernel probes the peer's host
+  uint64_t acknowledge_after_ns;    // acknowledgements wait no longer
+  int32_t flush_when_idle;          // or at the end of a turn, if the wire is idle
+  int32_t unbuffered;          // pair, and what a subscriber asks for; others are by their name
+  int32_t policy;              // subscribe asks: what happens when it is behind (netio_policy)
+  int32_t behind_for_max_ms;   // NETIO_POLICY_DISCONNECT only; 0: the amount alone decides
+  uint64_t behind_bytes_max;   // what may wait there beyond what the wire has taken
+  uint64_t granted_bytes_max;  // publish grants at most: so much of that
+  uint64_t ranges_max;         // ranges in one subscriber's set
+  int32_t block_allowed;       // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
   int32_t reserved_number;
   uint64_t reserved[12];
 };
-NETIO_API void netio_socket_defaults(struct netio_socket_options* options);
+NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 
-// Addresses are "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ...
-// (docs/guide.md). Any socket may listen and connect, any number of times. To listen, the host may
-// be * and the port 0: netio_address() has what became of them, for the latest netio_listen();
-// valid until the next one or the end of the socket, "" without one.
+// At "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ... (docs/guide.md),
+// any number of times, mixed with netio_connect(). The host may be * and the port 0.
 NETIO_API int netio_listen(struct netio_socket* socket, const char* address);
+// What became of them in the latest netio_listen(); valid until the next. "" without one.
 NETIO_API const char* netio_address(const struct netio_socket* socket);
 // Begins to; the other side need not exist yet.
 NETIO_API int netio_connect(struct netio_socket* socket, const char* address);
-// Takes no more messages, delivers what was taken, and calls cb_closed when all is acknowledged or
-// `linger_ms` has passed.
+// Takes no more messages. When all is acknowledged, or `linger_ms` has passed, cb_closed comes.
 NETIO_API int netio_close(struct netio_socket* socket, uint64_t linger_ms);
 // Ends it at once: connections are cut, no call-back comes any more (lent memory is the caller's
 // again), and the struct may be reused as soon as this returns, also inside a call-back.
 NETIO_API int netio_socket_free(struct netio_socket* socket);
+// Snapshots, over all peers, present and gone:
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
-// 0 to 1: how full it is. Connections that are up. Of no socket: 0.
+// 0 to 1: how full it is. Connections that are up. Of no socket: 0:
 NETIO_API double netio_fill(const struct netio_socket* socket);
 NETIO_API size_t netio_connections(const struct netio_socket* socket);
 
-// --- Sending. `options` may be NULL here and below, for the defaults.
-// Unbuffered: each message is posted by itself. Least latency, and for large messages.
+// --- Sending. Unbuffered: each message is posted by itself. Least latency, and for large messages.
 struct netio_send_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
 NETIO_API int netio_send_socket_init(struct netio_context* context,
                                      struct netio_send_socket* socket,
-                                     const struct netio_socket_options* options);
+                                     const struct netio_socket_options* options);  // NULL: defaults
 // Buffered: messages are gathered in pages. Most messages per second.
 struct netio_buffered_send_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
+// `options` may be NULL, for the defaults.
 NETIO_API int netio_buffered_send_socket_init(struct netio_context* context,
                                               struct netio_buffered_send_socket* socket,
                                               const struct netio_socket_options* options);
 // Each message goes to one connection, the next that is ready. For every socket that sends; on a
-// publish socket they publish. The bytes are the caller's again on return.
+// publish socket they publish. The bytes are the caller's again on return:
 NETIO_API int netio_send(struct netio_socket* socket, const void* data, size_t bytes);
 NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const void* data,
                                 size_t bytes);
@@ -328,74 +329,76 @@ NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const
 // once for every NETIO_OK, or until the socket is freed.
 NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
                          uint64_t key);
-// Passes on a message that was kept or allocated. Empties it on NETIO_OK, leaves it as it is
-// otherwise.
+// Passes on a message that was kept or allocated: emptied on NETIO_OK, else left as it is.
 NETIO_API int netio_pass_on(struct netio_socket* socket, struct netio_message* message);
 // A message of `bytes` to be written at `room`, in the memory that the wire sends from; then
 // netio_pass_on() it, after which nothing may be written any more, or netio_release() it.
 NETIO_API int netio_allocate(struct netio_socket* socket, uint64_t tag, size_t bytes,
                              struct netio_message* message, void** room);
 // Buffered send and pair: room in the open page, to be written in place. The caller's until
-// netio_commit(), the next call on this socket or the end of the turn.
+// netio_commit(), the next call on this socket or the end of the turn:
 NETIO_API int netio_reserve(struct netio_socket* socket, size_t bytes, void** room);
 NETIO_API int netio_commit(struct netio_socket* socket, uint64_t tag, size_t bytes);
 // Hands open pages to the wire now.
 NETIO_API int netio_flush(struct netio_socket* socket);
 
-// --- Receiving, from any number of senders, buffered or not: one socket by two names, for the side
-// that waits for connections and for the one that makes them.
+// --- Receiving. From any number of senders, buffered or not: netio_recv_socket by another name,
+// for the side that waits for connections.
 struct netio_listen_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
+// `options` may be NULL, for the defaults.
 NETIO_API int netio_listen_socket_init(struct netio_context* context,
                                        struct netio_listen_socket* socket,
                                        const struct netio_socket_options* options);
+// The same, for the side that makes them.
 struct netio_recv_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
 NETIO_API int netio_recv_socket_init(struct netio_context* context,
                                      struct netio_recv_socket* socket,
-                                     const struct netio_socket_options* options);
-// For every socket that receives. While paused nothing is read, and senders are held back.
+                                     const struct netio_socket_options* options);  // NULL: defaults
+// For every socket that receives. While paused nothing is read, and senders are held back:
 NETIO_API int netio_pause(struct netio_socket* socket);
 NETIO_API int netio_resume(struct netio_socket* socket);
 // Inside cb_msg_received: netio_peer.id of who sent it. Elsewhere it means nothing.
 NETIO_API uint64_t netio_sender_id(const struct netio_socket* socket);
 
-// --- Both directions, with one peer; a second one is refused.
+// --- Pair. Both directions, with one peer; a second one is refused.
 struct netio_pair_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
 NETIO_API int netio_pair_socket_init(struct netio_context* context,
                                      struct netio_pair_socket* socket,
-                                     const struct netio_socket_options* options);
+                                     const struct netio_socket_options* options);  // NULL: defaults
 
 // --- Publish and subscribe. Tags from `first` to `last`, both included.
 struct netio_tags {
-  uint64_t first;
-  uint64_t last;
+  uint64_t first;  // the lowest
+  uint64_t last;   // the highest
 };
+// Sends each message to all subscribers of its tag.
 struct netio_publish_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
   // A subscriber's set gained or lost these tags: sorted, valid during the call-back. When a
-  // subscriber goes it loses all, before cb_connection_closed.
+  // subscriber goes it loses all, before cb_connection_closed:
   void (*cb_subscribed)(struct netio_publish_socket* socket, const struct netio_peer* peer,
                         const struct netio_tags* tags, size_t count);
   void (*cb_unsubscribed)(struct netio_publish_socket* socket, const struct netio_peer* peer,
                           const struct netio_tags* tags, size_t count);
   void* reserved[4];
 };
-// Remembers who has subscribed a tag, so that publishing it again needs no look-up: one for each
-// tag that is published often. Begins as all zeros; fits itself to another tag or socket; needs no
-// freeing; may be copied.
+// Remembers who has subscribed a tag, so that publishing it again needs no look-up. Begins as all
+// zeros; fits itself to another tag or socket; needs no freeing; may be copied.
 struct netio_subscription_cache {
-  uint64_t tag;
-  uint64_t owner;
-  void* entry[2];
+  uint64_t tag;    // private, as all of it
+  uint64_t owner;  // the socket
+  void* entry[2];  // who has subscribed
 };
+// `options` may be NULL, for the defaults.
 NETIO_API int netio_publish_socket_init(struct netio_context* context,
                                         struct netio_publish_socket* socket,
                                         const struct netio_socket_options* options);
@@ -403,35 +406,37 @@ NETIO_API int netio_publish_socket_init(struct netio_context* context,
 // subscribed it. `cache` may be NULL.
 NETIO_API int netio_publish(struct netio_publish_socket* socket, uint64_t tag, const void* data,
                             size_t bytes, struct netio_subscription_cache* cache);
-
 // A publisher's answer to the set of tags as it is now.
 struct netio_subscription {
-  uint64_t revision;  // counts the changes of the set, from 1
-  uint64_t from;      // the number of the first message that the set decides about
-  uint64_t behind_bytes_max;
-  int32_t policy;   // granted
-  int32_t refused;  // the set before it stays in force
-  const char* detail;
+  uint64_t revision;          // counts the changes of the set, from 1
+  uint64_t from;              // the number of the first message that the set decides about
+  uint64_t behind_bytes_max;  // granted
+  int32_t policy;             // granted: netio_policy
+  int32_t refused;            // the set before it stays in force
+  const char* detail;         // why it was refused, for a person
 };
 // Messages of a subscription that will not come.
 struct netio_gap {
-  uint64_t first;
-  uint64_t count;
-  int reason;  // netio_drop_reason, of the latest of them
+  uint64_t first;  // numbered as netio_subscription.from is
+  uint64_t count;  // how many
+  int reason;      // netio_drop_reason, of the latest of them
 };
+// Receives what it asks for, from all publishers.
 struct netio_subscribe_socket {
-  struct netio_socket socket;
+  struct netio_socket socket;  // what calls take
+  // A publisher took the set as it is now, or refused it; messages will not come:
   void (*cb_subscribed)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                         const struct netio_subscription* subscription);
   void (*cb_gap)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                  const struct netio_gap* gap);
   void* reserved[4];
 };
+// `options` may be NULL, for the defaults.
 NETIO_API int netio_subscribe_socket_init(struct netio_context* context,
                                           struct netio_subscribe_socket* socket,
                                           const struct netio_socket_options* options);
 // Change the set of tags, at first empty: at any time, also before there is a publisher. The socket
-// keeps the set, and gives it to each publisher that comes or comes back.
+// keeps the set, and gives it to each publisher that comes or comes back:
 NETIO_API int netio_subscribe(struct netio_subscribe_socket* socket, uint64_t tag);
 NETIO_API int netio_unsubscribe(struct netio_subscribe_socket* socket, uint64_t tag);
 NETIO_API int netio_subscribe_range(struct netio_subscribe_socket* socket, uint64_t first,
@@ -442,5 +447,4 @@ NETIO_API int netio_unsubscribe_range(struct netio_subscribe_socket* socket, uin
 #ifdef __cplusplus
 }
 #endif
-
 #endif

@@ -33,6 +33,7 @@ using AsioError = ::asio::error_code;
 // as all I/O objects, before the io_context. An IdlePolicy has no effect: Asio decides.
 class AsioDriver {
  public:
+  // Drives the loop from now on. Throws Asio's error if the descriptor cannot be waited for:
   AsioDriver(detail::asio_library::io_context& io_context, Loop& loop)
       : state_(std::make_shared<State>(io_context, loop)) {
     state_->wait(state_);

@@ -21,6 +21,7 @@
 #include <netio/status.hpp>
 #include <netio/subscribe.hpp>
 
+// Sockets whose calls block for at most a time limit.
 namespace netio::blocking {
 
 // What came. True if it is a message, which is the caller's.
@@ -28,11 +29,13 @@ struct [[nodiscard]] Received {
   // ok: `message`. again: the time is over. not_connected: a peer went (what it sent has been
   // received before), or a connection can never be made. closed: the socket was closed.
   Status status = Status::again;
-  Message message;
+  Message message;  // empty unless ok
 
+  // Whether it is a message.
   explicit operator bool() const noexcept { return status == Status::ok; }
 };
 
+// The time limit of those who have none.
 inline constexpr std::chrono::nanoseconds for_ever{-1};
 
 // A socket whose thread turns the loop while it waits; nothing happens on it, or on others of its
@@ -45,6 +48,7 @@ class TurnedSocket : public Base {
   static constexpr bool sends = requires(Base & socket) { socket.flush(); };
 
  public:
+  // Waits for the next message, or that a peer goes, or the end, at most so long: see Received.
   [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever) requires receives {
     if (arrived_.empty() && Base::paused()) Base::resume();
     turn_until(timeout, [this] { return !arrived_.empty() || downs_ != 0 || Base::closed(); });
@@ -60,7 +64,7 @@ class TurnedSocket : public Base {
     return {.status = Base::closed() ? Status::closed : Status::again, .message = {}};
   }
 
-  // As the socket's own; again and not_connected only after the time limit.
+  // As the socket's own; again and not_connected only after the time limit:
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
                             Tag... tag) requires sends {
@@ -77,6 +81,8 @@ class TurnedSocket : public Base {
     });
     return status;
   }
+
+  // The same, of a text.
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
                             Tag... tag) requires sends {
@@ -132,8 +138,10 @@ class TurnedSocket : public Base {
   bool writable_ = false;  // since the last refusal
 };
 
+// A netio::Push whose send() waits.
 class Push : public TurnedSocket<netio::Push> {
  public:
+  // Throws Error for options that make no sense.
   explicit Push(Context& context, const SocketOptions& options = {})
       : TurnedSocket(context, options) {}
 
@@ -141,8 +149,10 @@ class Push : public TurnedSocket<netio::Push> {
   using Sending::on_writable;
 };
 
+// A netio::Pull whose receive() waits.
 class Pull : public TurnedSocket<netio::Pull> {
  public:
+  // Throws Error for options that make no sense.
   explicit Pull(Context& context, const SocketOptions& options = {})
       : TurnedSocket(context, options) {}
 
@@ -154,8 +164,10 @@ class Pull : public TurnedSocket<netio::Pull> {
   using Socket::on_down;
 };
 
+// A netio::Pair whose send() and receive() wait.
 class Pair : public TurnedSocket<netio::Pair> {
  public:
+  // Throws Error for options that make no sense.
   explicit Pair(Context& context, const SocketOptions& options = {})
       : TurnedSocket(context, options) {}
 
@@ -168,9 +180,10 @@ class Pair : public TurnedSocket<netio::Pair> {
   using Socket::on_down;
 };
 
-// Each message needs a tag: send(message, timeout, tag).
+// A netio::Publish whose send() waits. Each message needs a tag: send(message, timeout, tag).
 class Publish : public TurnedSocket<netio::Publish> {
  public:
+  // Throws Error for options that make no sense.
   explicit Publish(Context& context, const PublishOptions& publishing = {},
                    const SocketOptions& options = {})
       : TurnedSocket(context, publishing, options) {}
@@ -179,8 +192,10 @@ class Publish : public TurnedSocket<netio::Publish> {
   using netio::Publish::on_writable;
 };
 
+// A netio::Subscribe whose receive() waits.
 class Subscribe : public TurnedSocket<netio::Subscribe> {
  public:
+  // Throws Error for options that make no sense.
   explicit Subscribe(Context& context, const SubscribeOptions& subscription = {},
                      const SocketOptions& options = {})
       : TurnedSocket(context, subscription, options) {}
@@ -193,9 +208,10 @@ class Subscribe : public TurnedSocket<netio::Subscribe> {
   using Socket::on_down;
 };
 
+// What can be chosen for a queued socket.
 struct QueueOptions {
-  ContextOptions context;
-  SocketOptions socket;
+  ContextOptions context;  // of the context in its thread
+  SocketOptions socket;    // of the socket there
   // Messages that may lie in the queue; when it is full, the peer is held back (Pull), or send()
   // waits (Push). 1 to 16,777,216.
   std::size_t messages_max = 4096;
@@ -211,13 +227,17 @@ struct QueueOptions {
 // full are told of (not_connected) as one.
 class NETIO_API QueuedPull {
  public:
+  // Starts the thread.
   explicit QueuedPull(const QueueOptions& options = {});
   ~QueuedPull();  // what lies in the queue is lost
   QueuedPull(const QueuedPull&) = delete;
   QueuedPull& operator=(const QueuedPull&) = delete;
 
-  std::string bind(std::string_view address);  // as Socket has them
+  // As Socket has them; they wait for the loop's thread:
+  std::string bind(std::string_view address);
   void connect(std::string_view address);
+
+  // Waits for the next message, or that a peer goes, at most so long: see Received.
   [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever);
 
  private:
@@ -228,21 +248,25 @@ class NETIO_API QueuedPull {
 // The other way: what is sent is copied into the queue, and the loop's thread sends it on.
 class NETIO_API QueuedPush {
  public:
+  // Starts the thread.
   explicit QueuedPush(const QueueOptions& options = {});
   ~QueuedPush();  // without close(): what lies in the queue is lost
   QueuedPush(const QueuedPush&) = delete;
   QueuedPush& operator=(const QueuedPush&) = delete;
 
+  // As Socket has them; they wait for the loop's thread:
   std::string bind(std::string_view address);
   void connect(std::string_view address);
+
   // ok: the queue has it. again: it was full until the time was over. Never not_connected: the
-  // queue waits for the peer.
+  // queue waits for the peer:
   [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
                             std::uint64_t tag = 0);
   [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
                             std::uint64_t tag = 0) {
     return send(std::as_bytes(std::span(text)), timeout, tag);
   }
+
   // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed; what
   // is not in `sent` then was never taken from the queue. What the peers that were there, or
   // memory, could not take at all is in it as dropped (not_sent).

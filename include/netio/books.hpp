@@ -21,18 +21,21 @@ enum class DropReason : std::uint8_t {
   superseded,       // a later message with the same tag took its place (Policy::sample)
   count_            // how many there are
 };
+// Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(DropReason reason) noexcept;
 
 // sent == acknowledged + dropped() + unacknowledged, always.
 struct Books {
   std::uint64_t sent = 0;          // send() answered ok
   std::uint64_t acknowledged = 0;  // delivered to the peer's call-back, as the peer says
+  // By DropReason; dropped() is the sum.
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
   std::uint64_t unacknowledged = 0;  // not known: under way; in doubt if the connection is down
   std::uint64_t delivered = 0;       // received, and given to this socket's call-back
   // Messages for this socket that will not come: lost with a connection, or dropped by a publisher.
   std::uint64_t missed = 0;
 
+  // The sum of dropped_by.
   [[nodiscard]] std::uint64_t dropped() const noexcept {
     std::uint64_t sum = 0;
     for (const std::uint64_t n : dropped_by) sum += n;
@@ -45,12 +48,12 @@ struct Counters {
   std::uint64_t bytes_sent = 0;      // payload that send() took
   std::uint64_t bytes_received = 0;  // payload delivered
   std::uint64_t bytes_arrived = 0;   // of pages, whole or not: grows while a large message comes
-  std::uint64_t pages_sent = 0;
-  std::uint64_t pages_received = 0;
-  std::uint64_t agains = 0;       // send() answered again or not_connected
-  std::uint64_t connects = 0;     // connections that came up
-  std::uint64_t disconnects = 0;  // of those, how many went down
-  std::uint64_t rejected = 0;     // connections that never came up: foreign, mismatched, late
+  std::uint64_t pages_sent = 0;      // handed to the wire; unbuffered, each message is one
+  std::uint64_t pages_received = 0;  // large messages count as one each
+  std::uint64_t agains = 0;          // send() answered again or not_connected
+  std::uint64_t connects = 0;        // connections that came up
+  std::uint64_t disconnects = 0;     // of those, how many went down
+  std::uint64_t rejected = 0;        // connections that never came up: foreign, mismatched, late
   std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok

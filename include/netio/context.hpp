@@ -14,15 +14,17 @@ namespace detail {
 class ContextCore;
 }
 
+// What can be chosen for a context. The defaults are meant to be right.
 struct ContextOptions {
-  IdlePolicy idle = IdlePolicy::sleep;
+  IdlePolicy idle = IdlePolicy::sleep;  // what its loop does when there is nothing to do
   // One page: what buffered messages are gathered in, header included. 4 KiB to 16 MiB, a multiple
   // of 4 KiB.
   std::size_t page_bytes = 64U << 10U;
   // Taken and faulted in when the context is made, and never more: the pages messages leave from,
-  // and the blocks they arrive in.
+  // and the blocks they arrive in:
   std::size_t send_pool_bytes = 32U << 20U;
   std::size_t receive_pool_bytes = 32U << 20U;
+
   // Bound for messages larger than a page, both directions together; taken when they come.
   std::size_t large_bytes_max = std::size_t{4} << 30U;
   // How much of that is kept for the next large message instead of going back to the system.
@@ -31,6 +33,8 @@ struct ContextOptions {
   int numa_node = -1;  // prefers this node's memory for the pools; -1: leave it
 };
 
+// A loop, its memory and its transports; sockets are made in it, and destroyed before it. One
+// thread: the one that first runs it. Another core, another context.
 class NETIO_API Context {
  public:
   // Throws Error if the memory cannot be had or an option makes no sense.
@@ -39,8 +43,9 @@ class NETIO_API Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  // For timers and the like, and for foreign loops.
   [[nodiscard]] Loop& loop() noexcept;
-  // Short for loop().run() and loop().stop().
+  // Short for loop().run() and loop().stop():
   void run();
   void stop() noexcept;
 

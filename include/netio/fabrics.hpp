@@ -20,9 +20,9 @@ struct FabricDevice {
   bool connected = false;          // endpoints that are connected; without, nothing below is said
   bool rma = false;                // that read the peer's memory
   std::vector<std::string> hosts;  // as addresses have them: "10.0.0.1", "[fe80::1%eth0]"
-  std::uint64_t message_bytes_max = 0;
-  std::uint64_t inject_bytes_max = 0;  // a message up to this is sent without a completion
-  bool registers_memory = false;       // what is sent and received is registered, and so locked
+  std::uint64_t message_bytes_max = 0;  // the largest message that it takes at once
+  std::uint64_t inject_bytes_max = 0;   // a message up to this is sent without a completion
+  bool registers_memory = false;        // what is sent and received is registered, and so locked
 };
 
 // Whether this build of netio has fabrics at all: it was built with libfabric. That is loaded when

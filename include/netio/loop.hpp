@@ -77,6 +77,7 @@ class TimerHeap;
 // Calls back once or periodically. Owner thread only.
 class NETIO_API Timer {
  public:
+  // Not running yet. Destroying it stops it.
   Timer(Loop& loop, std::function<void()> on_expiry);
   ~Timer();
   Timer(const Timer&) = delete;
@@ -87,7 +88,8 @@ class NETIO_API Timer {
   // Missed periods (a turn that took longer) are not made up for: the next expiry is the next
   // multiple of the period after now. A period of zero expires once a turn.
   void start_periodic(std::chrono::nanoseconds period);
-  void stop() noexcept;
+  void stop() noexcept;  // no call-back any more; also when it does not run
+  // Started, and neither stopped nor, if once, expired.
   [[nodiscard]] bool running() const noexcept { return heap_index_ >= 0; }
 
  private:
@@ -115,6 +117,7 @@ class NETIO_API Watch {
   // A no-op when nothing changes. With no events (0) the descriptor leaves the epoll, and its
   // errors are not reported either.
   void set_events(std::uint32_t events);
+  // What is watched:
   [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
@@ -132,6 +135,7 @@ class NETIO_API Watch {
 // make one call-back. Construct and destroy on the owner thread, when no other will notify.
 class NETIO_API Signal {
  public:
+  // Throws Error if there is no descriptor left.
   Signal(Loop& loop, std::function<void()> on_notify);
   ~Signal();
   Signal(const Signal&) = delete;
@@ -150,6 +154,7 @@ class NETIO_API Signal {
 // discarded.
 class NETIO_API PosixSignals {
  public:
+  // The call-back is given the number of the signal. Throws Error for what is no signal.
   PosixSignals(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);
   ~PosixSignals();
   PosixSignals(const PosixSignals&) = delete;
@@ -167,6 +172,7 @@ class NETIO_API PosixSignals {
 // process) and must not run a turn themselves.
 class NETIO_API Loop {
  public:
+  // Throws Error if there is no descriptor left.
   explicit Loop(IdlePolicy policy = IdlePolicy::sleep);
   ~Loop();
   Loop(const Loop&) = delete;
@@ -179,6 +185,7 @@ class NETIO_API Loop {
   bool run_once(std::chrono::nanoseconds timeout);
   // Ends run() after the current turn. Owner thread, or any thread through post().
   void stop() noexcept;
+  // stop() came, and run() has not returned because of it.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
   // Runs `work` in a later turn, on the owner thread. Any thread; may allocate.
@@ -188,22 +195,24 @@ class NETIO_API Loop {
   // included. After run_once(0) it is quiet only if every source agreed to sleep.
   [[nodiscard]] int fd();
 
+  // What it does when there is nothing to do:
   void set_idle_policy(IdlePolicy policy) noexcept { policy_ = policy; }
   [[nodiscard]] IdlePolicy idle_policy() const noexcept { return policy_; }
 
   // Steady time, constant within a turn; outside one it is read afresh.
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
+  // Inside of run() or run_once(), and so of every call-back.
   [[nodiscard]] bool in_turn() const noexcept { return in_turn_; }
   // True on the thread the loop belongs to (any thread before the first turn).
   [[nodiscard]] bool on_owner_thread() const noexcept;
 
-  // Sources are polled every turn until removed; neither call is for the data path.
+  // Sources are polled every turn until removed; neither call is for the data path:
   void add_source(Source& source);
   void remove_source(Source& source) noexcept;
 
+  // For the library. At the end of the turn; and when the loop, or the context that owns it, is
+  // destroyed, while all of it still works. Work that is destroyed before leaves.
   void defer(detail::Deferred& work) noexcept;
-  // For the library: runs `work` when the loop, or the context that owns it, is destroyed, while
-  // all of it still works. Leaves when destroyed before.
   void at_end(detail::Deferred& work) noexcept;
   void run_endings() noexcept;
 

@@ -19,7 +19,8 @@ class Block;  // counted memory: a pool page, a large buffer, a user's lent memo
 // also after the context it came from is gone. Empty when default-constructed or moved from.
 class NETIO_API Message {
  public:
-  Message() noexcept = default;
+  Message() noexcept = default;  // empty
+  // Leaves the other empty:
   Message(Message&& other) noexcept { swap(other); }
   Message& operator=(Message&& other) noexcept {
     Message(std::move(other)).swap(*this);
@@ -32,10 +33,14 @@ class NETIO_API Message {
   // A message in memory of its own, holding a copy. Throws std::bad_alloc.
   [[nodiscard]] static Message copy_of(std::span<const std::byte> bytes, std::uint64_t tag = 0);
 
+  // The payload, which starts at a multiple of 8 bytes if it was received or allocated:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  // 0 where the sender gave none.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  // The payload as characters.
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(data_), size_};
   }
@@ -44,8 +49,10 @@ class NETIO_API Message {
     if (!writable_) return {};
     return {const_cast<std::byte*>(data_), size_};
   }
+  // Not empty.
   explicit operator bool() const noexcept { return block_ != nullptr; }
 
+  // Exchanges two messages.
   void swap(Message& other) noexcept {
     std::swap(block_, other.block_);
     std::swap(data_, other.data_);
@@ -81,14 +88,18 @@ class NETIO_API Message {
 // given to returns; keep() it to have it longer. The payload starts at a multiple of 8 bytes.
 class NETIO_API MessageView {
  public:
+  // For the library.
   MessageView(detail::Block* block, std::span<const std::byte> bytes, std::uint64_t tag) noexcept
       : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
 
+  // The payload:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
   // 0 where the sender gave none.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  // The payload as characters.
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(data_), size_};
   }

@@ -7,13 +7,15 @@
 
 namespace netio {
 
+// How messages leave: the sender chooses, but for published ones the subscriber.
 enum class Mode : std::uint8_t {
   buffered,    // messages are gathered in pages: most messages per second
   unbuffered,  // one message, one post: least latency; large messages without a copy
 };
 
+// Each side has its own. What makes no sense is refused by the socket's constructor (Error).
 struct SocketOptions {
-  Mode mode = Mode::buffered;
+  Mode mode = Mode::buffered;  // Pull and Publish: no matter
 
   // Buffered: a page that is not full leaves after this long at the latest ...
   std::chrono::nanoseconds flush_after = std::chrono::milliseconds(1);
@@ -29,13 +31,14 @@ struct SocketOptions {
   // may hold half of ContextOptions::large_bytes_max, and on shm half of the sender's.
   std::size_t receive_bytes_max = std::size_t{16} << 20U;
 
-  // fill() crossing these calls on_high_watermark and on_low_watermark.
+  // fill() crossing these calls on_high_watermark and on_low_watermark:
   double high_watermark = 0.75;
   double low_watermark = 0.25;
 
-  // Reconnecting: the first delay, doubled up to the last; each is jittered by half.
+  // Reconnecting: the first delay, doubled up to the last; each is jittered by half:
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
+
   // A connection attempt, and the hello that must follow it, each within this.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
   // Accepted connections that have not said hello; more wait in the kernel's queue. When there are

@@ -7,8 +7,10 @@
 
 namespace netio {
 
+// Sends to its one peer, and receives from it; a second one is refused.
 class NETIO_API Pair : public Socket, public Sending, public Receiving {
  public:
+  // Throws Error for options that make no sense.
   explicit Pair(Context& context, const SocketOptions& options = {});
   ~Pair() = default;
 };

@@ -31,7 +31,7 @@ class NETIO_API PublishTag {
  public:
   PublishTag() noexcept = default;  // of no socket: may only be assigned to
 
-  // As Publish::send().
+  // As Publish::send():
   [[nodiscard]] Status send(std::span<const std::byte> message) const noexcept {
     if (row_->audience == nullptr) {
       ++row_->unwanted;
@@ -39,11 +39,14 @@ class NETIO_API PublishTag {
     }
     return send_wanted(message);
   }
+
+  // The same, of a text.
   [[nodiscard]] Status send(std::string_view text) const noexcept {
     return send(std::as_bytes(std::span(text)));
   }
   // Somebody has subscribed: whether it is worth making the message.
   [[nodiscard]] bool wanted() const noexcept { return row_->audience != nullptr; }
+  // The tag itself.
   [[nodiscard]] std::uint64_t value() const noexcept { return row_->tag; }
 
  private:
@@ -60,21 +63,24 @@ class NETIO_API PublishTag {
 // subscriber it is for. SocketOptions::mode is not looked at: each subscriber chooses.
 class NETIO_API Publish : public Socket {
  public:
+  // Throws Error for options that make no sense.
   explicit Publish(Context& context, const PublishOptions& publishing = {},
                    const SocketOptions& options = {});
   ~Publish() = default;
 
   // Copies the bytes (unbuffered: unless the wire took them at once). `again` only if a subscriber
-  // with Policy::block is behind, or memory is short: on_writable tells when to try again.
+  // with Policy::block is behind, or memory is short: on_writable tells when to try again:
   [[nodiscard]] Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   [[nodiscard]] Status send(std::string_view text, std::uint64_t tag) noexcept {
     return send(std::as_bytes(std::span(text)), tag);
   }
+
   // Lets all subscribers of message.tag() read the one copy. Emptied on ok, untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
   // As Sending::lend(): on_released comes once the last subscriber has been served.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag) noexcept;
+  // What was lent with this token is the caller's again.
   void on_released(std::function<void(std::uint64_t token)> call);
   // As Sending::allocate(): in memory that the wire of the first subscriber of `tag` reads where it
   // lies; in ordinary memory if there is none.
@@ -85,11 +91,11 @@ class NETIO_API Publish : public Socket {
 
   // Hands open pages to the wire now.
   void flush() noexcept;
-  // After an answer of again: it is worth trying again. Once for each.
+  // It is worth trying again: once after send() answered again, however often.
   void on_writable(std::function<void()> call);
 
   // A subscriber's set gained or lost these tags: sorted, without overlaps, valid during the call.
-  // When a subscriber goes, its whole set is unsubscribed, before on_down.
+  // When a subscriber goes, its whole set is unsubscribed, before on_down:
   void on_subscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
   void on_unsubscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
 

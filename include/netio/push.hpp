@@ -6,8 +6,10 @@
 
 namespace netio {
 
+// Sends each message to one of its Pull peers: the next that is ready, in turn.
 class NETIO_API Push : public Socket, public Sending {
  public:
+  // Throws Error for options that make no sense.
   explicit Push(Context& context, const SocketOptions& options = {});
   ~Push() = default;
 };

@@ -21,6 +21,7 @@ class BatchWalk;
 // views in it are. What is not walked counts as delivered all the same.
 class NETIO_API Batch {
  public:
+  // For the library, and range-for.
   class NETIO_API Iterator {
    public:
     using value_type = MessageView;
@@ -34,29 +35,34 @@ class NETIO_API Batch {
    private:
     detail::BatchWalk* walk_;
   };
-
   explicit Batch(detail::BatchWalk& walk) noexcept : walk_(&walk) {}
+
+  // The messages, once:
   [[nodiscard]] Iterator begin() const noexcept { return Iterator(walk_); }
   [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
+
+  // How many there are.
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:
   detail::BatchWalk* walk_;
 };
 
+// What Pull, Pair and Subscribe do with what comes. Owner thread only; no call blocks.
 class NETIO_API Receiving {
  public:
   // Set one of the two, before bind() or connect(). Messages of one peer come in order; peers are
-  // served in turn.
+  // served in turn:
   void on_message(std::function<void(const MessageView&)> call);
   void on_batch(std::function<void(const Batch&)> call);
 
   // Stops and resumes delivery; also inside the call-back, where it takes effect after the
   // message (or batch) at hand. While paused nothing is read, so senders are held back; nothing
-  // is lost and no peer is taken for dead.
+  // is lost and no peer is taken for dead:
   void pause() noexcept;
   void resume() noexcept;
   [[nodiscard]] bool paused() const noexcept;
+
   // Inside on_message or on_batch: the id of the peer it came from (PeerInfo::id).
   [[nodiscard]] std::uint64_t sender_id() const noexcept;
 

@@ -21,11 +21,12 @@ class SendCore;
 class NETIO_API Sending {
  public:
   // Copies the bytes (unbuffered: unless the wire took them at once). They are the caller's again
-  // on return, whatever the answer.
+  // on return, whatever the answer:
   [[nodiscard]] Status send(std::span<const std::byte> message, std::uint64_t tag = 0) noexcept;
   [[nodiscard]] Status send(std::string_view text, std::uint64_t tag = 0) noexcept {
     return send(std::as_bytes(std::span(text)), tag);
   }
+
   // Passes on a message that was kept, without a copy. Emptied on ok, untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
   // Lends the bytes: they are not copied (shm: once, to where the peer can read them) and must stay
@@ -33,6 +34,7 @@ class NETIO_API Sending {
   // the connection breaks. Destroying the socket ends all loans at once, without calls.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag = 0) noexcept;
+  // What was lent with this token is the caller's again.
   void on_released(std::function<void(std::uint64_t token)> call);
 
   // A message of `bytes` to be written through writable_bytes(), in the memory that the next peer's
@@ -52,7 +54,7 @@ class NETIO_API Sending {
 
   // Hands open pages to the wire now.
   void flush() noexcept;
-  // After send() answered again or not_connected: it is worth trying again. Once for each.
+  // It is worth trying again: once after send() answered again or not_connected, however often.
   void on_writable(std::function<void()> call);
 
  protected:

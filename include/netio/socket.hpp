@@ -22,7 +22,7 @@ class SocketCore;
 
 // One end of a connection, as call-backs see it. Ids are unique within a socket.
 struct PeerInfo {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;   // from 1 on
   std::string address;    // of the other end
   bool dialed = false;    // this side connected, and reconnects when it goes
   bool retrying = false;  // in on_down: another attempt is scheduled
@@ -57,16 +57,22 @@ class NETIO_API Socket {
   // peer has acknowledged or `linger` has passed; connections that are left then are cut, without
   // on_down. Never blocks. Pull: stops delivering at once. Again: only `linger` is a new one.
   void close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
+  // What close() began is done; these are the final books. Once.
   void on_closed(std::function<void(const Books&)> call);
+  // Whether it is done.
   [[nodiscard]] bool closed() const noexcept;
 
+  // How many are up.
   [[nodiscard]] std::size_t peers_connected() const noexcept;
+  // Snapshots, over all peers, present and gone:
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
+
   // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1 with
   // none, and from a send() that answered again until on_writable. Receiving only: memory held by
   // kept messages, of receive_bytes_max (see there).
   [[nodiscard]] double fill() const noexcept;
+  // fill() reached high_watermark, or came down to low_watermark after that (SocketOptions):
   void on_high_watermark(std::function<void()> call);
   void on_low_watermark(std::function<void()> call);
 

@@ -8,6 +8,7 @@
 
 #include <netio/export.hpp>
 
+// The event-driven API in C++: sockets and loop, and call-backs that the loop calls.
 namespace netio {
 
 // The answer of every call on the data path. Those calls never block and never throw.
@@ -19,14 +20,18 @@ enum class [[nodiscard]] Status : std::uint8_t{
     too_big,        // the message exceeds a limit that will not change by waiting
     invalid,        // the call makes no sense in this state (a commit without a reserve, ...)
 };
+// Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(Status status) noexcept;
 
 // Thrown by set-up calls (construct, bind, connect): what was tried, why it failed, what to do.
 class NETIO_API Error : public std::runtime_error {
  public:
+  // what() has all three.
   Error(std::string operation, std::string cause, std::string advice = {});
 
+  // What was tried.
   [[nodiscard]] const std::string& operation() const noexcept { return operation_; }
+  // Why it failed.
   [[nodiscard]] const std::string& cause() const noexcept { return cause_; }
   // What the user can do about it; empty when there is nothing to say.
   [[nodiscard]] const std::string& advice() const noexcept { return advice_; }
@@ -62,11 +67,13 @@ enum class DownReason : std::uint8_t {
   stalled,            // a message was begun and not continued within the stall limit
   resources,          // this process is out of descriptors or memory
 };
+// Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(DownReason reason) noexcept;
 
+// Why a connection ended, or was not made, for programs and for people.
 struct Down {
-  DownReason reason = DownReason::lost;
-  std::string detail;  // one sentence for a person, with addresses and numbers
+  DownReason reason = DownReason::lost;  // docs/guide.md says what to do about each
+  std::string detail;                    // one sentence for a person, with addresses and numbers
 };
 
 }  // namespace netio

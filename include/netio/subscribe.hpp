@@ -19,22 +19,25 @@ class SubscribeCore;
 // publisher: buffered or unbuffered.
 class NETIO_API Subscribe : public Socket, public Receiving {
  public:
+  // Throws Error for options that make no sense.
   explicit Subscribe(Context& context, const SubscribeOptions& subscription = {},
                      const SocketOptions& options = {});
   ~Subscribe() = default;
 
   // Changes the set of tags, at first empty. At any time, also before there is a publisher. The
-  // changes of one loop turn take effect together; on_subscribed tells when.
+  // changes of one loop turn take effect together; on_subscribed tells when:
   void subscribe(std::uint64_t tag) { subscribe(TagRange{tag, tag}); }
   void subscribe(TagRange range) { subscribe(std::span(&range, 1)); }
   void subscribe_all() { subscribe(every_tag); }
   void unsubscribe(std::uint64_t tag) { unsubscribe(TagRange{tag, tag}); }
   void unsubscribe(TagRange range) { unsubscribe(std::span(&range, 1)); }
   void unsubscribe_all() { unsubscribe(every_tag); }
+
   // Many at once. In any order; they may overlap each other and what is subscribed. Throws Error
-  // for a range that ends before it begins.
+  // for a range that ends before it begins:
   void subscribe(std::span<const TagRange> ranges);
   void unsubscribe(std::span<const TagRange> ranges);
+
   // The set, sorted, without overlaps or neighbours. Valid until the next change.
   [[nodiscard]] std::span<const TagRange> subscribed() const noexcept;
 

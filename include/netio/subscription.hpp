@@ -17,11 +17,13 @@ namespace netio {
 
 // Tags from `first` to `last`, both included.
 struct TagRange {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
+  std::uint64_t first = 0;  // the lowest
+  std::uint64_t last = 0;   // the highest; not below `first`
 
+  // The same tags.
   bool operator==(const TagRange&) const = default;
 };
+// All there are.
 inline constexpr TagRange every_tag{0, std::numeric_limits<std::uint64_t>::max()};
 
 // What the publisher does for a subscriber that takes less than is published. It is behind once its
@@ -33,11 +35,12 @@ enum class Policy : std::uint8_t {
   sample,      // of each tag only the latest message is kept
   disconnect,  // the connection is ended; the subscriber may come back
 };
+// Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(Policy policy) noexcept;
 
 // What a subscriber asks for. The publisher may grant less (PublishOptions): see Subscribed.
 struct SubscribeOptions {
-  Policy policy = Policy::drop_new;
+  Policy policy = Policy::drop_new;  // what happens when it is behind
   // The queue: bytes of messages that may wait above what the wire has taken. Messages wait in
   // pages: allow several of the publisher's (64 KiB unless it chose otherwise), or even drop_old
   // drops what comes; and for sample one message of each tag, or new tags are dropped and old
@@ -52,6 +55,7 @@ struct SubscribeOptions {
 struct PublishOptions {
   // May a subscriber hold the publisher up? If not, who asks for `block` gets `drop_new`.
   bool block_allowed = true;
+  // The largest queue; who asks for more gets this.
   std::size_t behind_bytes_max = std::size_t{64} << 20U;
   // Ranges in the set of one subscriber (a single tag is a range); 16 bytes each. A larger set is
   // refused, and the one before it stays.
@@ -65,15 +69,15 @@ struct Subscribed {
   // The number of the first message that the new set decides about. A publisher numbers the
   // messages of each subscription from 0, dropped ones included.
   std::uint64_t from = 0;
-  Policy policy = Policy::drop_new;  // granted, as is the queue
-  std::size_t behind_bytes_max = 0;
-  std::string detail;
+  Policy policy = Policy::drop_new;  // granted
+  std::size_t behind_bytes_max = 0;  // granted: the queue
+  std::string detail;                // why it was refused, for a person
 };
 
 // Messages of a subscription that will never come: numbers `first` to `first + count - 1`.
 struct Gap {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
+  std::uint64_t first = 0;                      // numbered as Subscribed::from is
+  std::uint64_t count = 0;                      // how many
   DropReason reason = DropReason::dropped_new;  // of the latest of them
 };
 

@@ -1,4 +1,4 @@
-// Every example is run, and the first ones are quoted word for word: README.md, docs/c-api.md.
+// Every example is run, and the pages quote the first programs word for word.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -180,20 +180,30 @@ TEST_F(Examples, subscribers_get_the_readings_they_asked_for) {
   EXPECT_THAT(subscribe.out(), HasSubstr("\n400 delivered, 0 missed\n"));
 }
 
-TEST(Readme, quotes_the_first_program_as_it_is_built) {
-  for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
+TEST(Pages, quote_the_first_programs_as_they_are_built) {
+  const std::pair<const char*, const char*> quotes[] = {
+      {"README.md", "examples/pull.cpp"},
+      {"README.md", "examples/push.cpp"},
+      {"docs/guide.md", "examples/pull.cpp"},
+      {"docs/guide.md", "examples/push.cpp"},
+      {"docs/c-api.md", "examples/c_pull.c"},
+      {"docs/c-api.md", "examples/c_push.c"},
+      {"docs/coroutines.md", "examples/coroutine.cpp"},
+      {"docs/foreign-loops.md", "examples/asio_loop.cpp"},
+      {"docs/foreign-loops.md", "examples/poll_loop.cpp"},
+      {"docs/blocking.md", "examples/blocking.cpp"},
+  };
+  for (const auto& [page, path] : quotes) {
     const std::string source = text_of(source_folder / path);
     ASSERT_FALSE(source.empty()) << path;
-    EXPECT_EQ(quoted_in("README.md", path), source) << path;
-    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
+    EXPECT_EQ(quoted_in(page, path), source) << page;
   }
 }
 
-TEST(CApiPage, quotes_the_first_program_as_it_is_built) {
-  for (const char* path : {"examples/c_pull.c", "examples/c_push.c"}) {
+TEST(Pages, begin_with_programs_of_25_lines) {
+  for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
     const std::string source = text_of(source_folder / path);
-    ASSERT_FALSE(source.empty()) << path;
-    EXPECT_EQ(quoted_in("docs/c-api.md", path), source) << path;
+    EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
   }
 }
 

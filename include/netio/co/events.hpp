@@ -44,12 +44,13 @@ namespace netio::co {
 // make one.
 class Signal {
  public:
+  // As netio::Signal: made and destroyed on the owner thread.
   explicit Signal(Loop& loop) : loop_(loop), signal_(loop, [this] { came(); }) {}
   ~Signal() { place_.resume_later(loop_, false); }
   Signal(const Signal&) = delete;
   Signal& operator=(const Signal&) = delete;
 
-  void notify() noexcept { signal_.notify(); }
+  void notify() noexcept { signal_.notify(); }  // any thread, async-signal-safe, never blocks
   // Gives true; false if this was destroyed.
   [[nodiscard]] auto wait() noexcept {
     return std::exchange(kept_, false) ? decltype(place_)::at_once(true) : place_.wait();
@@ -74,6 +75,7 @@ class Signal {
 // each once.
 class PosixSignals {
  public:
+  // As netio::PosixSignals. Throws Error for what is no signal.
   PosixSignals(Loop& loop, std::initializer_list<int> signals)
       : loop_(loop), signals_(loop, signals, [this](int number) { came(number); }) {}
   ~PosixSignals() { place_.resume_later(loop_, 0); }
@@ -107,6 +109,7 @@ class PosixSignals {
 // A file descriptor, which stays the caller's: close it after this.
 class Descriptor {
  public:
+  // Not watched before somebody waits.
   Descriptor(Loop& loop, int fd)
       : loop_(loop), watch_(loop, fd, 0, [this](std::uint32_t events) { ready(events); }) {}
   ~Descriptor() { place_.resume_later(loop_, 0); }

@@ -22,6 +22,7 @@ struct [[nodiscard]] Received {
   const MessageView* message = nullptr;
   const Down* down = nullptr;  // valid as long
 
+  // Whether it is a message, which these give:
   explicit operator bool() const noexcept { return message != nullptr; }
   const MessageView& operator*() const noexcept { return *message; }
   const MessageView* operator->() const noexcept { return message; }

@@ -18,6 +18,7 @@
 #include <netio/push.hpp>
 #include <netio/subscribe.hpp>
 
+// Sockets and events that coroutines await.
 namespace netio::co {
 
 // Destroying the socket answers `closed` to those who wait for it, from the loop: they must not
@@ -45,6 +46,7 @@ class AwaitedSocket : public Base {
       return Base::send(message, static_cast<std::uint64_t>(tag)...);
     });
   }
+  // The same, of a text.
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] auto send(std::string_view text, Tag... tag) requires sends {
     return send(std::as_bytes(std::span(text)), tag...);
@@ -71,7 +73,7 @@ class AwaitedSocket : public Base {
     return Base::closed() ? decltype(closing_)::at_once(Base::books()) : closing_.wait();
   }
 
-  // As the socket's own; called before who waits is resumed.
+  // As the socket's own; called before who waits is resumed:
   void on_down(std::function<void(const PeerInfo&, const Down&)> call) {
     Base::on_down([this, call = std::move(call)](const PeerInfo& peer, const Down& down) {
       const detail::GoneWatch watch(gone_);
@@ -126,8 +128,10 @@ class AwaitedSocket : public Base {
   bool* gone_ = nullptr;
 };
 
+// A netio::Push whose send() is awaited.
 class Push : public AwaitedSocket<netio::Push> {
  public:
+  // Throws Error for options that make no sense.
   explicit Push(Context& context, const SocketOptions& options = {})
       : AwaitedSocket(context, options) {}
 
@@ -135,8 +139,10 @@ class Push : public AwaitedSocket<netio::Push> {
   using Sending::on_writable;
 };
 
+// A netio::Pull whose receive() is awaited.
 class Pull : public AwaitedSocket<netio::Pull> {
  public:
+  // Throws Error for options that make no sense.
   explicit Pull(Context& context, const SocketOptions& options = {})
       : AwaitedSocket(context, options) {}
 
@@ -147,8 +153,10 @@ class Pull : public AwaitedSocket<netio::Pull> {
   using Receiving::resume;
 };
 
+// A netio::Pair whose send() and receive() are awaited.
 class Pair : public AwaitedSocket<netio::Pair> {
  public:
+  // Throws Error for options that make no sense.
   explicit Pair(Context& context, const SocketOptions& options = {})
       : AwaitedSocket(context, options) {}
 
@@ -160,9 +168,10 @@ class Pair : public AwaitedSocket<netio::Pair> {
   using Sending::on_writable;
 };
 
-// Each message needs a tag: send(message, tag).
+// A netio::Publish whose send() is awaited. Each message needs a tag: send(message, tag).
 class Publish : public AwaitedSocket<netio::Publish> {
  public:
+  // Throws Error for options that make no sense.
   explicit Publish(Context& context, const PublishOptions& publishing = {},
                    const SocketOptions& options = {})
       : AwaitedSocket(context, publishing, options) {}
@@ -177,8 +186,10 @@ class Publish : public AwaitedSocket<netio::Publish> {
   using netio::Publish::on_writable;
 };
 
+// A netio::Subscribe whose receive() is awaited.
 class Subscribe : public AwaitedSocket<netio::Subscribe> {
  public:
+  // Throws Error for options that make no sense.
   explicit Subscribe(Context& context, const SubscribeOptions& subscription = {},
                      const SocketOptions& options = {})
       : AwaitedSocket(context, subscription, options) {}

@@ -82,12 +82,14 @@ class TaskResult<void> : public TaskPromise {
 template <class T>
 class [[nodiscard]] Task {
  public:
+  // For the library: what the compiler makes a coroutine of.
   struct promise_type : detail::TaskResult<T> {
     Task get_return_object() noexcept {
       return Task(std::coroutine_handle<promise_type>::from_promise(*this));
     }
   };
 
+  // Movable, not copyable:
   Task(Task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   Task& operator=(Task&& other) noexcept {
     std::swap(frame_, other.frame_);
@@ -97,6 +99,7 @@ class [[nodiscard]] Task {
     if (frame_) frame_.destroy();
   }
 
+  // Starts it, and gives what it returns, or throws what left it: co_await std::move(task).
   auto operator co_await() && noexcept { return Awaiter{frame_}; }
 
  private:
@@ -145,7 +148,7 @@ inline Spawned run_spawned(Loop& /*loop*/, Task<> task) { co_await std::move(tas
 // loop or its context is destroyed, tasks that still wait end where they are, their variables are
 // destroyed (sockets among them), and nothing more of them runs. An exception that leaves a spawned
 // task ends the process, as one that leaves a call-back does. A task waits only for what belongs to
-// its loop: two contexts, two tasks.
+// its loop: two contexts, two tasks:
 inline void spawn(Loop& loop, Task<> task) { detail::run_spawned(loop, std::move(task)); }
 inline void spawn(Context& context, Task<> task) { spawn(context.loop(), std::move(task)); }
 
