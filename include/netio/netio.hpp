@@ -1,6 +1,10 @@
 // All of netio.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "netio needs C++20: compile with -std=c++20 or newer"
+#endif
+
 #include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/fabrics.hpp>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The ABI of the C API against the recorded one: exported symbols with their versions, declarations,
-struct sizes, where each member lies, and the values of enumerations.
+"""The ABI of the C API against the recorded one: the library's name, exported symbols with their
+versions, declarations, struct sizes, where each member lies, and the values of enumerations.
 
 Usage: abi.py [--renew] [--compiler CC] LIBRARY    (build/release/libnetio.so)
 
@@ -63,6 +63,12 @@ def layout(compiler, text):
         return subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
 
 
+def soname(library):
+    listed = subprocess.run(["readelf", "--dynamic", "--wide", library],
+                            check=True, capture_output=True, text=True).stdout
+    return re.search(r"\(SONAME\).*\[(.*)\]", listed).group(1)
+
+
 def symbols(library):
     """What is exported and is no C++, as name@@version."""
     listed = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library],
@@ -80,7 +86,8 @@ def main():
 
     text = header_text()
     exported, declared = symbols(options.library), declarations(text)
-    lines = [f"symbol {name}" for name in exported]
+    lines = [f"soname {soname(options.library)}"]
+    lines += [f"symbol {name}" for name in exported]
     lines += [f"declaration {declaration}" for declaration in declared]
     lines += [line for line in layout(options.compiler, text) if line]
     if options.renew:

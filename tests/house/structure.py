@@ -51,7 +51,7 @@ OPENING_LINES_MAX = 5
 CODE = {".h", ".hpp", ".c", ".cpp"}
 TEXT = CODE | {".py", ".md", ".txt", ".json", ".cmake", ".yml", ".yaml"}
 CODE_FOLDERS = ("include", "src", "tools", "tests", "examples", "bench", "fuzz", "python")
-TEXT_FOLDERS = CODE_FOLDERS + ("docs", "script", ".ci")
+TEXT_FOLDERS = CODE_FOLDERS + ("docs", "package", "script", ".ci")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 OTHERS_HEADERS = {"include/netio/asio.hpp": re.compile(r"^(boost/)?asio/")}

@@ -167,9 +167,8 @@ void refuse_absent(const System& system) {
                 !system.built_by.empty()
                     ? fmt::format("Build it with this command: {}", system.built_by)
                 : system.package.empty()
-                    ? "It is not among the targets of every build. In the folder of netio: cmake "
-                      "--preset release && cmake --build --preset release (in another build: "
-                      "-DNETIO_BENCH=ON)"
+                    ? "Install netio-bench; or, in the folder of netio: cmake --preset release && "
+                      "cmake --build --preset release (in another build: -DNETIO_BENCH=ON)"
                     : fmt::format("Install {} and build again; script/bootstrap does the former.",
                                   system.package));
 }
