@@ -9,8 +9,8 @@
 namespace netio::detail {
 
 namespace {
-// What one link may read in a turn before the others get theirs. A kernel's window holds as much
-// from the start: whatever it has grown to, links that all have something waiting get the same.
+// What one link may read in a turn before the others get theirs: mostly one read, of a block at
+// most. To read on would bring what comes while the turn lasts, most to who has the widest window.
 constexpr std::size_t read_budget_bytes = 64U << 10U;
 // Posted pages are written when this much has gathered, at the latest at the end of the turn.
 // Fewer, larger writes cost less a byte; more in flight leaves the cache.
