@@ -54,7 +54,7 @@ std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code) 
   add_recv(recv, arguments.recv);
   add_pub(pub, arguments.pub, pub_choice);
   add_sub(sub, arguments.sub);
-  add_report(info, arguments.info.report);
+  add_result(info, arguments.info.report);
   add_bench(bench, arguments.bench);
 
   try {

@@ -34,7 +34,7 @@ Report::Report(const ReportArguments& arguments, bool output_carries_data)
 }
 
 void Report::publish(const std::string& text, const std::function<std::string()>& json) {
-  if (!arguments_.quiet) {
+  if (!arguments_.quiet || (arguments_.is_result && arguments_.json.empty())) {
     if (output_is_taken_) {
       say_text(text);
     } else {

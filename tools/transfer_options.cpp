@@ -27,15 +27,6 @@ std::size_t parse_message_bytes(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
-Policy parse_policy(std::string_view text) {
-  for (const Policy policy :
-       {Policy::block, Policy::drop_new, Policy::drop_old, Policy::sample, Policy::disconnect}) {
-    if (to_string(policy) == text) return policy;
-  }
-  throw std::invalid_argument(
-      fmt::format("\"{}\" is none of block, drop_new, drop_old, sample, disconnect", text));
-}
-
 std::chrono::milliseconds parse_milliseconds(std::string_view text) {
   const auto time = parse_duration(text);
   const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(time);
@@ -136,7 +127,7 @@ void add_sending(CLI::App& app, SendArguments& send, SendChoice& choice, const S
       fmt::format("At the end, wait for acknowledgements at most so long (as long as the {} "
                   "is connected; after Ctrl-C: 1s)",
                   side.peer));
-  add_report(app, send.report);
+  add_summary(app, send.report);
 }
 
 // What recv and sub have in common.
@@ -157,14 +148,14 @@ void add_receiving(CLI::App& app, RecvArguments& recv, const Side& side) {
                side.binds ? "Check numbers and checksums of messages from send --verify"
                           : "Check numbers and checksums of messages from pub --verify; what is "
                             "missing must have been announced by the publisher");
-  add_report(app, recv.report);
+  add_summary(app, recv.report);
 }
 
 }  // namespace
 
 void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
   add_sending(app, send, choice, {"receiver", false});
-  add_parsed_to(app, "--mode", "MODE", parse_mode, send.mode,
+  add_choice_to(app, "--mode", modes(), send.mode,
                 "buffered (most messages a second; default) or unbuffered (least latency)");
   app.footer(std::string(help::send_footer));
 }
@@ -208,7 +199,7 @@ void add_sub(CLI::App& app, SubArguments& sub) {
       ->allow_extra_args(false);
   add_receiving(app, sub, {"publisher", false});
   const std::string group = "When this side is slow";
-  add_parsed_to(app, "--policy", "POLICY", parse_policy, sub.subscription.policy,
+  add_choice_to(app, "--policy", policies(), sub.subscription.policy,
                 "block: the publisher waits, nothing is lost; drop_new (default): what does not "
                 "fit the queue is dropped; drop_old: what has waited longest is; sample: of each "
                 "tag only the latest message is kept; disconnect: the connection is ended")
