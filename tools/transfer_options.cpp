@@ -27,6 +27,12 @@ std::size_t parse_message_bytes(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
+std::uint64_t parse_more_than_none(const std::string& text) {
+  const std::uint64_t count = parse_count(text);
+  if (count == 0) throw std::invalid_argument("is at least 1");
+  return count;
+}
+
 std::chrono::milliseconds parse_milliseconds(std::string_view text) {
   const auto time = parse_duration(text);
   const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(time);
@@ -141,7 +147,7 @@ void add_receiving(CLI::App& app, RecvArguments& recv, const Side& side) {
                fmt::format("Stay for more {}s after the last one has ended", side.peer));
   add_parsed_to(app, fmt::format("--{}s", side.peer), "N", parse_count, recv.senders_min,
                 fmt::format("Do not end before so many {}s have come (1)", side.peer));
-  add_parsed_to(app, "--count", "N", parse_count, recv.count, "End after N messages");
+  add_parsed_to(app, "--count", "N", parse_more_than_none, recv.count, "End after N messages");
   add_parsed_to(app, "--seconds", "TIME", parse_duration, recv.seconds,
                 fmt::format("End so long after the first {} came", side.peer));
   app.add_flag("--verify", recv.verify,
@@ -149,6 +155,21 @@ void add_receiving(CLI::App& app, RecvArguments& recv, const Side& side) {
                           : "Check numbers and checksums of messages from pub --verify; what is "
                             "missing must have been announced by the publisher");
   add_summary(app, recv.report);
+}
+
+void check_size(std::size_t message_bytes, const PeerArguments& peer) {
+  if (message_bytes <= peer.message_bytes_max) return;
+  throw CLI::ValidationError(
+      "--size", fmt::format("{} is larger than --message-max, {}", binary_bytes(message_bytes),
+                            binary_bytes(peer.message_bytes_max)));
+}
+
+// What echo and ping have in common.
+void add_pair(CLI::App& app, PairArguments& pair, const Side& side, const std::string& count) {
+  add_peer(app, pair.peer, side);
+  add_parsed_to(app, "--count", "N", parse_more_than_none, pair.count, count);
+  add_parsed_to(app, "--seconds", "TIME", parse_duration, pair.seconds,
+                fmt::format("End so long after the first {} came", side.peer));
 }
 
 }  // namespace
@@ -216,6 +237,39 @@ void add_sub(CLI::App& app, SubArguments& sub) {
   app.footer(std::string(help::sub_footer));
 }
 
+void add_echo(CLI::App& app, PairArguments& echo) {
+  add_pair(app, echo, {"peer", true}, "End after N messages have been sent back");
+  add_summary(app, echo.report);
+  app.footer(std::string(help::echo_footer));
+}
+
+void add_ping(CLI::App& app, PingArguments& ping) {
+  add_pair(app, ping, {"peer", false}, "End after N pings");
+  add_parsed_to(
+      app, "--size", "BYTES",
+      [](const std::string& text) {
+        const std::size_t bytes = parse_message_bytes(text);
+        if (bytes < stamp_bytes) {
+          throw std::invalid_argument(fmt::format("a ping has at least {} bytes", stamp_bytes));
+        }
+        return bytes;
+      },
+      ping.message_bytes, "Size of each message (64)");
+  add_parsed_to(app, "--interval", "TIME", parse_duration, ping.interval,
+                "From one ping to the next (1s); 0: as soon as the last is answered, and no line "
+                "for each");
+  add_parsed_to(
+      app, "--timeout", "TIME",
+      [](const std::string& text) {
+        const auto time = parse_duration(text);
+        if (time.count() == 0) throw std::invalid_argument("is more than 0");
+        return time;
+      },
+      ping.timeout, "How long to wait for each answer (5s)");
+  add_result(app, ping.report);
+  app.footer(std::string(help::ping_footer));
+}
+
 void settle_send(SendArguments& send, const SendChoice& choice) {
   if (choice.generated) {
     if (!choice.file.empty() || choice.framed) {
@@ -228,11 +282,7 @@ void settle_send(SendArguments& send, const SendChoice& choice) {
       throw CLI::ValidationError("--verify", "needs messages of at least " +
                                                  counted(stamp_bytes, "byte") + " (see --size)");
     }
-    if (choice.load.message_bytes > send.peer.message_bytes_max) {
-      throw CLI::ValidationError("--size", fmt::format("{} is larger than --message-max, {}",
-                                                       binary_bytes(choice.load.message_bytes),
-                                                       binary_bytes(send.peer.message_bytes_max)));
-    }
+    check_size(choice.load.message_bytes, send.peer);
     send.load = choice.load;
   } else if (!choice.file.empty()) {
     send.input = choice.file;
@@ -249,7 +299,6 @@ void settle_recv(const RecvArguments& recv) {
   if (recv.out == "-" && recv.report.json == "-") {
     throw CLI::ValidationError("--json", "standard output carries the messages: use --json=FILE");
   }
-  if (recv.count == 0) throw CLI::ValidationError("--count", "is at least 1");
 }
 
 void settle_sub(SubArguments& sub) {
@@ -261,5 +310,7 @@ void settle_sub(SubArguments& sub) {
   }
   if (sub.tags.empty()) sub.tags.push_back(every_tag);
 }
+
+void settle_ping(const PingArguments& ping) { check_size(ping.message_bytes, ping.peer); }
 
 }  // namespace netio::cli
