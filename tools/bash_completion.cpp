@@ -14,9 +14,9 @@ _netio() {
   local command=netio words='' options='' paths='' i
   # --option=value comes as three words.
   if [[ $word == = ]]; then
-    word='' paths=file
+    word='' paths='file'
   elif [[ $option == = ]]; then
-    option=${COMP_WORDS[COMP_CWORD - 2]} paths=file
+    option=${COMP_WORDS[COMP_CWORD - 2]} paths='file'
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$command ${COMP_WORDS[i]}" in
@@ -39,8 +39,8 @@ std::string action_for(const OptionEntry& option) {
   if (!option.choices.empty()) {
     return fmt::format("words='{}' paths=''", fmt::join(option.choices, " "));
   }
-  if (option.type == "FILE") return "paths=file";
-  if (option.type == "FOLDER") return "paths=directory";
+  if (option.type == "FILE") return "paths='file'";
+  if (option.type == "FOLDER") return "paths='directory'";
   return "return";  // Anything: there is nothing to offer.
 }
 
@@ -60,7 +60,7 @@ std::string offers_of(const CommandTree& command) {
   for (const CommandTree& one : command.commands) words.push_back(one.word);
   for (const OptionEntry& one : command.positionals) {
     words.insert(words.end(), one.choices.begin(), one.choices.end());
-    if (one.names.front() == "FILE") paths = " paths=file";
+    if (one.names.front() == "FILE") paths = " paths='file'";
   }
   for (const OptionEntry& one : command.options) {
     options.insert(options.end(), one.names.begin(), one.names.end());

@@ -35,7 +35,7 @@ std::size_t distance(std::string_view from, std::string_view to) {
 // The nearest of the words; empty if none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& words) {
   std::string best;
-  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  std::size_t least = word.size() / 3 + 1;
   for (const std::string& one : words) {
     const std::size_t far = word.size() > 2 && one.starts_with(word) ? 0 : distance(word, one);
     if (far < least) {
