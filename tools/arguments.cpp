@@ -61,8 +61,9 @@ CommandLine::CommandLine() {
   add_ping(add("ping", Command::ping, "Time messages to an echo and back",
                [this] { settle_ping(arguments_.ping); }),
            arguments_.ping);
-  add_result(add("info", Command::info, "What this netio and this machine have to offer"),
-             arguments_.info.report);
+  CLI::App& info = add("info", Command::info, "What this netio and this machine have to offer");
+  add_result(info, arguments_.info.report);
+  info.footer(std::string(help::info_footer));
   add_bench(add("bench", Command::bench, "Measure netio against the bare floor and its peers"),
             arguments_.bench);
   add_texts();

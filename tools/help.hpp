@@ -138,6 +138,10 @@ Exit codes: 0 every ping was answered, 1 failed, or some were not, 2 usage, 3 th
 did not come back, 130 Ctrl-C.
 )";
 
+inline constexpr std::string_view info_footer =
+    R"(Exit codes: 0 printed, 1 it could not be written, 2 usage.
+)";
+
 inline constexpr std::string_view bench_footer =
     R"(Examples:
   netio bench throughput                                   64 B, against every peer that is here
@@ -172,7 +176,7 @@ inline constexpr std::string_view completion_footer =
   netio completion bash >~/.local/share/bash-completion/completions/netio
   netio completion zsh >~/.zfunc/_netio       with fpath+=~/.zfunc before compinit in ~/.zshrc
 
-Exit codes: 0 printed, 1 standard output took it not, 2 usage.
+Exit codes: 0 printed, 1 it could not be written, 2 usage.
 )";
 
 inline constexpr std::string_view man_footer =
@@ -183,7 +187,7 @@ inline constexpr std::string_view man_footer =
 
 It is what --help says, for troff.
 
-Exit codes: 0 printed, 1 standard output took it not, 2 usage.
+Exit codes: 0 printed, 1 it could not be written, 2 usage.
 )";
 
 inline constexpr std::string_view bench_exit_codes =
