@@ -30,6 +30,12 @@ const std::vector<const char*> echo_addresses = {
 #endif
 };
 
+template <typename Done>
+void turn_until(Context& context, const Done& done) {
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (!done() && std::chrono::steady_clock::now() < deadline) context.loop().run_once(10ms);
+}
+
 class CliPing : public ::testing::Test {
  protected:
   static std::string free_address() {
@@ -71,6 +77,48 @@ TEST_P(CliPingWires, what_an_echo_sends_back_is_timed) {
   EXPECT_EQ(echoed["messages"], 20);
   EXPECT_EQ(echoed["bytes"], 2'000'000);
   EXPECT_EQ(echoed["books"]["acknowledged"], 20);
+}
+
+TEST_P(CliPingWires, an_echo_holds_back_who_reads_no_answers_and_drops_none) {
+  constexpr int most = 2000;
+  Process echo(netio_command({"echo", GetParam()}));
+  Context context;
+  Pair pair(context, {.mode = Mode::unbuffered});
+  const std::string bytes = some_bytes(64 * 1024);
+  int sent = 0;
+  int received = 0;
+  bool blocked = true;
+  const auto pump = [&] {
+    blocked = false;
+    while (sent < most && !blocked) {
+      blocked = pair.send(std::string_view(bytes), static_cast<std::uint64_t>(sent)) != Status::ok;
+      if (!blocked) ++sent;
+    }
+  };
+  pair.on_writable(pump);
+  pair.on_message([&](const MessageView& message) {
+    EXPECT_EQ(message.tag(), static_cast<std::uint64_t>(received++));
+    EXPECT_TRUE(message.text() == bytes);
+  });
+  pair.pause();
+  pair.connect(address_of(echo));
+  pump();
+  // Until nothing has moved for a while.
+  int before = -1;
+  while (before != sent) {
+    before = sent;
+    const auto end = std::chrono::steady_clock::now() + 200ms;
+    turn_until(context, [&] { return sent > 0 && std::chrono::steady_clock::now() > end; });
+  }
+  EXPECT_LT(sent, most);  // held back
+  pair.resume();
+  turn_until(context, [&] { return received == most; });
+  EXPECT_EQ(received, most);
+  pair.close();
+  turn_until(context, [&] { return pair.closed(); });
+  echo.signal(SIGINT);
+  EXPECT_EQ(echo.wait(), 130);
+  EXPECT_THAT(echo.out(), HasSubstr("2,000 acknowledged, 0 dropped"));
 }
 
 INSTANTIATE_TEST_SUITE_P(wires, CliPingWires, ::testing::ValuesIn(echo_addresses),
@@ -198,12 +246,28 @@ TEST_F(CliPing, who_is_no_echo_is_told_apart) {
   Process to_recv(netio_command({"ping", address_of(recv)}));
   EXPECT_EQ(to_recv.wait(), 1);
   EXPECT_THAT(to_recv.err(), HasSubstr("netio ping with netio echo"));
-  // Another ping sends what looks like an answer, but for its numbers.
-  Process bound(netio_command({"ping", any_port, "--bind", "--connect-timeout", "100ms"}));
-  Process to_ping(netio_command({"ping", address_of(bound), "--connect-timeout", "100ms"}));
+  // A pair that sends back something else of the same size.
+  Context context;
+  Pair pair(context, {.mode = Mode::unbuffered});
+  const std::string nonsense(64, 'x');
+  pair.on_message([&](const MessageView&) { EXPECT_EQ(pair.send(nonsense), Status::ok); });
+  bool gone = false;
+  pair.on_down([&](const PeerInfo&, const Down&) { gone = true; });
+  Process to_pair(netio_command({"ping", pair.bind(any_port)}));
+  turn_until(context, [&] { return gone; });
+  EXPECT_EQ(to_pair.wait(), 1);
+  EXPECT_THAT(to_pair.err(), HasSubstr("answers 64 bytes that were not sent to it"));
+  EXPECT_THAT(to_pair.err(), HasSubstr("it is no echo: start netio echo there"));
+}
+
+TEST_F(CliPing, the_ping_of_another_is_no_answer) {
+  Process bound(netio_command({"ping", any_port, "--bind"}));
+  Process connected(netio_command({"ping", address_of(bound), "--connect-timeout", "100ms"}));
+  // The first to see the other's says so and leaves.
+  EXPECT_NE(connected.wait(), 0);
+  bound.signal(SIGINT);
   EXPECT_NE(bound.wait(), 0);
-  EXPECT_NE(to_ping.wait(), 0);
-  EXPECT_THAT(bound.err() + to_ping.err(), HasSubstr("it is no echo: start netio echo there"));
+  EXPECT_THAT(bound.err() + connected.err(), HasSubstr("it is no echo"));
 }
 
 TEST_F(CliPing, more_than_the_echo_takes_is_said_with_its_limit) {
@@ -232,56 +296,6 @@ TEST_F(CliPing, a_full_disk_ends_it_with_an_error) {
   Process ping(std::move(options));
   EXPECT_EQ(ping.wait(), 1);
   EXPECT_THAT(ping.err(), HasSubstr("standard output: No space left on device"));
-}
-
-// --- Back-pressure.
-
-TEST_F(CliPing, an_echo_holds_back_who_reads_no_answers_and_drops_none) {
-  constexpr int most = 2000;
-  Process echo(netio_command({"echo", any_port}));
-  Context context;
-  Pair pair(context, {.mode = Mode::unbuffered});
-  const std::string bytes = some_bytes(64 * 1024);
-  int sent = 0;
-  int received = 0;
-  bool blocked = true;
-  const auto pump = [&] {
-    blocked = false;
-    while (sent < most && !blocked) {
-      blocked = pair.send(std::string_view(bytes), static_cast<std::uint64_t>(sent)) != Status::ok;
-      if (!blocked) ++sent;
-    }
-  };
-  pair.on_writable(pump);
-  pair.on_message([&](const MessageView& message) {
-    EXPECT_EQ(message.tag(), static_cast<std::uint64_t>(received++));
-    EXPECT_TRUE(message.text() == bytes);
-  });
-  pair.pause();
-  pair.connect(address_of(echo));
-  const auto turn_until = [&](const auto& done) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (!done() && std::chrono::steady_clock::now() < deadline) {
-      context.loop().run_once(10ms);
-    }
-  };
-  pump();
-  // Until nothing has moved for a while.
-  int before = -1;
-  while (before != sent) {
-    before = sent;
-    const auto end = std::chrono::steady_clock::now() + 200ms;
-    turn_until([&] { return sent > 0 && std::chrono::steady_clock::now() > end; });
-  }
-  EXPECT_LT(sent, most);  // held back
-  pair.resume();
-  turn_until([&] { return received == most; });
-  EXPECT_EQ(received, most);
-  pair.close();
-  turn_until([&] { return pair.closed(); });
-  echo.signal(SIGINT);
-  EXPECT_EQ(echo.wait(), 130);
-  EXPECT_THAT(echo.out(), HasSubstr("2,000 acknowledged, 0 dropped"));
 }
 
 }  // namespace

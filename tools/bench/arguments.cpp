@@ -32,9 +32,8 @@ void add_common(CLI::App& app, BenchArguments& bench) {
 }
 
 void add_mode(CLI::App& app, BenchArguments& bench) {
-  add_choice_to(
-      app, "--mode", modes(), bench.mode,
-      "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
+  add_choice_to(app, "--mode", modes(), bench.mode,
+                "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
 }
 
 void add_comparison(CLI::App& app, BenchArguments& bench,
@@ -197,14 +196,12 @@ void add_audience(CLI::App& app, FanoutArguments& fanout) {
       "--stop", 0, 10'000, [&fanout](std::uint32_t n) { fanout.stopped = n; },
       "Subscribers that are stopped (SIGSTOP) while the others are measured");
   add_choice(
-      app, "--policy", policies(),
-      [&fanout](Policy policy) { fanout.policy = to_string(policy); },
+      app, "--policy", policies(), [&fanout](Policy policy) { fanout.policy = to_string(policy); },
       "What subscribers ask for in case they are slow: block (default), drop_new, drop_old, "
       "sample, disconnect");
   app.add_flag("--resolved", fanout.resolved, "Each tag is looked up once, before");
-  add_choice_to<bool>(
-      app, "--order", {{"turn", false}, {"random", true}}, fanout.shuffled,
-      "Of the tags: turn (ascending), random (drawn once)");
+  add_choice_to<bool>(app, "--order", {{"turn", false}, {"random", true}}, fanout.shuffled,
+                      "Of the tags: turn (ascending), random (drawn once)");
 }
 
 void add_fanout(CLI::App& app, BenchArguments& bench) {
