@@ -13,13 +13,10 @@ std::invalid_argument no_choice(const std::vector<std::string>& words, const std
   if (words.size() == 2) {
     return std::invalid_argument(fmt::format("is {} or {}, not \"{}\"", words[0], words[1], text));
   }
-  return std::invalid_argument(
-      fmt::format("\"{}\" is none of {}", text, fmt::join(words, ", ")));
+  return std::invalid_argument(fmt::format("\"{}\" is none of {}", text, fmt::join(words, ", ")));
 }
 
-Choices<Mode> modes() {
-  return {{"buffered", Mode::buffered}, {"unbuffered", Mode::unbuffered}};
-}
+Choices<Mode> modes() { return {{"buffered", Mode::buffered}, {"unbuffered", Mode::unbuffered}}; }
 
 Choices<Policy> policies() {
   Choices<Policy> choices;
@@ -31,12 +28,12 @@ Choices<Policy> policies() {
 }
 
 void add_wait(CLI::App& app, IdlePolicy& wait) {
-  add_choice_to<IdlePolicy>(app, "--wait",
-                            {{"sleep", IdlePolicy::sleep},
-                             {"spin", IdlePolicy::spin},
-                             {"adaptive", IdlePolicy::adaptive}},
-                            wait,
-                            "When idle: sleep (default), spin (lowest latency, one core), adaptive");
+  add_choice_to<IdlePolicy>(
+      app, "--wait",
+      {{"sleep", IdlePolicy::sleep},
+       {"spin", IdlePolicy::spin},
+       {"adaptive", IdlePolicy::adaptive}},
+      wait, "When idle: sleep (default), spin (lowest latency, one core), adaptive");
 }
 
 namespace {
