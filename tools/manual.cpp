@@ -157,10 +157,12 @@ class Chapter {
 std::string manual_page(const CommandTree& command) {
   std::string title = command.name;
   std::ranges::replace(title, ' ', '-');
+  std::string_view description = command.description;
+  if (description.starts_with(title + " ")) description.remove_prefix(title.size() + 1);
   // Neither hyphens nor filled lines: names are to be found and copied.
   std::string text =
       fmt::format(".TH {} 1 \"\" \"netio {}\" \"netio\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n",
-                  roff(upper(title)), NETIO_VERSION, roff(title), roff(command.description));
+                  roff(upper(title)), NETIO_VERSION, roff(title), roff(description));
   const auto all = all_commands(command);
   text += Chapter(command, ".SH").text();
   for (std::size_t i = 1; i < all.size(); ++i) {

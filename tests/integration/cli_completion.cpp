@@ -186,6 +186,7 @@ TEST(CliManual, a_page_has_all_that_help_has) {
 
 TEST(CliManual, the_page_of_netio_has_all_its_commands) {
   const std::string page = output_of(netio_command({"man"}));
+  EXPECT_THAT(page, HasSubstr("\n.SH NAME\nnetio \\- moves messages "));
   EXPECT_THAT(page, HasSubstr("\n.SH NETIO BENCH FANOUT\n"));
   EXPECT_THAT(page, HasSubstr("\n.SS EXIT STATUS\n0 every message was acknowledged"));
   // As one would type it.
