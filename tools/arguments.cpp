@@ -2,95 +2,161 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "command_tree.hpp"
+#include "completion.hpp"
 #include "exit_code.hpp"
 #include "help.hpp"
+#include "manual.hpp"
 #include "parsed_option.hpp"
 #include "standard_error.hpp"
 #include "transfer_options.hpp"
+#include "usage_error.hpp"
 
 namespace netio::cli {
 
 namespace {
 
-// A bare flag with a text reads "true".
-void settle_report(ReportArguments& report) {
-  if (report.json == "true") report.json = "-";
-}
-
-// The exit code for what --help or --version has put on standard output since errno was cleared.
+// The exit code for what was put on standard output since errno was cleared.
 int printed() {
   if (std::cout.flush() || errno == EPIPE) return static_cast<int>(ExitCode::done);
   say_error("netio", fmt::format("cannot write to standard output: {}", std::strerror(errno)), {});
   return static_cast<int>(ExitCode::failed);
 }
 
+// Every command with its options, and what they were set to.
+class CommandLine {
+ public:
+  CommandLine();
+  [[nodiscard]] std::optional<Arguments> parse(int argc, char** argv, int& exit_code);
+
+ private:
+  CLI::App& add(const char* name, Command command, const char* description,
+                std::function<void()> settle = {});
+  void add_transfers();
+  void add_texts();
+  void settle_reports();
+
+  CLI::App app_{std::string(help::summary), "netio"};
+  Arguments arguments_;
+  SendChoice send_choice_;
+  SendChoice pub_choice_;
+  std::vector<std::string> page_;
+  std::optional<std::string> text_;  // all that was asked for
+};
+
+CommandLine::CommandLine() {
+  app_.set_version_flag("--version", std::string("netio ") + NETIO_VERSION);
+  app_.require_subcommand(0, 1);
+  app_.get_formatter()->column_width(32);
+  app_.footer(std::string(help::main_footer));
+  add_transfers();
+  add_echo(add("echo", Command::echo, "Send back what comes, for ping"), arguments_.echo);
+  add_ping(add("ping", Command::ping, "Time messages to an echo and back",
+               [this] { settle_ping(arguments_.ping); }),
+           arguments_.ping);
+  CLI::App& info = add("info", Command::info, "What this netio and this machine have to offer");
+  add_result(info, arguments_.info.report);
+  info.footer(std::string(help::info_footer));
+  add_bench(add("bench", Command::bench, "Measure netio against the bare floor and its peers"),
+            arguments_.bench);
+  add_texts();
+}
+
+CLI::App& CommandLine::add(const char* name, Command command, const char* description,
+                           std::function<void()> settle) {
+  CLI::App& added = *app_.add_subcommand(name, description);
+  if (command != Command::bench) added.fallthrough();
+  added.callback([this, command, settle = std::move(settle)] {
+    settle_reports();
+    arguments_.command = command;
+    if (settle) settle();
+  });
+  return added;
+}
+
+void CommandLine::add_transfers() {
+  add_send(add("send", Command::send, "Send a file, standard input or generated load",
+               [this] { settle_send(arguments_.send, send_choice_); }),
+           arguments_.send, send_choice_);
+  add_recv(add("recv", Command::recv, "Receive messages: into a file or pipe, or count them",
+               [this] { settle_recv(arguments_.recv); }),
+           arguments_.recv);
+  add_pub(add("pub", Command::pub, "Publish what send sends, to whoever wants its tags",
+              [this] { settle_pub(arguments_.pub, pub_choice_); }),
+          arguments_.pub, pub_choice_);
+  add_sub(add("sub", Command::sub, "Subscribe to tags, and take what is published as recv",
+              [this] { settle_sub(arguments_.sub); }),
+          arguments_.sub);
+}
+
+// Commands whose whole answer is made of the command line's own description.
+void CommandLine::add_texts() {
+  CLI::App& shells = *app_.add_subcommand(
+      "completion", "Print what makes a shell complete netio's commands and options");
+  add_choice<Completion>(
+      shells, "SHELL", {{"bash", bash_completion}, {"zsh", zsh_completion}},
+      [this](Completion completion) { text_ = completion(read_tree(app_)); }, "The shell")
+      ->required();
+  shells.footer(std::string(help::completion_footer));
+
+  CLI::App& manual = *app_.add_subcommand("man", "Print the manual page of netio or a command");
+  std::vector<std::string> names;
+  for (const CommandTree& one : read_tree(app_).commands) names.push_back(one.word);
+  manual.add_option("COMMAND", page_, "The command, such as send, or bench latency")
+      ->type_name(choices_type(names));
+  manual.callback([this] { text_ = manual_page(find_command(read_tree(app_), page_)); });
+  manual.footer(std::string(help::man_footer));
+}
+
+// A bare flag with a text reads "true".
+void CommandLine::settle_reports() {
+  for (ReportArguments* const report :
+       {&arguments_.send.report, &arguments_.recv.report, &arguments_.pub.report,
+        &arguments_.sub.report, &arguments_.echo.report, &arguments_.ping.report,
+        &arguments_.info.report, &arguments_.bench.report}) {
+    if (report->json == "true") report->json = "-";
+  }
+}
+
+std::optional<Arguments> CommandLine::parse(int argc, char** argv, int& exit_code) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    errno = 0;
+    if (error.get_exit_code() == 0) {
+      (void)app_.exit(error);
+      exit_code = printed();
+    } else {
+      say_usage_error(app_, error);
+      exit_code = static_cast<int>(ExitCode::usage);
+    }
+    return std::nullopt;
+  }
+  if (text_) {
+    errno = 0;
+    std::cout << *text_;
+    exit_code = printed();
+    return std::nullopt;
+  }
+  if (app_.get_subcommands().empty()) {
+    std::cerr << app_.help();
+    exit_code = static_cast<int>(ExitCode::usage);
+    return std::nullopt;
+  }
+  return arguments_;
+}
+
 }  // namespace
 
 std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code) {
-  Arguments arguments;
-  SendChoice send_choice;
-  SendChoice pub_choice;
-  CLI::App app(std::string(help::summary), "netio");
-  app.set_version_flag("--version", std::string("netio ") + NETIO_VERSION);
-  app.require_subcommand(0, 1);
-  app.get_formatter()->column_width(32);
-  app.footer(std::string(help::main_footer));
-  app.failure_message(CLI::FailureMessage::simple);
-
-  auto& send = *app.add_subcommand("send", "Send a file, standard input or generated load");
-  auto& recv = *app.add_subcommand("recv", "Receive messages: into a file or pipe, or count them");
-  auto& pub = *app.add_subcommand("pub", "Publish what send sends, to whoever wants its tags");
-  auto& sub = *app.add_subcommand("sub", "Subscribe to tags, and take what is published as recv");
-  auto& info = *app.add_subcommand("info", "What this netio and this machine have to offer");
-  auto& bench = *app.add_subcommand("bench", "Measure netio against the bare floor and its peers");
-  for (CLI::App* const command : {&send, &recv, &pub, &sub, &info}) command->fallthrough();
-  add_send(send, arguments.send, send_choice);
-  add_recv(recv, arguments.recv);
-  add_pub(pub, arguments.pub, pub_choice);
-  add_sub(sub, arguments.sub);
-  add_report(info, arguments.info.report);
-  add_bench(bench, arguments.bench);
-
-  try {
-    app.parse(argc, argv);
-    if (app.get_subcommands().empty()) {
-      std::cerr << app.help();
-      exit_code = static_cast<int>(ExitCode::usage);
-      return std::nullopt;
-    }
-    for (ReportArguments* const report :
-         {&arguments.send.report, &arguments.recv.report, &arguments.pub.report,
-          &arguments.sub.report, &arguments.info.report, &arguments.bench.report}) {
-      settle_report(*report);
-    }
-    if (send.parsed()) {
-      arguments.command = Command::send;
-      settle_send(arguments.send, send_choice);
-    } else if (recv.parsed()) {
-      arguments.command = Command::recv;
-      settle_recv(arguments.recv);
-    } else if (pub.parsed()) {
-      arguments.command = Command::pub;
-      settle_pub(arguments.pub, pub_choice);
-    } else if (sub.parsed()) {
-      arguments.command = Command::sub;
-      settle_sub(arguments.sub);
-    } else if (bench.parsed()) {
-      arguments.command = Command::bench;
-    }
-  } catch (const CLI::ParseError& error) {
-    // CLI11 tells usage errors apart; ours are all the same to a script.
-    errno = 0;
-    exit_code = app.exit(error) == 0 ? printed() : static_cast<int>(ExitCode::usage);
-    return std::nullopt;
-  }
-  return arguments;
+  return CommandLine().parse(argc, argv, exit_code);
 }
 
 }  // namespace netio::cli

@@ -65,11 +65,25 @@ struct SubArguments : RecvArguments {
   Mode mode = Mode::buffered;
 };
 
+// Of echo, and of both.
+struct PairArguments {
+  PeerArguments peer;
+  ReportArguments report;
+  std::optional<std::uint64_t> count;
+  std::optional<std::chrono::nanoseconds> seconds;
+};
+
+struct PingArguments : PairArguments {
+  std::size_t message_bytes = 64;
+  std::chrono::nanoseconds interval = std::chrono::seconds(1);  // 0: no pause
+  std::chrono::nanoseconds timeout = std::chrono::seconds(5);   // of an answer
+};
+
 struct InfoArguments {
   ReportArguments report;
 };
 
-enum class Command : std::uint8_t { send, recv, pub, sub, info, bench };
+enum class Command : std::uint8_t { send, recv, pub, sub, echo, ping, info, bench };
 
 struct Arguments {
   Command command = Command::info;
@@ -77,11 +91,14 @@ struct Arguments {
   RecvArguments recv;
   PubArguments pub;
   SubArguments sub;
+  PairArguments echo;
+  PingArguments ping;
   InfoArguments info;
   BenchArguments bench;
 };
 
-// Nothing where all was said already (--help, --version, or a usage error): end with `exit_code`.
+// Nothing where all was said already (--help, --version, completion, man, or a usage error): end
+// with `exit_code`.
 [[nodiscard]] std::optional<Arguments> parse_arguments(int argc, char** argv, int& exit_code);
 
 }  // namespace netio::cli

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace netio::cli {
@@ -14,6 +15,23 @@ enum class ExitCode : int {
   peer_lost = 3,      // a peer went in mid-stream, or messages are in doubt
   interrupted = 130,  // Ctrl-C, SIGTERM or SIGHUP
 };
+
+// As reports have it.
+[[nodiscard]] inline std::string_view outcome(ExitCode code) noexcept {
+  switch (code) {
+    case ExitCode::done:
+      return "done";
+    case ExitCode::failed:
+      return "failed";
+    case ExitCode::usage:
+      return "usage";
+    case ExitCode::peer_lost:
+      return "peer_lost";
+    case ExitCode::interrupted:
+      return "interrupted";
+  }
+  return "failed";
+}
 
 // Ends the command. what() is the cause, in words; `advice` is what to do about it, or empty.
 class Failure : public std::runtime_error {

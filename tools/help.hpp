@@ -15,6 +15,9 @@ inline constexpr std::string_view main_footer =
 or, to any number of receivers that come and go and choose by tag:
   netio pub 'tcp://*:5555' --tags 0-15 --rate 100k
   netio sub tcp://localhost:5555 --tag 3,4
+or, to see whether a host answers, and how fast:
+  netio echo 'tcp://*:5555'
+  netio ping tcp://localhost:5555
 
 Exit codes: 0 done, 1 failed at run time, 2 usage, 3 a peer was lost, 130 Ctrl-C.
 )";
@@ -102,6 +105,43 @@ policy, 1 failed (or --verify found faults), 2 usage, 3 a publisher or messages 
 130 Ctrl-C.
 )";
 
+inline constexpr std::string_view echo_footer =
+    R"(Examples:
+  netio echo 'tcp://*:5555'                 for netio ping tcp://host:5555, on any number of hosts
+  netio echo shm://name --wait spin         the least latency, for a core
+  netio echo 'tcp://*:0' --count 1000       any free port; ends after 1000 messages
+
+It takes one peer at a time, any program with a pair socket: who comes meanwhile is turned away as
+"busy", and tries again. Peers come and go until Ctrl-C, --count or --seconds. One that takes its
+answers slowly is held back, and nothing is dropped.
+
+Exit codes: 0 --count or --seconds is over, 1 failed, or a message could not be sent back, 2 usage,
+3 no peer came back within --connect-timeout, 130 Ctrl-C.
+)";
+
+inline constexpr std::string_view ping_footer =
+    R"(Examples:
+  netio ping tcp://host:5555                          a ping a second, until Ctrl-C
+  netio ping tcp://host:5555 --count 5 --size 64KiB
+  netio ping shm://name --interval 0 --seconds 5 --wait spin
+      as fast as answers come, and their times at the end
+  netio ping verbs://host:5555 --count 100 --interval 10ms --json -q
+
+The other end is netio echo, or any pair socket that sends back what it gets. One ping is under way
+at a time: the next leaves --interval after the last one did, but not before that is answered or
+--timeout has passed. What comes after its timeout is counted as lost, and as late. If the echo
+goes, the ping under way is lost; it is waited for as long as --connect-timeout says, and then the
+pings go on.
+With --json the lines go to standard error, and one object to standard output at the end.
+
+Exit codes: 0 every ping was answered, 1 failed, or some were not, 2 usage, 3 the echo was lost and
+did not come back, 130 Ctrl-C.
+)";
+
+inline constexpr std::string_view info_footer =
+    R"(Exit codes: 0 printed, 1 it could not be written, 2 usage.
+)";
+
 inline constexpr std::string_view bench_footer =
     R"(Examples:
   netio bench throughput                                   64 B, against every peer that is here
@@ -128,6 +168,26 @@ ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric) a seco
 control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
 rounds'.
 
+)";
+
+inline constexpr std::string_view completion_footer =
+    R"(In this shell, and for those to come:
+  source <(netio completion bash)
+  netio completion bash >~/.local/share/bash-completion/completions/netio
+  netio completion zsh >~/.zfunc/_netio       with fpath+=~/.zfunc before compinit in ~/.zshrc
+
+Exit codes: 0 printed, 1 it could not be written, 2 usage.
+)";
+
+inline constexpr std::string_view man_footer =
+    R"(Examples:
+  netio man | man -l -                   all of netio
+  netio man bench latency | man -l -     one command
+  netio man send >netio-send.1
+
+It is what --help says, for troff.
+
+Exit codes: 0 printed, 1 it could not be written, 2 usage.
 )";
 
 inline constexpr std::string_view bench_exit_codes =

@@ -12,9 +12,11 @@
 
 #include "arguments.hpp"
 #include "bench/bench.hpp"
+#include "echo.hpp"
 #include "exit_code.hpp"
 #include "info.hpp"
 #include "limits.hpp"
+#include "ping.hpp"
 #include "pub.hpp"
 #include "recv.hpp"
 #include "send.hpp"
@@ -35,6 +37,10 @@ std::string_view name_of(Command command) {
       return "netio pub";
     case Command::sub:
       return "netio sub";
+    case Command::echo:
+      return "netio echo";
+    case Command::ping:
+      return "netio ping";
     case Command::info:
       return "netio info";
     case Command::bench:
@@ -53,6 +59,10 @@ ExitCode run(const Arguments& arguments) {
       return run_pub(arguments.pub);
     case Command::sub:
       return run_sub(arguments.sub);
+    case Command::echo:
+      return run_echo(arguments.echo);
+    case Command::ping:
+      return run_ping(arguments.ping);
     case Command::info:
       return run_info(arguments.info);
     case Command::bench:

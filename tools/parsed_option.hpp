@@ -3,12 +3,14 @@
 
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include <netio/loop.hpp>
 #include <netio/options.hpp>
+#include <netio/subscription.hpp>
 
 #include "report_arguments.hpp"
 
@@ -39,28 +41,50 @@ CLI::Option* add_parsed_to(CLI::App& app, const std::string& name, const std::st
       app, name, type, parse, [&target](const auto& value) { target = value; }, description);
 }
 
-inline Mode parse_mode(std::string_view text) {
-  if (text == "buffered") return Mode::buffered;
-  if (text == "unbuffered") return Mode::unbuffered;
-  throw std::invalid_argument("is buffered or unbuffered");
+// What an option may be, and the value of each.
+template <typename Value>
+using Choices = std::vector<std::pair<std::string, Value>>;
+
+// "a|b|c": the type name of an option of which these are all that it may be. Help, the man page and
+// completion show it.
+inline constexpr char between_choices = '|';
+[[nodiscard]] std::string choices_type(const std::vector<std::string>& words);
+// "is a or b, not "x"", "x" is none of a, b, c"
+[[nodiscard]] std::invalid_argument no_choice(const std::vector<std::string>& words,
+                                              const std::string& text);
+
+template <typename Value, typename Take>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, const Choices<Value>& choices,
+                        Take take, const std::string& description) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : choices) words.push_back(word);
+  return add_parsed(
+      app, name, choices_type(words),
+      [choices, words](const std::string& text) -> Value {
+        for (const auto& [word, value] : choices) {
+          if (word == text) return value;
+        }
+        throw no_choice(words, text);
+      },
+      take, description);
 }
 
-inline IdlePolicy parse_wait(std::string_view text) {
-  if (text == "sleep") return IdlePolicy::sleep;
-  if (text == "spin") return IdlePolicy::spin;
-  if (text == "adaptive") return IdlePolicy::adaptive;
-  throw std::invalid_argument("is one of sleep, spin, adaptive");
+template <typename Value, typename Target>
+CLI::Option* add_choice_to(CLI::App& app, const std::string& name, const Choices<Value>& choices,
+                           Target& target, const std::string& description) {
+  return add_choice(
+      app, name, choices, [&target](const Value& value) { target = value; }, description);
 }
 
-inline void add_wait(CLI::App& app, IdlePolicy& wait) {
-  add_parsed_to(app, "--wait", "HOW", parse_wait, wait,
-                "When idle: sleep (default), spin (lowest latency, one core), adaptive");
-}
+void add_wait(CLI::App& app, IdlePolicy& wait);
 
-inline void add_report(CLI::App& app, ReportArguments& report) {
-  app.add_flag("--json", report.json,
-               "Report as JSON on standard output, or with --json=FILE in a file");
-  app.add_flag("-q,--quiet", report.quiet, "No progress, notes or summary; errors and JSON remain");
-}
+[[nodiscard]] Choices<Mode> modes();
+[[nodiscard]] Choices<Policy> policies();
+
+// --quiet; and --json with it where there is anything to report.
+void add_quiet(CLI::App& app, ReportArguments& report);
+// At the end of work that was asked for, a summary; or what was asked for itself.
+void add_summary(CLI::App& app, ReportArguments& report);
+void add_result(CLI::App& app, ReportArguments& report);
 
 }  // namespace netio::cli

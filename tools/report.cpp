@@ -12,12 +12,13 @@ namespace netio::cli {
 
 namespace {
 
-void write_all(std::FILE* file, const std::string& text, const std::string& name) {
+// False if nobody reads it any more.
+bool write_all(std::FILE* file, const std::string& text, const std::string& name) {
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0) {
-    return;
+    return true;
   }
-  if (errno == EPIPE) return;
+  if (errno == EPIPE) return false;
   throw Failure(fmt::format("cannot write the report to {}: {}", name, std::strerror(errno)));
 }
 
@@ -33,19 +34,26 @@ Report::Report(const ReportArguments& arguments, bool output_carries_data)
   }
 }
 
+bool Report::line(const std::string& text) {
+  if (arguments_.quiet) return true;
+  if (!output_is_taken_) return write_all(stdout, text + "\n", "standard output");
+  say_text(text + "\n");
+  return true;
+}
+
 void Report::publish(const std::string& text, const std::function<std::string()>& json) {
-  if (!arguments_.quiet) {
+  if (!arguments_.quiet || (arguments_.is_result && arguments_.json.empty())) {
     if (output_is_taken_) {
       say_text(text);
     } else {
-      write_all(stdout, text, "standard output");
+      (void)write_all(stdout, text, "standard output");
     }
   }
   if (arguments_.json.empty()) return;
   if (file_ != nullptr) {
-    write_all(file_.get(), json(), arguments_.json);
+    (void)write_all(file_.get(), json(), arguments_.json);
   } else {
-    write_all(stdout, json(), "standard output");
+    (void)write_all(stdout, json(), "standard output");
   }
 }
 

@@ -16,6 +16,10 @@ class Report {
   // Opens the JSON file, so that it cannot be missed only at the end. Throws Failure.
   Report(const ReportArguments& arguments, bool output_carries_data);
 
+  // A line of what is asked for, at once; nothing if --quiet. False if nobody reads it any more.
+  // Throws Failure.
+  [[nodiscard]] bool line(const std::string& text);
+
   // `json` is only made if somebody wants it. Throws Failure if it cannot be written; a standard
   // output that nobody reads any more is no failure.
   void publish(const std::string& text, const std::function<std::string()>& json);

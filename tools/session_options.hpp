@@ -11,15 +11,14 @@
 
 namespace netio::cli {
 
-enum class Role : std::uint8_t { sender, receiver };
+enum class Role : std::uint8_t { sender, receiver, both };
 
 [[nodiscard]] inline ContextOptions context_options(const PeerArguments& peer, Role role) {
   ContextOptions options;
   options.idle = peer.wait;
   // The other direction carries acknowledgements only.
-  std::size_t& idle_pool =
-      role == Role::sender ? options.receive_pool_bytes : options.send_pool_bytes;
-  idle_pool = std::size_t{4} << 20U;
+  if (role == Role::sender) options.receive_pool_bytes = std::size_t{4} << 20U;
+  if (role == Role::receiver) options.send_pool_bytes = std::size_t{4} << 20U;
   // Two of the largest: one being delivered while the next arrives.
   options.large_bytes_max = std::max(options.large_bytes_max, 2 * peer.message_bytes_max);
   return options;

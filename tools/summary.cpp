@@ -56,22 +56,6 @@ std::string verification_text(const Verification& checked) {
                      grouped(checked.repeated));
 }
 
-std::string_view outcome(ExitCode code) {
-  switch (code) {
-    case ExitCode::done:
-      return "done";
-    case ExitCode::failed:
-      return "failed";
-    case ExitCode::usage:
-      return "usage";
-    case ExitCode::peer_lost:
-      return "peer_lost";
-    case ExitCode::interrupted:
-      return "interrupted";
-  }
-  return "failed";
-}
-
 ordered_json json_of(const MissedBy& by) {
   ordered_json reasons = ordered_json::object();
   for (std::size_t i = 0; i < by.size(); ++i) {
@@ -121,12 +105,14 @@ ordered_json json_of(const Verification& checked) {
 
 std::string_view first_word(const Summary& summary) {
   if (summary.kind == Summary::Kind::published) return "published";
+  if (summary.kind == Summary::Kind::echoed) return "echoed";
   return summary.receiving() ? "received" : "sent";
 }
 
 // Who is at the other end.
 std::string_view peers_word(const Summary& summary) {
   if (summary.kind == Summary::Kind::published) return "subscribers";
+  if (summary.kind == Summary::Kind::echoed) return "peers";
   return summary.kind == Summary::Kind::subscribed ? "publishers" : "senders";
 }
 

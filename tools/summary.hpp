@@ -30,7 +30,7 @@ struct WrittenOutput {
 };
 
 struct Summary {
-  enum class Kind : std::uint8_t { sent, received, published, subscribed };
+  enum class Kind : std::uint8_t { sent, received, published, subscribed, echoed };
 
   [[nodiscard]] bool receiving() const noexcept {
     return kind == Kind::received || kind == Kind::subscribed;

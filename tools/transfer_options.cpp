@@ -27,13 +27,10 @@ std::size_t parse_message_bytes(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
-Policy parse_policy(std::string_view text) {
-  for (const Policy policy :
-       {Policy::block, Policy::drop_new, Policy::drop_old, Policy::sample, Policy::disconnect}) {
-    if (to_string(policy) == text) return policy;
-  }
-  throw std::invalid_argument(
-      fmt::format("\"{}\" is none of block, drop_new, drop_old, sample, disconnect", text));
+std::uint64_t parse_more_than_none(const std::string& text) {
+  const std::uint64_t count = parse_count(text);
+  if (count == 0) throw std::invalid_argument("is at least 1");
+  return count;
 }
 
 std::chrono::milliseconds parse_milliseconds(std::string_view text) {
@@ -136,7 +133,7 @@ void add_sending(CLI::App& app, SendArguments& send, SendChoice& choice, const S
       fmt::format("At the end, wait for acknowledgements at most so long (as long as the {} "
                   "is connected; after Ctrl-C: 1s)",
                   side.peer));
-  add_report(app, send.report);
+  add_summary(app, send.report);
 }
 
 // What recv and sub have in common.
@@ -150,21 +147,36 @@ void add_receiving(CLI::App& app, RecvArguments& recv, const Side& side) {
                fmt::format("Stay for more {}s after the last one has ended", side.peer));
   add_parsed_to(app, fmt::format("--{}s", side.peer), "N", parse_count, recv.senders_min,
                 fmt::format("Do not end before so many {}s have come (1)", side.peer));
-  add_parsed_to(app, "--count", "N", parse_count, recv.count, "End after N messages");
+  add_parsed_to(app, "--count", "N", parse_more_than_none, recv.count, "End after N messages");
   add_parsed_to(app, "--seconds", "TIME", parse_duration, recv.seconds,
                 fmt::format("End so long after the first {} came", side.peer));
   app.add_flag("--verify", recv.verify,
                side.binds ? "Check numbers and checksums of messages from send --verify"
                           : "Check numbers and checksums of messages from pub --verify; what is "
                             "missing must have been announced by the publisher");
-  add_report(app, recv.report);
+  add_summary(app, recv.report);
+}
+
+void check_size(std::size_t message_bytes, const PeerArguments& peer) {
+  if (message_bytes <= peer.message_bytes_max) return;
+  throw CLI::ValidationError(
+      "--size", fmt::format("{} is larger than --message-max, {}", binary_bytes(message_bytes),
+                            binary_bytes(peer.message_bytes_max)));
+}
+
+// What echo and ping have in common.
+void add_pair(CLI::App& app, PairArguments& pair, const Side& side, const std::string& count) {
+  add_peer(app, pair.peer, side);
+  add_parsed_to(app, "--count", "N", parse_more_than_none, pair.count, count);
+  add_parsed_to(app, "--seconds", "TIME", parse_duration, pair.seconds,
+                fmt::format("End so long after the first {} came", side.peer));
 }
 
 }  // namespace
 
 void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
   add_sending(app, send, choice, {"receiver", false});
-  add_parsed_to(app, "--mode", "MODE", parse_mode, send.mode,
+  add_choice_to(app, "--mode", modes(), send.mode,
                 "buffered (most messages a second; default) or unbuffered (least latency)");
   app.footer(std::string(help::send_footer));
 }
@@ -208,7 +220,7 @@ void add_sub(CLI::App& app, SubArguments& sub) {
       ->allow_extra_args(false);
   add_receiving(app, sub, {"publisher", false});
   const std::string group = "When this side is slow";
-  add_parsed_to(app, "--policy", "POLICY", parse_policy, sub.subscription.policy,
+  add_choice_to(app, "--policy", policies(), sub.subscription.policy,
                 "block: the publisher waits, nothing is lost; drop_new (default): what does not "
                 "fit the queue is dropped; drop_old: what has waited longest is; sample: of each "
                 "tag only the latest message is kept; disconnect: the connection is ended")
@@ -225,6 +237,39 @@ void add_sub(CLI::App& app, SubArguments& sub) {
   app.footer(std::string(help::sub_footer));
 }
 
+void add_echo(CLI::App& app, PairArguments& echo) {
+  add_pair(app, echo, {"peer", true}, "End after N messages have been sent back");
+  add_summary(app, echo.report);
+  app.footer(std::string(help::echo_footer));
+}
+
+void add_ping(CLI::App& app, PingArguments& ping) {
+  add_pair(app, ping, {"peer", false}, "End after N pings");
+  add_parsed_to(
+      app, "--size", "BYTES",
+      [](const std::string& text) {
+        const std::size_t bytes = parse_message_bytes(text);
+        if (bytes < stamp_bytes) {
+          throw std::invalid_argument(fmt::format("a ping has at least {} bytes", stamp_bytes));
+        }
+        return bytes;
+      },
+      ping.message_bytes, "Size of each message (64)");
+  add_parsed_to(app, "--interval", "TIME", parse_duration, ping.interval,
+                "From one ping to the next (1s); 0: as soon as the last is answered, and no line "
+                "for each");
+  add_parsed_to(
+      app, "--timeout", "TIME",
+      [](const std::string& text) {
+        const auto time = parse_duration(text);
+        if (time.count() == 0) throw std::invalid_argument("is more than 0");
+        return time;
+      },
+      ping.timeout, "How long to wait for each answer (5s)");
+  add_result(app, ping.report);
+  app.footer(std::string(help::ping_footer));
+}
+
 void settle_send(SendArguments& send, const SendChoice& choice) {
   if (choice.generated) {
     if (!choice.file.empty() || choice.framed) {
@@ -237,11 +282,7 @@ void settle_send(SendArguments& send, const SendChoice& choice) {
       throw CLI::ValidationError("--verify", "needs messages of at least " +
                                                  counted(stamp_bytes, "byte") + " (see --size)");
     }
-    if (choice.load.message_bytes > send.peer.message_bytes_max) {
-      throw CLI::ValidationError("--size", fmt::format("{} is larger than --message-max, {}",
-                                                       binary_bytes(choice.load.message_bytes),
-                                                       binary_bytes(send.peer.message_bytes_max)));
-    }
+    check_size(choice.load.message_bytes, send.peer);
     send.load = choice.load;
   } else if (!choice.file.empty()) {
     send.input = choice.file;
@@ -258,7 +299,6 @@ void settle_recv(const RecvArguments& recv) {
   if (recv.out == "-" && recv.report.json == "-") {
     throw CLI::ValidationError("--json", "standard output carries the messages: use --json=FILE");
   }
-  if (recv.count == 0) throw CLI::ValidationError("--count", "is at least 1");
 }
 
 void settle_sub(SubArguments& sub) {
@@ -270,5 +310,7 @@ void settle_sub(SubArguments& sub) {
   }
   if (sub.tags.empty()) sub.tags.push_back(every_tag);
 }
+
+void settle_ping(const PingArguments& ping) { check_size(ping.message_bytes, ping.peer); }
 
 }  // namespace netio::cli

@@ -1,4 +1,5 @@
-// The options of send, recv, pub and sub: how the command line says what is to be moved.
+// The options of send, recv, pub, sub, echo and ping: how the command line says what is to be
+// moved.
 #pragma once
 
 #include <string>
@@ -22,11 +23,14 @@ void add_send(CLI::App& app, SendArguments& send, SendChoice& choice);
 void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice);
 void add_recv(CLI::App& app, RecvArguments& recv);
 void add_sub(CLI::App& app, SubArguments& sub);
+void add_echo(CLI::App& app, PairArguments& echo);
+void add_ping(CLI::App& app, PingArguments& ping);
 
 // What the options come to together, once all are known. Throws CLI::ValidationError.
 void settle_send(SendArguments& send, const SendChoice& choice);
 void settle_pub(PubArguments& pub, SendChoice& choice);
 void settle_recv(const RecvArguments& recv);
 void settle_sub(SubArguments& sub);
+void settle_ping(const PingArguments& ping);
 
 }  // namespace netio::cli

@@ -174,6 +174,18 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string time_text(std::uint64_t ns) {
+  static constexpr std::array<std::string_view, 4> units = {"ns", "us", "ms", "s"};
+  auto value = static_cast<double>(ns);
+  std::size_t power = 0;
+  while (value >= 999.5 && power + 1 < units.size()) {
+    value /= 1000;
+    ++power;
+  }
+  const int decimals = power == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, decimals, units[power]);
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
 }

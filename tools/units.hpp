@@ -33,6 +33,8 @@ struct Rate {
 [[nodiscard]] std::string binary_bytes(std::uint64_t bytes);
 // "0.524 s", "12.3 s", "2 min 05 s", "1 h 02 min"
 [[nodiscard]] std::string duration_text(double seconds);
+// 45210 -> "45.2 us": three digits of ns, us, ms or s.
+[[nodiscard]] std::string time_text(std::uint64_t ns);
 [[nodiscard]] inline double seconds_of(std::chrono::nanoseconds time) noexcept {
   return std::chrono::duration<double>(time).count();
 }

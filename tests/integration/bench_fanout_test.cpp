@@ -109,6 +109,7 @@ TEST_F(BenchFanout, what_makes_no_sense_is_a_usage_error) {
       {{"--size", "64,128"}, "one --size"},
       {{"--subscribers", "0"}, "1 to 10000"},
       {{"--stop", "1", "--policy", "drop_new"}, "nobody would be left"},
+      {{"--subscribers", "2", "--recipients", "3"}, "more --recipients than --subscribers"},
       {{"--subscribers", "2", "--stop", "1"}, "waits for ever"},
       {{"--subscribers", "2", "--against", "push"}, "one receiver"},
       {{"--unsubscribed", "--against", "push"}, "takes all"},

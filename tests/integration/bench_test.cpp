@@ -158,6 +158,8 @@ TEST_F(Bench, what_makes_no_sense_is_a_usage_error) {
       {{"connections", "shm://here", "--wait", "spin", "--against", "fabric"}, "many connections"},
       {{"throughput", "--window", "8"}, "--window is for fabrics"},
       {{"throughput", "--plot", "picture.gif"}, ".svg or .png"},
+      {{"throughput", "--plot", "/no/such/picture.svg"}, "cannot open /no/such/picture.svg"},
+      {{"latency", "--percentiles", "/dev/null/here"}, "cannot make the folder /dev/null/here"},
       {{"latency", "--rate", "1GB/s"}, "requests a second"},
   };
   for (const auto& [words, text] : wrong) {

@@ -57,6 +57,36 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"recv", "ofi+://127.0.0.1:1"}, "the provider is missing"},
       {{"recv", address, "--out", "-", "--json"}, "use --json=FILE"},
       {{"info", "--frame", "line"}, "--frame"},
+      {{"send", "tcp://localhost"}, "the port is missing\n  write it like tcp://host:5000"},
+      {{"send", "udp://localhost:1"}, "there is no transport 'udp'\n  this build knows tcp://"},
+      {{"send", address, "a", "b"}, "netio send: error: \"b\" is one argument too many"},
+      {{"send", address, "--size"}, "--size"},
+      {{"send", address, "--count", "1e3"}, "is not a count"},
+      {{"recv", address, "--count", "0"}, "is at least 1"},
+      {{"snd"}, "netio: error: there is no command snd\n  did you mean send?"},
+      {{"recv", address, "--quite"}, "no option --quite\n  did you mean --quiet?"},
+      {{"--polcy"}, "no option --polcy\n  netio --help says what it takes"},
+      {{"bench"}, "a command is missing: throughput, latency"},
+      {{"bench", "latncy"},
+       "netio bench: error: there is no command latncy\n  did you mean latency?"},
+      {{"bench", "fanout", "--policy", "maybe"}, "none of block, drop_new, drop_old, sample, disc"},
+      {{"bench", "surface", "--api", "fortran"}, "\"fortran\" is none of c, coroutine"},
+      {{"bench", "latency", "--rate", "1GB/s"}, "in requests a second here"},
+      {{"bench", "serve", address, "--json"}, "there is no option --json"},
+      {{"ping"}, "ADDRESS"},
+      {{"ping", "tcp://*:5555"}, "error: connect tcp://*:5555: "},
+      {{"ping", address, "--size", "15"}, "a ping has at least 16 bytes"},
+      {{"ping", address, "--size", "2GiB"}, "2 GiB is larger than --message-max, 1 GiB"},
+      {{"ping", address, "--timeout", "0"}, "is more than 0"},
+      {{"ping", address, "--count", "0"}, "is at least 1"},
+      {{"ping", address, "--interval", "often"}, "is not a time"},
+      {{"echo"}, "ADDRESS"},
+      {{"echo", "localhost"}, "error: address \"localhost\": the scheme is missing"},
+      {{"echo", "inproc://name"}, "shm://NAME"},
+      {{"echo", address, "--bind", "--connect"}, "--connect"},
+      {{"completion"}, "SHELL is required"},
+      {{"completion", "fish"}, "is bash or zsh, not \"fish\""},
+      {{"man", "bench", "lunch"}, "there is no netio bench lunch"},
   };
   for (const auto& [words, text] : cases) {
     Process process(netio_command(words));
@@ -67,17 +97,22 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
 }
 
 TEST(CliUsage, help_has_examples_and_exit_codes) {
-  for (const Words& words : std::vector<Words>{
-           {"--help"}, {"send", "--help"}, {"recv", "-h"}, {"pub", "--help"}, {"sub", "--help"}}) {
+  for (const Words& words : std::vector<Words>{{"--help"},
+                                               {"send", "--help"},
+                                               {"recv", "-h"},
+                                               {"pub", "--help"},
+                                               {"sub", "--help"},
+                                               {"echo", "--help"},
+                                               {"ping", "--help"}}) {
     Process process(netio_command(words));
     EXPECT_EQ(process.wait(), 0);
-    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv|pub|sub) '?tcp://"));
+    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv|pub|sub|echo|ping) '?tcp://"));
     EXPECT_THAT(process.out(), HasSubstr("Exit codes: 0 "));
   }
 }
 
 TEST(CliUsage, help_knows_the_addresses_of_fabrics) {
-  for (const char* const command : {"send", "recv", "pub", "sub"}) {
+  for (const char* const command : {"send", "recv", "pub", "sub", "echo", "ping"}) {
     Process process(netio_command({command, "--help"}));
     EXPECT_EQ(process.wait(), 0);
     for (const char* const text : {"verbs://", "ofi+PROVIDER://", "?window="}) {
@@ -216,13 +251,79 @@ TEST(CliUsage, info_says_when_too_little_memory_may_be_locked) {
 }
 
 TEST(CliUsage, a_full_standard_output_is_an_error) {
-  for (const char* const what : {"info", "--help", "--version"}) {
-    auto options = netio_command({what});
+  for (const Words& words :
+       std::vector<Words>{{"info"}, {"--help"}, {"--version"}, {"man"}, {"completion", "bash"}}) {
+    auto options = netio_command(words);
     options.stdout_path = "/dev/full";
     Process process(std::move(options));
-    EXPECT_EQ(process.wait(), 1) << what;
-    EXPECT_THAT(process.err(), HasSubstr("No space left on device")) << what;
+    EXPECT_EQ(process.wait(), 1) << words.front();
+    EXPECT_THAT(process.err(), HasSubstr("No space left on device")) << words.front();
   }
+}
+
+TEST(CliUsage, a_reader_that_left_is_no_failure) {
+  Process::Options options;
+  // The reader is gone before there is anything to read.
+  options.arguments = {"/bin/bash", "-c",
+                       "for words in info --help man 'completion bash'; do\n"
+                       "  { sleep 0.1; \"$0\" $words; echo $? >&2; } | true\n"
+                       "done",
+                       NETIO_CLI_PATH};
+  Process process(std::move(options));
+  EXPECT_EQ(process.wait(), 0);
+  EXPECT_EQ(process.err(), "0\n0\n0\n0\n");
+}
+
+TEST(CliUsage, a_report_that_cannot_be_written_is_an_error) {
+  const Folder folder;
+  for (const auto& [path, why] : std::vector<std::pair<std::string, std::string>>{
+           {folder.path("no/such/folder"), "No such file or directory"},
+           {folder.path(""), "Is a directory"},
+           {"/dev/full", "No space left on device"}}) {
+    for (const Words& words : std::vector<Words>{{"info"},
+                                                 {"recv", any_port, "--connect-timeout", "1ms"},
+                                                 {"echo", any_port, "--connect-timeout", "1ms"}}) {
+      auto options = netio_command(words);
+      options.arguments.push_back("--json=" + path);
+      Process process(std::move(options));
+      EXPECT_EQ(process.wait(), 1) << words.front() << ' ' << path;
+      EXPECT_THAT(process.err(), HasSubstr(path)) << words.front();
+      EXPECT_THAT(process.err(), HasSubstr(why)) << words.front();
+    }
+  }
+}
+
+TEST(CliUsage, what_has_a_report_has_it_as_json) {
+  for (const Words& words : std::vector<Words>{{"send"},
+                                               {"recv"},
+                                               {"pub"},
+                                               {"sub"},
+                                               {"echo"},
+                                               {"ping"},
+                                               {"info"},
+                                               {"bench", "throughput"},
+                                               {"bench", "latency"},
+                                               {"bench", "loan"},
+                                               {"bench", "connections"},
+                                               {"bench", "fanout"},
+                                               {"bench", "surface"},
+                                               {"bench", "idle"}}) {
+    Words help = words;
+    help.emplace_back("--help");
+    Process process(netio_command(help));
+    EXPECT_EQ(process.wait(), 0);
+    EXPECT_THAT(process.out(), HasSubstr("\n  --json ")) << words.back();
+  }
+}
+
+TEST(CliUsage, a_quiet_command_still_gives_what_it_was_asked_for) {
+  Process text(netio_command({"info", "-q"}));
+  EXPECT_EQ(text.wait(), 0);
+  EXPECT_THAT(text.out(), HasSubstr("tcp://HOST:PORT"));
+  Process json(netio_command({"info", "-q", "--json"}));
+  EXPECT_EQ(json.wait(), 0);
+  EXPECT_FALSE(nlohmann::json::parse(json.out(), nullptr, false).is_discarded());
+  EXPECT_EQ(json.err(), "");
 }
 
 }  // namespace

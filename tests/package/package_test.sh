@@ -34,6 +34,7 @@ wanted() {
   printf 'lib/%s\n' libnetio.a libnetio.so "libnetio.so.$abi" "libnetio.so.$version" \
     pkgconfig/netio.pc cmake/netio/netio{Config,ConfigVersion,Targets,Targets-release}.cmake
   echo bin/netio
+  printf 'share/%s\n' man/man1/netio.1.gz bash-completion/completions/netio zsh/site-functions/_netio
 }
 installed_as_wanted() { diff <(wanted | LC_ALL=C sort) <(files "$prefix"); }
 

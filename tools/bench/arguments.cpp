@@ -28,13 +28,12 @@ void add_common(CLI::App& app, BenchArguments& bench) {
   app.add_option("--remote", bench.remote,
                  "The other end runs where `netio bench serve` listens, such as tcp://host:5600")
       ->type_name("ADDRESS");
-  add_report(app, bench.report);
+  add_result(app, bench.report);
 }
 
 void add_mode(CLI::App& app, BenchArguments& bench) {
-  add_parsed(
-      app, "--mode", "MODE", parse_mode, [&bench](Mode mode) { bench.mode = mode; },
-      "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
+  add_choice_to(app, "--mode", modes(), bench.mode,
+                "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
 }
 
 void add_comparison(CLI::App& app, BenchArguments& bench,
@@ -136,13 +135,8 @@ void add_loan(CLI::App& app, BenchArguments& bench) {
       "no memory to lend and the payload travels");
   add_comparison(app, bench);
   add_sizes(app, bench, "(untouched: 64,64MiB; touched: 64KiB)");
-  add_parsed(
-      app, "--touch", "WHAT",
-      [](const std::string& text) {
-        if (text != "none" && text != "all") throw std::invalid_argument("is none or all");
-        return text == "all";
-      },
-      [&bench](bool touched) { bench.touched = touched; },
+  add_choice_to<bool>(
+      app, "--touch", {{"none", false}, {"all", true}}, bench.touched,
       "none: neither end touches the loan, and round trips of one at a time are timed; all: the "
       "sender copies its data into it, the receiver reads every line, one way and as fast as it "
       "goes, against peers (none)");
@@ -201,20 +195,13 @@ void add_audience(CLI::App& app, FanoutArguments& fanout) {
   add_number(
       "--stop", 0, 10'000, [&fanout](std::uint32_t n) { fanout.stopped = n; },
       "Subscribers that are stopped (SIGSTOP) while the others are measured");
-  app.add_option("--policy", fanout.policy,
-                 "What subscribers ask for in case they are slow: block (default), drop_new, "
-                 "drop_old, sample, disconnect")
-      ->check(CLI::IsMember({"block", "drop_new", "drop_old", "sample", "disconnect"}))
-      ->type_name("POLICY");
+  add_choice(
+      app, "--policy", policies(), [&fanout](Policy policy) { fanout.policy = to_string(policy); },
+      "What subscribers ask for in case they are slow: block (default), drop_new, drop_old, "
+      "sample, disconnect");
   app.add_flag("--resolved", fanout.resolved, "Each tag is looked up once, before");
-  add_parsed(
-      app, "--order", "ORDER",
-      [](const std::string& text) {
-        if (text != "turn" && text != "random") throw std::invalid_argument("is turn or random");
-        return text == "random";
-      },
-      [&fanout](bool shuffled) { fanout.shuffled = shuffled; },
-      "Of the tags: turn (ascending), random (drawn once)");
+  add_choice_to<bool>(app, "--order", {{"turn", false}, {"random", true}}, fanout.shuffled,
+                      "Of the tags: turn (ascending), random (drawn once)");
 }
 
 void add_fanout(CLI::App& app, BenchArguments& bench) {
@@ -233,11 +220,16 @@ void add_fanout(CLI::App& app, BenchArguments& bench) {
 
 void add_surface(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
-  app.add_option("--api", bench.api,
-                 "c; coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop "
-                 "while it waits); queued (a loop and a queue beside it; one way only) (coroutine)")
-      ->check(CLI::IsMember({"c", "coroutine", "asio", "blocking", "queued"}))
-      ->type_name("API");
+  add_choice_to<std::string>(
+      app, "--api",
+      {{"c", "c"},
+       {"coroutine", "coroutine"},
+       {"asio", "asio"},
+       {"blocking", "blocking"},
+       {"queued", "queued"}},
+      bench.api,
+      "c; coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop while it "
+      "waits); queued (a loop and a queue beside it; one way only) (coroutine)");
   app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
@@ -272,7 +264,7 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   serve.add_option("ADDRESS", bench.address, "Where to listen, such as 'tcp://*:5600'")
       ->required()
       ->type_name("");
-  add_report(serve, bench.report);
+  add_quiet(serve, bench.report);  // It ends with Ctrl-C, and has nothing to report.
   serve.callback([&bench] { bench.what = What::serve; });
   serve.footer(std::string(help::bench_exit_codes));
   app.footer(std::string(help::bench_footer) + std::string(help::bench_exit_codes));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -98,8 +99,14 @@ class Rounds {
   std::set<const System*> failed_;
 };
 
+// Before it is measured what goes in there.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Failure(fmt::format("cannot make the folder {}: {}", folder, error.message()));
+}
+
 void write_percentiles(const std::string& folder, const Results& results) {
-  std::filesystem::create_directories(folder);
   for (const std::string& name : results.systems()) {
     const std::filesystem::path path = std::filesystem::path(folder) / (name + ".hgrm");
     std::ofstream file(path);
@@ -122,6 +129,7 @@ ExitCode compare(const BenchArguments& arguments) {
   if (pictures_of_one && arguments.message_bytes.size() > 1) {
     throw Failure("--plot and --percentiles of round trips take one --size", {}, ExitCode::usage);
   }
+  if (!arguments.percentiles.empty()) make_folder(arguments.percentiles);
   Report report(arguments.report, false);
   Stage stage(arguments);
   for (const std::string& line : skipped) stage.note(line);

@@ -65,6 +65,9 @@ void check(const BenchArguments& arguments, const Meeting& meeting) {
            "Give a shm or a tcp address.");
   }
   if (arguments.message_bytes.size() > 1) refuse("fanout takes one --size", "Run it for each.");
+  if (fanout.recipients.value_or(0) > fanout.subscribers) {
+    refuse("there are more --recipients than --subscribers", "Have more --subscribers.");
+  }
   if (fanout.stopped >= fanout.subscribers && fanout.stopped != 0) {
     refuse("with --stop nobody would be left to measure", "Have more --subscribers.");
   }

@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "bench/system.hpp"
+#include "descriptor.hpp"
 #include "exit_code.hpp"
 #include "units.hpp"
 
@@ -121,6 +123,9 @@ void check_plot(const std::string& file) {
   }
   if (std::system("gnuplot --version >/dev/null 2>&1") != 0) {
     throw Failure("--plot needs gnuplot, which is not there", "Install gnuplot-nox.");
+  }
+  if (Descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)).get() < 0) {
+    throw Failure(fmt::format("cannot open {} for writing: {}", file, std::strerror(errno)));
   }
 }
 
