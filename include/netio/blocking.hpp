@@ -3,6 +3,7 @@
 // (QueuedPush, QueuedPull). Both cost more than the event-driven form: docs/blocking.md says what.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <deque>
@@ -89,9 +90,9 @@ class TurnedSocket : public Base {
     return send(std::as_bytes(std::span(text)), timeout, tag...);
   }
 
-  // Returns when every peer has acknowledged, or `linger` has passed.
+  // Returns when every peer has acknowledged, or `linger` has passed (negative: for ever).
   Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
-    Base::close(linger);
+    Base::close(linger.count() < 0 ? std::chrono::nanoseconds::max() : linger);
     turn_until(for_ever, [this] { return Base::closed(); });
     return Base::books();
   }
@@ -118,18 +119,14 @@ class TurnedSocket : public Base {
   template <class Condition>
   void turn_until(std::chrono::nanoseconds timeout, Condition&& condition) {
     if (condition()) return;
-    if (timeout.count() == 0) {
-      loop_.run_once(timeout);
-      (void)condition();
-      return;
-    }
     const std::chrono::nanoseconds now = loop_.now();
     const auto end = now + std::min(timeout, std::chrono::nanoseconds::max() - now);
-    do {
-      const std::chrono::nanoseconds left = timeout.count() < 0 ? for_ever : end - loop_.now();
-      if (timeout.count() >= 0 && left.count() <= 0) return;
+    std::chrono::nanoseconds left = timeout;
+    do {  // at least one turn, or who has but little time each time gets nowhere
       loop_.run_once(left);
-    } while (!condition());
+      if (condition()) return;
+      if (timeout.count() >= 0) left = end - loop_.now();
+    } while (timeout.count() < 0 || left.count() > 0);
   }
 
   Loop& loop_;
@@ -267,9 +264,9 @@ class NETIO_API QueuedPush {
     return send(std::as_bytes(std::span(text)), timeout, tag);
   }
 
-  // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed; what
-  // is not in `sent` then was never taken from the queue. What the peers that were there, or
-  // memory, could not take at all is in it as dropped (not_sent).
+  // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed
+  // (negative: for ever); what is not in `sent` then was never taken from the queue. What the peers
+  // that were there, or memory, could not take at all is in it as dropped (not_sent).
   Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
 
  private:

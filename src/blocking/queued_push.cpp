@@ -1,6 +1,5 @@
 // Push in a thread of its own: its loop takes from the queue what the socket takes.
 #if __has_include(<readerwritercircularbuffer.h>)
-#include <algorithm>
 #include <atomic>
 
 #include "blocking/loop_thread.hpp"
@@ -39,8 +38,8 @@ struct QueuedPush::State {
     // Once. The queue is filled no more.
     std::future<Books> close(std::chrono::nanoseconds linger) {
       closing_ = true;
-      linger_ = linger;
-      linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
+      linger_ = linger.count() < 0 ? std::chrono::nanoseconds::max() : linger;
+      linger_timer_.start_once(linger_);
       go_on();
       return closed_.get_future();
     }

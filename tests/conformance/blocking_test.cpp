@@ -1,4 +1,5 @@
 // Sockets that wait: on one thread, which turns the loop, and with a loop in a thread of its own.
+#include <atomic>
 #include <thread>
 
 #include <netio/blocking.hpp>
@@ -39,6 +40,8 @@ class Blocking : public Conformance {
     }
     EXPECT_EQ(push.close(soon_max).acknowledged, count);
   }
+
+  Pump pump_of_here_{&here_};
 };
 
 TEST_P(Blocking, a_stream_arrives_on_threads_that_wait) {
@@ -106,6 +109,39 @@ TEST_P(Blocking, time_limits_hold) {
   EXPECT_LE(taken, 5);  // one is out of the queue, at the socket
   EXPECT_EQ(queued_push.close(1ms).sent, 0U);
   EXPECT_EQ(queued_push.send("closed", 1ms), Status::closed);
+}
+
+// However short it is, a call takes part in what is ready: who only asks often gets on.
+TEST_P(Blocking, the_shortest_time_limit_does_a_turn) {
+  blocking::Pull pull(there_, options());
+  Push push(here_, options());
+  push.connect(bind(pull));
+  EXPECT_SOON(pump_of_here_, pull.receive(1ns).status == Status::again && push.peers_connected());
+}
+
+TEST_P(Blocking, closing_waits_for_ever_if_it_is_told_so) {
+  Pull pull(there_, options());
+  const std::string address = bind(pull);
+  std::atomic<int> closed = 0;
+  const auto send_and_close = [&](auto& push) {
+    push.connect(address);
+    EXPECT_EQ(push.send(payload(0, 1000), soon_max), Status::ok);
+    EXPECT_EQ(push.close(blocking::for_ever).acknowledged, 1U);
+    ++closed;
+  };
+  std::thread turning([&] {
+    Context context(small_context(GetParam()));
+    blocking::Push push(context, options());
+    send_and_close(push);
+  });
+  std::thread queued([&] {
+    if (!blocking::queued_sockets_built()) return void(++closed);
+    blocking::QueuedPush push(queue_options(4));
+    send_and_close(push);
+  });
+  EXPECT_SOON(pump_, closed == 2);
+  turning.join();
+  queued.join();
 }
 
 TEST_P(Blocking, what_no_peer_takes_is_in_the_books_of_a_queue) {
