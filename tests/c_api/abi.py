@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The ABI of the C API against the recorded one: the library's name, exported symbols with their
-versions, declarations, struct sizes, where each member lies, and the values of enumerations.
+versions, declarations, struct sizes, where each member lies and what it is, and the values of
+enumerations.
 
 Usage: abi.py [--renew] [--compiler CC] LIBRARY    (build/release/libnetio.so)
 
@@ -29,14 +30,16 @@ def declarations(text):
 
 
 def members_of(body):
-    """The names in the body of a struct."""
+    """The names in the body of a struct, each with its declaration."""
     for declaration in (" ".join(part.split()) for part in body.split(";")):
         call_back = re.search(r"\(\*(\w+)\)\s*\(", declaration)
         if call_back:
-            yield call_back.group(1)
+            yield call_back.group(1), declaration
         elif declaration:
-            for name in declaration.split(","):
-                yield re.search(r"(\w+)(\[\d+\])?$", name).group(1)
+            first, *others = declaration.split(", ")
+            kind = first.rsplit(" ", 1)[0]
+            for one in (first, *(f"{kind} {other}" for other in others)):
+                yield re.search(r"(\w+)(\[\d+\])?$", one).group(1), one
 
 
 def layout_program(text):
@@ -48,8 +51,9 @@ def layout_program(text):
                       for value in re.findall(r"\bNETIO_\w+", body)]
             continue
         lines.append(f'  printf("struct {name} %zu\\n", sizeof(struct {name}));')
-        lines += [f'  printf("member {name}.{member} %zu %zu\\n", offsetof(struct {name}, {member}), '
-                  f'sizeof(((struct {name}*)0)->{member}));' for member in members_of(body)]
+        lines += [f'  printf("member {name}.{member} %zu %zu {declaration}\\n", '
+                  f'offsetof(struct {name}, {member}), sizeof(((struct {name}*)0)->{member}));'
+                  for member, declaration in members_of(body)]
     return "\n".join(["#include <stdio.h>", "#include <netio.h>", "int main(void) {", *lines,
                       "  return 0;", "}", ""])
 
