@@ -72,16 +72,45 @@ static void timers_signals_and_watches_may_be_freed_in_their_own(void) {
   close(ends[0]);
 }
 
-// A socket that is freed in each of its call-backs in turn, and another one made in its place.
-enum { on_up, on_message, on_room, on_down, on_failure, on_closing, on_return, kinds };
+// A socket that is freed in each of its call-backs in turn; another one is made in its place at
+// once, in the same memory, and is not called for the one before.
+enum {
+  on_up,
+  on_message,
+  on_room,
+  on_down,
+  on_failure,
+  on_closing,
+  on_return,
+  on_high,
+  on_low,
+  kinds
+};
 static struct netio_pair_socket* victim;
 static int freed_in;
 
+static void not_its_own(struct netio_socket* socket) {
+  CHECK(socket == NULL);  // it was of the socket that was here before
+}
+static void not_its_message(struct netio_socket* socket, const struct netio_message* message) {
+  (void)message;
+  not_its_own(socket);
+}
+static void not_its_end(struct netio_socket* socket, const struct netio_peer* peer,
+                        const struct netio_down* why) {
+  (void)peer, (void)why;
+  not_its_own(socket);
+}
 static void free_victim(struct netio_socket* socket, int where) {
-  if (where != freed_in || socket != &victim->socket) return;
+  if (where != freed_in || socket != &victim->socket || count != 0) return;
   CHECK_OK(netio_socket_free(socket));
-  free(victim);
-  victim = NULL;
+  memset(victim, 0x5a, sizeof *victim);
+  CHECK_OK(netio_pair_socket_init(&ctx, victim, NULL));
+  victim->socket.cb_msg_received = not_its_message;
+  victim->socket.cb_buffer_available = not_its_own;
+  victim->socket.cb_connection_closed = not_its_end;
+  victim->socket.cb_high_watermark = not_its_own;
+  victim->socket.cb_low_watermark = not_its_own;
   ++count;
 }
 static void up(struct netio_socket* socket, const struct netio_peer* peer) {
@@ -111,6 +140,8 @@ static void returned(struct netio_socket* socket, uint64_t key) {
   CHECK(key == 9);
   free_victim(socket, on_return);
 }
+static void high(struct netio_socket* socket) { free_victim(socket, on_high); }
+static void low(struct netio_socket* socket) { free_victim(socket, on_low); }
 
 static void a_socket_may_be_freed_in_any_of_its_own(const char* address) {
   static const char loan[100000];
@@ -132,6 +163,8 @@ static void a_socket_may_be_freed_in_any_of_its_own(const char* address) {
     victim->socket.cb_connection_failed = failure;
     victim->socket.cb_closed = closing;
     victim->socket.cb_send_completed = returned;
+    victim->socket.cb_high_watermark = high;  // nobody is there: it is full
+    victim->socket.cb_low_watermark = low;
     CHECK_OK(netio_listen(&peer.socket, address));
     CHECK_FAILS(netio_send(&victim->socket, "first", 5), NETIO_NOT_CONNECTED);
     CHECK_OK(netio_connect(&victim->socket, freed_in == on_failure ? "tcp://127.0.0.1:1"
@@ -140,7 +173,7 @@ static void a_socket_may_be_freed_in_any_of_its_own(const char* address) {
     while (count == 0) {
       CHECK_OK(netio_run_once(&other.evloop, 0));
       CHECK_OK(netio_run_once(&ctx.evloop, 1000000));
-      if (victim == NULL) break;
+      if (count != 0) break;
       if (freed_in == on_return && !lent)
         lent = netio_lend(&victim->socket, 0, loan, sizeof loan, 9) == 0;
       for (; sent < 3; ++sent) {  // several in one page: the second finds nobody
@@ -150,34 +183,111 @@ static void a_socket_may_be_freed_in_any_of_its_own(const char* address) {
     }
     TURN_A_WHILE(ctx, other);
     CHECK(count == 1);
+    CHECK_OK(netio_socket_free(&victim->socket));
+    free(victim);
     CHECK_OK(netio_socket_free(&peer.socket));
     CHECK_OK(netio_context_free(&other));
   }
 }
 
 static struct netio_send_socket out;
-static void* call_from_here(void* loop_was_run) {
+static struct netio_recv_socket in;
+static struct netio_publish_socket publisher;
+static struct netio_subscribe_socket subscriber;
+static struct netio_timer ticking;
+static struct netio_signal notified;
+static struct netio_posix_signal raised;
+static struct netio_fd watched;
+
+static void call_events_from_here(void) {
+  struct netio_timer fresh;
+  int fd = 0;
+  memset(&fresh, 0, sizeof fresh);
   CHECK_FAILS(netio_run(&ctx.evloop), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_run_once(&ctx.evloop, 0), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_terminate(&ctx.evloop), NETIO_WRONG_THREAD);
-  CHECK_FAILS(netio_connect(&out.socket, "tcp://127.0.0.1:1"), NETIO_WRONG_THREAD);
-  CHECK_FAILS(netio_socket_free(&out.socket), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_eventloop_fd(&ctx.evloop, &fd), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_context_free(&ctx), NETIO_WRONG_THREAD);
-  CHECK(netio_connections(&out.socket) == 0);
+  CHECK_FAILS(netio_timer_init(&ctx.evloop, &fresh), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_timer_start_ms(&ticking, 1), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_timer_stop(&ticking), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_timer_free(&ticking), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_signal_free(&notified), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_posix_signal_free(&raised), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_fd_set_events(&watched, 0), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_fd_free(&watched), NETIO_WRONG_THREAD);
+  CHECK_OK(netio_signal_fire(&notified));  // this one may be called
+}
+static void call_sockets_from_here(void) {
+  struct netio_books books;
+  struct netio_pair_socket fresh;
+  memset(&fresh, 0, sizeof fresh);
+  CHECK_FAILS(netio_pair_socket_init(&ctx, &fresh, NULL), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_listen(&in.socket, "tcp://127.0.0.1:0"), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_connect(&out.socket, "tcp://127.0.0.1:1"), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_close(&out.socket, 0), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_socket_free(&out.socket), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_get_books(&out.socket, &books), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_pause(&in.socket), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_resume(&in.socket), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_subscribe(&subscriber, 1), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_unsubscribe_range(&subscriber, 1, 2), NETIO_WRONG_THREAD);
+  CHECK(netio_connections(&out.socket) == 0 && netio_fill(&out.socket) == 0);
+  CHECK(strcmp(netio_address(&in.socket), "") == 0);
+}
 #ifndef NDEBUG
+static void call_for_messages_from_here(void) {
+  struct netio_message message;
+  struct netio_subscription_cache cache;
+  void* room = NULL;
+  memset(&cache, 0, sizeof cache);
   CHECK_FAILS(netio_send(&out.socket, "x", 1), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_send_tagged(&out.socket, 1, "x", 1), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_lend(&out.socket, 1, "x", 1, 1), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_allocate(&out.socket, 1, 1, &message, &room), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_reserve(&out.socket, 1, &room), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_commit(&out.socket, 1, 1), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_flush(&out.socket), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_publish(&publisher, 1, "x", 1, NULL), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_publish(&publisher, 1, "x", 1, &cache), NETIO_WRONG_THREAD);
+}
+#endif
+static void* call_from_here(void* unused) {
+  call_events_from_here();
+  call_sockets_from_here();
+#ifndef NDEBUG
+  call_for_messages_from_here();
 #endif
   CHECK(strstr(netio_last_error(), "thread") != NULL);
-  return loop_was_run;
+  return unused;
 }
 static void another_thread_is_refused(void) {
   pthread_t thread;
+  int ends[2];
+  CHECK(pipe(ends) == 0);
   CHECK_OK(netio_send_socket_init(&ctx, &out, NULL));
+  CHECK_OK(netio_recv_socket_init(&ctx, &in, NULL));
+  CHECK_OK(netio_publish_socket_init(&ctx, &publisher, NULL));
+  CHECK_OK(netio_subscribe_socket_init(&ctx, &subscriber, NULL));
+  CHECK_OK(netio_timer_init(&ctx.evloop, &ticking));
+  CHECK_OK(netio_signal_init(&ctx.evloop, &notified));
+  CHECK_OK(netio_posix_signal_init(&ctx.evloop, &raised, SIGUSR1));
+  CHECK_OK(netio_fd_init(&ctx.evloop, &watched, ends[0], EPOLLIN));
+  ticking.cb = free;
   CHECK_FAILS(netio_connect(&out.socket, "tcp:"), NETIO_BAD_ADDRESS);
   CHECK(pthread_create(&thread, NULL, call_from_here, NULL) == 0);
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK(strstr(netio_last_error(), "tcp:") != NULL);  // each thread has its own
   CHECK_OK(netio_socket_free(&out.socket));
+  CHECK_OK(netio_socket_free(&in.socket));
+  CHECK_OK(netio_socket_free(&publisher.socket));
+  CHECK_OK(netio_socket_free(&subscriber.socket));
+  CHECK_OK(netio_timer_free(&ticking));
+  CHECK_OK(netio_signal_free(&notified));
+  CHECK_OK(netio_posix_signal_free(&raised));
+  CHECK_OK(netio_fd_free(&watched));
+  close(ends[0]);
+  close(ends[1]);
 }
 
 int main(void) {

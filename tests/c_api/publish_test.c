@@ -171,11 +171,86 @@ static void what_a_slow_subscriber_misses_is_told_and_counted(void) {
   CHECK_OK(netio_context_free(&there));
 }
 
+// Each is freed in a call-back of its own, and no other one comes.
+enum { on_gaining, on_losing, on_answering, on_missing, kinds };
+static int freed_in;
+static struct netio_socket* gone;
+
+static int free_here(struct netio_socket* socket, int where) {
+  CHECK(socket != gone);
+  if (where != freed_in) return 0;
+  CHECK_OK(netio_socket_free(socket));
+  gone = socket;
+  return 1;
+}
+static void gained_and_freed(struct netio_publish_socket* socket, const struct netio_peer* peer,
+                             const struct netio_tags* tags, size_t ranges) {
+  free_here(&socket->socket, on_gaining);
+  CHECK(peer->id != 0 && ranges == 1 && tags->first == 5);
+}
+static void lost_and_freed(struct netio_publish_socket* socket, const struct netio_peer* peer,
+                           const struct netio_tags* tags, size_t ranges) {
+  free_here(&socket->socket, on_losing);
+  CHECK(peer->id != 0 && ranges == 1 && tags->first == 5);
+}
+static void answered_and_freed(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
+                               const struct netio_subscription* answer) {
+  if (free_here(&socket->socket, on_answering)) return;
+  CHECK(peer->id != 0 && !answer->refused);
+  ++answers;
+}
+static void missed_and_freed(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
+                             const struct netio_gap* gap) {
+  free_here(&socket->socket, on_missing);
+  CHECK(peer->id != 0 && gap->count > 0);
+}
+
+static void each_may_be_freed_in_its_own_call_backs(const char* address) {
+  static const char filler[32768];
+  struct netio_socket_options options;
+  netio_socket_defaults(&options);
+  options.behind_bytes_max = 64U << 10U;
+  for (freed_in = 0; freed_in < kinds; ++freed_in) {
+    gone = NULL;
+    answers = 0;
+    make_context(&here);
+    make_context(&there);
+    make_publisher(address);
+    publisher.cb_subscribed = gained_and_freed;
+    publisher.cb_unsubscribed = lost_and_freed;
+    memset(&subscriber, 0, sizeof subscriber);
+    CHECK_OK(netio_subscribe_socket_init(&there, &subscriber, &options));
+    subscriber.cb_subscribed = answered_and_freed;
+    subscriber.cb_gap = missed_and_freed;
+    CHECK_OK(netio_subscribe(&subscriber, 5));
+    CHECK_OK(netio_connect(&subscriber.socket, netio_address(&publisher.socket)));
+    TURN_UNTIL(here, there, gone != NULL || answers == 1);
+    if (freed_in == on_losing) CHECK_OK(netio_unsubscribe(&subscriber, 5));
+    if (freed_in == on_missing) {
+      struct netio_books books;
+      CHECK_OK(netio_pause(&subscriber.socket));
+      do {
+        CHECK_OK(netio_publish(&publisher, 5, filler, sizeof filler, NULL));
+        CHECK_OK(netio_run_once(&here.evloop, 0));
+        CHECK_OK(netio_get_books(&publisher.socket, &books));
+      } while (books.dropped < 10);
+      CHECK_OK(netio_resume(&subscriber.socket));
+    }
+    TURN_UNTIL(here, there, gone != NULL);
+    TURN_A_WHILE(here, there);
+    CHECK_OK(netio_socket_free(gone == &publisher.socket ? &subscriber.socket : &publisher.socket));
+    CHECK_OK(netio_context_free(&here));
+    CHECK_OK(netio_context_free(&there));
+  }
+}
+
 int main(void) {
   begin_tests();
   tags_decide_who_gets_what("tcp://127.0.0.1:0", 0);
   tags_decide_who_gets_what("shm://*", 1);
   tags_decide_who_gets_what("inproc://c_api_publish", 0);
   what_a_slow_subscriber_misses_is_told_and_counted();
+  each_may_be_freed_in_its_own_call_backs("tcp://127.0.0.1:0");
+  each_may_be_freed_in_its_own_call_backs("shm://*");
   return 0;
 }
