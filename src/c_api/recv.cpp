@@ -48,8 +48,8 @@ NETIO_API int netio_resume(netio_socket* socket) {
 }
 
 NETIO_API uint64_t netio_sender_id(const netio_socket* socket) {
-  auto* const object = object_of<SocketObject>(__func__, socket);
-  return object == nullptr || object->receiving == nullptr ? 0 : object->receiving->sender_id();
+  if (!usable(__func__, socket) || object_in(*socket).receiving == nullptr) return 0;
+  return object_in(*socket).receiving->sender_id();
 }
 
 }  // extern "C"

@@ -250,6 +250,8 @@ static void call_for_messages_from_here(void) {
   CHECK_FAILS(netio_flush(&out.socket), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_publish(&publisher, 1, "x", 1, NULL), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_publish(&publisher, 1, "x", 1, &cache), NETIO_WRONG_THREAD);
+  CHECK(netio_sender_id(&in.socket) == 0);
+  CHECK(strncmp(netio_last_error(), "netio_sender_id: called from another thread", 43) == 0);
 }
 #endif
 static void* call_from_here(void* unused) {
