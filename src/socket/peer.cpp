@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "socket/context_core.hpp"
+#include "socket/retry_delay.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
@@ -193,11 +194,9 @@ void Peer::schedule_retry() noexcept {
     attempts_ = 0;
   }
   up_since_ns_ = 0;
-  constexpr int doublings_max = 30;
-  const std::int64_t delay_ns =
-      std::min(options.reconnect_after_min.count() << std::min(attempts_, doublings_max),
-               options.reconnect_after_max.count());
-  if (attempts_ < doublings_max) ++attempts_;
+  const std::int64_t delay_ns = retry_delay_ns(options.reconnect_after_min.count(),
+                                               options.reconnect_after_max.count(), attempts_);
+  attempts_ = std::min(attempts_ + 1, retry_doublings_max);
   const std::int64_t half_ns = std::max<std::int64_t>(delay_ns / 2, 1);
   retry_timer_.start_once(std::chrono::nanoseconds(
       half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1))));
