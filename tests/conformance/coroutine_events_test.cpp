@@ -139,6 +139,45 @@ TEST(AwaitedSignal, is_for_one_at_a_time) {
   EXPECT_THAT(complaint, testing::HasSubstr("another coroutine waits"));
 }
 
+TEST(AwaitedEvents, are_for_one_at_a_time_each) {
+  const Watchdog watchdog;
+  Loop loop;
+  co::PosixSignals signals(loop, {SIGUSR1});
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  co::Descriptor descriptor(loop, ends[0]);
+  int complaints = 0;
+  int number = 0;
+  std::uint32_t events = 0;
+  const auto for_signal = [&]() -> Task<> {
+    try {
+      number = co_await signals.wait();
+    } catch (const Error&) {
+      ++complaints;
+    }
+  };
+  const auto for_descriptor = [&](std::uint32_t wanted) -> Task<> {
+    try {
+      events = co_await descriptor.wait(wanted);
+    } catch (const Error&) {
+      ++complaints;
+    }
+  };
+  spawn(loop, for_signal());
+  spawn(loop, for_descriptor(EPOLLIN));
+  EXPECT_EQ(complaints, 0);
+  spawn(loop, for_signal());
+  spawn(loop, for_descriptor(EPOLLOUT));
+  EXPECT_EQ(complaints, 2);
+  std::raise(SIGUSR1);  // the first are served all the same
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  while (number == 0 || events == 0) loop.run_once(1s);
+  EXPECT_EQ(number, SIGUSR1);
+  EXPECT_EQ(events, static_cast<std::uint32_t>(EPOLLIN));
+  loop.run_once(0ns);
+  ::close(ends[1]);
+}
+
 TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
   const Watchdog watchdog;
   Loop loop;

@@ -227,6 +227,112 @@ TEST_P(Coroutines, a_coroutine_may_destroy_the_socket_it_received_from) {
   ASSERT_SOON(pump_, push.peers_connected() == 0);
 }
 
+TEST_P(Coroutines, a_coroutine_may_destroy_the_socket_it_sent_through) {
+  co::Pull pull(there_, options());
+  auto push = std::make_unique<co::Push>(here_, options());
+  const auto send = [&]() -> Task<> {
+    const std::vector<std::byte> message = payload(0, 10);
+    if (co_await push->send(message) == Status::ok) push.reset();
+  };
+  spawn(here_, send());
+  spawn(here_, send_once(*push, payload(1, 10)));  // behind it in the line
+  spawn(here_, send_once(*push, payload(2, 10)));
+  push->connect(bind(pull));
+  ASSERT_SOON(pump_, push == nullptr && sends_answered_ == 2);
+  EXPECT_EQ(send_answer_, Status::closed);
+}
+
+TEST_P(Coroutines, the_socket_may_be_destroyed_when_its_peer_goes_or_it_is_closed) {
+  for (const bool closing : {false, true}) {
+    co::Pair left(here_, options());
+    auto right = std::make_unique<co::Pair>(there_, options());
+    join(left, *right);
+    bool asked = false;
+    const auto receive = [](co::Pair& pair, std::optional<Status>& answer) -> Task<> {
+      const co::Received received = co_await pair.receive();
+      answer = received.status;
+    };
+    receive_answer_.reset();
+    spawn(there_, receive(*right, receive_answer_));
+    const auto destroy = [&] {
+      asked = true;
+      right.reset();
+    };
+    right->on_down([&](const PeerInfo&, const Down&) { destroy(); });
+    right->on_closed([&](const Books&) { destroy(); });
+    if (closing) {
+      static_cast<Socket&>(*right).close();
+    } else {
+      left.close();
+    }
+    ASSERT_SOON(pump_, asked && receive_answer_);
+    EXPECT_EQ(receive_answer_, Status::closed);
+  }
+}
+
+TEST_P(Coroutines, closing_is_awaited_by_one_and_answered_whatever_happens) {
+  auto pull = std::make_unique<co::Pull>(there_, options());
+  auto push = std::make_unique<co::Push>(here_, options());
+  join(*pull, *push);
+  spawn(here_, send_once(*push, payload(0, 10)));  // nobody receives: not acknowledged
+  std::vector<Books> books;
+  std::string complaint;
+  const auto close = [&](co::Push& socket) -> Task<> {
+    try {
+      books.push_back(co_await socket.close(1h));
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  };
+  spawn(here_, close(*push));
+  spawn(here_, close(*push));
+  EXPECT_THAT(complaint, testing::HasSubstr("another coroutine waits"));
+  pump_.turns(20);
+  EXPECT_TRUE(books.empty());
+  pull.reset();  // the peer goes
+  ASSERT_SOON(pump_, books.size() == 1);
+  EXPECT_EQ(books[0].sent, 1U);
+  EXPECT_EQ(books[0].acknowledged, 0U);  // in doubt: nobody came back to say
+  pull = std::make_unique<co::Pull>(there_, options());
+  push = std::make_unique<co::Push>(here_, options());
+  join(*pull, *push);
+  spawn(here_, send_once(*push, payload(0, 10)));
+  spawn(here_, close(*push));
+  push.reset();
+  EXPECT_EQ(books.size(), 1U) << "from inside the destructor";
+  ASSERT_SOON(pump_, books.size() == 2);
+}
+
+TEST_P(Coroutines, a_pair_is_told_that_its_peer_is_lost_while_it_waits_for_both) {
+  co::Pair left(here_, options());
+  auto right = std::make_unique<co::Pair>(there_, options());
+  join(left, *right);
+  std::optional<Status> sent;
+  std::optional<Status> received;
+  const auto send = [&]() -> Task<> {
+    const std::vector<std::byte> message = payload(0, 10'000);
+    do {
+      ++sends_begun_;
+      sent = co_await left.send(message);
+    } while (sent == Status::ok);
+    sends_answered_ = 1;
+  };
+  const auto receive = [&]() -> Task<> {
+    const co::Received answer = co_await left.receive();
+    received = answer.status;
+    if (answer.down != nullptr) down_ = *answer.down;
+  };
+  spawn(here_, receive());
+  spawn(here_, send());
+  fill_up();
+  EXPECT_FALSE(received);
+  right.reset();
+  ASSERT_SOON(pump_, received && sends_answered_ == 1);
+  EXPECT_EQ(received, Status::not_connected);
+  EXPECT_EQ(sent, Status::not_connected);
+  EXPECT_EQ(down_->reason, DownReason::lost) << down_->detail;
+}
+
 // What counts its life: a frame that is not destroyed shows.
 struct Counted {
   explicit Counted(int& alive) : count(alive) { ++count; }
