@@ -26,6 +26,13 @@ using AsioError = ::asio::error_code;
 #endif
 }  // namespace detail
 
+// Two classes under one name: a program may have parts with the one Asio and parts with the other.
+#ifdef NETIO_BOOST_ASIO
+inline namespace boost_asio {
+#else
+inline namespace standalone_asio {
+#endif
+
 // While it lives, the loop's call-backs run in io_context.run(), each turn as one handler; nothing
 // else may run the loop then. One thread runs the io_context. It waits on the loop's descriptor,
 // behind which are the timers and the wait objects of every transport; so the io_context does not
@@ -85,4 +92,5 @@ class AsioDriver {
   std::shared_ptr<State> state_;
 };
 
+}  // namespace boost_asio or standalone_asio
 }  // namespace netio
