@@ -1,6 +1,8 @@
 // netio_last_error() and the names of what can be answered.
 #include "c_api/error.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdio>
 
 #include <netio/books.hpp>
@@ -81,20 +83,12 @@ extern "C" {
 NETIO_API const char* netio_last_error() { return last_error.text; }
 
 NETIO_API const char* netio_result_name(int result) {
-  switch (result) {
-    case NETIO_BAD_ADDRESS:
-      return "bad address";
-    case NETIO_ERROR:
-      return "error";
-    case NETIO_NO_MEMORY:
-      return "no memory";
-    case NETIO_BUSY:
-      return "busy";
-    case NETIO_WRONG_THREAD:
-      return "wrong thread";
-    default:
-      return word(result, Status::invalid);
-  }
+  // Those that are C's alone follow each other, behind what a Status can be.
+  constexpr std::array own{"bad address", "error", "no memory", "busy", "wrong thread"};
+  static_assert(NETIO_BAD_ADDRESS + own.size() == NETIO_WRONG_THREAD + 1);
+  if (result < NETIO_BAD_ADDRESS || result > NETIO_WRONG_THREAD)
+    return word(result, Status::invalid);
+  return own[static_cast<std::size_t>(result - NETIO_BAD_ADDRESS)];
 }
 
 NETIO_API const char* netio_down_reason_name(int reason) {

@@ -34,15 +34,14 @@ static_assert(sizeof(netio_subscription_cache::entry) == sizeof(PublishTag));
 static_assert(std::is_trivially_copyable_v<PublishTag>);
 
 PublishTag looked_up(SocketObject& object, std::uint64_t tag, netio_subscription_cache& cache) {
-  PublishTag entry;
-  if (cache.owner == object.number && cache.tag == tag) [[likely]] {
-    std::memcpy(static_cast<void*>(&entry), cache.entry, sizeof entry);
-    return entry;
+  if (cache.owner != object.number || cache.tag != tag) [[unlikely]] {
+    const PublishTag found = object.publishing->tag(tag);
+    std::memcpy(cache.entry, &found, sizeof found);
+    cache.owner = object.number;
+    cache.tag = tag;
   }
-  entry = object.publishing->tag(tag);
-  std::memcpy(cache.entry, &entry, sizeof entry);
-  cache.owner = object.number;
-  cache.tag = tag;
+  PublishTag entry;
+  std::memcpy(static_cast<void*>(&entry), cache.entry, sizeof entry);
   return entry;
 }
 
@@ -68,6 +67,8 @@ NETIO_API int netio_publish(netio_publish_socket* socket, uint64_t tag, const vo
   if (!usable(__func__, &socket->socket)) [[unlikely]]
     return last_code();
   SocketObject& object = object_in(socket->socket);
+  if (object.publishing == nullptr) [[unlikely]]
+    return fail(NETIO_INVALID, __func__, "this is no publish socket");
   const std::span message(static_cast<const std::byte*>(data), bytes);
   if (cache == nullptr) return result(__func__, object.publishing->send(message, tag));
   return guarded(__func__, [&] {

@@ -79,6 +79,10 @@ std::unique_ptr<SocketObject> make_socket(ContextObject& home, Struct* own,
   return std::make_unique<SocketOf<Kind>>(home, &own->socket, options...);
 }
 
+// Of a usable socket.
+inline SocketObject& object_in(const netio_socket& socket) noexcept {
+  return *static_cast<SocketObject*>(socket.handle.object);
+}
 // For calls made for each message: whether the socket can be used; if not it was said why. The
 // thread is looked at where there are assertions only.
 inline bool usable(const char* call, const netio_socket* socket) noexcept {
@@ -87,14 +91,9 @@ inline bool usable(const char* call, const netio_socket* socket) noexcept {
     return false;
   }
 #ifndef NDEBUG
-  auto* const object = static_cast<SocketObject*>(socket->handle.object);
-  if (!on_owner_thread(call, object->loop())) return false;
+  if (!on_owner_thread(call, object_in(*socket).loop())) return false;
 #endif
   return true;
-}
-// Of a usable socket.
-inline SocketObject& object_in(const netio_socket& socket) noexcept {
-  return *static_cast<SocketObject*>(socket.handle.object);
 }
 
 }  // namespace netio::c_api

@@ -27,9 +27,11 @@ void set_call_backs(Subscribe& subscribe, netio_subscribe_socket* own) {
 }
 
 int change(const char* call, netio_subscribe_socket* socket, TagRange tags, bool add) noexcept {
-  return with<SocketObject>(call, socket, [=](SocketObject& object) {
-    Subscribe& kind = static_cast<Subscriber&>(object).kind;
-    add ? kind.subscribe(tags) : kind.unsubscribe(tags);
+  return with<SocketObject>(call, socket, [=](SocketObject& object) -> int {
+    auto* const own = dynamic_cast<Subscriber*>(&object);
+    if (own == nullptr) return fail(NETIO_INVALID, call, "this is no subscribe socket");
+    add ? own->kind.subscribe(tags) : own->kind.unsubscribe(tags);
+    return NETIO_OK;
   });
 }
 

@@ -244,8 +244,30 @@ static void each_may_be_freed_in_its_own_call_backs(const char* address) {
   }
 }
 
+// Casts between sockets are common in C, and one to the wrong kind compiles.
+static void a_socket_of_another_kind_is_told_apart(void) {
+  static struct netio_context ctx;
+  static struct netio_send_socket out;
+  static struct netio_recv_socket in;
+  static struct netio_publish_socket publishes;
+  struct netio_subscription_cache cache = {0};
+  CHECK_OK(netio_init(&ctx));
+  CHECK_OK(netio_send_socket_init(&ctx, &out, NULL));
+  CHECK_OK(netio_recv_socket_init(&ctx, &in, NULL));
+  CHECK_OK(netio_publish_socket_init(&ctx, &publishes, NULL));
+  CHECK_FAILS(netio_publish((struct netio_publish_socket*)&out, 1, "x", 1, NULL), NETIO_INVALID);
+  CHECK_FAILS(netio_publish((struct netio_publish_socket*)&in, 1, "x", 1, &cache), NETIO_INVALID);
+  CHECK_FAILS(netio_subscribe((struct netio_subscribe_socket*)&in, 1), NETIO_INVALID);
+  CHECK_FAILS(netio_unsubscribe((struct netio_subscribe_socket*)&publishes, 1), NETIO_INVALID);
+  CHECK_OK(netio_socket_free(&publishes.socket));
+  CHECK_OK(netio_socket_free(&in.socket));
+  CHECK_OK(netio_socket_free(&out.socket));
+  CHECK_OK(netio_context_free(&ctx));
+}
+
 int main(void) {
   begin_tests();
+  a_socket_of_another_kind_is_told_apart();
   tags_decide_who_gets_what("tcp://127.0.0.1:0", 0);
   tags_decide_who_gets_what("shm://*", 1);
   tags_decide_who_gets_what("inproc://c_api_publish", 0);
