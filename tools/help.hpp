@@ -13,7 +13,7 @@ inline constexpr std::string_view main_footer =
   netio recv 'tcp://*:5555'
   netio send tcp://localhost:5555 --size 64 --count 10M
 or, to any number of receivers that come and go and choose by tag:
-  netio pub 'tcp://*:5555' --tags 0-15 --rate 100k
+  netio pub 'tcp://*:5555' --tags 0-15 --size 1KiB --rate 100k
   netio sub tcp://localhost:5555 --tag 3,4
 or, to see whether a host answers, and how fast:
   netio echo 'tcp://*:5555'

@@ -178,7 +178,8 @@ class NETIO_API Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Turns until stop(). Returns at once if stop() came before it since the last run().
+  // Turns until stop(). Returns at once if stop() came before it since the last run(). Throws Error
+  // from inside a call-back, which as a call-back must not throw ends the program with these words.
   void run();
   // One turn. Waits for work at most `timeout` (negative: for ever; zero: not at all). True if
   // anything was done.

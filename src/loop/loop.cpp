@@ -84,7 +84,7 @@ void Loop::run() {
 
 bool Loop::run_once(std::chrono::nanoseconds timeout) {
   claim_thread();
-  assert(!in_turn_);
+  if (in_turn_) throw Error("run the loop", "this is one of its call-backs", "return from it");
   in_turn_ = true;
   turn_ns_ = 0;
   if (policy_ == IdlePolicy::adaptive && worked_) last_work_ns_ = turn_ns();

@@ -130,6 +130,18 @@ TEST_F(LoopTest, runs_deferred_work_once_at_the_end_of_the_turn) {
   EXPECT_FALSE(first.scheduled());
 }
 
+TEST_F(LoopTest, does_not_run_inside_of_its_own_call_back) {
+  bool called = false;
+  loop_.post([&] {
+    called = true;
+    EXPECT_THROW(loop_.run_once(0ns), Error);
+    EXPECT_THROW(loop_.run(), Error);
+  });
+  loop_.run_once(-1ns);
+  EXPECT_TRUE(called);
+  EXPECT_FALSE(loop_.in_turn());
+}
+
 TEST_F(LoopTest, deferred_outside_of_a_turn_keeps_the_next_from_sleeping) {
   int runs = 0;
   Work work([&] { ++runs; });

@@ -6,6 +6,7 @@
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <string_view>
 #include <utility>
 
 namespace netio::detail {
@@ -70,7 +71,10 @@ std::string host_number(const InternetAddress& address) {
                                         nullptr, 0, NI_NUMERICHOST) != 0) {
     return {};
   }
-  return host.data();
+  constexpr std::string_view mapped = "::ffff:";  // IPv4, at a socket for both families
+  const std::string_view number = host.data();
+  const bool is_mapped = number.starts_with(mapped) && number.find('.') != number.npos;
+  return std::string(number.substr(is_mapped ? mapped.size() : 0));
 }
 
 std::string to_string(const InternetAddress& address) {
@@ -78,7 +82,7 @@ std::string to_string(const InternetAddress& address) {
   if (host.empty()) return "(unknown address)";
   // The port has the same place in both families.
   const auto port = reinterpret_cast<const sockaddr_in*>(address.get())->sin_port;
-  return (address.family() == AF_INET6 ? "[" + host + "]" : host) + ":" +
+  return (host.find(':') != host.npos ? "[" + host + "]" : host) + ":" +
          std::to_string(ntohs(port));
 }
 

@@ -27,7 +27,7 @@ files() { (cd "$1" && find . ! -type d -printf '%P\n' | grep -v "${2-^$}" | LC_A
 wanted() {
   local doc=share/doc/netio
   (cd "$source" && find include -name '*.h' -o -name '*.hpp')
-  (cd "$source" && printf '%s\n' LICENSE README.md CHANGELOG.md docs/*.md docs/*/*.{svg,json} \
+  (cd "$source" && printf '%s\n' LICENSE {README,CHANGELOG,ARCHITECTURE,CONTRIBUTING,STYLE}.md docs/*.md docs/*/*.{svg,json} \
     examples/*.c examples/*.cpp) | sed "s|^|$doc/|"
   (cd "$build" && find bench -maxdepth 1 -name 'bench-*' ! -name '*-aeron' ! -name '*-iceoryx2') |
     sed 's|^bench|libexec/netio|'  # the two belong to no build
