@@ -71,14 +71,14 @@ NETIO_API void netio_context_defaults(struct netio_context_options* options);  /
 NETIO_API int netio_init(struct netio_context* context);
 NETIO_API int netio_init_with(struct netio_context* context,
                               const struct netio_context_options* options);
-// NETIO_BUSY while anything in it is not freed; NETIO_INVALID from a call-back.
+// Ends it. NETIO_BUSY while anything in it is not freed; NETIO_INVALID from a call-back.
 NETIO_API int netio_context_free(struct netio_context* context);
-// Handles events until netio_terminate(), which ends it after the turn at hand:
+// Handles events until netio_terminate() is called.
 NETIO_API int netio_run(struct netio_eventloop* loop);
-NETIO_API int netio_terminate(struct netio_eventloop* loop);
-// One turn. Waits for work at most so long; negative: for ever.
+NETIO_API int netio_terminate(struct netio_eventloop* loop);  // ends netio_run() after this turn
+// Does one turn. Waits for work at most so long; negative: for ever.
 NETIO_API int netio_run_once(struct netio_eventloop* loop, int64_t timeout_ns);
-// For foreign loops: readable whenever netio_run_once(loop, 0) has something to do.
+// Gives `fd`, for foreign loops: readable whenever netio_run_once(loop, 0) has something to do.
 NETIO_API int netio_eventloop_fd(struct netio_eventloop* loop, int* fd);
 // Any thread: calls `call` later, on the loop's; never, if the context is freed before.
 NETIO_API int netio_post(struct netio_eventloop* loop, void (*call)(void* data), void* data);
@@ -90,14 +90,15 @@ struct netio_timer {
   struct netio_handle handle;
   void* reserved[4];
 };
-NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);  // stopped
-// From now on; a running one is restarted. A period of 0 is over once a turn:
+// Makes it; it is not running yet.
+NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);
+// Calls back each period from now on; restarts a running one. A period of 0 is over once a turn:
 NETIO_API int netio_timer_start_s(struct netio_timer* timer, uint64_t period_s);
 NETIO_API int netio_timer_start_ms(struct netio_timer* timer, uint64_t period_ms);
 NETIO_API int netio_timer_start_us(struct netio_timer* timer, uint64_t period_us);
 NETIO_API int netio_timer_start_ns(struct netio_timer* timer, uint64_t period_ns);
-NETIO_API int netio_timer_start_once_ns(struct netio_timer* timer, uint64_t delay_ns);
-NETIO_API int netio_timer_stop(struct netio_timer* timer);  // it may be started again
+NETIO_API int netio_timer_start_once_ns(struct netio_timer* timer, uint64_t delay_ns);  // runs once
+NETIO_API int netio_timer_stop(struct netio_timer* timer);  // stops it; it may be started again
 NETIO_API int netio_timer_free(struct netio_timer* timer);  // ends it, stopped or not
 
 // --- Signals. Wake the loop from any thread or signal handler.
@@ -109,37 +110,35 @@ struct netio_signal {
 };
 // Makes it.
 NETIO_API int netio_signal_init(struct netio_eventloop* loop, struct netio_signal* signal);
-// Any thread, never blocks. Several before the loop gets to it make one call.
+// Has `cb` called: from any thread, never blocks. Several before the loop gets to it are one call.
 NETIO_API int netio_signal_fire(struct netio_signal* signal);
-NETIO_API int netio_signal_free(struct netio_signal* signal);  // when no thread will fire it
+NETIO_API int netio_signal_free(struct netio_signal* signal);  // ends it; nobody may fire it then
 
-// A signal of the system (SIGINT, SIGTERM, ...). Blocked in the calling thread from init to free:
-// init before other threads are started.
+// A signal of the system. Blocked in this thread from init to free: init it before other threads.
 struct netio_posix_signal {
   void (*cb)(void* data, int number);  // it came
   void* data;                          // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
-// Makes it, and ends it; those that are pending then are discarded:
 NETIO_API int netio_posix_signal_init(struct netio_eventloop* loop,
-                                      struct netio_posix_signal* signal, int number);
+                                      struct netio_posix_signal* signal, int number);  // makes it
+// Ends it; those that are pending then are discarded.
 NETIO_API int netio_posix_signal_free(struct netio_posix_signal* signal);
 
 // --- File descriptors. Watched level-triggered. `events` are EPOLLIN, EPOLLOUT of <sys/epoll.h>;
-// EPOLLERR and EPOLLHUP are always reported, except with no events (0). The descriptor stays the
-// caller's: close it after netio_fd_free().
+// EPOLLERR and EPOLLHUP are always reported, except with no events (0). `fd` stays yours.
 struct netio_fd {
   void (*cb)(void* data, int fd, uint32_t events);  // `events` are there
   void* data;                                       // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
-// Begins to watch, for others, and no more. NETIO_ERROR if it cannot be polled:
+// Begins to watch. NETIO_ERROR if it cannot be polled.
 NETIO_API int netio_fd_init(struct netio_eventloop* loop, struct netio_fd* watch, int fd,
                             uint32_t events);
-NETIO_API int netio_fd_set_events(struct netio_fd* watch, uint32_t events);
-NETIO_API int netio_fd_free(struct netio_fd* watch);
+NETIO_API int netio_fd_set_events(struct netio_fd* watch, uint32_t events);  // watches for others
+NETIO_API int netio_fd_free(struct netio_fd* watch);  // watches no more; `fd` may be closed now
 
 // --- Messages. What was received, kept or allocated. This struct will not grow.
 struct netio_message {
@@ -150,8 +149,7 @@ struct netio_message {
 };
 // Makes `kept` own what a call-back was given: shared from 1/16 of its memory on, else copied.
 NETIO_API int netio_keep(const struct netio_message* received, struct netio_message* kept);
-// Any thread, also after the context was freed. Empties it.
-NETIO_API int netio_release(struct netio_message* kept);
+NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any thread, at any time
 
 // --- Books and counters. Why a message was not delivered: as netio::DropReason.
 enum netio_drop_reason {
@@ -167,7 +165,7 @@ NETIO_API const char* netio_drop_reason_name(int reason);  // never NULL
 // As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
-  uint64_t acknowledged;    // delivered to the peer's call-back, as the peer says
+  uint64_t acknowledged;    // given to the peer's call-back (where it has none: discarded)
   uint64_t dropped;         // the sum of the next
   uint64_t dropped_by[16];  // by netio_drop_reason
   uint64_t unacknowledged;  // not known: under way; in doubt if the connection is down
@@ -283,45 +281,46 @@ struct netio_socket_options {
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 
-// At "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ... (docs/guide.md),
-// any number of times, mixed with netio_connect(). The host may be * and the port 0.
+// Listens at "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ...
+// (docs/guide.md), any number of times, mixed with netio_connect(). The host may be *, the port 0.
 NETIO_API int netio_listen(struct netio_socket* socket, const char* address);
-// What became of them in the latest netio_listen(); valid until the next. "" without one.
+// Tells where the latest netio_listen() really is (port 0); valid until the next. "" without one.
 NETIO_API const char* netio_address(const struct netio_socket* socket);
-// Begins to; the other side need not exist yet.
+// Begins to connect; the other side need not exist yet.
 NETIO_API int netio_connect(struct netio_socket* socket, const char* address);
 // Takes no more messages. When all is acknowledged, or `linger_ms` has passed, cb_closed comes.
 NETIO_API int netio_close(struct netio_socket* socket, uint64_t linger_ms);
 // Ends it at once: connections are cut, no call-back comes any more (lent memory is the caller's
 // again), and the struct may be reused as soon as this returns, also inside a call-back.
 NETIO_API int netio_socket_free(struct netio_socket* socket);
-// Snapshots, over all peers, present and gone:
+// Takes a snapshot over all peers, present and gone:
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
-// 0 to 1: how full it is. Connections that are up. Of no socket: 0:
+// Tells how full it is, 0 to 1. Of no socket both are 0.
 NETIO_API double netio_fill(const struct netio_socket* socket);
-NETIO_API size_t netio_connections(const struct netio_socket* socket);
+NETIO_API size_t netio_connections(const struct netio_socket* socket);  // counts those that are up
 
 // --- Sending. Unbuffered: each message is posted by itself. Least latency, and for large messages.
 struct netio_send_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_send_socket_init(struct netio_context* context,
                                      struct netio_send_socket* socket,
-                                     const struct netio_socket_options* options);  // NULL: defaults
+                                     const struct netio_socket_options* options);
 // Buffered: messages are gathered in pages. Most messages per second.
 struct netio_buffered_send_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
-// `options` may be NULL, for the defaults.
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_buffered_send_socket_init(struct netio_context* context,
                                               struct netio_buffered_send_socket* socket,
                                               const struct netio_socket_options* options);
-// Each message goes to one connection, the next that is ready. For every socket that sends; on a
-// publish socket they publish. The bytes are the caller's again on return:
+// Sends a message to one connection, the next that is ready. For every socket that sends; a
+// publish socket publishes it. The bytes are the caller's again on return:
 NETIO_API int netio_send(struct netio_socket* socket, const void* data, size_t bytes);
 NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const void* data,
                                 size_t bytes);
@@ -331,39 +330,39 @@ NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* 
                          uint64_t key);
 // Passes on a message that was kept or allocated: emptied on NETIO_OK, else left as it is.
 NETIO_API int netio_pass_on(struct netio_socket* socket, struct netio_message* message);
-// A message of `bytes` to be written at `room`, in the memory that the wire sends from; then
+// Makes a message of `bytes`, to be written at `room`, in the memory that the wire sends from; then
 // netio_pass_on() it, after which nothing may be written any more, or netio_release() it.
 NETIO_API int netio_allocate(struct netio_socket* socket, uint64_t tag, size_t bytes,
                              struct netio_message* message, void** room);
-// Buffered send and pair: room in the open page, to be written in place. The caller's until
+// Gives room in the open page (buffered send, pair), to be written in place. The caller's until
 // netio_commit(), the next call on this socket or the end of the turn:
 NETIO_API int netio_reserve(struct netio_socket* socket, size_t bytes, void** room);
-NETIO_API int netio_commit(struct netio_socket* socket, uint64_t tag, size_t bytes);
-// Hands open pages to the wire now.
-NETIO_API int netio_flush(struct netio_socket* socket);
+NETIO_API int netio_commit(struct netio_socket* socket, uint64_t tag, size_t bytes);  // sends them
+NETIO_API int netio_flush(struct netio_socket* socket);  // hands open pages to the wire now
 
-// --- Receiving. From any number of senders, buffered or not: netio_recv_socket by another name,
-// for the side that waits for connections.
+// --- Receiving. From any number of senders, buffered or not. Without a cb_msg_received messages
+// are discarded, and acknowledged. The same as netio_recv_socket, for the side that listens.
 struct netio_listen_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
-// `options` may be NULL, for the defaults.
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_listen_socket_init(struct netio_context* context,
                                        struct netio_listen_socket* socket,
                                        const struct netio_socket_options* options);
-// The same, for the side that makes them.
+// The same as netio_listen_socket, for the side that connects.
 struct netio_recv_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_recv_socket_init(struct netio_context* context,
                                      struct netio_recv_socket* socket,
-                                     const struct netio_socket_options* options);  // NULL: defaults
-// For every socket that receives. While paused nothing is read, and senders are held back:
+                                     const struct netio_socket_options* options);
+// Stops delivery, of any socket that receives: nothing is read, and senders are held back.
 NETIO_API int netio_pause(struct netio_socket* socket);
-NETIO_API int netio_resume(struct netio_socket* socket);
-// Inside cb_msg_received: netio_peer.id of who sent it. Elsewhere it means nothing.
+NETIO_API int netio_resume(struct netio_socket* socket);  // delivers again
+// Tells, inside cb_msg_received, netio_peer.id of who sent it. Elsewhere it means nothing.
 NETIO_API uint64_t netio_sender_id(const struct netio_socket* socket);
 
 // --- Pair. Both directions, with one peer; a second one is refused.
@@ -371,9 +370,10 @@ struct netio_pair_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
 };
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_pair_socket_init(struct netio_context* context,
                                      struct netio_pair_socket* socket,
-                                     const struct netio_socket_options* options);  // NULL: defaults
+                                     const struct netio_socket_options* options);
 
 // --- Publish and subscribe. Tags from `first` to `last`, both included.
 struct netio_tags {
@@ -398,12 +398,12 @@ struct netio_subscription_cache {
   uint64_t owner;  // the socket
   void* entry[2];  // who has subscribed
 };
-// `options` may be NULL, for the defaults.
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_publish_socket_init(struct netio_context* context,
                                         struct netio_publish_socket* socket,
                                         const struct netio_socket_options* options);
-// To all subscribers of the tag, or (any answer but NETIO_OK) to none; NETIO_OK also if nobody
-// subscribed it. `cache` may be NULL.
+// Sends to all subscribers of the tag, or (any answer but NETIO_OK) to none; NETIO_OK also if
+// nobody subscribed it. `cache` may be NULL.
 NETIO_API int netio_publish(struct netio_publish_socket* socket, uint64_t tag, const void* data,
                             size_t bytes, struct netio_subscription_cache* cache);
 // A publisher's answer to the set of tags as it is now.
@@ -431,7 +431,7 @@ struct netio_subscribe_socket {
                  const struct netio_gap* gap);
   void* reserved[4];
 };
-// `options` may be NULL, for the defaults.
+// Makes it; `options` may be NULL, for the defaults.
 NETIO_API int netio_subscribe_socket_init(struct netio_context* context,
                                           struct netio_subscribe_socket* socket,
                                           const struct netio_socket_options* options);
