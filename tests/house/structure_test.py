@@ -144,6 +144,7 @@ class Structure(unittest.TestCase):
         self.breaks("tools/x.cpp", "\n" * 451, "451 lines")
         self.holds("tools/x.cpp", "\n" * 450)
         self.breaks("src/base/x_test.cpp", OPENING + "\n" * 600, "601 lines")
+        self.breaks("include/netio.h", OPENING + "\n" * 650, "651 lines")
         self.holds("src/base/x_test.cpp", OPENING + "\n" * 599)
 
     def test_a_file_past_the_aim_is_noted_and_no_breach(self):
@@ -182,54 +183,15 @@ class Structure(unittest.TestCase):
         self.holds("examples/x.cpp", "\n" * 40)
         self.holds("examples/demo/x.cpp", "\n" * 41)
 
-    def test_the_library_stays_under_its_mark_and_tests_do_not_count(self):
-        full = {f"src/base/x{i}.cpp": OPENING + "x;\n" * 400 for i in range(20)}  # 8,000 lines
-        self.assertEqual(run(full)[0], 0)
-        rest = structure.LIBRARY_LINES_MAX - 8000
-        full["include/netio/x.hpp"] = OPENING + "x;\n" * rest
-        full["src/base/x_test.cpp"] = OPENING + "x;\n" * 400
-        self.assertEqual(run(full)[0], 0)
-        full["include/netio/x.hpp"] += "x;\n"
-        count, output = run(full)
-        self.assertEqual(count, 1)
-        most = structure.LIBRARY_LINES_MAX
-        self.assertIn(f"{most + 1:,} lines of code; it must not pass {most:,}", output)
-
-    def test_blank_lines_and_comments_are_no_lines_of_code(self):
-        output = run({"src/base/x.cpp": OPENING + "x;\n\n  // why\n\tx;  // how\n"})[1]
-        self.assertRegex(output, r"library +2 of")
-
-    def test_a_wire_of_our_own_has_a_mark_of_its_own(self):
-        most = structure.OWN_WIRE_LINES_MAX
-        full = {f"src/transport/shm/x{i}.cpp": OPENING + "x;\n" * 360 for i in range(most // 360)}
-        count, output = run(full)
-        self.assertEqual(count, 0)
-        self.assertRegex(output, rf"library +0 of .*\n +shm +{most:,} of {most:,}")
-        full["src/memory/range_pool.cpp"] = OPENING + "x;\n"
-        self.assertIn("the shm has 1,801 lines of code", run(full)[1])
-
-    def test_publish_subscribe_has_a_mark_of_its_own(self):
-        most = structure.PUBLISH_LINES_MAX
-        full = {f"src/pattern/publish/x{i}.cpp": OPENING + "x;\n" * 250 for i in range(most // 250)}
-        count, output = run(full)
-        self.assertEqual(count, 0)
-        self.assertRegex(output, rf"library +0 of .*\n +publish +{most:,} of {most:,}")
-        full["src/socket/backlog.cpp"] = OPENING + "x;\n"
-        self.assertIn(f"the publish has {most + 1:,} lines of code", run(full)[1])
-
-    def test_the_c_api_has_a_mark_of_its_own(self):
-        most = structure.SURFACE_LINES_MAX["c_api"]
-        full = {f"src/c_api/x{i}.cpp": OPENING + "x;\n" * 100 for i in range(most // 100)}
-        count, output = run(full)
-        self.assertEqual(count, 0)
-        self.assertRegex(output, rf"library +0 of .*\n +c_api +{most:,} of {most:,}")
-        full["include/netio.h"] = OPENING + "x;\n"
-        self.assertIn(f"the c_api has {most + 1:,} lines of code", run(full)[1])
+    def test_blank_lines_comments_and_tests_are_no_lines_of_code(self):
+        output = run({"src/base/x.cpp": OPENING + "x;\n\n  // why\n\tx;  // how\n",
+                      "src/base/x_test.cpp": OPENING + "x;\n"})[1]
+        self.assertRegex(output, r"library +2 lines of code")
 
     def test_the_sizes_are_printed_per_layer(self):
         output = run({"src/wire/a.hpp": OPENING + "x;\n" * 9,
                       "include/netio/x.hpp": OPENING + "x;\n"})[1]
-        self.assertRegex(output, r"include +1\n +wire +9\n +library +10 of 8,\d+ lines")
+        self.assertRegex(output, r"include +1\n +wire +9\n +library +10 lines of code")
 
 
 if __name__ == "__main__":
