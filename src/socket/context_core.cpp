@@ -116,9 +116,13 @@ Transport& ContextCore::transport(std::string_view address) {
   if (const auto found = transports_.find(scheme); found != transports_.end()) {
     return *found->second;
   }
-  const TransportResources resources{
-      loop,         *send_pool_,         *receive_pool_,
-      *large_pool_, options_.page_bytes, [this]() -> Pool& { return receive_pages(); }};
+  const TransportResources resources{loop,
+                                     *send_pool_,
+                                     *receive_pool_,
+                                     *large_pool_,
+                                     inquiries_,
+                                     options_.page_bytes,
+                                     [this]() -> Pool& { return receive_pages(); }};
   auto made = make_transport(std::string(scheme), resources);
   if (!made) {
     throw AddressError("use " + std::string(address),

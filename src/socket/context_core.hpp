@@ -48,6 +48,7 @@ class ContextCore final : private Deferred {
   Pool::Ptr receive_pool_;
   Pool::Ptr receive_pages_;
   LargePool::Ptr large_pool_;
+  InquiryLine inquiries_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
   std::vector<std::unique_ptr<SocketCore>> buried_;
 };

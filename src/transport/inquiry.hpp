@@ -1,5 +1,6 @@
-// One question that blocks (a host name, the way to it), asked on a thread of its own. Destroying
-// the inquiry forgets the answer; the thread ends when who was asked lets it.
+// One question that blocks (a host name, the way to it), asked in the line of its context.
+// Destroying the inquiry takes a question that still waits out of the line, and forgets the answer
+// of one that is being asked. Owner thread only.
 #pragma once
 
 #include <functional>
@@ -7,11 +8,12 @@
 #include <mutex>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <netio/loop.hpp>
 #include <netio/status.hpp>
+
+#include "transport/inquiry_line.hpp"
 
 namespace netio::detail {
 
@@ -19,50 +21,63 @@ namespace netio::detail {
 template <typename Answer>
 class Inquiry {
  public:
-  // `ask` runs on the thread and must not throw; `on_answer` from the loop, once.
-  Inquiry(Loop& loop, std::function<Answer()> ask, std::function<void(Answer)> on_answer)
-      : state_(std::make_shared<State>()) {
-    state_->loop = &loop;
-    state_->on_answer = std::move(on_answer);
+  // `ask` runs on a thread of `line` and must not throw; `on_answer` is called from the loop, once.
+  Inquiry(InquiryLine& line, Loop& loop, std::function<Answer()> ask,
+          std::function<void(Answer)> on_answer)
+      : line_(line), asked_(std::make_shared<Asked>(loop, std::move(ask), std::move(on_answer))) {
     try {
-      std::thread([state = state_, ask = std::move(ask)] {
-        auto answer = std::make_shared<Answer>(ask());
-        const std::lock_guard lock(state->mutex);
-        if (state->loop != nullptr) State::post(state, std::move(answer));
-      }).detach();
+      line_.join(asked_);
     } catch (const std::system_error& error) {
       auto answer = std::make_shared<Answer>();
       answer->failure = {
           DownReason::resources,
           std::string("cannot start a thread for the name service: ") + error.what()};
-      State::post(state_, std::move(answer));
+      Asked::post(asked_, std::move(answer));
     }
   }
   ~Inquiry() {
-    state_->on_answer = nullptr;
-    const std::lock_guard lock(state_->mutex);
-    state_->loop = nullptr;
+    line_.leave(asked_);
+    asked_->forget();
   }
   Inquiry(const Inquiry&) = delete;
   Inquiry& operator=(const Inquiry&) = delete;
 
  private:
-  // Shared by the thread and the loop: whoever is last frees it.
-  struct State {
-    std::mutex mutex;
-    Loop* loop = nullptr;                   // null once nobody waits; guarded by mutex
-    std::function<void(Answer)> on_answer;  // loop thread only
+  // Reference-counted, because the thread may still be asking when the inquiry is destroyed, and
+  // running its last lines when the owner has the answer.
+  class Asked final : public Question, public std::enable_shared_from_this<Asked> {
+   public:
+    Asked(Loop& loop, std::function<Answer()> ask, std::function<void(Answer)> on_answer)
+        : ask_(std::move(ask)), loop_(&loop), on_answer_(std::move(on_answer)) {}
 
-    // Function objects are copied: the answer goes behind a pointer.
-    static void post(std::shared_ptr<State> self, std::shared_ptr<Answer> answer) {
-      Loop& loop = *self->loop;
+    void ask() noexcept override {
+      auto answer = std::make_shared<Answer>(ask_());
+      const std::lock_guard lock(mutex_);
+      if (loop_ != nullptr) post(this->shared_from_this(), std::move(answer));
+    }
+    void forget() {
+      on_answer_ = nullptr;
+      const std::lock_guard lock(mutex_);
+      loop_ = nullptr;
+    }
+    // Function objects are copied, so the answer travels behind a pointer.
+    static void post(std::shared_ptr<Asked> self, std::shared_ptr<Answer> answer) {
+      Loop& loop = *self->loop_;
       loop.post([self = std::move(self), answer = std::move(answer)] {
-        // Taken out first: the call may destroy the inquiry.
-        if (auto call = std::exchange(self->on_answer, nullptr)) call(std::move(*answer));
+        // Taken out first, because the call may destroy the inquiry.
+        if (auto call = std::exchange(self->on_answer_, nullptr)) call(std::move(*answer));
       });
     }
+
+   private:
+    const std::function<Answer()> ask_;
+    std::mutex mutex_;
+    Loop* loop_;                             // null once nobody waits; guarded by mutex_
+    std::function<void(Answer)> on_answer_;  // loop thread only
   };
-  std::shared_ptr<State> state_;
+
+  InquiryLine& line_;
+  std::shared_ptr<Asked> asked_;
 };
 
 }  // namespace netio::detail

@@ -37,6 +37,8 @@ struct LookUp {
 };
 // A number or a name, as the next two.
 LookUp look_up(const std::string& host, std::uint16_t port);
+// For a look-up that its caller gives up.
+Down name_service_late(const std::string& peer_address);
 // Numbers only: never asks a name service, never blocks. Nothing if `host` is a name.
 std::optional<LookUp> look_up_number(const std::string& host, std::uint16_t port);
 // Asks the name service and may block for many seconds.

@@ -16,6 +16,7 @@
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
 #include "memory/quota.hpp"
+#include "transport/inquiry_line.hpp"
 #include "transport/link.hpp"
 
 namespace netio::detail {
@@ -26,6 +27,7 @@ struct TransportResources {
   Pool& send_pool;     // pages
   Pool& receive_pool;  // blocks of several pages
   LargePool& large_pool;
+  InquiryLine& inquiries;  // asks what blocks
   std::size_t page_bytes;
   // Blocks for a page and its head each, for wires that need a place for each in advance. Made at
   // the first call, as large as receive_pool; throws Error without memory.

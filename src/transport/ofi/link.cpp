@@ -90,7 +90,7 @@ void OfiLink::start(LinkEvents& events) noexcept {
   if (url_) {
     state_ = State::resolving;
     inquiry_.emplace(
-        loop_,
+        resources_.inquiries, loop_,
         [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
          port = url_->port] { return find_ways(*gate, provider, host, port); },
         [this](Ways ways) {
@@ -183,8 +183,12 @@ void OfiLink::on_handshake_late() {
     wire_->queue.drain();
     if (state_ != State::greeting) return;
   }
-  const bool unreachable = state_ == State::resolving || state_ == State::connecting;
-  if (state_ == State::connecting) {
+  if (state_ == State::resolving) {
+    go_down(name_service_late(peer_address_));
+    return;
+  }
+  const bool unreachable = state_ == State::connecting;
+  if (unreachable) {
     handshake_timer_.start_once(options_.handshake_within);  // each way has its own time
     const std::size_t left = ways_.size();
     wire_->events.read_all();

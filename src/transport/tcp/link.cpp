@@ -85,7 +85,7 @@ void TcpLink::start(LinkEvents& events) noexcept {
     loop_.defer(*this);
   } else {
     resolver_.emplace(
-        loop_, [host = url_->host, port = url_->port] { return look_up_name(host, port); },
+        resources_.inquiries, loop_, [host = url_->host, port = url_->port] { return look_up_name(host, port); },
         [this](LookUp found) { on_resolved(std::move(found)); });
   }
 }
@@ -152,8 +152,12 @@ void TcpLink::on_handshake_late() {
     if (state_ == State::finishing) handshake_timer_.start_once(options_.handshake_within);
     if (state_ != State::greeting) return;
   }
-  const bool unreachable = state_ == State::resolving || state_ == State::connecting;
-  if (state_ == State::connecting) {
+  if (state_ == State::resolving) {
+    go_down(name_service_late(peer_address_));
+    return;
+  }
+  const bool unreachable = state_ == State::connecting;
+  if (unreachable) {
     handshake_timer_.start_once(options_.handshake_within);  // each address has its own time
     pollfd socket{fd_.get(), POLLOUT, 0};
     if (::poll(&socket, 1, 0) == 1) {

@@ -1,0 +1,121 @@
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "transport/inquiry.hpp"
+
+namespace netio::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Found {
+  int number = 0;
+  Down failure;
+};
+
+// A name service that answers when it is told to, and counts how many ask it at once.
+class SlowService {
+ public:
+  int ask(int number) {
+    std::unique_lock lock(mutex_);
+    ++asking_;
+    ++asked_;
+    most_ = std::max(most_, asking_);
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return answers_; });
+    --asking_;
+    return number;
+  }
+  void answer() {
+    const std::lock_guard lock(mutex_);
+    answers_ = true;
+    changed_.notify_all();
+  }
+  void wait_until_asked_by(std::size_t askers) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return asking_ == askers; });
+  }
+  std::size_t most() {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
+  std::size_t asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t asking_ = 0, asked_ = 0, most_ = 0;
+  bool answers_ = false;
+};
+
+class InquiryLines : public testing::Test {
+ protected:
+  std::unique_ptr<Inquiry<Found>> inquire(int number) {
+    return std::make_unique<Inquiry<Found>>(
+        line_, loop_,
+        [service = service_, number] {
+          return Found{service->ask(number), {}};
+        },
+        [this](const Found& found) { found_.push_back(found.number); });
+  }
+  void run_until_found(std::size_t count) {
+    while (found_.size() < count) loop_.run_once(100ms);
+  }
+
+  Loop loop_;
+  // The threads may outlive the test.
+  std::shared_ptr<SlowService> service_ = std::make_shared<SlowService>();
+  std::vector<int> found_;
+  InquiryLine line_;
+};
+
+TEST_F(InquiryLines, many_questions_are_asked_by_a_few_threads_and_all_answered) {
+  std::vector<std::unique_ptr<Inquiry<Found>>> inquiries;
+  for (int i = 0; i < 500; ++i) inquiries.push_back(inquire(i));
+  service_->wait_until_asked_by(InquiryLine::threads_max);
+  service_->answer();
+  run_until_found(500);
+  EXPECT_EQ(service_->most(), InquiryLine::threads_max);
+}
+
+TEST_F(InquiryLines, a_question_that_waits_is_never_asked_once_nobody_wants_the_answer) {
+  std::vector<std::unique_ptr<Inquiry<Found>>> inquiries;
+  for (int i = 0; i < 100; ++i) inquiries.push_back(inquire(i));
+  service_->wait_until_asked_by(InquiryLine::threads_max);
+  inquiries.clear();
+  const auto last = inquire(1000);
+  service_->answer();
+  run_until_found(1);
+  EXPECT_EQ(found_, std::vector<int>{1000});
+  EXPECT_EQ(service_->asked(), InquiryLine::threads_max + 1);
+}
+
+TEST_F(InquiryLines, a_line_may_end_while_a_question_is_being_asked) {
+  {
+    InquiryLine shorter;
+    const Inquiry<Found> asked(
+        shorter, loop_,
+        [service = service_] {
+          return Found{service->ask(1), {}};
+        },
+        [this](const Found& found) { found_.push_back(found.number); });
+    service_->wait_until_asked_by(1);
+  }
+  service_->answer();
+  service_->wait_until_asked_by(0);
+  while (loop_.run_once(0ns)) {
+  }
+  EXPECT_TRUE(found_.empty());
+}
+
+}  // namespace
+}  // namespace netio::detail
