@@ -1,5 +1,5 @@
 // The line of questions that block (host names, the way to an address on a fabric), and the few
-// threads that ask them. One per context; its owner thread joins and leaves.
+// threads that ask them. Owner thread only.
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fabric/info.hpp"
+#include "transport/internet_address.hpp"
 #include "transport/ofi/device.hpp"
 #include "transport/transport.hpp"
 
@@ -55,12 +56,18 @@ class FabricSet {
   // Throw Error.
   FabricPort& port_of(const Info& info);
   Device& device_of(const Info& info);
+  // Where to ask for the way to `host`. Numbers have a line of their own, so that they never wait
+  // behind names that a name service does not find.
+  [[nodiscard]] InquiryLine& line_for(const std::string& host, std::uint16_t port) {
+    return look_up_number(host, port) ? ways_ : resources_.inquiries;
+  }
   // Of the pool that pages are received into.
   [[nodiscard]] std::size_t& links() noexcept { return links_; }
 
  private:
   TransportResources resources_;
   std::shared_ptr<FabricGate> gate_ = std::make_shared<FabricGate>();
+  InquiryLine ways_;
   std::size_t links_ = 0;
   std::string scheme_;
   std::string provider_;

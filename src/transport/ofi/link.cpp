@@ -90,7 +90,7 @@ void OfiLink::start(LinkEvents& events) noexcept {
   if (url_) {
     state_ = State::resolving;
     inquiry_.emplace(
-        resources_.inquiries, loop_,
+        fabrics_.line_for(url_->host, url_->port), loop_,
         [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
          port = url_->port] { return find_ways(*gate, provider, host, port); },
         [this](Ways ways) {
