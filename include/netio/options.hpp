@@ -13,7 +13,8 @@ enum class Mode : std::uint8_t {
   unbuffered,  // one message, one post: least latency; large messages without a copy
 };
 
-// Each side has its own. What makes no sense is refused by the socket's constructor (Error).
+// Each side has its own. What makes no sense is refused by the socket's constructor (Error): sizes
+// are 1 byte to 1 TiB, times above 0 and up to 100 years, watermarks shares of 1.
 struct SocketOptions {
   Mode mode = Mode::buffered;  // Pull and Publish: no matter
 

@@ -7,14 +7,16 @@
 #include <netio/status.hpp>
 
 #include "c_api/socket.hpp"
+#include "socket/option_bounds.hpp"
 
 namespace netio::c_api {
 namespace {
 
+// More than a hundred years means for ever.
 template <typename Unit>
 Unit time_from(std::uint64_t count) noexcept {
-  constexpr std::uint64_t most = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<Unit>(std::chrono::nanoseconds::max()).count());
+  constexpr auto most =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<Unit>(detail::time_most).count());
   return Unit(static_cast<typename Unit::rep>(std::min(count, most)));
 }
 

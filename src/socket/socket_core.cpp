@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "socket/context_core.hpp"
+#include "socket/option_bounds.hpp"
 
 namespace netio::detail {
 
@@ -18,34 +19,6 @@ constexpr std::size_t records_max = 1024;
 // Who has not said hello for this long gives way to others, one at each second look.
 constexpr std::chrono::milliseconds hello_within_crowd{500};
 constexpr std::chrono::milliseconds half_open_look_after{5};
-
-void check(const SocketOptions& options, std::size_t receive_block_bytes) {
-  const auto refuse = [](const char* what, const char* advice) {
-    throw Error("make a socket", what, advice);
-  };
-  if (options.message_bytes_max == 0 || options.send_bytes_max == 0) {
-    refuse("message_bytes_max and send_bytes_max must not be 0", "leave the default");
-  }
-  if (options.half_open_max == 0) refuse("half_open_max is 0", "allow at least one");
-  if (options.low_watermark > options.high_watermark) {
-    refuse("low_watermark is above high_watermark", "exchange them");
-  }
-  if (options.reconnect_after_min.count() <= 0 ||
-      options.reconnect_after_max < options.reconnect_after_min) {
-    refuse("reconnect_after_min must be above 0 and not above reconnect_after_max",
-           "leave the defaults, 10 ms and 1 s");
-  }
-  if (options.receive_bytes_max < receive_block_bytes) {
-    throw Error("make a socket",
-                "receive_bytes_max is " + std::to_string(options.receive_bytes_max),
-                "messages are read into blocks of " + std::to_string(receive_block_bytes) +
-                    " bytes (4 pages); allow at least one, better four");
-  }
-  if (options.handshake_within.count() <= 0 || options.stall_after.count() <= 0 ||
-      options.acknowledge_after.count() <= 0 || options.flush_after.count() < 0) {
-    refuse("a time limit is 0 or less", "leave the default");
-  }
-}
 
 // What large messages one socket may hold at once: half of the context's, but always one, in its
 // buffer of up to twice its size.
@@ -60,7 +33,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
     : sending(*this, context, options.mode),
       receiving(*this),
       context_(context),
-      options_((check(options, context.receive_pool().block_bytes()), options)),
+      options_(checked(options, context.receive_pool().block_bytes())),
       pattern_(pattern),
       session_(random_bytes<std::tuple_size_v<SessionId>>()),
       receive_quota_(

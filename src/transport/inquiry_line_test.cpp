@@ -30,6 +30,7 @@ class SlowService {
     changed_.notify_all();
     changed_.wait(lock, [this] { return answers_; });
     --asking_;
+    changed_.notify_all();
     return number;
   }
   void answer() {

@@ -1,4 +1,7 @@
 // Addresses that make no sense are thrown at once; those that lead nowhere are reported.
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -215,6 +218,41 @@ TEST_F(BadAddress, options_that_make_no_sense_are_thrown) {
   wrong = {};
   wrong.message_bytes_max = 0;
   (void)error_of([&] { const Push refused(context_, wrong); }, "no message");
+}
+
+// Each of these would wrap, or compare as neither true nor false, once it is used.
+TEST_F(BadAddress, options_at_the_edge_of_their_types_are_thrown) {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  const auto refused = [&](const char* what, const std::function<void(SocketOptions&)>& set) {
+    SocketOptions odd;
+    set(odd);
+    (void)error_of([&] { const Push push(context_, odd); }, what);
+  };
+  refused("message_bytes_max", [](SocketOptions& odd) { odd.message_bytes_max = SIZE_MAX; });
+  refused("send_bytes_max", [](SocketOptions& odd) { odd.send_bytes_max = SIZE_MAX - 64; });
+  refused("receive_bytes_max", [](SocketOptions& odd) { odd.receive_bytes_max = SIZE_MAX; });
+  refused("low_watermark", [&](SocketOptions& odd) { odd.low_watermark = nothing; });
+  refused("high_watermark", [&](SocketOptions& odd) { odd.high_watermark = nothing; });
+  refused("high_watermark", [](SocketOptions& odd) { odd.high_watermark = 1.5; });
+  refused("stall_after", [](SocketOptions& odd) { odd.stall_after = odd.stall_after.max(); });
+  refused("flush_after", [](SocketOptions& odd) { odd.flush_after = -1ns; });
+  refused("keep_alive_after",
+          [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::max(); });
+}
+
+// The most that is allowed is still a size that can be asked for.
+TEST_F(BadAddress, a_message_of_the_most_that_may_be_allowed_is_refused_in_words) {
+  SocketOptions most;
+  most.message_bytes_max = std::size_t{1} << 40U;
+  Pull pull(context_, most);
+  Push push(context_, most);
+  push.connect(pull.bind("tcp://127.0.0.1:0"));
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 8, most.message_bytes_max}) {
+    Status status = Status::ok;
+    EXPECT_FALSE(push.allocate(bytes, status)) << bytes;
+    EXPECT_EQ(status, Status::too_big) << bytes;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// One line an option. Written so that a watermark which is no number is refused too.
+#include "socket/option_bounds.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include <netio/status.hpp>
+
+namespace netio::detail {
+
+namespace {
+
+// 1 TiB: more than any pool has, and far from where a size plus a header would wrap.
+constexpr std::size_t bytes_most = std::size_t{1} << 40U;
+[[noreturn]] void refuse(const std::string& what, const std::string& advice) {
+  throw Error("make a socket", what, advice);
+}
+
+void check_bytes(const char* name, std::size_t bytes) {
+  if (bytes >= 1 && bytes <= bytes_most) return;
+  refuse(std::string(name) + " is " + std::to_string(bytes), "choose 1 byte to 1 TiB (2^40)");
+}
+
+void check_time(const char* name, std::chrono::nanoseconds time, bool may_be_zero = false) {
+  if (time.count() < 0 || (time.count() == 0 && !may_be_zero)) {
+    refuse(std::string(name) + " is " + std::to_string(time.count()) + " ns",
+           may_be_zero ? "choose 0 or more" : "choose more than 0");
+  }
+  if (time > time_most) refuse(std::string(name) + " is over 100 years", "choose less");
+}
+
+void check_watermarks(const SocketOptions& options) {
+  const double low = options.low_watermark;
+  const double high = options.high_watermark;
+  if (low >= 0 && low <= high && high <= 1) return;
+  refuse("low_watermark is " + std::to_string(low) + " and high_watermark " + std::to_string(high),
+         "they are shares of 1, and the low one is not above the high one");
+}
+
+}  // namespace
+
+const SocketOptions& checked(const SocketOptions& options, std::size_t receive_block_bytes) {
+  check_bytes("message_bytes_max", options.message_bytes_max);
+  check_bytes("send_bytes_max", options.send_bytes_max);
+  check_bytes("receive_bytes_max", options.receive_bytes_max);
+  if (options.receive_bytes_max < receive_block_bytes) {
+    refuse("receive_bytes_max is " + std::to_string(options.receive_bytes_max),
+           "messages are read into blocks of " + std::to_string(receive_block_bytes) +
+               " bytes (4 pages); allow at least one, better four");
+  }
+  if (options.half_open_max == 0) refuse("half_open_max is 0", "allow at least one");
+  check_watermarks(options);
+  check_time("flush_after", options.flush_after, true);
+  check_time("handshake_within", options.handshake_within);
+  check_time("stall_after", options.stall_after);
+  check_time("acknowledge_after", options.acknowledge_after);
+  check_time("reconnect_after_min", options.reconnect_after_min);
+  check_time("reconnect_after_max", options.reconnect_after_max);
+  if (options.reconnect_after_max < options.reconnect_after_min) {
+    refuse("reconnect_after_max is below reconnect_after_min", "leave the defaults, 10 ms and 1 s");
+  }
+  // A number of seconds may pass the 292 years that nanoseconds of 64 bits hold.
+  check_time("keep_alive_after",
+             std::min<std::chrono::seconds>(options.keep_alive_after,
+                                            time_most + std::chrono::seconds(1)));
+  return options;
+}
+
+}  // namespace netio::detail
