@@ -13,6 +13,7 @@ namespace {
 
 // 1 TiB: more than any pool has, and far from where a size plus a header would wrap.
 constexpr std::size_t bytes_most = std::size_t{1} << 40U;
+
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
   throw Error("make a socket", what, advice);
 }
