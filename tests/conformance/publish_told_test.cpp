@@ -169,6 +169,25 @@ TEST_P(PublishTold, why_it_was_disconnected_though_the_publisher_closes_as_well)
   EXPECT_TRUE(add_up(at_publish.closings[0]));
 }
 
+// Nor does one that is on its way out keep the publisher from closing.
+TEST_P(PublishTold, nothing_if_it_reads_nothing_and_closing_waits_no_longer_for_it) {
+  SocketOptions soon = options();
+  soon.handshake_within = 300ms;
+  Publish publish(here_, {}, soon);
+  Seen at_publish(publish);
+  Listener slow(*this, bind(publish),
+                {.policy = Policy::disconnect, .behind_bytes_max = queue_bytes});
+  ASSERT_SOON(pump_, slow.told());
+  slow.socket.pause();
+  std::uint64_t number = 0;
+  publish_until_dropped(publish, number, 1);
+  publish_until_dismissed(publish, number, 0);
+  publish.close(1h);
+  ASSERT_SOON(pump_, at_publish.closings.size() == 1);
+  EXPECT_EQ(at_publish.downs.at(0).down.reason, DownReason::too_slow) << at_publish.why();
+  EXPECT_TRUE(add_up(at_publish.closings[0]));
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(PublishTold);
 
 }  // namespace

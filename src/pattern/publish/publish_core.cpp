@@ -271,11 +271,12 @@ void PublishCore::look_after_slow() noexcept {
   subscribers.for_each([&](Subscriber& subscriber) {
     if (subscriber.peer.sender.backlog.policy() != Policy::disconnect) return;
     if (subscriber.dismissed_since_ns == 0) {
-      if (too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
+      if (!stopped_ && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
     } else if (now_ns - subscriber.dismissed_since_ns > within_ns) {
       subscriber.peer.fail({DownReason::too_slow, too_slow_text});
     }
-    behind = behind || subscriber.behind_since_ns != 0 || subscriber.dismissed_since_ns != 0;
+    behind = behind || subscriber.dismissed_since_ns != 0 ||
+             (!stopped_ && subscriber.behind_since_ns != 0);
   });
   if (behind && !slow_timer_.running()) {
     slow_timer_.start_periodic(slow_look_after);
@@ -310,8 +311,8 @@ bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept
 }
 
 void PublishCore::stop() noexcept {
+  if (socket_.abandoned()) slow_timer_.stop();  // else it ends those that were dismissed
   if (std::exchange(stopped_, true)) return;
-  slow_timer_.stop();
   waiters_.clear();
   subscribers.end_with(closed_);
 }
