@@ -38,6 +38,13 @@ void check_parse(std::span<const std::byte> payload, GapFrame frame) {
   require(encode(frame, again) == gap_bytes && same(again, payload));
 }
 
+void check_parse(std::span<const std::byte> payload, EndingFrame frame) {
+  if (parse(payload, frame) != nullptr) return;
+  require(frame.reason == EndingReason::too_slow);
+  std::array<std::byte, ending_bytes> again{};
+  require(encode(frame, again) == ending_bytes && same(again, payload));
+}
+
 void check_sound(const TagSet& set) {
   std::uint64_t sum = 0;
   for (std::size_t index = 0; index < set.size(); ++index) {
@@ -112,6 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (frame.control() == ControlKind::subscribe) check_subscribe(payload.bytes(), set);
     if (frame.control() == ControlKind::subscribed) check_parse(payload.bytes(), SubscribedFrame());
     if (frame.control() == ControlKind::gap) check_parse(payload.bytes(), GapFrame());
+    if (frame.control() == ControlKind::ending) check_parse(payload.bytes(), EndingFrame());
   }
   return 0;
 }

@@ -277,7 +277,8 @@ struct netio_socket_options {
   uint64_t ranges_max;         // ranges in one subscriber's set
   int32_t block_allowed;       // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
   int32_t reserved_number;
-  uint64_t reserved[12];
+  uint64_t subscribers_min;  // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
+  uint64_t reserved[11];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 

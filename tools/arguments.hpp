@@ -45,6 +45,7 @@ struct PubArguments : SendArguments {
   TagRange tags{0, 0};         // in turn
   std::uint64_t wait_for = 1;  // subscribers
   bool no_block = false;
+  std::uint64_t subscribers_min = 0;
 };
 
 struct RecvArguments {

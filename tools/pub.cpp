@@ -24,6 +24,7 @@ namespace {
 PublishOptions publish_options(const PubArguments& arguments) {
   PublishOptions options;
   options.block_allowed = !arguments.no_block;
+  options.subscribers_min = arguments.subscribers_min;
   return options;
 }
 
@@ -41,6 +42,7 @@ class PubSession final : public SendingSession {
   void complete(Summary& summary) const override;
 
   const std::uint64_t wanted_;  // subscribers, before it begins
+  const std::string held_up_by_;
   Publish publish_;
   PublishOutlet outlet_;
   std::set<std::uint64_t> subscribed_;    // ids of connected peers that have asked for something
@@ -54,6 +56,11 @@ class PubSession final : public SendingSession {
 PubSession::PubSession(const PubArguments& arguments)
     : SendingSession(arguments, "pub", "subscriber"),
       wanted_(arguments.wait_for),
+      held_up_by_(arguments.subscribers_min == 0
+                      ? "held up by a subscriber with --policy block"
+                      : fmt::format("held up until {} with --policy block {} there and keep up",
+                                    counted(arguments.subscribers_min, "subscriber"),
+                                    arguments.subscribers_min == 1 ? "is" : "are")),
       publish_(context_, publish_options(arguments),
                socket_options(arguments.peer, Mode::buffered)),
       outlet_(publish_, arguments.tags) {
@@ -137,7 +144,7 @@ void PubSession::judge(const Books& books) {
 
 std::string_view PubSession::waits_for() const {
   if (phase_ == Phase::waiting) return "waiting for subscribers";
-  if (phase_ == Phase::sending && held_up_) return "held up by a subscriber with --policy block";
+  if (phase_ == Phase::sending && held_up_) return held_up_by_;
   return SendingSession::waits_for();
 }
 

@@ -188,9 +188,14 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
   add_sending(app, pub, choice, {"subscriber", true});
   add_parsed_to(app, "--wait-for", "N", parse_count, pub.wait_for,
                 "Begin when so many have subscribed (1); 0: at once, whoever is there");
+  CLI::Option* const min =
+      add_parsed_to(app, "--subscribers-min", "N", parse_count, pub.subscribers_min,
+                    "Publish only while so many subscribers with the policy block are there (0); "
+                    "when one of them goes, wait until another one comes");
   app.add_flag("--no-block", pub.no_block,
                "Let no subscriber hold the publisher up: who asks for the policy block gets "
-               "drop_new");
+               "drop_new")
+      ->excludes(min);
   app.footer(std::string(help::pub_footer));
 }
 

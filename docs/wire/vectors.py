@@ -13,7 +13,7 @@ CORPUS = HERE.parent.parent / "fuzz" / "corpus"
 MAGIC = bytes([0x93]) + b"netio\r\n"
 PATTERNS = {"push": 1, "pull": 2, "pair": 3, "publish": 4, "subscribe": 5, "request": 6, "reply": 7}
 TAGGED, MORE, CONTINUED, CONTROL = 1, 2, 4, 8
-BYE, SUBSCRIBE, SUBSCRIBED, GAP = 1, 2, 3, 4
+BYE, SUBSCRIBE, SUBSCRIBED, GAP, ENDING = 1, 2, 3, 4, 5
 WHOLE, REMOVE, LAST = 1, 2, 4
 EVERY_TAG = [0, (1 << 64) - 1]
 
@@ -239,6 +239,10 @@ def gap(dropped, reason, reserved=bytes(7)):
     return struct.pack("<QB", dropped, reason) + reserved
 
 
+def ending_of(reason, reserved=bytes(7)):
+    return struct.pack("<B", reason) + reserved
+
+
 def control_vectors():
     """Payloads of control frames. `defect` is found in the payload, `range_defect` in a range."""
     out = []
@@ -266,6 +270,10 @@ def control_vectors():
     def dropped(name, meaning, defect=None, count=1, reason=1, reserved=bytes(7)):
         add(GAP, "gap_" + name, meaning, gap(count, reason, reserved), defect,
             fields=dict(dropped=count, reason=reason))
+
+    def ending(name, meaning, defect=None, reason=1, reserved=bytes(7)):
+        add(ENDING, "ending_" + name, meaning, ending_of(reason, reserved), defect,
+            fields=dict(reason=reason))
 
     def sizes(kind, name, data, good):
         for size in (0, 8, 16, 23, 24, 32, 39, 40, 41, 48):
@@ -322,6 +330,15 @@ def control_vectors():
     dropped("reserved_last", "the last reserved byte is not zero", "reserved",
             reserved=bytes(6) + b"\1")
     sizes(GAP, "gap", gap(1, 1), good=(16,))
+
+    ending("too_slow", "the only reason there is")
+    ending("reason_0", "no reason", "reason", reason=0)
+    ending("reason_unknown", "a reason that nobody defined", "reason", reason=2)
+    ending("reserved", "the first reserved byte is not zero", "reserved",
+           reserved=b"\1" + bytes(6))
+    ending("reserved_last", "the last reserved byte is not zero", "reserved",
+           reserved=bytes(6) + b"\1")
+    sizes(ENDING, "ending", ending_of(1), good=(8,))
     return out
 
 
@@ -352,6 +369,7 @@ def frame_vectors():
         [frame(subscribe(1, WHOLE | LAST, ranges=[[7, 9]]), CONTROL, kind=SUBSCRIBE)])
     add("subscribed", "the answer", [frame(subscribed(1, 0), CONTROL, kind=SUBSCRIBED)])
     add("gap", "messages that were dropped", [frame(gap(3, 1), CONTROL, kind=GAP)])
+    add("ending", "why the good-bye follows", [frame(ending_of(1), CONTROL, kind=ENDING)])
     add("control_frames", "several control frames in one page",
         [frame(gap(3, 1), CONTROL, kind=GAP), frame(subscribed(1, 3), CONTROL, kind=SUBSCRIBED),
          frame(b"", CONTROL, kind=BYE)])
@@ -367,7 +385,7 @@ def frame_vectors():
     add("kind_without_control", "a control kind, not in a control frame", [], "control",
         word(0, BYE << 8))
     for name, kind, size in (("subscribe", SUBSCRIBE, 40), ("subscribed", SUBSCRIBED, 40),
-                             ("gap", GAP, 16)):
+                             ("gap", GAP, 16), ("ending", ENDING, 8)):
         add(f"{name}_longer_than_page", "a control frame that ends after the body", [], "longer",
             word(size, CONTROL | kind << 8) + bytes(size - 8))
         add(f"{name}_without_control", "its kind, not in a control frame", [], "control",

@@ -40,7 +40,8 @@ struct SocketOptions {
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
-  // A connection attempt, and the hello that must follow it, each within this.
+  // A connection attempt, the hello that must follow it, and the end of a connection that a
+  // publisher ends (Policy::disconnect): each within this.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
   // Accepted connections that have not said hello; more wait in the kernel's queue. When there are
   // so many, those silent for half a second are ended, the oldest first, one every 10 ms.

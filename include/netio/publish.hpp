@@ -44,7 +44,8 @@ class NETIO_API PublishTag {
   [[nodiscard]] Status send(std::string_view text) const noexcept {
     return send(std::as_bytes(std::span(text)));
   }
-  // Somebody has subscribed: whether it is worth making the message.
+  // Somebody has subscribed, or is waited for (PublishOptions::subscribers_min): whether it is
+  // worth making the message.
   [[nodiscard]] bool wanted() const noexcept { return row_->audience != nullptr; }
   // The tag itself.
   [[nodiscard]] std::uint64_t value() const noexcept { return row_->tag; }
@@ -59,8 +60,10 @@ class NETIO_API PublishTag {
 };
 
 // A message is taken for all its subscribers, or (any answer but ok) for none. One that nobody
-// wants is ok, and counted in Counters::unwanted. books() counts each message once for each
-// subscriber it is for. SocketOptions::mode is not looked at: each subscriber chooses.
+// wants is ok, and counted in Counters::unwanted; but while there are fewer subscribers with
+// Policy::block than PublishOptions::subscribers_min, every call that sends, lends or allocates
+// answers `again`. books() counts each message once for each subscriber it is for.
+// SocketOptions::mode is not looked at: each subscriber chooses.
 class NETIO_API Publish : public Socket {
  public:
   // Throws Error for options that make no sense.
@@ -69,7 +72,8 @@ class NETIO_API Publish : public Socket {
   ~Publish() = default;
 
   // Copies the bytes (unbuffered: unless the wire took them at once). `again` only if a subscriber
-  // with Policy::block is behind, or memory is short: on_writable tells when to try again:
+  // with Policy::block is behind or missing, or memory is short: on_writable tells when to try
+  // again:
   [[nodiscard]] Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   [[nodiscard]] Status send(std::string_view text, std::uint64_t tag) noexcept {
     return send(std::as_bytes(std::span(text)), tag);

@@ -68,11 +68,16 @@ class NETIO_API Socket {
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
 
-  // 0 to 1. Sending: bytes waiting for the wire, of what may wait, over all connected peers; 1 with
-  // none, and from a send() that answered again until on_writable. Receiving only: memory held by
-  // kept messages, of receive_bytes_max (see there).
+  // How full the socket is: 0 to 1. Never blocks; takes a look at each peer.
+  // Push and Pair: bytes that wait for the wire, of what may wait: of the peer with the most room,
+  // as it takes the next message. 1 if no peer takes one, or there is none.
+  // Publish: bytes that wait for a subscriber with Policy::block, on the wire and in its queue, of
+  // what may wait there: of the subscriber with the least room. 1 if send() answers again for such
+  // a subscriber or for memory; 0 if nobody can hold it up.
+  // Pull and Subscribe: memory held by kept messages, of receive_bytes_max (see there).
   [[nodiscard]] double fill() const noexcept;
-  // fill() reached high_watermark, or came down to low_watermark after that (SocketOptions):
+  // fill() reached high_watermark, or came down to low_watermark after that (SocketOptions): at the
+  // end of the loop turn. A socket that is full from the start tells so in its first turn:
   void on_high_watermark(std::function<void()> call);
   void on_low_watermark(std::function<void()> call);
 

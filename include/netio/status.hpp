@@ -63,7 +63,8 @@ enum class DownReason : std::uint8_t {
   handshake_timeout,  // connected, but no hello came in time
   protocol_error,     // the peer sent bytes that the wire format does not allow
   message_too_big,    // the peer announced a message over this socket's limit
-  too_slow,           // a subscriber was behind for too long, or by too much (Policy::disconnect)
+  too_slow,           // a subscriber was behind for too long, or by too much (Policy::disconnect);
+                      // both sides are told, the subscriber if it reads on within handshake_within
   stalled,            // a message was begun and not continued within the stall limit
   resources,          // this process is out of descriptors or memory
 };

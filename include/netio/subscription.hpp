@@ -33,7 +33,7 @@ enum class Policy : std::uint8_t {
   drop_new,    // what does not fit the queue is dropped
   drop_old,    // what has waited longest is dropped for what comes
   sample,      // of each tag only the latest message is kept
-  disconnect,  // the connection is ended; the subscriber may come back
+  disconnect,  // the connection is ended, both sides are told why; the subscriber may come back
 };
 // Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(Policy policy) noexcept;
@@ -60,6 +60,11 @@ struct PublishOptions {
   // Ranges in the set of one subscriber (a single tag is a range); 16 bytes each. A larger set is
   // refused, and the one before it stays.
   std::size_t ranges_max = std::size_t{1} << 20U;
+  // While fewer subscribers with Policy::block are there, send() answers `again`; otherwise a
+  // message that nobody wants is `ok` and lost. A subscriber counts from its first accepted set of
+  // tags, even an empty one, until its connection ends or it changes to another policy. 0: never
+  // waits. Needs block_allowed.
+  std::size_t subscribers_min = 0;
 };
 
 // The publisher's answer to a set of tags.
@@ -76,9 +81,10 @@ struct Subscribed {
 
 // Messages of a subscription that will never come: numbers `first` to `first + count - 1`.
 struct Gap {
-  std::uint64_t first = 0;                      // numbered as Subscribed::from is
-  std::uint64_t count = 0;                      // how many
-  DropReason reason = DropReason::dropped_new;  // of the latest of them
+  std::uint64_t first = 0;  // numbered as Subscribed::from is
+  std::uint64_t count = 0;  // how many
+  // Why all of them were dropped. Messages dropped for several reasons are as many gaps.
+  DropReason reason = DropReason::dropped_new;
 };
 
 }  // namespace netio

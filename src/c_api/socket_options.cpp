@@ -49,6 +49,7 @@ netio_socket_options default_options() noexcept {
   c.granted_bytes_max = publish.behind_bytes_max;
   c.ranges_max = publish.ranges_max;
   c.block_allowed = publish.block_allowed ? 1 : 0;
+  c.subscribers_min = publish.subscribers_min;
   return c;
 }
 
@@ -98,6 +99,7 @@ PublishOptions publish_options(const netio_socket_options& c) noexcept {
   options.block_allowed = c.block_allowed != 0;
   options.behind_bytes_max = c.granted_bytes_max;
   options.ranges_max = c.ranges_max;
+  options.subscribers_min = c.subscribers_min;
   return options;
 }
 

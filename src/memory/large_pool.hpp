@@ -42,6 +42,17 @@ class LargePool final : public Store {
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 
+  // As Pool::plenty().
+  [[nodiscard]] bool plenty() const noexcept {
+    return bytes_max_ - bytes_out_ >= bytes_max_ / 4 * 3;
+  }
+  // Less than a quarter is left, or not enough for another buffer of this size. Owner thread.
+  [[nodiscard]] bool scarce(const Block& like) noexcept {
+    collect();
+    const std::size_t left = bytes_max_ - bytes_out_;
+    return left < bytes_max_ / 4 || left < like.capacity();
+  }
+
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
   [[nodiscard]] std::size_t bytes_out() const noexcept { return bytes_out_; }
   [[nodiscard]] std::size_t bytes_kept() const noexcept { return bytes_kept_; }

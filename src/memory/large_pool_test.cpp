@@ -22,6 +22,22 @@ TEST(LargePool, a_buffer_has_the_next_power_of_two_from_128_kib) {
   EXPECT_EQ(pool->take(5 * mib)->capacity(), 8 * mib);
 }
 
+TEST(LargePool, is_scarce_with_less_than_a_quarter_or_no_other_buffer_of_the_size_left) {
+  const auto pool = LargePool::create(16 * mib, 0);
+  EXPECT_TRUE(pool->plenty());
+  const Lease first = pool->take(4 * mib);
+  EXPECT_TRUE(pool->plenty());
+  EXPECT_FALSE(pool->scarce(*first.get()));
+  Lease large = pool->take(8 * mib);
+  EXPECT_FALSE(pool->plenty());
+  EXPECT_FALSE(pool->scarce(*first.get()));
+  EXPECT_TRUE(pool->scarce(*large.get())) << "there is no other one of 8 MiB";
+  const Lease small = pool->take(128 * kib);
+  EXPECT_TRUE(pool->scarce(*small.get())) << "less than 4 MiB are left";
+  std::thread([&large] { large.reset(); }).join();
+  EXPECT_FALSE(pool->scarce(*small.get())) << "what came home from elsewhere counts";
+}
+
 TEST(LargePool, buffers_are_aligned_and_writable_to_their_end) {
   const auto pool = LargePool::create(64 * mib, 64 * mib);
   for (const std::size_t bytes : {200 * kib, 1 * mib, 3 * mib}) {

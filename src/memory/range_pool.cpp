@@ -62,6 +62,15 @@ Lease RangePool::take(std::size_t bytes) noexcept {
   return {};
 }
 
+bool RangePool::scarce(const Block& like) noexcept {
+  collect();
+  if (bytes_free() < bytes_all() / 4) return true;
+  for (RingNode* node = free_.next(); node != &free_; node = node->next()) {
+    if (static_cast<Range&>(*node).capacity() >= like.capacity()) return false;
+  }
+  return true;
+}
+
 // What is behind the first `bytes` becomes a free range of its own, in the same place of the ring.
 bool RangePool::cut(Range& range, std::size_t bytes) noexcept {
   if (range.capacity() == bytes) return true;

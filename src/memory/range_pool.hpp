@@ -22,16 +22,19 @@ class RangePool final : public Store {
   // memory: wait() for others to come home.
   [[nodiscard]] Lease take(std::size_t bytes) noexcept;
   [[nodiscard]] bool could_ever_take(std::size_t bytes) const noexcept {
-    return bytes <= memory_->bytes().size() - offset_;
+    return bytes <= bytes_all();
   }
   // In however many pieces.
-  [[nodiscard]] std::size_t bytes_free() const noexcept {
-    return memory_->bytes().size() - offset_ - bytes_out_;
-  }
+  [[nodiscard]] std::size_t bytes_free() const noexcept { return bytes_all() - bytes_out_; }
+  // As Pool::plenty().
+  [[nodiscard]] bool plenty() const noexcept { return bytes_free() >= bytes_all() / 4 * 3; }
+  // Less than a quarter is left, or no piece as large as this one. Owner thread.
+  [[nodiscard]] bool scarce(const Block& like) noexcept;
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
  private:
   struct Range;
+  [[nodiscard]] std::size_t bytes_all() const noexcept { return memory_->bytes().size() - offset_; }
   RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset);
   ~RangePool() override;
   void recycle(Block& block) noexcept override;

@@ -36,6 +36,22 @@ TEST_F(Ranges, lie_in_their_part_and_are_aligned) {
   EXPECT_EQ(lease->capacity(), 4096U);
 }
 
+TEST_F(Ranges, are_scarce_with_less_than_a_quarter_or_no_piece_as_large_left) {
+  EXPECT_TRUE(pool_->plenty());
+  const Lease large = pool_->take(2 * mebi);
+  std::vector<Lease> small;
+  for (int i = 0; i < 5; ++i) small.push_back(pool_->take(1 * mebi));
+  EXPECT_FALSE(pool_->plenty());
+  EXPECT_TRUE(pool_->scarce(*large.get()));
+  small[0].reset();
+  EXPECT_TRUE(pool_->scarce(*small[1].get())) << "1 MiB of 7";
+  small[2].reset();
+  EXPECT_FALSE(pool_->scarce(*small[1].get()));
+  EXPECT_TRUE(pool_->scarce(*large.get())) << "more than a quarter, and no piece of 2 MiB";
+  std::thread([&small] { small[1].reset(); }).join();
+  EXPECT_FALSE(pool_->scarce(*large.get())) << "what came home from elsewhere counts";
+}
+
 TEST_F(Ranges, take_memory_from_the_system_only_as_far_as_they_are_used) {
   EXPECT_EQ(taken_from_system(), 1 * mebi);
   Lease lease = pool_->take(2 * mebi);

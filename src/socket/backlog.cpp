@@ -23,31 +23,60 @@ bool scarce(Pool& pool) noexcept {
   return pool.blocks_free() < few;
 }
 
+// How near it is to scarce: from 0, all pages are free, to 1.
+double scarcity(const Pool& pool) noexcept {
+  const std::size_t few = pool.blocks() / 4;
+  const std::size_t used = pool.blocks() - pool.blocks_free();
+  return static_cast<double>(used) / static_cast<double>(pool.blocks() - few);
+}
+
 }  // namespace
 
 bool Backlog::full(Pool& pool) const noexcept {
   return !empty() && (bytes() >= bytes_max_ || scarce(pool));
 }
 
-void Backlog::add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
+double Backlog::fill(std::size_t link_bytes, std::size_t link_bytes_max,
+                     Pool& pool) const noexcept {
+  if (full(pool)) return 1.0;
+  const double most = static_cast<double>(link_bytes_max) + static_cast<double>(bytes_max_);
+  const double waiting = static_cast<double>(link_bytes) + static_cast<double>(bytes());
+  const double pages = empty() ? 0.0 : scarcity(pool);
+  constexpr double not_full = 0.999;  // a queue of no bytes lets one message wait, and is full then
+  return std::min(std::max(waiting / most, pages), not_full);
+}
+
+void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept {
   switch (policy_) {
     case Policy::block:
       break;
     case Policy::sample:
-      return sample(parcel);
+      return sample(parcel, supplies);
     case Policy::drop_new:
     case Policy::disconnect:
-      if (fits(cost(parcel)) && !scarce(pool)) break;
+      if (fits(cost(parcel)) && !scarce(supplies.pages) && !supplies.scarce(parcel.lease)) break;
       return drop(parcel.messages, DropReason::dropped_new);
-    case Policy::drop_old: {
-      if (cost(parcel) > bytes_max_) return drop(parcel.messages, DropReason::dropped_new);
-      const bool all = scarce(pool);
-      while ((all || !fits(cost(parcel))) && drop_oldest()) continue;
-      if (fits(cost(parcel))) break;
-      return drop(parcel.messages, DropReason::dropped_new);
-    }
+    case Policy::drop_old:
+      return add_newest(parcel, supplies, body_max);
   }
-  keep(parcel, pool, body_max);
+  keep(parcel, supplies.pages, body_max);
+}
+
+// Where large memory is scarce, a message is kept only in the place of others that took as much.
+void Backlog::add_newest(const Parcel& parcel, const Supplies& supplies,
+                         std::size_t body_max) noexcept {
+  if (cost(parcel) > bytes_max_) return drop(parcel.messages, DropReason::dropped_new);
+  const bool all = scarce(supplies.pages);
+  const std::size_t wanted = supplies.scarce(parcel.lease) ? parcel.lease->capacity() : 0;
+  std::size_t freed = 0;
+  const auto too_much = [&] { return freed < wanted || !fits(cost(parcel)); };
+  while (all || too_much()) {
+    const Lease dropped = drop_oldest();
+    if (!dropped) break;
+    freed += supplies.large_bytes(dropped);
+  }
+  if (too_much()) return drop(parcel.messages, DropReason::dropped_new);
+  keep(parcel, supplies.pages, body_max);
 }
 
 void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
@@ -99,8 +128,12 @@ void Backlog::seal_tail() noexcept {
   items_.push_back(std::move(item));
 }
 
-void Backlog::sample(const Parcel& parcel) noexcept {
+void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
   if (!parcel.framed) {
+    // What it takes the place of gives back as much.
+    if (supplies.scarce(parcel.lease) && !samples_.shares(parcel.tag)) {
+      return drop(1, DropReason::dropped_new);
+    }
     return sample_one(parcel.tag, {parcel.data, parcel.bytes}, parcel.lease);
   }
   FrameWalker walker(parcel.data, parcel.bytes);
@@ -121,12 +154,13 @@ void Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
   }
 }
 
-bool Backlog::drop_oldest() noexcept {
+Lease Backlog::drop_oldest() noexcept {
   seal_tail();
   const auto oldest = std::find_if(items_.begin(), items_.end(), [](const Item& item) {
     return item.kind == Item::Kind::parcel;
   });
-  if (oldest == items_.end()) return false;
+  if (oldest == items_.end()) return {};
+  Lease dropped = std::move(oldest->parcel.lease);
   const std::uint64_t messages = oldest->parcel.messages;
   bytes_ -= cost(oldest->parcel);
   messages_ -= messages;
@@ -134,12 +168,11 @@ bool Backlog::drop_oldest() noexcept {
   overrun_ = true;
   *oldest = Item();
   oldest->kind = Item::Kind::gap;
-  oldest->dropped = messages;
-  oldest->reason = DropReason::dropped_old;
+  oldest->drops.add({messages, DropReason::dropped_old});
   const auto at = static_cast<std::size_t>(oldest - items_.begin());
   join_gaps(at);
   if (at != 0) join_gaps(at - 1);
-  return true;
+  return dropped;
 }
 
 // This item and the next, if both are gaps.
@@ -148,8 +181,7 @@ void Backlog::join_gaps(std::size_t at) noexcept {
   Item& gap = items_[at];
   const Item& next = items_[at + 1];
   if (gap.kind != Item::Kind::gap || next.kind != Item::Kind::gap) return;
-  gap.dropped += next.dropped;
-  gap.reason = next.reason;
+  gap.drops.add(next.drops);
   items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
 }
 
@@ -159,18 +191,16 @@ void Backlog::drop(std::uint64_t messages, DropReason reason) noexcept {
   add_gap(messages, reason);
 }
 
-// Gaps that follow each other are one, of the latest reason: they need no memory for each drop.
+// Gaps that follow each other are one item: they need no memory for each drop.
 void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
   seal_tail();
   if (!items_.empty() && items_.back().kind == Item::Kind::gap) {
-    items_.back().dropped += messages;
-    items_.back().reason = reason;
+    items_.back().drops.add({messages, reason});
     return;
   }
   Item item;
   item.kind = Item::Kind::gap;
-  item.dropped = messages;
-  item.reason = reason;
+  item.drops.add({messages, reason});
   items_.push_back(std::move(item));
 }
 
@@ -227,6 +257,12 @@ void Backlog::pop() noexcept {
   }
   if (item.kind == Item::Kind::control) --controls_;
   items_.pop_front();
+}
+
+void Backlog::pop_posted() noexcept {
+  Drops& drops = items_.front().drops;
+  if (!drops.empty()) drops.pop_front();
+  if (drops.empty()) pop();
 }
 
 void Backlog::clear() noexcept {

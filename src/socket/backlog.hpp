@@ -12,10 +12,12 @@
 #include <netio/subscription.hpp>
 
 #include "memory/pool.hpp"
+#include "socket/drops.hpp"
 #include "socket/open_page.hpp"
 #include "socket/parcel.hpp"
 #include "socket/samples.hpp"
 #include "socket/send_books.hpp"
+#include "socket/supplies.hpp"
 #include "wire/frame.hpp"
 
 namespace netio::detail {
@@ -31,8 +33,7 @@ class Backlog {
     ControlKind control = ControlKind::bye;
     std::array<std::byte, control_bytes_max> payload{};
     std::size_t payload_bytes = 0;
-    std::uint64_t dropped = 0;  // of a gap
-    DropReason reason = DropReason::not_sent;
+    Drops drops{};  // of a gap; never empty there
   };
 
   explicit Backlog(SendBooks& books) noexcept : books_(books) {}
@@ -52,13 +53,17 @@ class Backlog {
   // With Policy::block: no more is to be added until some of it has left. Nothing waits for ever:
   // a bound of 0 lets one at a time wait.
   [[nodiscard]] bool full(Pool& pool) const noexcept;
+  // How near it is to full(), from 0 to 1, when the link holds `link_bytes` of `link_bytes_max`
+  // that it takes before messages wait here: 1 exactly if it is.
+  [[nodiscard]] double fill(std::size_t link_bytes, std::size_t link_bytes_max,
+                            Pool& pool) const noexcept;
   [[nodiscard]] std::size_t controls() const noexcept { return controls_; }
   // Something was dropped for want of room since the last call.
   [[nodiscard]] bool take_overrun() noexcept { return std::exchange(overrun_, false); }
 
   // Takes a share of the parcel, or drops it or others by the policy; with `block`, takes it. Small
-  // ones are copied behind each other into pages of `pool`, with bodies of up to `body_max`.
-  void add(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
+  // ones are copied behind each other into pages, with bodies of up to `body_max`.
+  void add(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   void add_control(ControlKind kind, std::span<const std::byte> payload, Pool& pool,
                    std::size_t body_max) noexcept;
   // At this point of the stream so many messages are missing.
@@ -66,7 +71,8 @@ class Backlog {
 
   // What goes next; null if there is nothing, or no memory to make a page of samples.
   [[nodiscard]] Item* front(Pool& pool, std::size_t body_max) noexcept;
-  void pop() noexcept;
+  // That was posted; of a gap, the first of its reasons.
+  void pop_posted() noexcept;
   // Forgets all; who calls has counted messages() as dropped.
   void clear() noexcept;
 
@@ -80,10 +86,13 @@ class Backlog {
   }
   void keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
   bool append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
-  void sample(const Parcel& parcel) noexcept;
+  void add_newest(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
+  void sample(const Parcel& parcel, const Supplies& supplies) noexcept;
   void sample_one(std::uint64_t tag, std::span<const std::byte> message,
                   const Lease& lease) noexcept;
-  bool drop_oldest() noexcept;
+  // What it took; empty if nothing waits.
+  Lease drop_oldest() noexcept;
+  void pop() noexcept;
   void join_gaps(std::size_t at) noexcept;
   void drop(std::uint64_t messages, DropReason reason) noexcept;
   void seal_tail() noexcept;

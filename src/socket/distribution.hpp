@@ -44,8 +44,8 @@ class Distribution {
   virtual void flush() noexcept = 0;
   // Closing: every call is answered with closed from now on.
   virtual void stop() noexcept = 0;
-  // The user was refused, and nothing has changed since.
-  [[nodiscard]] virtual bool held_up() const noexcept = 0;
+  // Of a pattern that sends: how near it is to answering again, from 0 to 1. Looks at every peer.
+  [[nodiscard]] virtual double fill() const noexcept = 0;
   virtual void add_to(Counters& counters) const noexcept = 0;
 };
 

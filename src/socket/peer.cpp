@@ -134,6 +134,7 @@ void Peer::on_down(const Down& down) noexcept {
     down_->reason = closing_ ? DownReason::closed_here : DownReason::closed_by_peer;
     down_->detail = address_ + " ended in order";
   }
+  if (end_) down_ = end_;
   socket_.distribution().not_ready(*this);
   socket_.context().loop.defer(*this);
 }
@@ -144,6 +145,17 @@ void Peer::fail(Down down) noexcept {
   link_->cut();
   down.detail = address_ + ": " + down.detail;
   on_down(down);
+}
+
+void Peer::end_for(std::string detail, DownReason reason) noexcept {
+  if (!end_) end_ = Down{reason, address_ + ": " + std::move(detail)};
+}
+
+void Peer::dismiss(std::string detail, DownReason reason) noexcept {
+  if (!up_ || down_) return;
+  end_for(std::move(detail), reason);
+  dismissed_ = true;
+  advance_ending();
 }
 
 void Peer::run_deferred() noexcept {
@@ -181,8 +193,9 @@ void Peer::release_link() noexcept {
   receiver_.end();
   arrived_before_ = bytes_arrived();
   link_.reset();
-  bye_said_ = bye_heard_ = resume_ = false;
+  bye_said_ = bye_heard_ = dismissed_ = resume_ = false;
   objection_.reset();
+  end_.reset();
 }
 
 // Doubles from the first delay to the last, each less a random half of it, so that many peers of

@@ -53,6 +53,11 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   PeerRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
   void fail(Down down) noexcept;
+  // Ends its connection in order, for this reason: says good-bye behind all that was taken for it.
+  // A peer that reads nothing does not end so: the caller bounds the time, by fail().
+  void dismiss(std::string detail, DownReason reason) noexcept;
+  // However the connection ends: the reason is this one.
+  void end_for(std::string detail, DownReason reason) noexcept;
   [[nodiscard]] std::int64_t up_since_ns() const noexcept { return up_since_ns_; }
   // On this connection messages are a breach until they are expected; as they are at first.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
@@ -106,6 +111,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void go_on() noexcept;
   void take_control(std::span<const std::byte> body) noexcept;
   void advance_ending() noexcept;
+  // Nothing more is taken for it: good-bye is said, or about to be.
+  [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
 
   SocketCore& socket_;
   std::uint64_t id_;
@@ -123,11 +130,13 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   bool closing_ = false;
   bool bye_said_ = false;
   bool bye_heard_ = false;
+  bool dismissed_ = false;
   bool gone_ = false;
   bool retrying_ = false;
   bool resume_ = false;            // run_deferred goes on with a held page
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
+  std::optional<Down> end_;        // why the connection ends, whatever the link will say
 
   Timer retry_timer_;
   int attempts_ = 0;                  // since the last connection that lasted

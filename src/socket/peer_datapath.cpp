@@ -85,7 +85,7 @@ void Peer::pause(bool paused) noexcept {
 }
 
 void Peer::on_writable() noexcept {
-  if (closing_ || bye_heard_) {
+  if (leaving()) {
     advance_ending();
     return;
   }
@@ -97,12 +97,12 @@ void Peer::on_writable() noexcept {
 }
 
 void Peer::on_sent() noexcept {
-  if (!closing_ && !bye_heard_ && sender.waiting()) on_writable();
+  if (!leaving() && sender.waiting()) on_writable();
   socket_.fill_changed();
 }
 
 void Peer::on_idle() noexcept {
-  if (closing_ || bye_heard_) {
+  if (leaving()) {
     advance_ending();
   } else if (sender.waiting()) {
     on_writable();

@@ -31,6 +31,11 @@ class Samples {
   Put put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
           std::size_t bytes_max) noexcept;
 
+  // The one of this tag is shared memory.
+  [[nodiscard]] bool shares(std::uint64_t tag) const noexcept {
+    const auto found = by_tag_.find(tag);
+    return found != by_tag_.end() && found->second->lease;
+  }
   // The oldest one, if it is shared memory, as a parcel; else false.
   bool take_shared(Parcel& parcel) noexcept;
   // Moves the oldest into the page, as long as they are copies and there is room.

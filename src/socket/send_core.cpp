@@ -164,6 +164,13 @@ bool SendCore::end_turn() noexcept {
   return pending;
 }
 
+// Of the peer with the most room.
+double SendCore::fill() const noexcept {
+  double least = 1.0;
+  for (const Peer* const peer : ready_) least = std::min(least, peer->sender.link_fill());
+  return least;
+}
+
 void SendCore::add_to(Counters& counters) const noexcept {
   counters.bytes_sent += bytes_sent_;
   counters.agains += agains_;

@@ -61,7 +61,7 @@ class SendCore final : public Distribution {
   void flush() noexcept override;
   void stop() noexcept override;
   void add_to(Counters& counters) const noexcept override;
-  [[nodiscard]] bool held_up() const noexcept override { return wanted_ && ready_.empty(); }
+  [[nodiscard]] double fill() const noexcept override;
   [[nodiscard]] LentMemory& lent() noexcept { return lent_; }
 
  private:

@@ -59,6 +59,12 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] bool blocked() const noexcept {
     return backlog.policy() == Policy::block && link_ != nullptr && backlog.full(link_->pool());
   }
+  // How near it is to blocked(), from 0 to 1: 1 exactly if it is.
+  [[nodiscard]] double sharing_fill() const noexcept;
+  // How near the link is to taking no more, from 0 to 1; 1 without a link, or without memory.
+  [[nodiscard]] double link_fill() const noexcept;
+  // What waits for the link is dropped. What the link was begun to be given is not.
+  void drop_backlog(DropReason reason) noexcept;
   // A control frame behind all that was shared so far.
   void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
   // A control frame at once; `again` if the link is full.
@@ -150,7 +156,10 @@ class Sender final : private StoreWaiter {
   Status post_parcel(const Parcel& parcel) noexcept;
   Status post_item(const Backlog::Item& item) noexcept;
   Status post_backlog() noexcept;
-  bool held_up() noexcept;
+  bool held_up(const Lease& next) noexcept;
+  [[nodiscard]] Supplies supplies() const noexcept {
+    return {link_->pool(), large_pool_, link_->loans()};
+  }
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   Status post_counted(Post& post) noexcept;

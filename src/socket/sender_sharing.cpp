@@ -1,4 +1,5 @@
 // What a Sender does with what many peers share: posts it at once, or when the link has room.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -26,14 +27,34 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 void Sender::share(const Parcel& parcel) noexcept {
   if (link_ == nullptr) return books.drop_unposted(DropReason::not_sent, parcel.messages);
-  if (!pending() && !held_up() && post_parcel(parcel) == Status::ok) return;
-  backlog.add(parcel, link_->pool(), body_max());
+  if (!pending() && !held_up(parcel.lease) && post_parcel(parcel) == Status::ok) return;
+  backlog.add(parcel, supplies(), body_max());
+}
+
+double Sender::sharing_fill() const noexcept {
+  if (link_ == nullptr || backlog.policy() != Policy::block) return 0;
+  const std::size_t most = link_->limits().queue_bytes_max;
+  return backlog.fill(std::min(link_->queued_bytes(), most), most, link_->pool());
+}
+
+double Sender::link_fill() const noexcept {
+  if (link_ == nullptr || starved()) return 1;
+  const std::size_t most = link_->limits().queue_bytes_max;
+  return static_cast<double>(std::min(link_->queued_bytes(), most)) / static_cast<double>(most);
+}
+
+void Sender::drop_backlog(DropReason reason) noexcept {
+  books.drop_unposted(reason, backlog.messages());
+  backlog.clear();
 }
 
 // The link would take more, but what waits in it is best kept short: for who samples, because it
-// is to have the latest; and where pages are few, because small ones can be packed up here.
-bool Sender::held_up() noexcept {
-  if (backlog.policy() != Policy::sample && link_->pool().plenty()) return false;
+// is to have the latest; where pages are few, because small ones can be packed up here; and where
+// other memory is, if it can be dropped up here.
+bool Sender::held_up(const Lease& next) noexcept {
+  const bool plenty =
+      link_->pool().plenty() && (backlog.policy() == Policy::block || supplies().plenty(next));
+  if (backlog.policy() != Policy::sample && plenty) return false;
   if (link_->backed_up()) link_->flush();
   return link_->backed_up();
 }
@@ -77,26 +98,29 @@ Status Sender::post_parcel(const Parcel& parcel) noexcept {
   return post_counted(post);
 }
 
+// Of a gap, the first of its reasons.
 Status Sender::post_item(const Backlog::Item& item) noexcept {
   if (item.kind == Backlog::Item::Kind::parcel) return post_parcel(item.parcel);
   if (item.kind == Backlog::Item::Kind::control) {
     return post_control(item.control, std::span(item.payload).first(item.payload_bytes));
   }
   std::array<std::byte, gap_bytes> payload;
-  encode(GapFrame{dropped_told_ + item.dropped, wire_reason(item.reason)}, payload);
+  const Drops::Part& part = item.drops.front();
+  encode(GapFrame{dropped_told_ + part.messages, wire_reason(part.reason)}, payload);
   const Status status = post_control(ControlKind::gap, payload);
-  if (status == Status::ok) dropped_told_ += item.dropped;
+  if (status == Status::ok) dropped_told_ += part.messages;
   return status;
 }
 
 // on_writable, on_sent or on_idle tell of the link's room, on_sender_memory of the pool's.
 Status Sender::post_backlog() noexcept {
   while (!backlog.empty()) {
-    if (held_up()) return Status::again;
+    if (held_up(Lease())) return Status::again;
     const Backlog::Item* const item = backlog.front(link_->pool(), body_max());
     if (item == nullptr) return wait_for(link_->pool());
+    if (held_up(item->parcel.lease)) return Status::again;
     if (const Status status = post_item(*item); status != Status::ok) return status;
-    backlog.pop();
+    backlog.pop_posted();
     if (const Status status = post_parts(); status != Status::ok) return status;
   }
   return Status::ok;

@@ -73,16 +73,7 @@ double SocketCore::fill() const noexcept {
     return std::min(1.0, static_cast<double>(receive_quota_->bytes_used()) /
                              static_cast<double>(receive_quota_->bytes_max()));
   }
-  if (peers_up_ == 0 || distribution_->held_up()) return 1.0;
-  std::size_t queued = 0;
-  for (const auto& peer : peers_) {
-    if (peer->up() && peer->link() != nullptr) {
-      queued += peer->sender.starved()
-                    ? options_.send_bytes_max
-                    : std::min(peer->link()->queued_bytes(), options_.send_bytes_max);
-    }
-  }
-  return static_cast<double>(queued) / static_cast<double>(options_.send_bytes_max * peers_up_);
+  return closing_ ? 0.0 : distribution_->fill();  // at the end nobody is held up any more
 }
 
 // Wherever memory that this socket's messages hold may come home to.

@@ -63,6 +63,12 @@ std::size_t encode(const GapFrame& frame, std::span<std::byte> to) noexcept {
   return gap_bytes;
 }
 
+std::size_t encode(const EndingFrame& frame, std::span<std::byte> to) noexcept {
+  if (to.size() < ending_bytes) return 0;
+  store_u64(to.data(), static_cast<std::uint64_t>(frame.reason));
+  return ending_bytes;
+}
+
 void store_ranges(std::span<const TagRange> ranges, std::byte* to) noexcept {
   if (!ranges.empty()) std::memcpy(to, ranges.data(), ranges.size_bytes());
 }
@@ -114,6 +120,14 @@ const char* parse(std::span<const std::byte> payload, GapFrame& frame) noexcept 
     return "gap of an unknown reason";
   }
   return nullptr;
+}
+
+const char* parse(std::span<const std::byte> payload, EndingFrame& frame) noexcept {
+  if (payload.size() != ending_bytes) return "ending of an impossible size";
+  const std::uint64_t reason = load_once(payload.data());
+  if (reason > 0xffU) return "ending with a reserved field that is not zero";
+  frame.reason = static_cast<EndingReason>(reason);
+  return frame.reason == EndingReason::too_slow ? nullptr : "ending for an unknown reason";
 }
 
 }  // namespace netio::detail

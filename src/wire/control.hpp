@@ -25,6 +25,7 @@ inline constexpr std::size_t subscribe_head_bytes = 24;
 inline constexpr std::size_t wire_range_bytes = 16;
 inline constexpr std::size_t subscribed_bytes = 40;
 inline constexpr std::size_t gap_bytes = 16;
+inline constexpr std::size_t ending_bytes = 8;
 static_assert(sizeof(TagRange) == wire_range_bytes && offsetof(TagRange, last) == 8);
 
 // Of a payload of `ranges` ranges.
@@ -87,11 +88,21 @@ struct GapFrame {
   bool operator==(const GapFrame&) const = default;
 };
 
-// The bytes written: subscribe_head_bytes, subscribed_bytes, gap_bytes. Where `to` is too small
-// they write nothing and return 0.
+enum class EndingReason : std::uint8_t { too_slow = 1 };
+
+// Publisher to subscriber: the publisher ends the connection, and not because it closes.
+struct EndingFrame {
+  EndingReason reason = EndingReason::too_slow;
+
+  bool operator==(const EndingFrame&) const = default;
+};
+
+// The bytes written: subscribe_head_bytes, subscribed_bytes, gap_bytes, ending_bytes. Where `to` is
+// too small they write nothing and return 0.
 std::size_t encode(const SubscribeFrame& frame, std::span<std::byte> to) noexcept;
 std::size_t encode(const SubscribedFrame& frame, std::span<std::byte> to) noexcept;
 std::size_t encode(const GapFrame& frame, std::span<std::byte> to) noexcept;
+std::size_t encode(const EndingFrame& frame, std::span<std::byte> to) noexcept;
 // Behind the head of a subscribe frame: `to` has wire_range_bytes for each.
 void store_ranges(std::span<const TagRange> ranges, std::byte* to) noexcept;
 
@@ -101,5 +112,6 @@ void store_ranges(std::span<const TagRange> ranges, std::byte* to) noexcept;
 [[nodiscard]] const char* parse(std::span<const std::byte> payload,
                                 SubscribedFrame& frame) noexcept;
 [[nodiscard]] const char* parse(std::span<const std::byte> payload, GapFrame& frame) noexcept;
+[[nodiscard]] const char* parse(std::span<const std::byte> payload, EndingFrame& frame) noexcept;
 
 }  // namespace netio::detail

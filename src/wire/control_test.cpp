@@ -162,6 +162,11 @@ TEST(ControlFrames, take_known_policies_reasons_and_refusals_and_zeros_where_res
   const Payload gap = encoded(some_gap, gap_bytes);
   EXPECT_EQ(accepted<GapFrame>(gap, 8), (Values{1, 2, 3, 4}));
   for (std::size_t at = 9; at < gap_bytes; ++at) EXPECT_EQ(accepted<GapFrame>(gap, at), zero);
+  const Payload ending = encoded(EndingFrame(), ending_bytes);
+  EXPECT_EQ(accepted<EndingFrame>(ending, 0), (Values{1}));
+  for (std::size_t at = 1; at < ending_bytes; ++at) {
+    EXPECT_EQ(accepted<EndingFrame>(ending, at), zero);
+  }
 }
 
 TEST(ControlFrames, count_revisions_from_1) {
@@ -177,6 +182,7 @@ TEST(ControlFrames, of_other_sizes_are_not_read) {
   std::vector<std::size_t> changes;
   std::vector<std::size_t> answers;
   std::vector<std::size_t> gaps;
+  std::vector<std::size_t> endings;
   for (std::size_t size = 0; size <= 80; ++size) {
     const std::unique_ptr<std::byte[]> memory(new std::byte[size]());
     // Sound, wherever it is long enough.
@@ -189,10 +195,13 @@ TEST(ControlFrames, of_other_sizes_are_not_read) {
     if (parse(payload, change) == nullptr) changes.push_back(size);
     if (parse(payload, answer) == nullptr) answers.push_back(size);
     if (parse(payload, gap) == nullptr) gaps.push_back(size);
+    EndingFrame ending;
+    if (parse(payload, ending) == nullptr) endings.push_back(size);
   }
   EXPECT_EQ(changes, (std::vector<std::size_t>{24, 40, 56, 72}));
   EXPECT_EQ(answers, (std::vector<std::size_t>{40}));
   EXPECT_EQ(gaps, (std::vector<std::size_t>{16}));
+  EXPECT_EQ(endings, (std::vector<std::size_t>{8}));
 }
 
 TEST(ControlFrames, are_not_written_where_they_do_not_fit) {

@@ -25,6 +25,7 @@ enum class ControlKind : std::uint8_t {
   subscribe,   // subscriber to publisher: a change of its set of tags
   subscribed,  // publisher to subscriber: the answer to one, where it takes effect
   gap,         // publisher to subscriber: messages were dropped here
+  ending,      // publisher to subscriber: why the good-bye that follows is said
 };
 
 // word, tag, total

@@ -243,6 +243,17 @@ void expect_control(const Bytes& payload, const Json& vector, GapFrame frame) {
   EXPECT_EQ(written, payload);
 }
 
+void expect_control(const Bytes& payload, const Json& vector, EndingFrame frame) {
+  expect_defect(parse(payload, frame), vector.at("defect"));
+  if (!vector.at("defect").is_null()) return;
+  const EndingFrame documented{
+      static_cast<EndingReason>(vector.at("fields").at("reason").get<std::uint8_t>())};
+  EXPECT_EQ(frame, documented);
+  Bytes written(ending_bytes);
+  EXPECT_EQ(encode(documented, written), ending_bytes);
+  EXPECT_EQ(written, payload);
+}
+
 TEST(Vectors, every_control_frame_is_read_written_and_judged_as_documented) {
   for (const Json& vector : vectors().at("control")) {
     SCOPED_TRACE(vector.at("name").get<std::string>());
@@ -256,6 +267,9 @@ TEST(Vectors, every_control_frame_is_read_written_and_judged_as_documented) {
         break;
       case ControlKind::gap:
         expect_control(payload, vector, GapFrame());
+        break;
+      case ControlKind::ending:
+        expect_control(payload, vector, EndingFrame());
         break;
       case ControlKind::bye:
         FAIL() << "has no payload";

@@ -171,6 +171,52 @@ static void what_a_slow_subscriber_misses_is_told_and_counted(void) {
   CHECK_OK(netio_context_free(&there));
 }
 
+static int writable;
+static void on_room(struct netio_socket* socket) {
+  CHECK(socket == &publisher.socket);
+  ++writable;
+}
+
+static void nothing_is_published_before_a_builder_is_there(const char* address) {
+  struct netio_socket_options options;
+  struct netio_counters counters;
+  memset(&publisher, 0, sizeof publisher);
+  memset(&subscriber, 0, sizeof subscriber);
+  received = 0;
+  writable = 0;
+  make_context(&here);
+  make_context(&there);
+  netio_socket_defaults(&options);
+  CHECK(options.subscribers_min == 0);
+  options.subscribers_min = 1;
+  options.block_allowed = 0;
+  CHECK_FAILS(netio_publish_socket_init(&here, &publisher, &options), NETIO_ERROR);
+  options.block_allowed = 1;
+  CHECK_OK(netio_publish_socket_init(&here, &publisher, &options));
+  publisher.socket.cb_buffer_available = on_room;
+  CHECK_OK(netio_listen(&publisher.socket, address));
+  CHECK(netio_publish(&publisher, 7, "x", 1, NULL) == NETIO_AGAIN);
+  CHECK(netio_fill(&publisher.socket) == 1.0);
+  netio_socket_defaults(&options);
+  options.policy = NETIO_POLICY_BLOCK;
+  CHECK_OK(netio_subscribe_socket_init(&there, &subscriber, &options));
+  subscriber.socket.cb_msg_received = count_only;
+  CHECK_OK(netio_subscribe(&subscriber, 7));
+  CHECK_OK(netio_connect(&subscriber.socket, netio_address(&publisher.socket)));
+  TURN_UNTIL(here, there, writable == 1);
+  CHECK(netio_fill(&publisher.socket) < 0.25);
+  CHECK_OK(netio_publish(&publisher, 7, "x", 1, NULL));
+  TURN_UNTIL(here, there, received == 1);
+  CHECK_OK(netio_socket_free(&subscriber.socket));
+  TURN_UNTIL(here, there, netio_connections(&publisher.socket) == 0);
+  CHECK(netio_publish(&publisher, 7, "x", 1, NULL) == NETIO_AGAIN);
+  CHECK_OK(netio_get_counters(&publisher.socket, &counters));
+  CHECK(counters.unwanted == 0);
+  CHECK_OK(netio_socket_free(&publisher.socket));
+  CHECK_OK(netio_context_free(&here));
+  CHECK_OK(netio_context_free(&there));
+}
+
 // Each is freed in a call-back of its own, and no other one comes.
 enum { on_gaining, on_losing, on_answering, on_missing, kinds };
 static int freed_in;
@@ -272,6 +318,8 @@ int main(void) {
   tags_decide_who_gets_what("shm://*", 1);
   tags_decide_who_gets_what("inproc://c_api_publish", 0);
   what_a_slow_subscriber_misses_is_told_and_counted();
+  nothing_is_published_before_a_builder_is_there("tcp://127.0.0.1:0");
+  nothing_is_published_before_a_builder_is_there("shm://*");
   each_may_be_freed_in_its_own_call_backs("tcp://127.0.0.1:0");
   each_may_be_freed_in_its_own_call_backs("shm://*");
   return 0;

@@ -158,6 +158,22 @@ TEST_F(BadPublisher, that_answers_what_it_was_not_asked_is_refused) {
   EXPECT_EQ(evil_answers_.size(), 1U);
 }
 
+TEST_F(BadPublisher, that_ends_for_no_known_reason_is_refused) {
+  const auto ending = [](std::uint8_t reason, std::size_t bytes = detail::ending_bytes) {
+    Bytes payload(bytes);
+    if (bytes != 0) payload[0] = std::byte{reason};
+    return control_page_of(5, payload);
+  };
+  Bytes reserved(detail::ending_bytes, std::byte{1});
+  expect_refused({
+      {"no reason", ending(0)},
+      {"an unknown reason", ending(2)},
+      {"a reserved field in use", control_page_of(5, reserved)},
+      {"empty", ending(1, 0)},
+      {"too long", ending(1, 16)},
+  });
+}
+
 TEST_F(BadPublisher, whose_answer_makes_no_sense_is_refused) {
   expect_refused({
       {"a from ahead", page_of(sound_answer(1))},

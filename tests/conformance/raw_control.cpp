@@ -70,6 +70,9 @@ void hear(const detail::Frame& frame, Heard& heard) {
     case ControlKind::gap:
       (void)detail::parse(payload, heard.gaps.emplace_back());
       break;
+    case ControlKind::ending:
+      heard.ending = true;
+      break;
   }
 }
 

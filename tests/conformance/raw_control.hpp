@@ -47,6 +47,7 @@ struct Heard {
   std::vector<detail::SubscribedFrame> answers;
   std::vector<detail::GapFrame> gaps;
   std::uint64_t messages = 0;
+  bool ending = false;
   bool bye = false;
 };
 [[nodiscard]] Heard heard(std::span<const std::byte> received);

@@ -139,7 +139,8 @@ TEST_P(Watermark, watermarks_are_options) {
   EXPECT_LT(push.fill(), 0.75);
 }
 
-TEST_P(Watermark, two_peers_of_which_one_is_full_make_it_half_full) {
+// The next message goes to the one with the most room.
+TEST_P(Watermark, of_two_peers_the_emptier_one_counts) {
   Pull slow(there_, options());
   Pull idle(there_, options());
   Push push(here_, options());
@@ -148,10 +149,36 @@ TEST_P(Watermark, two_peers_of_which_one_is_full_make_it_half_full) {
   slow.pause();
   join(slow, push);
   (void)send_until_again(push, 5000);
-  EXPECT_GT(push.fill(), 0.75);
+  EXPECT_DOUBLE_EQ(push.fill(), 1.0);
   join(idle, push);
-  EXPECT_GT(push.fill(), 0.35);
-  EXPECT_LT(push.fill(), 0.6);
+  EXPECT_LT(push.fill(), 0.25);
+  EXPECT_EQ(push.send(payload(0, 5000)), Status::ok);
+  idle.pause();
+  (void)send_until_again(push, 5000);
+  EXPECT_DOUBLE_EQ(push.fill(), 1.0);
+  idle.resume();
+  ASSERT_SOON(pump_, push.fill() <= 0.25);
+}
+
+TEST_P(Watermark, call_backs_agree_with_the_figure_from_the_start_to_the_end) {
+  Push push(here_, options());
+  int high = 0;
+  int low = 0;
+  int closed = 0;
+  push.on_high_watermark([&high] { ++high; });
+  push.on_low_watermark([&low] { ++low; });
+  push.on_closed([&closed](const Books&) { ++closed; });
+  ASSERT_SOON(pump_, high == 1);
+  EXPECT_DOUBLE_EQ(push.fill(), 1.0) << "nobody takes anything";
+  EXPECT_EQ(low, 0);
+  Pull pull(there_, options());
+  pull.on_message([](const MessageView&) {});
+  join(pull, push);
+  ASSERT_SOON(pump_, low == 1);
+  EXPECT_DOUBLE_EQ(push.fill(), 0.0);
+  push.close();
+  ASSERT_SOON(pump_, closed == 1);
+  EXPECT_EQ(push.fill() >= 0.75, high > low) << push.fill();
 }
 
 TEST_P(Watermark, a_receiver_fills_up_with_what_is_kept) {

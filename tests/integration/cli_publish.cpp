@@ -244,6 +244,58 @@ TEST_F(CliPublish, a_subscriber_that_asked_for_it_is_disconnected_for_being_slow
   EXPECT_EQ(report("whole")["messages"], report("pub")["messages"]);
 }
 
+// As often as it takes to be too slow, and to be back in time to hear of it.
+TEST_F(CliPublish, a_subscriber_that_is_disconnected_for_being_slow_says_so) {
+  Process publisher(netio_command(pub({"--size", "4KiB", "--rate", "20k", "--verify"})));
+  Process slow(netio_command(sub("slow", address_of(publisher),
+                                 {"--policy", "disconnect", "--behind", "64KiB", "--keep"})));
+  EXPECT_TRUE(slow.wait_for_err("policy disconnect")) << slow.err();
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  const auto told = [&slow] {
+    return slow.err().find("the publisher disconnected this subscriber") != std::string::npos;
+  };
+  while (!told() && std::chrono::steady_clock::now() < end) {
+    slow.signal(SIGSTOP);
+    std::this_thread::sleep_for(500ms);
+    slow.signal(SIGCONT);
+    std::this_thread::sleep_for(500ms);
+  }
+  EXPECT_TRUE(told()) << slow.err();
+  EXPECT_THAT(slow.err(), HasSubstr("lost publisher "));
+  EXPECT_THAT(slow.err(), HasSubstr("was behind for longer, or by more, than it asked for"));
+  slow.signal(SIGINT);
+  (void)slow.wait();
+  publisher.signal(SIGINT);
+  (void)publisher.wait();
+  expect_balance(report("pub")["books"]);
+}
+
+TEST_F(CliPublish, nothing_is_published_while_a_builder_is_missing) {
+  Process publisher(netio_command(
+      pub({"--size", "1KiB", "--count", "40000", "--rate", "20k", "--subscribers-min", "2"})));
+  const std::string address = address_of(publisher);
+  const auto builder = [&](const std::string& name) {
+    return netio_command(sub(name, address, {"--policy", "block"}));
+  };
+  Process whole(builder("whole"));
+  EXPECT_TRUE(whole.wait_for_err("from number 0 on")) << whole.err();
+  EXPECT_TRUE(publisher.wait_for_err("held up until 2 subscribers")) << publisher.err();
+  {
+    Process doomed(netio_command({"sub", address, "--policy", "block", "--out", "-"}));
+    EXPECT_TRUE(doomed.wait_for_out_bytes(1 << 20U)) << doomed.err();
+    doomed.signal(SIGKILL);
+    EXPECT_EQ(doomed.wait(), -SIGKILL);
+  }
+  EXPECT_TRUE(publisher.wait_for_err("lost subscriber ")) << publisher.err();
+  Process next(builder("next"));
+  EXPECT_EQ(whole.wait(), 0) << whole.err();
+  EXPECT_EQ(next.wait(), 0) << next.err();
+  EXPECT_EQ(publisher.wait(), 3) << publisher.err();
+  EXPECT_EQ(report("pub")["unwanted"], 0);
+  EXPECT_EQ(report("whole")["messages"], 40'000);
+  EXPECT_GT(number(report("next")["messages"]), 0U);
+}
+
 TEST_F(CliPublish, a_stopped_subscriber_with_the_policy_block_holds_the_publisher_up) {
   Process publisher(netio_command(pub({"--size", "4KiB", "--count", "100000", "--verify"})));
   Process subscriber(

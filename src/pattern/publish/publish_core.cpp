@@ -2,6 +2,7 @@
 #include "pattern/publish/publish_core.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <new>
 #include <utility>
@@ -14,6 +15,7 @@ namespace netio::detail {
 namespace {
 // How often is looked for subscribers that are behind for too long.
 constexpr std::chrono::milliseconds slow_look_after{10};
+constexpr const char* too_slow_text = "was behind for longer, or by more, than it asked for";
 }  // namespace
 
 PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
@@ -52,6 +54,7 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
   if (message.bytes.size() > socket_.options().message_bytes_max) return Status::too_big;
   // More groups than may have an open page each at the same time.
   const std::vector<Group*>& groups = row.audience->groups;
+  if (subscribers.too_few()) return refuse(nullptr);
   message.alone = groups.size() > 1 && groups.size() > groups.front()->kind().pool->blocks() / 2;
   for (Group* const group : row.audience->groups) {
     activate(*group);
@@ -70,11 +73,14 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
   return Status::ok;
 }
 
-// `again`, until a member is not behind any more, or memory comes home.
+// `again`, until a member is not behind any more, one that was missed is there, or memory comes
+// home.
 Status PublishCore::refuse(Store* short_of) noexcept {
   wanted_ = true;
   ++agains_;
-  if (short_of != nullptr) wait_for(*short_of);
+  lacks_memory_ = short_of != nullptr;
+  if (lacks_memory_) wait_for(*short_of);
+  socket_.fill_changed();
   for (Group* const group : active_) {
     for (Subscriber* const member : group->members) member->peer.link()->flush();
   }
@@ -90,6 +96,8 @@ void PublishCore::wait_for(Store& store) noexcept {
 
 void PublishCore::MemoryWaiter::on_memory() noexcept {
   core_.worth_trying_ = true;
+  core_.lacks_memory_ = false;
+  core_.socket_.fill_changed();
   core_.tell_writable();
 }
 
@@ -132,7 +140,7 @@ Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t t
   status = stopped_ ? Status::closed : Status::ok;
   if (bytes > socket_.options().message_bytes_max) status = Status::too_big;
   TagRow* const row = row_of(tag);
-  if (row == nullptr) status = refuse(nullptr);
+  if (status == Status::ok && (row == nullptr || subscribers.too_few())) status = refuse(nullptr);
   if (status != Status::ok) return {};
   RangePool* loans = nullptr;
   if (row->audience != nullptr) loans = row->audience->groups.front()->kind().loans;
@@ -195,12 +203,16 @@ const char* PublishCore::take_control(Peer& peer, const Frame& frame) noexcept {
   if (frame.control() != ControlKind::subscribe || known == nullptr || stopped_) {
     return stopped_ ? nullptr : "sent a control frame that is not known here";
   }
+  if (known->dismissed_since_ns != 0) return nullptr;
+  const bool too_few = subscribers.too_few();
   SubscribeFrame change;
   const char* defect = parse({frame.payload, frame.size}, change);
   if (defect == nullptr) defect = subscribers.take(*known, change);
+  worth_trying_ |= too_few && !subscribers.too_few();
   // By another policy, or with other tags, it may hold up nothing; if it is still there.
   Subscriber* const changed = subscribers.find(peer);
   if (changed != nullptr) worth_trying_ |= std::exchange(changed->blocking, false);
+  socket_.fill_changed();
   tell_writable();
   return defect;
 }
@@ -212,7 +224,7 @@ std::uint64_t PublishCore::gathered_for(const Peer& peer) const noexcept {
 }
 
 void PublishCore::tell_writable() noexcept {
-  if (!wanted_ || !worth_trying_ || stopped_) return;
+  if (!wanted_ || !worth_trying_ || stopped_ || subscribers.too_few()) return;
   wanted_ = worth_trying_ = false;
   if (on_writable) on_writable();
 }
@@ -254,21 +266,35 @@ void PublishCore::flush() noexcept {
 // Who asked to be disconnected rather than be behind.
 void PublishCore::look_after_slow() noexcept {
   const std::int64_t now_ns = socket_.context().loop.now().count();
+  const std::int64_t within_ns = socket_.options().handshake_within.count();
   bool behind = false;
   subscribers.for_each([&](Subscriber& subscriber) {
     if (subscriber.peer.sender.backlog.policy() != Policy::disconnect) return;
-    if (too_slow(subscriber, now_ns)) {
-      subscriber.peer.fail(
-          {DownReason::too_slow, "was behind for longer, or by more, than it asked for"});
-    } else {
-      behind = behind || subscriber.behind_since_ns != 0;
+    if (subscriber.dismissed_since_ns == 0) {
+      if (!stopped_ && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
+    } else if (now_ns - subscriber.dismissed_since_ns > within_ns) {
+      subscriber.peer.fail({DownReason::too_slow, too_slow_text});
     }
+    behind = behind || subscriber.dismissed_since_ns != 0 ||
+             (!stopped_ && subscriber.behind_since_ns != 0);
   });
   if (behind && !slow_timer_.running()) {
     slow_timer_.start_periodic(slow_look_after);
   } else if (!behind) {
     slow_timer_.stop();
   }
+}
+
+// It is told why behind what its link has already. To stop reading does not keep it connected.
+void PublishCore::dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept {
+  Peer& peer = subscriber.peer;
+  subscriber.dismissed_since_ns = now_ns;
+  not_ready(peer);
+  peer.sender.drop_backlog(DropReason::not_sent);
+  std::array<std::byte, ending_bytes> payload;
+  encode(EndingFrame{EndingReason::too_slow}, payload);
+  peer.sender.tell(ControlKind::ending, payload);
+  peer.dismiss(too_slow_text, DownReason::too_slow);
 }
 
 bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept {
@@ -285,8 +311,8 @@ bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept
 }
 
 void PublishCore::stop() noexcept {
+  if (socket_.abandoned()) slow_timer_.stop();  // else it ends those that were dismissed
   if (std::exchange(stopped_, true)) return;
-  slow_timer_.stop();
   waiters_.clear();
   subscribers.end_with(closed_);
 }

@@ -54,7 +54,9 @@ class PublishCore final : public Distribution {
   bool end_turn() noexcept override;
   void flush() noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] bool held_up() const noexcept override { return wanted_ && !worth_trying_; }
+  [[nodiscard]] double fill() const noexcept override {
+    return lacks_memory_ || subscribers.too_few() ? 1.0 : subscribers.fill();
+  }
   void add_to(Counters& counters) const noexcept override;
 
  private:
@@ -69,6 +71,7 @@ class PublishCore final : public Distribution {
   void look_at_backlog(Subscriber& subscriber) noexcept;
   void look_after_slow() noexcept;
   bool too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept;
+  void dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept;
   // One for each store that was ever found empty: all that may end a wait is heard of.
   class MemoryWaiter final : public StoreWaiter {
    public:
@@ -91,6 +94,7 @@ class PublishCore final : public Distribution {
   bool stopped_ = false;
   bool wanted_ = false;        // a send was refused: on_writable is owed
   bool worth_trying_ = false;  // and something has changed since
+  bool lacks_memory_ = false;  // the last refusal was for that, and none has come home since
   std::uint64_t sent_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;

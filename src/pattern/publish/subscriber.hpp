@@ -30,9 +30,11 @@ struct Subscriber {
   std::int64_t cost_ns = 0;
   std::int64_t cost_at_ns = 0;
 
+  bool counted = false;   // among those that block, for PublishOptions::subscribers_min
   bool blocking = false;  // the user was refused because of it
   std::int64_t behind_for_max_ns = 0;
-  std::int64_t behind_since_ns = 0;  // 0: it is not
+  std::int64_t behind_since_ns = 0;     // 0: it is not
+  std::int64_t dismissed_since_ns = 0;  // 0: it was not; it is served no more
 };
 
 }  // namespace netio::detail

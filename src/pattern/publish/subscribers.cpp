@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -28,6 +29,16 @@ constexpr std::size_t answers_max = 1024;
 
 }  // namespace
 
+Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
+    : socket_(socket), options_(options), all_(too_few() ? &missed_ : nullptr) {
+  if (options.subscribers_min != 0 && !options.block_allowed) {
+    throw Error("make a socket",
+                "subscribers_min is " + std::to_string(options.subscribers_min) +
+                    ", and counts subscribers that block, but block_allowed is false",
+                "allow them to, or leave subscribers_min at 0");
+  }
+}
+
 Subscriber* Subscribers::find(const Peer& peer) noexcept {
   const auto found = subscribers_.find(&peer);
   return found != subscribers_.end() ? &found->second : nullptr;
@@ -46,13 +57,15 @@ Subscriber& Subscribers::join(Peer& peer) {
 
 void Subscribers::leave(Peer& peer) {
   Subscriber* const subscriber = find(peer);
-  if (subscriber != nullptr) leave_group(*subscriber);
+  if (subscriber == nullptr) return;
+  count(*subscriber, false);
+  leave_group(*subscriber);
 }
 
 void Subscribers::forget(Peer& peer) {
   const auto found = subscribers_.find(&peer);
   if (found == subscribers_.end()) return;
-  leave_group(found->second);
+  leave(peer);
   const TagSet gone = std::move(found->second.set);
   subscribers_.erase(found);
   if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
@@ -125,6 +138,7 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
     subscriber.peer.sender.backlog.set_policy(
         may ? asked : Policy::drop_new,
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
+    count(subscriber, subscriber.peer.sender.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
     sweep_audiences();
@@ -226,7 +240,7 @@ void Subscribers::leave_group(Subscriber& subscriber) {
 
 // Neighbours mostly have the same audience: each is looked up once.
 void Subscribers::add_rows(Group& group, const TagSet& tags) {
-  if (end_ != nullptr) return;
+  if (all_ != nullptr) return;
   Audience* from = nullptr;
   Audience* to = audiences_.with(from, &group);
   tags_.for_each_in(tags, [&](TagRow& row) {
@@ -249,7 +263,7 @@ void Subscribers::sweep_audiences() {
 }
 
 void Subscribers::remove_rows(Group& group, const TagSet& tags) {
-  if (end_ != nullptr) return;
+  if (all_ != nullptr) return;
   Audience* from = nullptr;
   Audience* to = nullptr;
   tags_.for_each_in(tags, [&](TagRow& row) {
@@ -262,7 +276,7 @@ void Subscribers::remove_rows(Group& group, const TagSet& tags) {
 }
 
 Audience* Subscribers::audience_of(std::uint64_t tag) {
-  if (end_ != nullptr) return end_;
+  if (all_ != nullptr) return all_;
   Audience* audience = nullptr;
   for (const auto& group : groups_) {
     if (group->tags.contains(tag)) audience = audiences_.with(audience, group.get());
@@ -277,9 +291,37 @@ std::uint64_t Subscribers::bodies_encoded() const noexcept {
 }
 
 void Subscribers::end_with(Audience& audience) noexcept {
-  end_ = &audience;
+  options_.subscribers_min = 0;
+  hold(audience);
+}
+
+void Subscribers::hold(Audience& audience) noexcept {
+  all_ = &audience;
   for (const auto& group : groups_) group->close_page();
   tags_.for_each([&audience](TagRow& row) { row.audience = &audience; });
+}
+
+// As if each group came now.
+void Subscribers::release() {
+  all_ = nullptr;
+  tags_.for_each([](TagRow& row) { row.audience = nullptr; });
+  for (const auto& group : groups_) add_rows(*group, group->tags);
+}
+
+void Subscribers::count(Subscriber& subscriber, bool blocks) {
+  if (std::exchange(subscriber.counted, blocks) == blocks) return;
+  blocking_ = blocks ? blocking_ + 1 : blocking_ - 1;
+  if (too_few() && all_ == nullptr) hold(missed_);
+  if (!too_few() && all_ == &missed_) release();
+}
+
+double Subscribers::fill() const noexcept {
+  double most = 0;
+  if (blocking_ == 0) return most;
+  for (const auto& [peer, subscriber] : subscribers_) {
+    if (subscriber.group != nullptr) most = std::max(most, peer->sender.sharing_fill());
+  }
+  return most;
 }
 
 }  // namespace netio::detail

@@ -26,8 +26,8 @@ class Subscribers {
  public:
   using Told = std::function<void(const PeerInfo&, std::span<const TagRange>)>;
 
-  Subscribers(SocketCore& socket, const PublishOptions& options)
-      : socket_(socket), options_(options) {}
+  // Throws Error for options that make no sense.
+  Subscribers(SocketCore& socket, const PublishOptions& options);
 
   Told on_subscribe;
   Told on_unsubscribe;
@@ -64,6 +64,11 @@ class Subscribers {
   [[nodiscard]] bool any_disconnects() const noexcept { return disconnects_; }
   [[nodiscard]] std::uint64_t unwanted() const noexcept { return tags_.unwanted(); }
   [[nodiscard]] std::uint64_t bodies_encoded() const noexcept;
+  // Fewer that block are there than are to be: every row has an audience without groups, whose
+  // messages are not taken.
+  [[nodiscard]] bool too_few() const noexcept { return blocking_ < options_.subscribers_min; }
+  // How full the fullest of those that block is, from 0 to 1.
+  [[nodiscard]] double fill() const noexcept;
   // From now on every row has this audience, whatever the subscribers want.
   void end_with(Audience& audience) noexcept;
 
@@ -79,6 +84,9 @@ class Subscribers {
   void answer(Subscriber& subscriber, const SubscribeFrame& frame);
   void enter(Subscriber& subscriber, const GroupKind& kind);
   void leave_group(Subscriber& subscriber);
+  void count(Subscriber& subscriber, bool blocks);
+  void hold(Audience& audience) noexcept;
+  void release();
   void add_rows(Group& group, const TagSet& tags);
   void remove_rows(Group& group, const TagSet& tags);
   void sweep_audiences();
@@ -96,7 +104,9 @@ class Subscribers {
   TagTable tags_;
   std::uint64_t bodies_before_ = 0;  // encoded by groups that are gone
   bool disconnects_ = false;
-  Audience* end_ = nullptr;
+  std::size_t blocking_ = 0;  // counted
+  Audience missed_;           // of every tag while there are too few
+  Audience* all_ = nullptr;   // the audience that every row has, whatever subscribers want; or null
 };
 
 }  // namespace netio::detail

@@ -158,6 +158,17 @@ const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) noexcept
     const char* const defect = parse(payload, gap);
     return defect != nullptr ? defect : take_gap(peer, gap);
   }
+  if (frame.control() == ControlKind::ending) {
+    EndingFrame ending;
+    const char* const defect = parse(payload, ending);
+    if (defect == nullptr) {
+      peer.end_for(
+          "the publisher disconnected this subscriber, which was behind for longer, or by more, "
+          "than it asked for",
+          DownReason::too_slow);
+    }
+    return defect;
+  }
   return "sent a control frame that is not known here";
 }
 

@@ -44,7 +44,7 @@ class SubscribeCore final : public Distribution {
   bool end_turn() noexcept override;
   void flush() noexcept override {}
   void stop() noexcept override { stopped_ = true; }
-  [[nodiscard]] bool held_up() const noexcept override { return false; }
+  [[nodiscard]] double fill() const noexcept override { return 0; }
   void add_to(Counters&) const noexcept override {}
 
  private:

@@ -1,0 +1,75 @@
+// Large messages that wait for subscribers which may lose them: they never take the memory that
+// the publisher needs for the next one.
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "conformance/publishing.hpp"
+
+namespace netio::test {
+namespace {
+
+class PublishMemory : public Publishing {
+ protected:
+  // Memory for few large messages.
+  PublishMemory() {
+    ContextOptions scarce = small_context(GetParam());
+    scarce.large_bytes_max = large_bytes;
+    scarce.large_kept_bytes_max = large_bytes;
+    publishing_.emplace(scarce);
+    pump_.add(*publishing_);
+  }
+  ~PublishMemory() override { pump_.remove(*publishing_); }
+
+  static constexpr std::size_t message_bytes = 900'000;
+  static constexpr std::size_t large_bytes = std::size_t{16} << 20U;
+  std::optional<Context> publishing_;
+};
+
+struct Dropping {
+  const char* name;
+  Policy policy;
+};
+
+TEST_P(PublishMemory, is_left_for_who_reads_by_who_may_lose_messages) {
+  for (const Dropping& one :
+       {Dropping{"drop_new", Policy::drop_new}, Dropping{"drop_old", Policy::drop_old},
+        Dropping{"sample", Policy::sample}}) {
+    SCOPED_TRACE(one.name);
+    Publish publish(*publishing_, {}, options());
+    const std::string address = bind(publish);
+    // Each would wait for far more than there is.
+    std::deque<Reader> slow;
+    for (int i = 0; i < 3; ++i) {
+      slow.emplace_back(*this, address,
+                        SubscribeOptions{.policy = one.policy, .behind_bytes_max = 64U << 20U});
+      slow.back().socket.subscribe_all();
+    }
+    Reader whole(*this, address);
+    whole.socket.subscribe_all();
+    ASSERT_SOON(pump_, slow[0].told() && slow[1].told() && slow[2].told() && whole.told());
+    for (Reader& reader : slow) reader.socket.pause();
+    const std::vector<std::byte> message = payload(7, message_bytes);
+    for (std::uint64_t number = 0; number < 60; ++number) {
+      ASSERT_EQ(send_bytes(publish, message, number), Status::ok) << number;
+      ASSERT_SOON(pump_, whole.inbox.size() == number + 1) << number;
+    }
+    EXPECT_GT(publish.books().dropped(), 0U);
+    // They get what waited, and know of all else.
+    for (Reader& reader : slow) {
+      reader.socket.resume();
+      ASSERT_SOON(pump_, [&] {
+        const Books books = reader.socket.books();
+        return books.delivered + books.missed == 60;
+      }());
+      EXPECT_GT(reader.inbox.size(), 0U);
+    }
+    settle(publish);
+    EXPECT_TRUE(add_up(publish.books()));
+  }
+}
+
+ON_EVERY_TRANSPORT_AND_MODE(PublishMemory);
+
+}  // namespace
+}  // namespace netio::test
