@@ -32,7 +32,11 @@ struct Subscriber {
 
   bool blocking = false;  // the user was refused because of it
   std::int64_t behind_for_max_ns = 0;
-  std::int64_t behind_since_ns = 0;  // 0: it is not
+
+  // Of a BehindWatch.
+  bool watched = false;
+  bool told_behind = false;
+  std::int64_t told_at_ns = 0;
 };
 
 }  // namespace netio::detail
