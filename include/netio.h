@@ -192,6 +192,26 @@ struct netio_peer {
   int retrying;                // it is gone, and another attempt is scheduled
   struct netio_books books;    // of what went to and fro with it
 };
+// A peer as it is now, to see who is slow: as netio::PeerSnapshot (netio/peer.hpp). Times are
+// durations until now, 0 where the condition does not hold.
+struct netio_peer_snapshot {
+  uint64_t id;                // netio_peer.id
+  const char* address;        // of the other end
+  struct netio_books books;   // of what went to and fro with it
+  uint64_t up_for_ns;         // since its connection came up
+  uint64_t behind_for_ns;     // since it began to take less than it is sent
+  uint64_t silent_for_ns;     // since it was last heard of, or came up
+  uint64_t waiting_messages;  // taken for it, and not posted to the wire
+  uint64_t waiting_bytes;     // of these
+  uint64_t wire_bytes;        // posted, and not taken by the wire: of send_bytes_max
+  int32_t dialed;             // this side connected
+  int32_t retrying;           // its connection is down, and another attempt is scheduled
+  int32_t up;                 // it is connected
+  int32_t behind;             // it takes less than it is sent
+  int32_t paused;             // netio_pause_peer()
+  int32_t policy;             // of a subscriber: netio_policy, as granted; of others -1
+  uint64_t reserved[8];
+};
 // As netio::DownReason. What to do about each: docs/guide.md, "When a peer goes".
 enum netio_down_reason {
   NETIO_DOWN_CLOSED_BY_PEER = 0,
@@ -298,6 +318,10 @@ NETIO_API int netio_socket_free(struct netio_socket* socket);
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
+// Lists the peers as they are now, by rising id: who is connected, and who is dialed. What it gives
+// is the socket's, and valid until the next call of this for the socket, or its netio_socket_free():
+NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
+                              size_t* count);
 // Tells how full it is, 0 to 1. Of no socket both are 0.
 NETIO_API double netio_fill(const struct netio_socket* socket);
 NETIO_API size_t netio_connections(const struct netio_socket* socket);  // counts those that are up
@@ -363,6 +387,10 @@ NETIO_API int netio_recv_socket_init(struct netio_context* context,
 // Stops delivery, of any socket that receives: nothing is read, and senders are held back.
 NETIO_API int netio_pause(struct netio_socket* socket);
 NETIO_API int netio_resume(struct netio_socket* socket);  // delivers again
+// The same for one peer (netio_peer.id, netio_sender_id()): the others go on. One that this side
+// dials stays paused when it reconnects; NETIO_NOT_CONNECTED: there is no such peer (any more).
+NETIO_API int netio_pause_peer(struct netio_socket* socket, uint64_t id);
+NETIO_API int netio_resume_peer(struct netio_socket* socket, uint64_t id);
 // Tells, inside cb_msg_received, netio_peer.id of who sent it. Elsewhere it means nothing.
 NETIO_API uint64_t netio_sender_id(const struct netio_socket* socket);
 
@@ -390,7 +418,11 @@ struct netio_publish_socket {
                         const struct netio_tags* tags, size_t count);
   void (*cb_unsubscribed)(struct netio_publish_socket* socket, const struct netio_peer* peer,
                           const struct netio_tags* tags, size_t count);
-  void* reserved[4];
+  // A subscriber is behind: messages wait in its queue above the wire. It has caught up: the queue
+  // is empty again. At least 100 ms pass between two of these for one peer:
+  void (*cb_behind)(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer);
+  void (*cb_caught_up)(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer);
+  void* reserved[2];
 };
 // Remembers who has subscribed a tag, so that publishing it again needs no look-up. Begins as all
 // zeros; fits itself to another tag or socket; needs no freeing; may be copied.

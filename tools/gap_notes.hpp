@@ -18,7 +18,7 @@ class GapNotes {
  public:
   GapNotes(Loop& loop, std::function<void(const std::string&)> note);
 
-  void add(const Gap& gap);
+  void add(const std::string& publisher, const Gap& gap);
   // Says what is not said yet.
   void finish();
 
@@ -35,6 +35,8 @@ class GapNotes {
   MissedBy unsaid_{};
   std::uint64_t gaps_ = 0;
   std::uint64_t first_ = 0;
+  std::string publisher_;  // of the first
+  bool several_ = false;   // publishers
 };
 
 }  // namespace netio::cli

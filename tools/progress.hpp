@@ -16,8 +16,8 @@ namespace netio::cli {
 struct ProgressSample {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::optional<double> fraction;   // done, of what is known to come
-  std::string_view waits_for = {};  // said instead of rates; empty: nothing is waited for
+  std::optional<double> fraction;  // done, of what is known to come
+  std::string waits_for = {};      // said instead of rates; empty: nothing is waited for
 };
 
 class Progress {

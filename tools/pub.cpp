@@ -38,7 +38,7 @@ class PubSession final : public SendingSession {
   void peer_down(const PeerInfo& peer, const Down& down) override;
   void on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges);
   void judge(const Books& books) override;
-  [[nodiscard]] std::string_view waits_for() const override;
+  [[nodiscard]] std::string waits_for() const override;
   void complete(Summary& summary) const override;
 
   const std::uint64_t wanted_;  // subscribers, before it begins
@@ -142,9 +142,12 @@ void PubSession::judge(const Books& books) {
   }
 }
 
-std::string_view PubSession::waits_for() const {
+std::string PubSession::waits_for() const {
   if (phase_ == Phase::waiting) return "waiting for subscribers";
-  if (phase_ == Phase::sending && held_up_) return held_up_by_;
+  if (phase_ == Phase::sending && held_up_) {
+    const std::string behind = peer_table_.behind();
+    return held_up_by_ + (behind.empty() ? "" : ": " + behind);
+  }
   return SendingSession::waits_for();
 }
 

@@ -35,6 +35,7 @@ ReceivingSession::ReceivingSession(const RecvArguments& arguments, std::string c
       waits_for_("waiting for a " + peer_noun_),
       look_timer_(context_.loop(), [this] { look(); }),
       time_is_up_(context_.loop(), [this] { close(); }),
+      peer_table_(context_.loop(), [this](const std::string& text) { progress_.note(text); }),
       wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
       interrupt_(context_.loop(), [this] { interrupt(); }),
       address_(arguments.peer.address) {
@@ -43,6 +44,7 @@ ReceivingSession::ReceivingSession(const RecvArguments& arguments, std::string c
 
 void ReceivingSession::use(Socket& socket, Receiving& receiving) {
   socket_ = &socket;
+  peer_table_.use(socket);
   receiving_ = &receiving;
   if (arguments_.count) {
     receive_each();
@@ -71,6 +73,7 @@ ExitCode ReceivingSession::run() {
   meet();
   context_.run();
   progress_.finish();
+  peer_table_.look();
   if (output_ && peers_.came != 0) output_->finish();
   settle();
   verify();
@@ -129,8 +132,7 @@ ProgressSample ReceivingSession::sample() {
   if (std::exchange(sampled_messages_, messages_) != messages_) sampled_arrived_ = arrived;
   const std::uint64_t begun = arrived - sampled_arrived_;
   sampled_bytes_ = std::max(sampled_bytes_, bytes_ + (begun < begun_bytes ? 0 : begun));
-  return {messages_, sampled_bytes_, std::nullopt,
-          up_.empty() ? std::string_view(waits_for_) : std::string_view()};
+  return {messages_, sampled_bytes_, std::nullopt, up_.empty() ? waits_for_ : std::string()};
 }
 
 // What a call-back returns for is acknowledged to the sender: so it is written first.
@@ -142,6 +144,7 @@ void ReceivingSession::write_out() {
 
 void ReceivingSession::on_up(const PeerInfo& peer) {
   up_.insert(peer.id);
+  peer_table_.up(peer);
   wait_.up();
   attempt_noted_ = false;
   // The library knows a sender that returns by its session; its books go on where they were.
@@ -160,6 +163,7 @@ void ReceivingSession::on_up(const PeerInfo& peer) {
 }
 
 void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
+  peer_table_.down(peer);
   if (down.reason == DownReason::closed_here || closing_) return;
   if (verifier_) verifier_->forget(peer.id);
   up_.erase(peer.id);
@@ -190,6 +194,7 @@ void ReceivingSession::note_not_met(const PeerInfo& peer, const Down& down) {
 
 void ReceivingSession::close() {
   if (std::exchange(closing_, true)) return;
+  peer_table_.look();
   socket_->close(last_word_within);
 }
 
@@ -277,6 +282,8 @@ Summary ReceivingSession::summary() const {
   result.books = socket_->books();
   result.counters = socket_->counters();
   result.peers = peers_;
+  result.per_peer = peer_table_.lines();
+  result.peers_left_out = peer_table_.not_listed();
   if (output_) {
     result.output =
         WrittenOutput{output_->name(), output_->messages_written(), output_->bytes_written()};

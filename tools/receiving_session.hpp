@@ -16,6 +16,7 @@
 #include "exit_code.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "peer_table.hpp"
 #include "peer_wait.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -88,6 +89,7 @@ class ReceivingSession {
   Receiving* receiving_ = nullptr;
   Timer look_timer_;
   Timer time_is_up_;  // --seconds
+  PeerTable peer_table_;
   PeerWait wait_;
   Interrupt interrupt_;
   std::optional<Output> output_;

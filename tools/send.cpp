@@ -27,7 +27,7 @@ class SendSession final : public SendingSession {
   void peer_up(const PeerInfo& peer) override;
   void peer_down(const PeerInfo& peer, const Down& down) override;
   void judge(const Books& books) override { fail_for_doubt(books); }
-  [[nodiscard]] std::string_view waits_for() const override;
+  [[nodiscard]] std::string waits_for() const override;
   void complete(Summary& summary) const override;
 
   Push push_;
@@ -58,8 +58,11 @@ void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
   wait_.down(peer, down, push_.peers_connected());
 }
 
-std::string_view SendSession::waits_for() const {
-  return up_.empty() ? "waiting for a receiver to come back" : SendingSession::waits_for();
+std::string SendSession::waits_for() const {
+  if (up_.empty()) return "waiting for a receiver to come back";
+  const std::string behind = peer_table_.behind();
+  if (phase_ == Phase::sending && held_up_ && !behind.empty()) return "held up by " + behind;
+  return SendingSession::waits_for();
 }
 
 void SendSession::complete(Summary& summary) const {

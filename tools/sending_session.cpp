@@ -29,6 +29,7 @@ SendingSession::SendingSession(const SendArguments& arguments, std::string comma
       context_(context_options(arguments.peer, Role::sender)),
       progress_(context_.loop(), "netio " + command, arguments.report.quiet,
                 [this] { return sample(); }),
+      peer_table_(context_.loop(), [this](const std::string& text) { progress_.note(text); }),
       wait_(context_.loop(), arguments.peer, [this] { give_up(); }),
       command_(std::move(command)),
       peer_noun_(std::move(peer_noun)),
@@ -41,6 +42,7 @@ SendingSession::SendingSession(const SendArguments& arguments, std::string comma
 void SendingSession::use(Socket& socket, Outlet& outlet) {
   socket_ = &socket;
   outlet_ = &outlet;
+  peer_table_.use(socket);
   socket.on_up([this](const PeerInfo& peer) { on_up(peer); });
   socket.on_down([this](const PeerInfo& peer, const Down& down) { on_down(peer, down); });
   socket.on_closed([this](const Books&) { on_closed(); });
@@ -146,11 +148,13 @@ void SendingSession::on_up(const PeerInfo& peer) {
   up_[peer.id] = peer.message_bytes_max;
   connected_.up(context_.loop().now());
   wait_.up();
+  peer_table_.up(peer);
   peer_up(peer);
 }
 
 void SendingSession::on_down(const PeerInfo& peer, const Down& down) {
   up_.erase(peer.id);
+  peer_table_.down(peer);
   if (up_.empty()) connected_.down(context_.loop().now());
   peer_down(peer, down);
 }
@@ -168,11 +172,13 @@ void SendingSession::on_closed() {
   phase_ = Phase::closed;
   ended_ = context_.loop().now();
   connected_.down(ended_);
+  peer_table_.stop();
   context_.stop();
 }
 
 // What is not on the wire by now is dropped, so that the books are final.
 void SendingSession::end_now() {
+  peer_table_.look();
   phase_ = Phase::closing;
   socket_->close(std::chrono::nanoseconds(0));
 }
@@ -254,9 +260,11 @@ ProgressSample SendingSession::sample() {
   return result;
 }
 
-std::string_view SendingSession::waits_for() const {
-  return phase_ == Phase::closing ? "waiting for acknowledgements (Ctrl-C ends it at once)"
-                                  : std::string_view();
+std::string SendingSession::waits_for() const {
+  if (phase_ != Phase::closing) return {};
+  const std::string behind = peer_table_.behind();
+  return fmt::format("waiting for acknowledgements{} (Ctrl-C ends it at once)",
+                     behind.empty() ? "" : " of " + behind);
 }
 
 Summary SendingSession::summary() const {
@@ -270,6 +278,8 @@ Summary SendingSession::summary() const {
   result.seconds = seconds_of(connected_.total());
   result.books = books_;
   result.counters = socket_->counters();
+  result.per_peer = peer_table_.lines();
+  result.peers_left_out = peer_table_.not_listed();
   complete(result);
   return result;
 }

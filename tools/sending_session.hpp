@@ -19,6 +19,7 @@
 #include "interrupt.hpp"
 #include "outlet.hpp"
 #include "pace.hpp"
+#include "peer_table.hpp"
 #include "peer_wait.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -59,7 +60,7 @@ class SendingSession {
   // Says what is wrong with the final books, unless it was interrupted.
   virtual void judge(const Books& books) = 0;
   // What to say instead of rates; empty: nothing is waited for.
-  [[nodiscard]] virtual std::string_view waits_for() const;
+  [[nodiscard]] virtual std::string waits_for() const;
   virtual void complete(Summary& summary) const = 0;
 
   const SendArguments& arguments_;
@@ -67,6 +68,7 @@ class SendingSession {
   Context context_;
   std::unique_ptr<MessageSource> source_;
   Progress progress_;
+  PeerTable peer_table_;
   PeerWait wait_;
   Phase phase_ = Phase::waiting;
   bool blocked_ = false;  // The socket will say when.

@@ -43,7 +43,7 @@ SubSession::SubSession(const SubArguments& arguments)
       gaps_(context_.loop(), [this](const std::string& text) { progress_.note(text); }) {
   subscribe_.on_subscribed(
       [this](const PeerInfo& peer, const Subscribed& answer) { on_subscribed(peer, answer); });
-  subscribe_.on_gap([this](const PeerInfo&, const Gap& gap) { gaps_.add(gap); });
+  subscribe_.on_gap([this](const PeerInfo& peer, const Gap& gap) { gaps_.add(peer.address, gap); });
   use(subscribe_, subscribe_);
   subscribe_.subscribe(arguments.tags);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -78,6 +79,64 @@ ordered_json books_json(const Summary& summary) {
           {"dropped", books.dropped()},
           {"dropped_by", json_of(books.dropped_by)},
           {"unacknowledged", books.unacknowledged}};
+}
+
+std::string peer_text(const PeerLine& line) {
+  const Books& books = line.last.books;
+  std::string text = name_of(line.last) + ":";
+  auto add = [&text, first = true](const std::string& part) mutable {
+    text += (std::exchange(first, false) ? " " : ", ") + part;
+  };
+  if (books.dropped() != 0) {
+    add(fmt::format("{} dropped ({})", grouped(books.dropped()), drop_reasons(books.dropped_by)));
+  }
+  if (books.missed != 0) add(grouped(books.missed) + " missed");
+  if (books.unacknowledged != 0) add(grouped(books.unacknowledged) + " unacknowledged");
+  if (line.behind_longest.count() != 0) {
+    add(fmt::format("behind for {}, {} at a time", duration_text(seconds_of(line.behind)),
+                    duration_text(seconds_of(line.behind_longest))));
+  }
+  return text;
+}
+
+// The worst first; those that had all their messages in time are not named.
+std::vector<std::string> slow_peers_text(const Summary& summary) {
+  static constexpr std::size_t named_max = 10;
+  std::vector<const PeerLine*> slow;
+  for (const PeerLine& line : summary.per_peer) {
+    if (line.slow()) slow.push_back(&line);
+  }
+  std::stable_sort(slow.begin(), slow.end(), [](const PeerLine* a, const PeerLine* b) {
+    return std::pair(a->lost(), a->behind) > std::pair(b->lost(), b->behind);
+  });
+  std::vector<std::string> text;
+  for (std::size_t i = 0; i < std::min(slow.size(), named_max); ++i) {
+    text.push_back(peer_text(*slow[i]));
+  }
+  if (slow.size() > named_max) text.push_back(fmt::format("and {} more", slow.size() - named_max));
+  return text;
+}
+
+ordered_json json_of(const PeerLine& line, bool receiving) {
+  const Books& books = line.last.books;
+  ordered_json json = {{"id", line.last.id},
+                       {"address", line.last.address},
+                       {"dialed", line.last.dialed},
+                       {"connected", line.connected}};
+  if (receiving) {
+    json["delivered"] = books.delivered;
+    json["missed"] = books.missed;
+    return json;
+  }
+  if (line.last.policy) json["policy"] = to_string(*line.last.policy);
+  json["sent"] = books.sent;
+  json["acknowledged"] = books.acknowledged;
+  json["dropped"] = books.dropped();
+  json["dropped_by"] = json_of(books.dropped_by);
+  json["unacknowledged"] = books.unacknowledged;
+  json["behind_seconds"] = seconds_of(line.behind);
+  json["behind_seconds_longest"] = seconds_of(line.behind_longest);
+  return json;
 }
 
 ordered_json json_of(const Counters& counters) {
@@ -175,6 +234,10 @@ std::string to_text(const Summary& summary) {
     row(peers_word(summary), peers_text(summary.peers));
   }
   row("books", books_text(summary));
+  for (std::string_view name = summary.receiving() ? "missed" : "slow";
+       const std::string& line : slow_peers_text(summary)) {
+    row(std::exchange(name, ""), line);
+  }
   if (summary.tags) row("tags", summary.tags->text());
   if (summary.verification) row("verify", verification_text(*summary.verification));
   if (summary.output) {
@@ -204,6 +267,13 @@ std::string to_json(const Summary& summary) {
   json["counters"] = json_of(summary.counters);
   if (summary.kind != Summary::Kind::sent) {
     json[std::string(peers_word(summary))] = json_of(summary.peers, published);
+  }
+  if (summary.kind != Summary::Kind::echoed) {
+    ordered_json& per_peer = json["per_peer"] = ordered_json::array();
+    for (const PeerLine& line : summary.per_peer) {
+      per_peer.push_back(json_of(line, summary.receiving()));
+    }
+    json["peers_left_out"] = summary.peers_left_out;
   }
   if (summary.tags) json["tags"] = json_of(*summary.tags);
   if (summary.verification) json["verification"] = json_of(*summary.verification);

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <netio/books.hpp>
 
 #include "exit_code.hpp"
+#include "peer_table.hpp"
 #include "tag_counts.hpp"
 #include "verifier.hpp"
 
@@ -50,9 +52,11 @@ struct Summary {
   bool timed = true;  // false: `seconds` is not known
   Books books;
   Counters counters;
-  PeerCounts peers;               // of all kinds but sent
-  MissedBy missed_by{};           // subscribed
-  std::optional<TagCounts> tags;  // subscribed
+  PeerCounts peers;                // of all kinds but sent
+  MissedBy missed_by{};            // subscribed
+  std::optional<TagCounts> tags;   // subscribed
+  std::vector<PeerLine> per_peer;  // at most those that a PeerTable has
+  std::uint64_t peers_left_out = 0;
   std::optional<WrittenOutput> output;
   std::optional<Verification> verification;
 };

@@ -12,6 +12,7 @@
 #include <netio/message.hpp>
 #include <netio/options.hpp>
 #include <netio/pair.hpp>
+#include <netio/peer.hpp>
 #include <netio/publish.hpp>
 #include <netio/pull.hpp>
 #include <netio/push.hpp>

@@ -103,6 +103,13 @@ class NETIO_API Publish : public Socket {
   void on_subscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
   void on_unsubscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
 
+  // A subscriber is behind: when a turn ended, messages for it waited in its queue above the wire,
+  // and they still do 0 to 10 ms later. It has caught up: its queue is empty again. The two take
+  // turns, and at least 100 ms pass between them, so a subscriber that is behind for short moments
+  // may be told of once for several. For one that goes on_down comes, and no on_caught_up:
+  void on_behind(std::function<void(const PeerSnapshot&)> call);
+  void on_caught_up(std::function<void(const PeerSnapshot&)> call);
+
  private:
   detail::PublishCore* publish_core_;
 };

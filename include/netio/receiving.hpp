@@ -7,10 +7,9 @@
 
 #include <netio/export.hpp>
 #include <netio/message.hpp>
+#include <netio/status.hpp>
 
 namespace netio {
-
-struct PeerInfo;
 
 namespace detail {
 class ReceiveCore;
@@ -62,6 +61,13 @@ class NETIO_API Receiving {
   void pause() noexcept;
   void resume() noexcept;
   [[nodiscard]] bool paused() const noexcept;
+
+  // The same for one peer alone (PeerInfo::id, sender_id()): it is held back, the others go on.
+  // Nothing of it is delivered until resume_peer(), nor while the socket is paused. A peer that
+  // this side dials stays paused when it reconnects, an accepted one is forgotten with its
+  // connection. ok also if it is so already; not_connected: there is no such peer (any more).
+  Status pause_peer(std::uint64_t id) noexcept;
+  Status resume_peer(std::uint64_t id) noexcept;
 
   // Inside on_message or on_batch: the id of the peer it came from (PeerInfo::id).
   [[nodiscard]] std::uint64_t sender_id() const noexcept;

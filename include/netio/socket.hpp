@@ -7,11 +7,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/export.hpp>
 #include <netio/options.hpp>
+#include <netio/peer.hpp>
 #include <netio/status.hpp>
 
 namespace netio {
@@ -19,17 +21,6 @@ namespace netio {
 namespace detail {
 class SocketCore;
 }
-
-// One end of a connection, as call-backs see it. Ids are unique within a socket.
-struct PeerInfo {
-  std::uint64_t id = 0;   // from 1 on
-  std::string address;    // of the other end
-  bool dialed = false;    // this side connected, and reconnects when it goes
-  bool retrying = false;  // in on_down: another attempt is scheduled
-  bool was_up = false;    // in on_down: on_up came before; false for an attempt that failed
-  Books books;            // of the streams shared with this peer
-  std::uint64_t message_bytes_max = 0;  // the largest message it takes; 0 unless it is connected
-};
 
 // Call-backs run on the owner thread inside a loop turn, never from within a call the user made.
 // They may send, pause, close or destroy their own socket; they must not throw. Set them before
@@ -64,6 +55,11 @@ class NETIO_API Socket {
 
   // How many are up.
   [[nodiscard]] std::size_t peers_connected() const noexcept;
+  // Each peer as it is now, by rising id: those that are connected, and those that this side dials,
+  // connected or not. A peer that is gone for good is listed no more from its on_down on, whose
+  // PeerInfo has its last books; an accepted one that comes back is another peer, with a new id,
+  // which goes on with these books. Allocates: for a look now and then, not for each message.
+  [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   // Snapshots, over all peers, present and gone:
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;

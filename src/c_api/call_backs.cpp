@@ -2,6 +2,7 @@
 #include "c_api/call_backs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 namespace netio::c_api {
@@ -27,6 +28,29 @@ netio_peer to_c(const PeerInfo& info) noexcept {
   c.dialed = info.dialed ? 1 : 0;
   c.retrying = info.retrying ? 1 : 0;
   c.books = to_c(info.books);
+  return c;
+}
+
+netio_peer_snapshot to_c(const PeerSnapshot& snapshot) noexcept {
+  const auto ns_of = [](std::chrono::nanoseconds time) {
+    return static_cast<std::uint64_t>(time.count());
+  };
+  netio_peer_snapshot c{};
+  c.id = snapshot.id;
+  c.address = snapshot.address.c_str();
+  c.books = to_c(snapshot.books);
+  c.up_for_ns = ns_of(snapshot.up_for);
+  c.behind_for_ns = ns_of(snapshot.behind_for);
+  c.silent_for_ns = ns_of(snapshot.silent_for);
+  c.waiting_messages = snapshot.waiting_messages;
+  c.waiting_bytes = snapshot.waiting_bytes;
+  c.wire_bytes = snapshot.wire_bytes;
+  c.dialed = snapshot.dialed ? 1 : 0;
+  c.retrying = snapshot.retrying ? 1 : 0;
+  c.up = snapshot.up ? 1 : 0;
+  c.behind = snapshot.behind ? 1 : 0;
+  c.paused = snapshot.paused ? 1 : 0;
+  c.policy = snapshot.policy ? static_cast<std::int32_t>(*snapshot.policy) : -1;
   return c;
 }
 

@@ -26,6 +26,16 @@ void set_call_backs(Publish& publish, netio_publish_socket* own) {
   publish.on_unsubscribe([own](const PeerInfo& info, std::span<const TagRange> tags) {
     call_back_about(info, own, own->cb_unsubscribed, to_c(tags), tags.size());
   });
+  publish.on_behind([own](const PeerSnapshot& snapshot) {
+    if (own->cb_behind == nullptr) return;
+    const netio_peer_snapshot peer = c_api::to_c(snapshot);
+    own->cb_behind(own, &peer);
+  });
+  publish.on_caught_up([own](const PeerSnapshot& snapshot) {
+    if (own->cb_caught_up == nullptr) return;
+    const netio_peer_snapshot peer = c_api::to_c(snapshot);
+    own->cb_caught_up(own, &peer);
+  });
 }
 
 // A PublishTag is two pointers. What tells sockets apart is their number, as one may be made where

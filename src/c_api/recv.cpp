@@ -16,13 +16,12 @@ int init_pull(const char* call, netio_context* context, auto* own,
   });
 }
 
-int with_receiving(const char* call, netio_socket* socket, void (Receiving::*what)()) noexcept {
+int with_receiving(const char* call, netio_socket* socket, auto&& what) noexcept {
   return with<SocketObject>(call, socket, [=](SocketObject& object) -> int {
     if (object.receiving == nullptr) {
       return fail(NETIO_INVALID, call, "this socket only sends", "it has nothing to hold back");
     }
-    (object.receiving->*what)();
-    return NETIO_OK;
+    return what(*object.receiving);
   });
 }
 
@@ -41,10 +40,26 @@ NETIO_API int netio_recv_socket_init(netio_context* context, netio_recv_socket* 
 }
 
 NETIO_API int netio_pause(netio_socket* socket) {
-  return with_receiving(__func__, socket, &Receiving::pause);
+  return with_receiving(__func__, socket, [](Receiving& receiving) {
+    receiving.pause();
+    return NETIO_OK;
+  });
 }
 NETIO_API int netio_resume(netio_socket* socket) {
-  return with_receiving(__func__, socket, &Receiving::resume);
+  return with_receiving(__func__, socket, [](Receiving& receiving) {
+    receiving.resume();
+    return NETIO_OK;
+  });
+}
+NETIO_API int netio_pause_peer(netio_socket* socket, uint64_t id) {
+  return with_receiving(__func__, socket, [id](Receiving& receiving) {
+    return result("netio_pause_peer", receiving.pause_peer(id));
+  });
+}
+NETIO_API int netio_resume_peer(netio_socket* socket, uint64_t id) {
+  return with_receiving(__func__, socket, [id](Receiving& receiving) {
+    return result("netio_resume_peer", receiving.resume_peer(id));
+  });
 }
 
 NETIO_API uint64_t netio_sender_id(const netio_socket* socket) {

@@ -136,6 +136,21 @@ NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* cou
   });
 }
 
+NETIO_API int netio_get_peers(netio_socket* socket, const netio_peer_snapshot** peers,
+                              size_t* count) {
+  if (peers == nullptr || count == nullptr) return fail_null(__func__);
+  return with<SocketObject>(__func__, socket, [=](SocketObject& object) {
+    std::vector<PeerSnapshot> now = object.socket->peers();
+    std::vector<netio_peer_snapshot> in_c;
+    in_c.reserve(now.size());
+    for (const PeerSnapshot& peer : now) in_c.push_back(to_c(peer));
+    object.peers = std::move(now);
+    object.peers_in_c = std::move(in_c);
+    *peers = object.peers_in_c.data();
+    *count = object.peers_in_c.size();
+  });
+}
+
 NETIO_API double netio_fill(const netio_socket* socket) {
   auto* const object = asked(__func__, socket);
   return object == nullptr ? 0 : object->socket->fill();

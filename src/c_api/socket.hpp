@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <netio.h>
 #include <netio/options.hpp>
@@ -43,6 +44,9 @@ class SocketObject : public Resident {
   Receiving* receiving = nullptr;
   const std::uint64_t number;  // no other socket has it; 0 is none's
   std::string address;         // of the latest listen
+  // The latest list of peers, and what C was given of it.
+  std::vector<PeerSnapshot> peers;
+  std::vector<netio_peer_snapshot> peers_in_c;
 
  protected:
   void set_call_backs();

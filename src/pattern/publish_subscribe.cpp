@@ -55,6 +55,12 @@ void Publish::on_subscribe(std::function<void(const PeerInfo&, std::span<const T
 void Publish::on_unsubscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call) {
   publish_core_->subscribers.on_unsubscribe = std::move(call);
 }
+void Publish::on_behind(std::function<void(const PeerSnapshot&)> call) {
+  publish_core_->behind_watch.on_behind = std::move(call);
+}
+void Publish::on_caught_up(std::function<void(const PeerSnapshot&)> call) {
+  publish_core_->behind_watch.on_caught_up = std::move(call);
+}
 
 Status PublishTag::send_wanted(std::span<const std::byte> message) const noexcept {
   return core_->send_wanted(*row_, message);

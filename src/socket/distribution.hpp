@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <netio/books.hpp>
+#include <netio/peer.hpp>
 #include <netio/status.hpp>
 
 #include "wire/frame.hpp"
@@ -35,6 +36,8 @@ class Distribution {
   virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
   // Messages taken for the peer that its sender does not know of yet.
   [[nodiscard]] virtual std::uint64_t gathered_for(const Peer& peer) const noexcept = 0;
+  // Fills in what the pattern knows: the policy, and what waits that the sender does not know of.
+  virtual void describe(const Peer&, PeerSnapshot&) const {}
   // From the loop: the user is called, if it was refused something that may be taken now.
   virtual void tell_writable() noexcept = 0;
 

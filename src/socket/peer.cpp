@@ -117,10 +117,10 @@ void Peer::on_up(const Hello& theirs) noexcept {
   settle(theirs);
   their_mode_ = theirs.mode;
   up_ = true;
-  up_since_ns_ = socket_.context().loop.now().count();
+  up_since_ns_ = heard_ns_ = socket_.context().loop.now().count();
   link_->acknowledge_from(&receiver_.books.expected);
   sender.attach(*link_);
-  if (socket_.receiving.paused() && !closing_) link_->pause(true);
+  if (held_back() && !closing_) link_->pause(true);
   stall_bytes_ = 0;
   stall_since_ns_ = up_since_ns_;
   socket_.peer_up(*this);
@@ -163,7 +163,7 @@ void Peer::run_deferred() noexcept {
     end_connection();
     return;
   }
-  if (std::exchange(resume_, false) && up_ && !socket_.receiving.paused()) go_on();
+  if (std::exchange(resume_, false) && up_ && !held_back()) go_on();
 }
 
 void Peer::end_connection() noexcept {
@@ -189,6 +189,7 @@ void Peer::release_link() noexcept {
   cancel();
   stop_waiting();
   home_waiter_.stop_waiting();
+  behind_since_ns = 0;
   sender.detach();
   receiver_.end();
   arrived_before_ = bytes_arrived();
@@ -255,6 +256,26 @@ PeerInfo Peer::info(bool was_up) const {
   add_to(info.books);
   if (up_) info.message_bytes_max = link_->limits().message_bytes_max;
   return info;
+}
+
+PeerSnapshot Peer::snapshot() const {
+  PeerSnapshot snapshot{info(up_)};
+  snapshot.up = up_;
+  snapshot.paused = paused_;
+  snapshot.waiting_messages = sender.unposted();
+  snapshot.waiting_bytes = sender.unposted_bytes();
+  socket_.distribution().describe(*this, snapshot);
+  if (!up_) return snapshot;
+  snapshot.wire_bytes = link_->queued_bytes();
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  const auto since = [now_ns](std::int64_t then_ns) {
+    return std::chrono::nanoseconds(std::max<std::int64_t>(now_ns - then_ns, 0));
+  };
+  snapshot.up_for = since(up_since_ns_);
+  snapshot.silent_for = since(heard_ns_);
+  snapshot.behind = behind_since_ns != 0;
+  if (snapshot.behind) snapshot.behind_for = since(behind_since_ns);
+  return snapshot;
 }
 
 PeerRecord Peer::surrender() noexcept {

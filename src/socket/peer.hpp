@@ -39,6 +39,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   ~Peer() override;
 
   Sender sender;  // where messages for it go
+  // When it began to be behind, as its distribution says; 0 while it is not.
+  std::int64_t behind_since_ns = 0;
 
   [[nodiscard]] bool up() const noexcept { return up_; }
   [[nodiscard]] bool half_open() const noexcept { return link_ && !dialed() && !up_ && !down_; }
@@ -49,6 +51,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] bool gone() const noexcept { return gone_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] PeerInfo info(bool was_up) const;
+  [[nodiscard]] PeerSnapshot snapshot() const;
   // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
   PeerRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
@@ -77,7 +80,11 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
 
   // Touches the socket once when memory comes home that its link took.
   void watch_memory() noexcept;
+  // The whole socket is paused, or not any more.
   void pause(bool paused) noexcept;
+  // This peer alone.
+  void pause_alone(bool paused) noexcept;
+  [[nodiscard]] bool paused() const noexcept { return paused_; }
   // Says good-bye once everything taken has been posted; then goes.
   void close() noexcept;
   // Ends at once, without events.
@@ -109,6 +116,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void schedule_retry() noexcept;
   void after_delivery(Receiver::Result result) noexcept;
   void go_on() noexcept;
+  [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
   void take_control(std::span<const std::byte> body) noexcept;
   void advance_ending() noexcept;
   // Nothing more is taken for it: good-bye is said, or about to be.
@@ -132,6 +140,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   bool bye_heard_ = false;
   bool dismissed_ = false;
   bool gone_ = false;
+  bool paused_ = false;  // by itself; over all its connections
   bool retrying_ = false;
   bool resume_ = false;            // run_deferred goes on with a held page
   std::optional<Down> objection_;  // why our hello refused the peer
@@ -141,6 +150,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   Timer retry_timer_;
   int attempts_ = 0;                  // since the last connection that lasted
   std::int64_t up_since_ns_ = 0;      // or was accepted
+  std::int64_t heard_ns_ = 0;         // when its last page came, or it came up
   std::uint64_t arrived_before_ = 0;  // on links that are gone
   std::uint64_t stall_bytes_ = 0;     // received when last checked
   std::int64_t stall_since_ns_ = 0;   // when that was last more than before

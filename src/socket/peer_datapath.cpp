@@ -10,6 +10,7 @@ namespace netio::detail {
 void Peer::on_page(const PageHeader& header, Block& block,
                    std::span<const std::byte> body) noexcept {
   if (down_ || bye_heard_) return;
+  heard_ns_ = socket_.context().loop.now().count();
   if (const auto lost = receiver_.books.confirm(); lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
     if (down_ || gone_) return;
@@ -33,11 +34,14 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
-  socket_.receiving.sender_id = id_;
+  socket_.receiving.begin_page(id_, paused_);
   after_delivery(receiver_.take(header, block, body));
 }
 
+bool Peer::held_back() const noexcept { return paused_ || socket_.receiving.paused(); }
+
 void Peer::after_delivery(Receiver::Result result) noexcept {
+  socket_.receiving.end_page();
   // The user may have closed or destroyed the socket in a call-back.
   if (closing_) receiver_.end();
   if (gone_ || down_ || closing_) return;
@@ -50,7 +54,7 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
       socket_.page_received();
       link_->pause(true);
       // Resumed already, by a later line of the same call-back.
-      if (!socket_.receiving.paused()) pause(false);
+      if (!held_back()) pause(false);
       break;
     case Receiver::Result::starved:
       link_->pause(true);
@@ -65,13 +69,15 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
 // The rest of a page that was held, then the link again.
 void Peer::go_on() noexcept {
   if (closing_) return;
-  socket_.receiving.sender_id = id_;
-  if (receiver_.holding()) after_delivery(receiver_.go_on());
-  if (up_ && !down_ && !receiver_.holding() && !socket_.receiving.paused()) link_->pause(false);
+  if (receiver_.holding()) {
+    socket_.receiving.begin_page(id_, paused_);
+    after_delivery(receiver_.go_on());
+  }
+  if (up_ && !down_ && !receiver_.holding() && !held_back()) link_->pause(false);
 }
 
 void Peer::on_memory() noexcept {
-  if (up_ && !down_ && !socket_.receiving.paused()) go_on();
+  if (up_ && !down_ && !held_back()) go_on();
 }
 
 void Peer::pause(bool paused) noexcept {
@@ -82,6 +88,11 @@ void Peer::pause(bool paused) noexcept {
     resume_ = true;
     socket_.context().loop.defer(*this);
   }
+}
+
+void Peer::pause_alone(bool paused) noexcept {
+  paused_ = paused;
+  if (paused || !socket_.receiving.paused()) pause(paused);
 }
 
 void Peer::on_writable() noexcept {

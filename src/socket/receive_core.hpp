@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <netio/status.hpp>
+
 #include "socket/receiver.hpp"
 
 namespace netio::detail {
@@ -16,14 +18,29 @@ class ReceiveCore {
   // Takes effect after the message at hand; resumed, every peer goes on from the loop.
   void pause(bool paused) noexcept;
   [[nodiscard]] bool paused() const noexcept { return paused_; }
+  // The same for one peer; not_connected if there is none of this id.
+  Status pause_peer(std::uint64_t id, bool paused) noexcept;
   // Closing or destroyed: nothing is delivered any more.
   void stop() noexcept { delivery.stopped = stopped_ = true; }
+
+  // A page of this peer is about to be delivered, and was. In between its own pause stops delivery
+  // as the socket's does, so that a message is looked at for one of them only.
+  void begin_page(std::uint64_t id, bool paused) noexcept {
+    sender_id = delivering_id_ = id;
+    if (paused) [[unlikely]]
+      delivery.stopped = true;
+  }
+  void end_page() noexcept {
+    delivering_id_ = 0;
+    delivery.stopped = stopped_ || paused_;
+  }
 
   Delivery delivery;
   std::uint64_t sender_id = 0;  // of the message being delivered
 
  private:
   SocketCore& socket_;
+  std::uint64_t delivering_id_ = 0;  // of whom a page is being delivered; 0: of nobody
   bool paused_ = false;
   bool stopped_ = false;
 };

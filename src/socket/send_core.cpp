@@ -38,6 +38,7 @@ Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
       ++too_small;
     } else if (status == Status::again || status == Status::not_connected) {
       not_ready(peer);
+      peer.behind_since_ns = socket_.context().loop.now().count();
       too_small = 0;  // the order has changed: ask those that are left once more
     } else {
       return status;
@@ -177,6 +178,7 @@ void SendCore::add_to(Counters& counters) const noexcept {
 }
 
 void SendCore::ready(Peer& peer) noexcept {
+  peer.behind_since_ns = 0;
   if (stopped_ || std::find(ready_.begin(), ready_.end(), &peer) != ready_.end()) return;
   ready_.push_back(&peer);
 }

@@ -116,6 +116,13 @@ class Sender final : private StoreWaiter {
   SendBooks books;
   Backlog backlog{books};  // only of what is shared: nobody else has to wait above the link
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
+  // What was taken and not posted. A large message counts until its last part is.
+  [[nodiscard]] std::uint64_t unposted() const noexcept {
+    return page_.messages() + (large_.active() ? 1U : 0U) + backlog.messages();
+  }
+  [[nodiscard]] std::uint64_t unposted_bytes() const noexcept {
+    return (page_.is_open() ? page_.bytes() : 0) + (large_.total - large_.done) + backlog.bytes();
+  }
 
  private:
   // A message on its way that more than one post, or a later one, carries.
@@ -163,9 +170,6 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store) noexcept;
   Status post_counted(Post& post) noexcept;
-  [[nodiscard]] std::uint64_t unposted() const noexcept {
-    return page_.messages() + (large_.active() ? 1U : 0U) + backlog.messages();
-  }
   void on_memory() noexcept override { owner_.on_sender_memory(); }
 
   SenderOwner& owner_;

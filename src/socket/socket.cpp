@@ -30,6 +30,7 @@ void Socket::on_closed(std::function<void(const Books&)> call) {
 }
 bool Socket::closed() const noexcept { return core_->closed(); }
 std::size_t Socket::peers_connected() const noexcept { return core_->peers_connected(); }
+std::vector<PeerSnapshot> Socket::peers() const { return core_->snapshots(); }
 Books Socket::books() const noexcept { return core_->books(); }
 Counters Socket::counters() const noexcept { return core_->counters(); }
 double Socket::fill() const noexcept { return core_->fill(); }
@@ -74,6 +75,12 @@ void Receiving::on_batch(std::function<void(const Batch&)> call) {
 void Receiving::pause() noexcept { receive_core_->pause(true); }
 void Receiving::resume() noexcept { receive_core_->pause(false); }
 bool Receiving::paused() const noexcept { return receive_core_->paused(); }
+Status Receiving::pause_peer(std::uint64_t id) noexcept {
+  return receive_core_->pause_peer(id, true);
+}
+Status Receiving::resume_peer(std::uint64_t id) noexcept {
+  return receive_core_->pause_peer(id, false);
+}
 std::uint64_t Receiving::sender_id() const noexcept { return receive_core_->sender_id; }
 
 MessageView Batch::Iterator::operator*() const noexcept { return walk_->view(); }

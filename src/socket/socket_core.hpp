@@ -43,6 +43,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void close(std::chrono::nanoseconds linger);
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   [[nodiscard]] Books books() const noexcept;
+  [[nodiscard]] std::vector<PeerSnapshot> snapshots() const;
   [[nodiscard]] Counters counters() const noexcept;
   [[nodiscard]] double fill() const noexcept;
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
@@ -82,6 +83,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void page_received() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
+  // Null if there is none, or none any more.
+  [[nodiscard]] Peer* find_peer(std::uint64_t id) noexcept;
   // A peer has something to be looked at when the turn ends.
   void touch() noexcept;
   // More or less waits for the wire than before: the watermarks are looked at when the turn ends.

@@ -29,11 +29,30 @@ void SocketCore::pause_peers(bool paused) noexcept {
   for (const auto& peer : peers_) peer->pause(paused);
 }
 
+// They stand in the order of their ids.
+Peer* SocketCore::find_peer(std::uint64_t id) noexcept {
+  const auto found = std::lower_bound(
+      peers_.begin(), peers_.end(), id,
+      [](const std::unique_ptr<Peer>& peer, std::uint64_t least) { return peer->id() < least; });
+  return found != peers_.end() && (*found)->id() == id && !(*found)->gone() ? found->get()
+                                                                            : nullptr;
+}
+
 void ReceiveCore::pause(bool paused) noexcept {
   if (stopped_ || paused_ == paused) return;
   paused_ = paused;
-  delivery.stopped = paused;
+  const Peer* const at_hand = socket_.find_peer(delivering_id_);
+  delivery.stopped = paused || (at_hand != nullptr && at_hand->paused());
   socket_.pause_peers(paused);
+}
+
+Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
+  Peer* const peer = socket_.find_peer(id);
+  if (peer == nullptr) return Status::not_connected;
+  if (stopped_ || peer->paused() == paused) return Status::ok;
+  if (id == delivering_id_) delivery.stopped = paused || paused_;
+  peer->pause_alone(paused);
+  return Status::ok;
 }
 
 void SocketCore::page_received() noexcept {
@@ -95,6 +114,14 @@ void SocketCore::check_watermarks() {
   }
   // Kept messages may be released on any thread; memory coming home is the time to look again.
   if (above_high_ && !pattern_.sends) watch_memory();
+}
+
+std::vector<PeerSnapshot> SocketCore::snapshots() const {
+  std::vector<PeerSnapshot> snapshots;
+  for (const auto& peer : peers_) {
+    if (!peer->gone() && (peer->up() || peer->dialed())) snapshots.push_back(peer->snapshot());
+  }
+  return snapshots;
 }
 
 Books SocketCore::books() const noexcept {

@@ -70,6 +70,9 @@ class Group {
   // A page that was opened and not written to goes back.
   void end_turn() noexcept;
   [[nodiscard]] std::uint32_t open_messages() const noexcept { return page_.messages(); }
+  [[nodiscard]] std::size_t open_bytes() const noexcept {
+    return page_.is_open() ? page_.bytes() : 0;
+  }
   [[nodiscard]] std::uint64_t bodies_encoded() const noexcept {
     return bodies_encoded_ + page_.messages();
   }

@@ -20,6 +20,7 @@ constexpr const char* too_slow_text = "was behind for longer, or by more, than i
 
 PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
     : subscribers(socket, options),
+      behind_watch(socket),
       socket_(socket),
       staging_(socket.context().large_pool()),
       slow_timer_(socket.context().loop, [this] { look_after_slow(); }) {
@@ -172,8 +173,8 @@ void PublishCore::ready(Peer& peer) noexcept {
 
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
-  if (!subscriber.peer.sender.backlog.empty()) return;
-  subscriber.behind_since_ns = 0;
+  if (!subscriber.peer.sender.backlog.empty()) return behind_watch.behind(subscriber);
+  subscriber.peer.behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
 }
 
@@ -181,6 +182,7 @@ void PublishCore::not_ready(Peer& peer) noexcept {
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
   worth_trying_ |= std::exchange(known->blocking, false);
+  behind_watch.forget(*known);
   subscribers.leave(peer);
 }
 
@@ -221,6 +223,15 @@ std::uint64_t PublishCore::gathered_for(const Peer& peer) const noexcept {
   const Subscriber* const known = subscribers.find(peer);
   if (known == nullptr || known->group == nullptr) return 0;
   return known->group->open_messages();
+}
+
+void PublishCore::describe(const Peer& peer, PeerSnapshot& snapshot) const {
+  const Subscriber* const known = subscribers.find(peer);
+  if (known == nullptr) return;
+  if (known->revision != 0) snapshot.policy = peer.sender.backlog.policy();
+  if (known->group == nullptr) return;
+  snapshot.waiting_messages += known->group->open_messages();
+  snapshot.waiting_bytes += known->group->open_bytes();
 }
 
 void PublishCore::tell_writable() noexcept {
@@ -276,7 +287,7 @@ void PublishCore::look_after_slow() noexcept {
       subscriber.peer.fail({DownReason::too_slow, too_slow_text});
     }
     behind = behind || subscriber.dismissed_since_ns != 0 ||
-             (!stopped_ && subscriber.behind_since_ns != 0);
+             (!stopped_ && subscriber.peer.behind_since_ns != 0);
   });
   if (behind && !slow_timer_.running()) {
     slow_timer_.start_periodic(slow_look_after);
@@ -298,21 +309,17 @@ void PublishCore::dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept 
 }
 
 bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept {
-  Backlog& backlog = subscriber.peer.sender.backlog;
-  if (backlog.empty()) {
-    subscriber.behind_since_ns = 0;
-  } else if (subscriber.behind_since_ns == 0) {
-    subscriber.behind_since_ns = now_ns;
-  }
-  if (backlog.take_overrun()) return true;
+  look_at_backlog(subscriber);
+  if (subscriber.peer.sender.backlog.take_overrun()) return true;
   const std::int64_t most_ns = subscriber.behind_for_max_ns;
-  return most_ns != 0 && subscriber.behind_since_ns != 0 &&
-         now_ns - subscriber.behind_since_ns > most_ns;
+  const std::int64_t since_ns = subscriber.peer.behind_since_ns;
+  return most_ns != 0 && since_ns != 0 && now_ns - since_ns > most_ns;
 }
 
 void PublishCore::stop() noexcept {
   if (socket_.abandoned()) slow_timer_.stop();  // else it ends those that were dismissed
   if (std::exchange(stopped_, true)) return;
+  behind_watch.stop();
   waiters_.clear();
   subscribers.end_with(closed_);
 }

@@ -12,6 +12,7 @@
 #include <netio/publish.hpp>
 
 #include "memory/store.hpp"
+#include "pattern/publish/behind_watch.hpp"
 #include "pattern/publish/staging.hpp"
 #include "pattern/publish/subscribers.hpp"
 #include "socket/distribution.hpp"
@@ -41,6 +42,7 @@ class PublishCore final : public Distribution {
   std::function<void()> on_writable;
 
   Subscribers subscribers;
+  BehindWatch behind_watch;
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;
@@ -50,6 +52,7 @@ class PublishCore final : public Distribution {
   const char* take_control(Peer& peer, const Frame& frame) noexcept override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
   [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
+  void describe(const Peer& peer, PeerSnapshot& snapshot) const override;
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
   void flush() noexcept override;

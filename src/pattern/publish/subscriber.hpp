@@ -33,8 +33,12 @@ struct Subscriber {
   bool counted = false;   // among those that block, for PublishOptions::subscribers_min
   bool blocking = false;  // the user was refused because of it
   std::int64_t behind_for_max_ns = 0;
-  std::int64_t behind_since_ns = 0;     // 0: it is not
   std::int64_t dismissed_since_ns = 0;  // 0: it was not; it is served no more
+
+  // Of a BehindWatch.
+  bool watched = false;
+  bool told_behind = false;
+  std::int64_t told_at_ns = 0;
 };
 
 }  // namespace netio::detail

@@ -1,0 +1,50 @@
+// The peers of a socket: as call-backs are told of them, and as they stand at a moment. Plain
+// structs, snapshots.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <netio/books.hpp>
+#include <netio/subscription.hpp>
+
+namespace netio {
+
+// One end of a connection, as call-backs see it. Ids are unique within a socket.
+struct PeerInfo {
+  std::uint64_t id = 0;   // from 1 on
+  std::string address;    // of the other end
+  bool dialed = false;    // this side connected, and reconnects when it goes
+  bool retrying = false;  // another attempt is scheduled
+  bool was_up = false;    // in on_down: on_up came before; false for an attempt that failed
+  Books books;            // of the streams shared with this peer
+  std::uint64_t message_bytes_max = 0;  // the largest message it takes; 0 unless it is connected
+};
+
+// A peer as it stands at this moment, to see who is slow: Socket::peers(), Publish::on_behind().
+// Times are durations until now.
+struct PeerSnapshot : PeerInfo {
+  bool up = false;      // connected and greeted
+  bool paused = false;  // Receiving::pause_peer()
+  // It is sent more than it takes. A subscriber: messages wait in its queue above the wire. Who
+  // pulls: the latest message it was offered was refused, and it is not ready for another.
+  bool behind = false;
+
+  std::chrono::nanoseconds up_for{0};      // since its connection came up; 0 unless it is up
+  std::chrono::nanoseconds behind_for{0};  // since it began to be behind; 0 unless it is
+  // Since it was last heard of (messages, an acknowledgement, a change of its tags) or its
+  // connection came up; 0 unless it is up. A peer with nothing to say is silent, and healthy.
+  std::chrono::nanoseconds silent_for{0};
+
+  // Of a subscriber, once it has subscribed: what was granted.
+  std::optional<Policy> policy{};
+  // What was taken for it and is not posted: in its queue, an open page, the rest of a large one.
+  std::uint64_t waiting_messages = 0;
+  std::uint64_t waiting_bytes = 0;  // of these, as they will be on the wire
+  // What is posted and the wire has not taken: of SocketOptions::send_bytes_max.
+  std::uint64_t wire_bytes = 0;
+};
+
+}  // namespace netio

@@ -1,0 +1,145 @@
+// Who is slow: the list of peers, the call-backs of a publisher, and a peer that is paused alone.
+#include "check.h"
+
+static struct netio_context here, there;
+static uint64_t received[4];  // by the sender's id
+static int behind, caught_up;
+static uint64_t behind_id;
+
+static void count_by_sender(struct netio_socket* socket, const struct netio_message* message) {
+  (void)message;
+  CHECK(netio_sender_id(socket) < 4);
+  ++received[netio_sender_id(socket)];
+}
+
+// The peers of a socket together are its books.
+static size_t sum_up(struct netio_socket* socket, const struct netio_peer_snapshot** peers) {
+  struct netio_books books;
+  uint64_t sent = 0, acknowledged = 0, dropped = 0, delivered = 0;
+  size_t count = 0;
+  CHECK_OK(netio_get_peers(socket, peers, &count));
+  for (size_t i = 0; i < count; ++i) {
+    const struct netio_peer_snapshot* const peer = &(*peers)[i];
+    sent += peer->books.sent;
+    acknowledged += peer->books.acknowledged;
+    dropped += peer->books.dropped;
+    delivered += peer->books.delivered;
+    CHECK(i == 0 || peer->id > (*peers)[i - 1].id);
+    CHECK(peer->up && strlen(peer->address) > 5 && peer->up_for_ns >= peer->silent_for_ns);
+  }
+  CHECK_OK(netio_get_books(socket, &books));
+  CHECK(sent == books.sent && acknowledged == books.acknowledged && dropped == books.dropped);
+  CHECK(delivered == books.delivered);
+  return count;
+}
+
+static void one_sender_of_two_is_paused(const char* address) {
+  static struct netio_listen_socket in;
+  static struct netio_send_socket out[2];
+  const struct netio_peer_snapshot* peers = NULL;
+  size_t count = 1;
+  make_context(&here);
+  make_context(&there);
+  memset(received, 0, sizeof received);
+  CHECK_OK(netio_listen_socket_init(&there, &in, NULL));
+  in.socket.cb_msg_received = count_by_sender;
+  CHECK_OK(netio_get_peers(&in.socket, &peers, &count));
+  CHECK(count == 0);
+  CHECK_OK(netio_listen(&in.socket, address));
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK_OK(netio_send_socket_init(&here, &out[i], NULL));
+    CHECK_OK(netio_connect(&out[i].socket, netio_address(&in.socket)));
+    TURN_UNTIL(here, there, netio_connections(&in.socket) == i + 1);
+    TURN_UNTIL(here, there, netio_connections(&out[i].socket) == 1);
+  }
+  CHECK(netio_pause_peer(&in.socket, 3) == NETIO_NOT_CONNECTED);
+  CHECK_FAILS(netio_pause_peer(&out[0].socket, 1), NETIO_INVALID);
+  CHECK_OK(netio_pause_peer(&in.socket, 1));
+  for (int i = 0; i < 10; ++i) {
+    CHECK_OK(netio_send(&out[0].socket, "one", 3));
+    CHECK_OK(netio_send(&out[1].socket, "two", 3));
+  }
+  TURN_UNTIL(here, there, received[2] == 10);
+  TURN_A_WHILE(here, there);
+  CHECK(received[1] == 0);
+  CHECK(sum_up(&in.socket, &peers) == 2);
+  CHECK(peers[0].paused && !peers[1].paused && !peers[0].dialed && peers[0].policy == -1);
+  CHECK(peers[1].books.delivered == 10);
+  CHECK_OK(netio_resume_peer(&in.socket, 1));
+  TURN_UNTIL(here, there, received[1] == 10);
+  CHECK(sum_up(&out[0].socket, &peers) == 1);
+  CHECK(peers[0].dialed && peers[0].books.sent == 10);
+  for (size_t i = 0; i < 2; ++i) CHECK_OK(netio_socket_free(&out[i].socket));
+  CHECK_OK(netio_socket_free(&in.socket));
+  CHECK_OK(netio_context_free(&here));
+  CHECK_OK(netio_context_free(&there));
+}
+
+static void on_behind(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer) {
+  (void)socket;
+  CHECK(peer->behind && peer->up && peer->policy == NETIO_POLICY_DROP_OLD);
+  CHECK(peer->waiting_messages > 0 && peer->waiting_bytes > 0);
+  behind_id = peer->id;
+  ++behind;
+}
+static void on_caught_up(struct netio_publish_socket* socket,
+                         const struct netio_peer_snapshot* peer) {
+  (void)socket;
+  CHECK(!peer->behind && peer->id == behind_id && peer->behind_for_ns == 0);
+  ++caught_up;
+}
+
+static void a_slow_subscriber_is_named(void) {
+  static const char filler[32768];
+  static struct netio_publish_socket publisher;
+  static struct netio_subscribe_socket slow, good;
+  struct netio_subscribe_socket* const both[] = {&slow, &good};
+  struct netio_socket_options options;
+  const struct netio_peer_snapshot* peers = NULL;
+  uint64_t dropped = 0;
+  make_context(&here);
+  make_context(&there);
+  CHECK_OK(netio_publish_socket_init(&here, &publisher, NULL));
+  publisher.cb_behind = on_behind;
+  publisher.cb_caught_up = on_caught_up;
+  CHECK_OK(netio_listen(&publisher.socket, "tcp://127.0.0.1:0"));
+  netio_socket_defaults(&options);
+  for (size_t i = 0; i < 2; ++i) {
+    options.policy = i == 0 ? NETIO_POLICY_DROP_OLD : NETIO_POLICY_BLOCK;
+    options.behind_bytes_max = 1U << 20U;
+    CHECK_OK(netio_subscribe_socket_init(&there, both[i], &options));
+    CHECK_OK(netio_subscribe(both[i], 5));
+    CHECK_OK(netio_connect(&both[i]->socket, netio_address(&publisher.socket)));
+    TURN_UNTIL(here, there, netio_connections(&publisher.socket) == i + 1);
+  }
+  TURN_UNTIL(here, there,
+             sum_up(&publisher.socket, &peers) == 2 && peers[0].policy == NETIO_POLICY_DROP_OLD &&
+                 peers[1].policy == NETIO_POLICY_BLOCK);
+  CHECK_OK(netio_pause(&slow.socket));
+  while (behind == 0 || dropped == 0) {
+    const int result = netio_publish(&publisher, 5, filler, sizeof filler, NULL);
+    CHECK(result == NETIO_OK || result == NETIO_AGAIN);
+    CHECK_OK(netio_run_once(&here.evloop, 0));
+    CHECK_OK(netio_run_once(&there.evloop, 0));
+    CHECK(sum_up(&publisher.socket, &peers) == 2);
+    dropped = peers[0].books.dropped_by[NETIO_DROP_OLD_ONES];
+  }
+  CHECK(behind == 1 && behind_id == peers[0].id && peers[0].behind && peers[0].behind_for_ns != 0);
+  CHECK(peers[1].books.dropped == 0);
+  CHECK_OK(netio_resume(&slow.socket));
+  TURN_UNTIL(here, there, caught_up == 1);
+  CHECK(behind == 1);
+  CHECK_OK(netio_socket_free(&publisher.socket));
+  for (size_t i = 0; i < 2; ++i) CHECK_OK(netio_socket_free(&both[i]->socket));
+  CHECK_OK(netio_context_free(&here));
+  CHECK_OK(netio_context_free(&there));
+}
+
+int main(void) {
+  begin_tests();
+  one_sender_of_two_is_paused("tcp://127.0.0.1:0");
+  one_sender_of_two_is_paused("shm://*");
+  one_sender_of_two_is_paused("inproc://peers_test");
+  a_slow_subscriber_is_named();
+  return 0;
+}
