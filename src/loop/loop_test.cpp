@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <netio/loop.hpp>
+#include <netio/status.hpp>
 
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"

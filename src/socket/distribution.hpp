@@ -44,6 +44,8 @@ class Distribution {
   virtual void flush() noexcept = 0;
   // Closing: every call is answered with closed from now on.
   virtual void stop() noexcept = 0;
+  // In a child of fork(): calls answer closed from now on, and nothing leaves.
+  virtual void freeze() noexcept = 0;
   // The user was refused, and nothing has changed since.
   [[nodiscard]] virtual bool held_up() const noexcept = 0;
   virtual void add_to(Counters& counters) const noexcept = 0;

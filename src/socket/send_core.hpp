@@ -60,6 +60,7 @@ class SendCore final : public Distribution {
   bool end_turn() noexcept override;
   void flush() noexcept override;
   void stop() noexcept override;
+  void freeze() noexcept override { stop(); }
   void add_to(Counters& counters) const noexcept override;
   [[nodiscard]] bool held_up() const noexcept override { return wanted_ && ready_.empty(); }
   [[nodiscard]] LentMemory& lent() noexcept { return lent_; }

@@ -54,6 +54,7 @@ class PublishCore final : public Distribution {
   bool end_turn() noexcept override;
   void flush() noexcept override;
   void stop() noexcept override;
+  void freeze() noexcept override;
   [[nodiscard]] bool held_up() const noexcept override { return wanted_ && !worth_trying_; }
   void add_to(Counters& counters) const noexcept override;
 

@@ -277,8 +277,12 @@ std::uint64_t Subscribers::bodies_encoded() const noexcept {
 }
 
 void Subscribers::end_with(Audience& audience) noexcept {
-  end_ = &audience;
   for (const auto& group : groups_) group->close_page();
+  answer_with(audience);
+}
+
+void Subscribers::answer_with(Audience& audience) noexcept {
+  end_ = &audience;
   tags_.for_each([&audience](TagRow& row) { row.audience = &audience; });
 }
 

@@ -44,6 +44,7 @@ class SubscribeCore final : public Distribution {
   bool end_turn() noexcept override;
   void flush() noexcept override {}
   void stop() noexcept override { stopped_ = true; }
+  void freeze() noexcept override { stopped_ = true; }
   [[nodiscard]] bool held_up() const noexcept override { return false; }
   void add_to(Counters&) const noexcept override {}
 
