@@ -30,8 +30,8 @@ enum netio_result {
   NETIO_WRONG_THREAD = 10,  // not the loop's; calls for each message look in debug builds alone
 };
 NETIO_API const char* netio_result_name(int result);  // "ok", "again", ...; never NULL
-// What this thread's latest failure was about, why, and what to do, for a person. NETIO_AGAIN and
-// NETIO_NOT_CONNECTED are none. Valid until this thread's next failure; "" before the first.
+// What this thread's latest call that did not answer NETIO_OK was about, why, and what to do, for a
+// person. Valid until the next such call of this thread; "" before the first.
 NETIO_API const char* netio_last_error(void);
 
 // For the library: its object, and a number that fits no other place than this one.
@@ -73,6 +73,11 @@ NETIO_API int netio_init_with(struct netio_context* context,
                               const struct netio_context_options* options);
 // Ends it. NETIO_BUSY while anything in it is not freed; NETIO_INVALID from a call-back.
 NETIO_API int netio_context_free(struct netio_context* context);
+// Closes all sockets in it, as netio_close() does each, all at once; then calls `call(data)` once,
+// from the loop, or, if `call` is NULL, ends netio_run(). No socket can be made in it afterwards.
+// Again: the linger time is a new one, and so is `call` if there is one. For Ctrl-C.
+NETIO_API int netio_context_close(struct netio_context* context, uint64_t linger_ms,
+                                  void (*call)(void* data), void* data);
 // Handles events until netio_terminate() is called.
 NETIO_API int netio_run(struct netio_eventloop* loop);
 NETIO_API int netio_terminate(struct netio_eventloop* loop);  // ends netio_run() after this turn
@@ -115,6 +120,8 @@ NETIO_API int netio_signal_fire(struct netio_signal* signal);
 NETIO_API int netio_signal_free(struct netio_signal* signal);  // ends it; nobody may fire it then
 
 // A signal of the system. Blocked in this thread from init to free: init it before other threads.
+// Several may have one number: one of them is called each time, and it is blocked until the last
+// one is freed.
 struct netio_posix_signal {
   void (*cb)(void* data, int number);  // it came
   void* data;                          // the user's
@@ -123,7 +130,7 @@ struct netio_posix_signal {
 };
 NETIO_API int netio_posix_signal_init(struct netio_eventloop* loop,
                                       struct netio_posix_signal* signal, int number);  // makes it
-// Ends it; those that are pending then are discarded.
+// Ends it; those that are pending are discarded with the last one of their number.
 NETIO_API int netio_posix_signal_free(struct netio_posix_signal* signal);
 
 // --- File descriptors. Watched level-triggered. `events` are EPOLLIN, EPOLLOUT of <sys/epoll.h>;
@@ -247,7 +254,9 @@ struct netio_socket {
   // It is gone, and why.
   void (*cb_connection_closed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
-  // An attempt to connect failed, or who came was turned away: nothing had been established.
+  // An attempt to connect failed, or who came was turned away: nothing had been established. With a
+  // peer of id 0 and the address listened at: no descriptor is left for those who connect. They
+  // wait, and are accepted as soon as there is one; told once until all of them have been.
   void (*cb_connection_failed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
   // What netio_close() began is done; these are the final books.

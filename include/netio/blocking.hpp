@@ -25,12 +25,20 @@
 // Sockets whose calls block for at most a time limit.
 namespace netio::blocking {
 
+// A peer that went, or a connection that can never be made, and why: what on_down is told.
+struct Gone {
+  PeerInfo peer;
+  Down down;
+};
+
 // What came. True if it is a message, which is the caller's.
 struct [[nodiscard]] Received {
   // ok: `message`. again: the time is over. not_connected: a peer went (what it sent has been
   // received before), or a connection can never be made. closed: the socket was closed.
   Status status = Status::again;
-  Message message;  // empty unless ok
+  Message message{};                   // empty unless ok
+  std::uint64_t sender = 0;            // ok: the id of the peer that sent it (PeerInfo::id)
+  std::unique_ptr<const Gone> gone{};  // not_connected: which peer went, and why; else null
 
   // Whether it is a message.
   explicit operator bool() const noexcept { return status == Status::ok; }
@@ -43,6 +51,8 @@ inline constexpr std::chrono::nanoseconds for_ever{-1};
 // context, in between: no reconnecting, no acknowledgement. Any one thread, the context's. Time
 // limits: negative is for ever, 0 does one turn of what is ready. The call-backs of receiving and
 // writing are its own (private here); the others are called from inside receive(), send(), close().
+// Inside a call-back of the loop nothing waits: send() and receive() answer again, and close() only
+// begins to close. A receive() under way answers closed when that is done.
 template <class Base>
 class TurnedSocket : public Base {
   static constexpr bool receives = std::is_base_of_v<Receiving, Base>;
@@ -52,17 +62,12 @@ class TurnedSocket : public Base {
   // Waits for the next message, or that a peer goes, or the end, at most so long: see Received.
   [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever) requires receives {
     if (arrived_.empty() && Base::paused()) Base::resume();
-    turn_until(timeout, [this] { return !arrived_.empty() || downs_ != 0 || Base::closed(); });
-    if (!arrived_.empty()) {
-      Received received{Status::ok, std::move(arrived_.front())};
-      arrived_.pop_front();
-      return received;
-    }
-    if (downs_ != 0) {
-      --downs_;
-      return {.status = Status::not_connected, .message = {}};
-    }
-    return {.status = Base::closed() ? Status::closed : Status::again, .message = {}};
+    turn_until(timeout, [this] { return !arrived_.empty() || !gone_.empty() || Base::closed(); });
+    if (!arrived_.empty()) return take_first(arrived_);
+    if (!gone_.empty()) return take_first(gone_);
+    Received nothing;
+    if (Base::closed()) nothing.status = Status::closed;
+    return nothing;
   }
 
   // As the socket's own; again and not_connected only after the time limit:
@@ -90,7 +95,8 @@ class TurnedSocket : public Base {
     return send(std::as_bytes(std::span(text)), timeout, tag...);
   }
 
-  // Returns when every peer has acknowledged, or `linger` has passed (negative: for ever).
+  // Returns when every peer has acknowledged, or `linger` has passed (negative: for ever), with the
+  // final books. Inside a call-back it returns at once, with the books so far.
   Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
     Base::close(linger.count() < 0 ? std::chrono::nanoseconds::max() : linger);
     turn_until(for_ever, [this] { return Base::closed(); });
@@ -105,20 +111,30 @@ class TurnedSocket : public Base {
     if constexpr (receives) {
       // A page at most: nothing more is taken from the wire before it was received.
       Base::on_batch([this](const Batch& batch) {
-        for (const MessageView message : batch) arrived_.push_back(message.keep());
+        for (const MessageView message : batch) {
+          arrived_.push_back({Status::ok, message.keep(), Base::sender_id()});
+        }
         Base::pause();
       });
-      Base::on_down([this](const PeerInfo& peer, const Down&) {
-        if (peer.was_up || (peer.dialed && !peer.retrying)) ++downs_;
+      Base::on_down([this](const PeerInfo& peer, const Down& down) {
+        if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
+        gone_.push_back({.status = Status::not_connected,
+                         .gone = std::make_unique<const Gone>(Gone{peer, down})});
       });
     }
   }
   ~TurnedSocket() = default;
 
  private:
+  static Received take_first(std::deque<Received>& from) {
+    Received first = std::move(from.front());
+    from.pop_front();
+    return first;
+  }
+
   template <class Condition>
   void turn_until(std::chrono::nanoseconds timeout, Condition&& condition) {
-    if (condition()) return;
+    if (condition() || loop_.in_turn()) return;
     const std::chrono::nanoseconds now = loop_.now();
     const auto end = now + std::min(timeout, std::chrono::nanoseconds::max() - now);
     std::chrono::nanoseconds left = timeout;
@@ -130,9 +146,9 @@ class TurnedSocket : public Base {
   }
 
   Loop& loop_;
-  std::deque<Message> arrived_;
-  std::size_t downs_ = 0;  // not told so far
-  bool writable_ = false;  // since the last refusal
+  std::deque<Received> arrived_;
+  std::deque<Received> gone_;  // not told so far
+  bool writable_ = false;      // since the last refusal
 };
 
 // A netio::Push whose send() waits.

@@ -53,7 +53,9 @@ struct Counters {
   std::uint64_t agains = 0;          // send() answered again or not_connected
   std::uint64_t connects = 0;        // connections that came up
   std::uint64_t disconnects = 0;     // of those, how many went down
-  std::uint64_t rejected = 0;        // connections that never came up: foreign, mismatched, late
+  // Connections that never came up (foreign, mismatched, late), and times that a listener had no
+  // descriptor for those who connect: each on_down with PeerInfo::was_up false.
+  std::uint64_t rejected = 0;
   std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok

@@ -2,7 +2,9 @@
 // core. Sockets live inside a context and must be destroyed before it; messages may outlive it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include <netio/export.hpp>
@@ -33,13 +35,23 @@ struct ContextOptions {
   int numa_node = -1;  // prefers this node's memory for the pools; -1: leave it
 };
 
-// A loop, its memory and its transports; sockets are made in it, and destroyed before it. One
-// thread: the one that first runs it. Another core, another context.
+// A loop, its memory and its transports; sockets are made in it, and destroyed before it: if not,
+// the process ends with a word on stderr. One thread: the one that first runs it. Another core,
+// another context.
+//
+// In every build, set-up calls throw Error on another thread: those that make, bind, connect,
+// subscribe or close, run the loop, and make or start timers, watches and signals. Calls for each
+// message do not look, and are undefined there; debug builds assert.
+//
+// In a child of fork() a context and all that is in it are copies. Set-up calls throw Error there,
+// and send() and its like answer Status::closed. Destroying the copies closes the child's
+// descriptors, and neither the parent nor its peers notice. Bodies of messages kept from shm and
+// inproc addresses lie in memory of the peer's, which may use it again: do not read them there.
 class NETIO_API Context {
  public:
   // Throws Error if the memory cannot be had or an option makes no sense.
   explicit Context(const ContextOptions& options = {});
-  ~Context();
+  ~Context();  // of no sockets any more
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -48,6 +60,15 @@ class NETIO_API Context {
   // Short for loop().run() and loop().stop():
   void run();
   void stop() noexcept;
+
+  // Closes every socket in this context (Socket::close), in the order in which they were made and
+  // all at once: receivers deliver nothing more, senders deliver what they have taken, each within
+  // `linger`. Once all are closed, each with its on_closed, or destroyed, calls `then`, once, from
+  // the loop; without one it stops the loop, so that run() returns. No socket can be made in this
+  // context afterwards. Never blocks. Again: `linger` is a new one, and so is `then` if there is
+  // one. For Ctrl-C: PosixSignals(context.loop(), {SIGINT}, [&](int) { context.close(); }).
+  void close(std::chrono::nanoseconds linger = std::chrono::seconds(5),
+             std::function<void()> then = {});
 
   // For the library.
   [[nodiscard]] detail::ContextCore& core() noexcept { return *core_; }

@@ -9,6 +9,8 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <netio/export.hpp>
@@ -68,16 +70,18 @@ class NETIO_API DeferredMark final : public Deferred {
   void run_deferred() noexcept override {}
 };
 
+class ForkWatch;
 class LoopInbox;
 class LoopWake;
 class TimerHeap;
 
 }  // namespace detail
 
-// Calls back once or periodically. Owner thread only.
+// Calls back once or periodically. Owner thread only: another one is refused (Error) by the
+// constructor and the starts.
 class NETIO_API Timer {
  public:
-  // Not running yet. Destroying it stops it.
+  // Not running yet. Destroying it stops it; the loop must outlive it.
   Timer(Loop& loop, std::function<void()> on_expiry);
   ~Timer();
   Timer(const Timer&) = delete;
@@ -108,7 +112,8 @@ class NETIO_API Timer {
 class NETIO_API Watch {
  public:
   // `events` and the argument of the call-back are EPOLLIN, EPOLLOUT, ... of <sys/epoll.h>;
-  // EPOLLERR and EPOLLHUP are always reported. Throws Error if the descriptor cannot be polled.
+  // EPOLLERR and EPOLLHUP are always reported. Throws Error if the descriptor cannot be polled, and
+  // on another thread than the owner's. The loop must outlive it.
   Watch(Loop& loop, int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready);
   ~Watch();
   Watch(const Watch&) = delete;
@@ -144,14 +149,16 @@ class NETIO_API Signal {
   void notify() noexcept;  // any thread, async-signal-safe, never blocks
 
  private:
+  Loop& loop_;
   int fd_ = -1;
   std::atomic<bool> pending_{false};
   std::unique_ptr<Watch> watch_;
 };
 
 // POSIX signals (SIGINT, ...) as events. Blocks them in the calling thread while it lives, so
-// construct it before other threads are started. Those still pending when it is destroyed are
-// discarded.
+// construct it before other threads are started, and destroy it on the same thread. Several may
+// have the same signal: one of them is called each time it comes, and it stays blocked until the
+// last of them is destroyed. Those still pending then are discarded.
 class NETIO_API PosixSignals {
  public:
   // The call-back is given the number of the signal. Throws Error for what is no signal.
@@ -163,13 +170,18 @@ class NETIO_API PosixSignals {
  private:
   int fd_ = -1;
   std::unique_ptr<Watch> watch_;
-  std::vector<int> newly_blocked_;
+  std::vector<int> numbers_;
 };
 
 // One loop belongs to one thread: the one that first runs it. From other threads only post() and
 // Signal::notify(). A turn is: timers, sources, descriptors, posted functions, deferred work.
 // Call-backs may destroy whatever they like except the loop, must not throw (that ends the
-// process) and must not run a turn themselves.
+// process) and must not run a turn themselves. Timers, watches and signals that outlive their loop
+// end the process with a word on stderr.
+//
+// In a child of fork() a loop is a copy and of no use: run() and all that is made in it throw Error
+// there, other calls do nothing. It may be destroyed, with what is in it, and the parent's is none
+// the worse. A child forked inside a call-back should not return from it.
 class NETIO_API Loop {
  public:
   // Throws Error if there is no descriptor left.
@@ -179,7 +191,8 @@ class NETIO_API Loop {
   Loop& operator=(const Loop&) = delete;
 
   // Turns until stop(). Returns at once if stop() came before it since the last run(). Throws Error
-  // from inside a call-back, which as a call-back must not throw ends the program with these words.
+  // from inside a call-back, which as a call-back must not throw ends the program with these words;
+  // on another thread than the owner's; and in a child of fork().
   void run();
   // One turn. Waits for work at most `timeout` (negative: for ever; zero: not at all). True if
   // anything was done.
@@ -189,7 +202,8 @@ class NETIO_API Loop {
   // stop() came, and run() has not returned because of it.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
-  // Runs `work` in a later turn, on the owner thread. Any thread; may allocate.
+  // Runs `work` in a later turn, on the owner thread. Any thread; may allocate. Throws Error in a
+  // child of fork().
   void post(std::function<void()> work);
 
   // For foreign loops: readable whenever run_once(0) has something to do, the next timer
@@ -206,6 +220,8 @@ class NETIO_API Loop {
   [[nodiscard]] bool in_turn() const noexcept { return in_turn_; }
   // True on the thread the loop belongs to (any thread before the first turn).
   [[nodiscard]] bool on_owner_thread() const noexcept;
+  // True in a child of fork(), where this is a copy of the parent's loop.
+  [[nodiscard]] bool copied_by_fork() const noexcept { return copied_; }
 
   // Sources are polled every turn until removed; neither call is for the data path:
   void add_source(Source& source);
@@ -217,6 +233,16 @@ class NETIO_API Loop {
   void at_end(detail::Deferred& work) noexcept;
   void run_endings() noexcept;
 
+  // For the library. Throws Error on another thread than the owner's and in a child of fork():
+  // `operation`, and what it was to be done to, is what was tried.
+  void require_owner(std::string_view operation, std::string_view what = {}) const {
+    if (copied_ || !on_owner_thread()) [[unlikely]]
+      refuse(operation, what);
+  }
+  // For the library. Called in each child of fork() that the owner thread makes, before fork()
+  // returns there.
+  void at_fork(std::function<void()> work) noexcept { at_fork_ = std::move(work); }
+
  private:
   friend class Timer;
   friend class Watch;
@@ -227,7 +253,9 @@ class NETIO_API Loop {
     int fd;
   };
 
-  void claim_thread() noexcept;
+  [[noreturn]] void refuse(std::string_view operation, std::string_view what) const;
+  void become_copy() noexcept;
+  void claim_thread();
   bool gather(std::int64_t give_up_ns) noexcept;
   bool polls_sources_only() noexcept;
   bool wants_sleep() noexcept;
@@ -246,6 +274,7 @@ class NETIO_API Loop {
 
   int epoll_fd_ = -1;
   IdlePolicy policy_;
+  bool copied_ = false;
   bool in_turn_ = false;
   bool stopped_ = false;
   bool foreign_ = false;         // fd() was called: keep it up at the end of each turn
@@ -267,6 +296,10 @@ class NETIO_API Loop {
   std::unique_ptr<detail::TimerHeap> timers_;
   std::unique_ptr<detail::LoopWake> wake_;
   std::unique_ptr<detail::LoopInbox> inbox_;
+  int process_;                    // that made it
+  std::size_t watches_count_ = 0;  // that live
+  std::function<void()> at_fork_;
+  std::unique_ptr<detail::ForkWatch> fork_watch_;
 };
 
 }  // namespace netio

@@ -14,7 +14,7 @@ namespace netio {
 
 // One end of a connection, as call-backs see it. Ids are unique within a socket.
 struct PeerInfo {
-  std::uint64_t id = 0;   // from 1 on
+  std::uint64_t id = 0;   // from 1 on; 0 in on_down of a listener
   std::string address;    // of the other end
   bool dialed = false;    // this side connected, and reconnects when it goes
   bool retrying = false;  // another attempt is scheduled

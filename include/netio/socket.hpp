@@ -41,7 +41,11 @@ class NETIO_API Socket {
 
   // A peer is connected and has been greeted.
   void on_up(std::function<void(const PeerInfo&)> call);
-  // A connection ended, or an attempt failed (then no on_up came before it).
+  // A connection ended, or an attempt failed (then no on_up came before it). Also called, with a
+  // peer of id 0 at the bound address and DownReason::resources, when this process has no
+  // descriptor for those who connect: once, until all that wait have been accepted. They wait in
+  // the kernel's queue and are accepted as soon as descriptors come free; nothing has to be done
+  // but that.
   void on_down(std::function<void(const PeerInfo&, const Down&)> call);
 
   // Stops taking messages, delivers what was taken, says good-bye, and calls on_closed when every

@@ -64,12 +64,19 @@ class LoopThread {
     }
   }
   ~LoopThread() {
+    if (copied_by_fork()) {
+      (void)new std::thread(std::move(thread_));  // it runs in the parent; here is none to join
+      return;
+    }
     context_->loop().post([this] { context_->stop(); });
     may_go_.set_value();  // not before post() is done with the loop
     thread_.join();
   }
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
+
+  // This is a child of fork(), and the thread is the parent's.
+  [[nodiscard]] bool copied_by_fork() const noexcept { return context_->loop().copied_by_fork(); }
 
   // Runs `work(inside)` there and waits for what it returns or throws.
   template <class Work>

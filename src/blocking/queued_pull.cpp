@@ -28,13 +28,14 @@ struct QueuedPull::State {
         : between_(of_both), room_(context.loop(), [this] { go_on(); }), pull_(context, options) {
       between_.room = &room_;
       pull_.on_message([this](const MessageView& message) {
-        hand_over({Status::ok, message.keep()});
+        hand_over({Status::ok, message.keep(), pull_.sender_id()});
       });
-      pull_.on_down([this](const PeerInfo& peer, const Down&) {
+      pull_.on_down([this](const PeerInfo& peer, const Down& down) {
         if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
         // While nobody receives, those that go after the last message are told of as one.
         if (!waiting_.empty() && waiting_.back().status == Status::not_connected) return;
-        hand_over({Status::not_connected, {}});
+        hand_over({.status = Status::not_connected,
+                   .gone = std::make_unique<const Gone>(Gone{peer, down})});
       });
     }
     [[nodiscard]] netio::Pull& socket() noexcept { return pull_; }
@@ -93,6 +94,10 @@ void QueuedPull::connect(std::string_view address) {
 Received QueuedPull::receive(std::chrono::nanoseconds timeout) {
   detail::MessageQueue& queue = state_->between.queue;
   Received received;
+  if (state_->thread.copied_by_fork()) [[unlikely]] {
+    received.status = Status::closed;
+    return received;
+  }
   if (!queue.try_dequeue(received)) {
     state_->wake_feeder();
     if (!queue.wait_dequeue_timed(received, detail::queue_time(timeout))) {

@@ -95,9 +95,10 @@ void QueuedPush::connect(std::string_view address) {
 
 Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
                         std::uint64_t tag) {
-  if (state_->closed) return Status::closed;
+  if (state_->closed || state_->thread.copied_by_fork()) return Status::closed;
   if (message.size() > state_->message_bytes_max) return Status::too_big;
-  Received item{Status::ok, Message::copy_of(message, tag)};
+  Received item;
+  item.message = Message::copy_of(message, tag);
   detail::MessageQueue& queue = state_->between.queue;
   if (!queue.wait_enqueue_timed(std::move(item), detail::queue_time(timeout))) return Status::again;
   state_->between.filled.load(std::memory_order_relaxed)->notify();

@@ -76,6 +76,15 @@ NETIO_API int netio_context_free(netio_context* context) {
   });
 }
 
+NETIO_API int netio_context_close(netio_context* context, uint64_t linger_ms, void (*call)(void*),
+                                  void* data) {
+  return with<ContextObject>(__func__, context, [=](ContextObject& object) {
+    const std::chrono::nanoseconds linger = linger_of(linger_ms);
+    if (call == nullptr) return object.context.close(linger);
+    object.context.close(linger, [call, data] { call(data); });
+  });
+}
+
 NETIO_API int netio_run(netio_eventloop* loop) {
   return with<ContextObject>(__func__, loop, [](ContextObject& object) -> int {
     if (object.loop().in_turn()) return fail_in_turn("netio_run");

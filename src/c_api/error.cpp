@@ -13,7 +13,8 @@ namespace {
 
 struct LastError {
   int code = NETIO_OK;
-  char text[1024] = "";  // a sentence with two long addresses; what is longer is cut
+  const char* words = "";  // `text`, or a literal
+  char text[1024] = "";    // a sentence with two long addresses; what is longer is cut
 };
 constinit thread_local LastError last_error;
 
@@ -40,7 +41,7 @@ const char* word(int value, Enumeration last) noexcept {
 const char* advice_on(Status status) noexcept {
   switch (status) {
     case Status::closed:
-      return "nothing can be sent after netio_close()";
+      return "nothing can be sent after netio_close(), nor in a child of fork()";
     case Status::too_big:
       return "split the message, or raise message_bytes_max at both ends";
     default:
@@ -52,12 +53,14 @@ const char* advice_on(Status status) noexcept {
 
 int fail(int code, const char* text) noexcept {
   last_error.code = code;
+  last_error.words = last_error.text;
   std::snprintf(last_error.text, sizeof last_error.text, "%s", text);
   return code;
 }
 
 int fail(int code, const char* call, const char* cause, const char* advice) noexcept {
   last_error.code = code;
+  last_error.words = last_error.text;
   std::snprintf(last_error.text, sizeof last_error.text, "%s: %s%s%s", call, cause,
                 *advice != '\0' ? "; " : "", advice);
   return code;
@@ -74,13 +77,22 @@ int last_code() noexcept { return last_error.code; }
 
 int refused(const char* call, Status status) noexcept {
   const int code = static_cast<int>(status);
-  if (status == Status::again || status == Status::not_connected) return code;
+  if (status == Status::again) {
+    last_error.words = "again: nothing was taken; cb_buffer_available is called when it may be";
+    return code;
+  }
+  if (status == Status::not_connected) {
+    last_error.words =
+        "not connected: nothing was taken, no peer is there; cb_buffer_available is called when "
+        "one is";
+    return code;
+  }
   return fail(code, call, to_string(status).data(), advice_on(status));
 }
 
 extern "C" {
 
-NETIO_API const char* netio_last_error() { return last_error.text; }
+NETIO_API const char* netio_last_error() { return last_error.words; }
 
 NETIO_API const char* netio_result_name(int result) {
   // Those that are C's alone follow each other, behind what a Status can be.

@@ -3,6 +3,8 @@
 // the owner thread gets at objects, except where it says "any thread".
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +47,13 @@ inline std::uintptr_t seal_of(const netio_handle& handle) noexcept {
          reinterpret_cast<std::uintptr_t>(handle.object);
 }
 inline bool sealed(const netio_handle& handle) noexcept { return handle.seal == seal_of(handle); }
+
+// Of a linger time in C; what is too long for nanoseconds is the longest there is.
+inline std::chrono::nanoseconds linger_of(std::uint64_t ms) noexcept {
+  using std::chrono::milliseconds;
+  constexpr auto most = std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds::max());
+  return milliseconds(std::min(ms, static_cast<std::uint64_t>(most.count())));
+}
 
 // Where the handle is in each struct.
 template <typename Struct>

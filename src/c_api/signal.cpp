@@ -39,6 +39,10 @@ NETIO_API int netio_signal_init(netio_eventloop* loop, netio_signal* signal) {
 NETIO_API int netio_signal_fire(netio_signal* signal) {
   auto* const object = object_of<SignalObject>(__func__, signal);
   if (object == nullptr) return last_code();
+  if (object->loop().copied_by_fork()) [[unlikely]] {
+    return fail(NETIO_ERROR, __func__, "its loop was made before fork(), in the parent process",
+                "fire it there");
+  }
   object->signal.notify();
   return NETIO_OK;
 }

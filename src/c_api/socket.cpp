@@ -97,12 +97,9 @@ NETIO_API int netio_connect(netio_socket* socket, const char* address) {
 }
 
 NETIO_API int netio_close(netio_socket* socket, uint64_t linger_ms) {
-  constexpr std::uint64_t most_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds::max())
-          .count();
-  const std::chrono::milliseconds linger(std::min(linger_ms, most_ms));
-  return with<SocketObject>(__func__, socket,
-                            [linger](SocketObject& object) { object.socket->close(linger); });
+  return with<SocketObject>(__func__, socket, [linger_ms](SocketObject& object) {
+    object.socket->close(linger_of(linger_ms));
+  });
 }
 
 NETIO_API int netio_socket_free(netio_socket* socket) {

@@ -78,6 +78,7 @@ void EventQueue::tell_all() {
 
 // May run inside a call of the user's: what is read of others waits for the loop.
 void EventQueue::forget(fid* object) {
+  if (loop_.copied_by_fork()) return;  // what comes is the parent's, and no turn looks at the rest
   while (read_one()) {
   }
   std::erase_if(events_, [object](const Event& event) {

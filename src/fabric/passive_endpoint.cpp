@@ -23,6 +23,7 @@ bool PassiveEndpoint::address(sockaddr_storage& to, std::size_t& bytes) const no
 }
 
 void PassiveEndpoint::reject(const Info& request) noexcept {
+  if (endpoint_.get_deleter().copied_by_fork()) return;
   (void)fi_reject(endpoint_.get(), request->handle, nullptr, 0);
 }
 

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <string>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <netio/loop.hpp>
+#include <netio/status.hpp>
 
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/fork_watch.hpp"
+#include "base/misuse.hpp"
 #include "base/system_error.hpp"
 #include "loop/loop_inbox.hpp"
 #include "loop/loop_wake.hpp"
@@ -55,24 +60,30 @@ void detail::Deferred::cancel() noexcept {
 Loop::Loop(IdlePolicy policy)
     : policy_(policy),
       batch_(std::make_unique<epoll_event[]>(batch_size)),
-      timers_(std::make_unique<detail::TimerHeap>()) {
+      timers_(std::make_unique<detail::TimerHeap>()),
+      process_(::getpid()) {
   deferred_.next_ = deferred_.prev_ = &deferred_;
   endings_.next_ = endings_.prev_ = &endings_;
   detail::FileDescriptor epoll(detail::checked(::epoll_create1(EPOLL_CLOEXEC), "create epoll"));
   epoll_fd_ = epoll.get();
   wake_ = std::make_unique<detail::LoopWake>(epoll_fd_);
   inbox_ = std::make_unique<detail::LoopInbox>(*this);
+  fork_watch_ = std::make_unique<detail::ForkWatch>([this] { become_copy(); });
   static_cast<void>(epoll.release());
 }
 
 // What was posted goes first: it may own timers and watches of this loop.
 Loop::~Loop() {
-  assert(!in_turn_);
+  assert(!in_turn_ || copied_);
   owner_.store(nullptr, std::memory_order_relaxed);
   run_endings();
   inbox_.reset();
   assert(sources_.empty());
   while (has_deferred()) deferred_.next_->cancel();
+  if (timers_->timer_count() != 0 || watches_count_ != 0) {
+    detail::die(
+        "a loop is destroyed before the timers, watches or signals in it; destroy those first");
+  }
   detail::FileDescriptor(epoll_fd_).reset();
 }
 
@@ -95,21 +106,25 @@ bool Loop::run_once(std::chrono::nanoseconds timeout) {
   worked_ |= dispatch();
   worked_ |= inbox_->run();
   worked_ |= run_deferred();
-  if (foreign_) settle_foreign();
+  if (foreign_ && !copied_) settle_foreign();
   in_turn_ = false;
+  if (copied_) refuse("go on with the loop", {});
   return worked_;
 }
 
 void Loop::stop() noexcept {
   assert(on_owner_thread());
   stopped_ = true;
-  if (foreign_ && !in_turn_) wake_->set_readable(true);  // whoever drives it is to look
+  if (foreign_ && !in_turn_ && !copied_) wake_->set_readable(true);  // whoever drives it is to look
 }
 
-void Loop::post(std::function<void()> work) { inbox_->post(std::move(work)); }
+void Loop::post(std::function<void()> work) {
+  if (copied_) refuse("post to the loop", {});
+  inbox_->post(std::move(work));
+}
 
 int Loop::fd() {
-  assert(on_owner_thread());
+  require_owner("get the loop's descriptor");
   if (!foreign_) wake_->set_readable(true);  // the first turn finds out how things stand
   foreign_ = true;
   return epoll_fd_;
@@ -124,8 +139,32 @@ bool Loop::on_owner_thread() const noexcept {
   return owner == nullptr || owner == &thread_token;
 }
 
+// The parent's descriptors are not touched, and the turn that may be under way finds nothing more
+// to do. The owner thread may be another one, which is not here: whoever is may let go of things.
+void Loop::become_copy() noexcept {
+  const bool by_owner = on_owner_thread();  // else that one may have been in the middle of anything
+  copied_ = true;
+  owner_.store(nullptr, std::memory_order_relaxed);
+  ready_count_ = 0;
+  sources_.clear();
+  if (by_owner && at_fork_) at_fork_();
+}
+
+void Loop::refuse(std::string_view operation, std::string_view what) const {
+  std::string tried(operation);
+  if (!what.empty()) tried.append(" ").append(what);
+  if (copied_) {
+    throw Error(std::move(tried),
+                "its loop was made before fork, in process " + std::to_string(process_) +
+                    ", and process " + std::to_string(::getpid()) + " has only a copy of it",
+                "make a context of its own in this process");
+  }
+  throw Error(std::move(tried), "called from another thread than the one that runs the loop",
+              "use Loop::post() or a Signal to get there");
+}
+
 void Loop::add_source(Source& source) {
-  assert(on_owner_thread());
+  require_owner("add a source");
   const int fd = source.fd();
   sources_.reserve(sources_.size() + 1);
   if (fd >= 0) {
@@ -153,14 +192,14 @@ void Loop::defer(detail::Deferred& work) noexcept {
   work.next_ = &deferred_;
   work.prev_ = deferred_.prev_;
   work.prev_->next_ = deferred_.prev_ = &work;
-  if (foreign_ && !in_turn_) wake_->set_readable(true);
+  if (foreign_ && !in_turn_ && !copied_) wake_->set_readable(true);
 }
 
-void Loop::claim_thread() noexcept {
+void Loop::claim_thread() {
+  require_owner("run the loop");
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     owner_.store(&thread_token, std::memory_order_relaxed);
   }
-  assert(on_owner_thread());
 }
 
 // Read when first asked for: a turn without timers needs no clock.
@@ -179,9 +218,10 @@ bool Loop::gather(std::int64_t give_up_ns) noexcept {
     bool worked = !sources_only && expire_timers();
     worked |= poll_sources();
     const bool timed_out = give_up_ns != never_ns && (give_up_ns == 0 || give_up_ns <= turn_ns());
-    const bool done = worked || timed_out || has_deferred();
+    const bool done = worked || timed_out || has_deferred() || copied_;
     if (done && (sources_only || slept)) return worked;
     if (sources_only) continue;
+    if (copied_) return worked;
     slept = !done && wants_sleep() && sources_may_sleep();
     const bool any_watch = look(slept, give_up_ns);
     if (done || any_watch) return worked;
@@ -205,7 +245,7 @@ bool Loop::expire_timers() noexcept {
   const std::int64_t next_ns = timers_->next_deadline_ns();
   if (next_ns == never_ns || next_ns > turn_ns()) return false;
   const std::uint64_t mark = timers_->mark();
-  while (Timer* timer = timers_->take_due(turn_ns(), mark)) timer->expire();
+  while (Timer* timer = copied_ ? nullptr : timers_->take_due(turn_ns(), mark)) timer->expire();
   return true;
 }
 
@@ -279,10 +319,10 @@ void Loop::watch_destroyed(const Watch& watch) noexcept {
 // be deferred again, cancelled or destroyed at any moment.
 bool Loop::run_deferred() noexcept {
   const bool any = has_deferred();
-  for (int pass = 0; pass < deferred_passes_max && has_deferred(); ++pass) {
+  for (int pass = 0; pass < deferred_passes_max && has_deferred() && !copied_; ++pass) {
     detail::DeferredMark mark;
     defer(mark);
-    while (deferred_.next_ != &mark) {
+    while (deferred_.next_ != &mark && !copied_) {
       detail::Deferred& work = *deferred_.next_;
       work.cancel();
       work.run_deferred();
@@ -300,7 +340,7 @@ void Loop::settle_foreign() noexcept {
 
 // In a turn its end sees to it, and in our own run() the next sleep.
 void Loop::timer_started() noexcept {
-  if (foreign_ && !in_turn_) wake_->arm(timers_->next_deadline_ns());
+  if (foreign_ && !in_turn_ && !copied_) wake_->arm(timers_->next_deadline_ns());
 }
 
 }  // namespace netio

@@ -1,5 +1,8 @@
 // PosixSignals: a signalfd, and the calling thread's signal mask put back at the end.
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <signal.h>
 #include <string>
 #include <sys/epoll.h>
@@ -22,19 +25,45 @@ int take_signal(int fd) noexcept {
   return bytes == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }
 
+// Who has a signal blocked on this thread. A mask counts nothing, so the count is kept here.
+struct Blocked {
+  unsigned users = 0;
+  bool by_us = false;  // it was not when the first user came
+};
+thread_local std::array<Blocked, _NSIG> blocked_here;
+
+Blocked& blocked(int number) noexcept { return blocked_here[static_cast<std::size_t>(number)]; }
+
+// Of each number once; throws Error for what is no signal.
+std::vector<int> checked_numbers(std::initializer_list<int> signals) {
+  std::vector<int> numbers;
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : signals) {
+    if (::sigaddset(&set, number) != 0) {
+      throw detail::system_error("watch signal " + std::to_string(number), errno);
+    }
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+sigset_t set_of(const std::vector<int>& numbers) noexcept {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : numbers) ::sigaddset(&set, number);
+  return set;
+}
+
 }  // namespace
 
 // One signal a turn: the call-back may destroy this, and the rest stays in the descriptor.
 PosixSignals::PosixSignals(Loop& loop, std::initializer_list<int> signals,
-                           std::function<void(int)> on_signal) {
-  sigset_t wanted;
-  sigset_t blocked;
-  ::sigemptyset(&wanted);
-  for (const int number : signals) {
-    if (::sigaddset(&wanted, number) != 0) {
-      throw detail::system_error("watch signal " + std::to_string(number), errno);
-    }
-  }
+                           std::function<void(int)> on_signal)
+    : numbers_(checked_numbers(signals)) {
+  const sigset_t wanted = set_of(numbers_);
   detail::FileDescriptor fd(
       detail::checked(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK), "create signalfd"));
   watch_ = std::make_unique<Watch>(
@@ -42,22 +71,28 @@ PosixSignals::PosixSignals(Loop& loop, std::initializer_list<int> signals,
       [descriptor = fd.get(), on_signal = std::move(on_signal)](std::uint32_t) {
         if (const int number = take_signal(descriptor)) on_signal(number);
       });
-  newly_blocked_.reserve(signals.size());
-  ::pthread_sigmask(SIG_BLOCK, &wanted, &blocked);
-  for (const int number : signals) {
-    if (::sigismember(&blocked, number) == 0) newly_blocked_.push_back(number);
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &wanted, &before);
+  for (const int number : numbers_) {
+    if (blocked(number).users++ == 0) blocked(number).by_us = ::sigismember(&before, number) == 0;
   }
   fd_ = fd.release();
 }
 
+// What others still wait for is left to them, pending or not.
 PosixSignals::~PosixSignals() {
   watch_.reset();
+  std::erase_if(numbers_, [](int number) {
+    unsigned& users = blocked(number).users;
+    return users != 0 && --users != 0;
+  });
+  const sigset_t ours = set_of(numbers_);
+  (void)::signalfd(fd_, &ours, 0);
   while (take_signal(fd_) != 0) {
   }
   ::close(fd_);
-  sigset_t unblocked;
-  ::sigemptyset(&unblocked);
-  for (const int number : newly_blocked_) ::sigaddset(&unblocked, number);
+  std::erase_if(numbers_, [](int number) { return !blocked(number).by_us; });
+  const sigset_t unblocked = set_of(numbers_);
   ::pthread_sigmask(SIG_UNBLOCK, &unblocked, nullptr);
 }
 

@@ -62,6 +62,23 @@ TEST_F(PosixSignalsTest, blocked_before_stay_blocked_after) {
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
+TEST_F(PosixSignalsTest, of_one_number_stay_blocked_until_the_last_of_them_goes) {
+  int calls = 0;
+  auto first = std::make_unique<PosixSignals>(loop_, std::initializer_list<int>{SIGUSR1, SIGUSR2},
+                                              [](int) { FAIL(); });
+  {
+    const PosixSignals second(loop_, {SIGUSR1, SIGUSR1}, [&](int) { ++calls; });
+    ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);  // pending, and for the one that stays
+    first.reset();
+    ASSERT_TRUE(is_blocked(SIGUSR1));
+    EXPECT_FALSE(is_blocked(SIGUSR2));
+    while (calls == 0) loop_.run_once(-1ns);
+    ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);
+    while (calls == 1) loop_.run_once(-1ns);
+  }
+  EXPECT_FALSE(is_blocked(SIGUSR1));
+}
+
 TEST_F(PosixSignalsTest, destroy_themselves_in_their_call_back) {
   int calls = 0;
   std::unique_ptr<PosixSignals> signals;

@@ -16,7 +16,7 @@ namespace netio {
 // The flag is taken before the call-back, so that a notify() during it makes another one. It is
 // exchanged, not stored: only that orders what the notifier wrote, whose own exchange found the
 // flag already up, before what the call-back reads.
-Signal::Signal(Loop& loop, std::function<void()> on_notify) {
+Signal::Signal(Loop& loop, std::function<void()> on_notify) : loop_(loop) {
   detail::FileDescriptor fd(
       detail::checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "create eventfd"));
   auto on_ready = [this, on_notify = std::move(on_notify)](std::uint32_t) {
@@ -33,7 +33,8 @@ Signal::~Signal() {
 
 void Signal::notify() noexcept {
   if (pending_.exchange(true, std::memory_order_acq_rel)) return;
-  const int saved_errno = errno;  // this may be a signal handler
+  if (loop_.copied_by_fork()) return;  // the eventfd is the parent's too
+  const int saved_errno = errno;       // this may be a signal handler
   ::eventfd_write(fd_, 1);
   errno = saved_errno;
 }

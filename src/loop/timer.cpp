@@ -16,7 +16,8 @@ constexpr std::int64_t one_shot = -1;  // for period_ns_
 
 Timer::Timer(Loop& loop, std::function<void()> on_expiry)
     : loop_(loop), on_expiry_(std::move(on_expiry)) {
-  assert(loop_.on_owner_thread() && on_expiry_);
+  assert(on_expiry_);
+  loop_.require_owner("make a timer");
   loop_.timers_->reserve_one();
 }
 
@@ -27,17 +28,18 @@ Timer::~Timer() {
 }
 
 void Timer::start_once(std::chrono::nanoseconds delay) {
+  loop_.require_owner("start a timer");
   period_ns_ = one_shot;
   start(delay.count());
 }
 
 void Timer::start_periodic(std::chrono::nanoseconds period) {
+  loop_.require_owner("start a timer");
   period_ns_ = std::max<std::int64_t>(period.count(), 0);
   start(period_ns_);
 }
 
 void Timer::start(std::int64_t delay_ns) noexcept {
-  assert(loop_.on_owner_thread());
   const std::int64_t now_ns = loop_.now().count();
   const std::int64_t room_ns = detail::never_ns - now_ns;
   loop_.timers_->start(*this, now_ns + std::clamp<std::int64_t>(delay_ns, 0, room_ns));

@@ -17,6 +17,7 @@ class TimerHeap {
   // Every Timer calls these once, so that starting one never allocates.
   void reserve_one();
   void release_one() noexcept { --timer_count_; }
+  [[nodiscard]] std::size_t timer_count() const noexcept { return timer_count_; }
 
   // Starts, or restarts, a timer. O(log n), as stop() is.
   void start(Timer& timer, std::int64_t deadline_ns) noexcept;

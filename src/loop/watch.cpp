@@ -14,19 +14,23 @@ namespace netio {
 Watch::Watch(Loop& loop, int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready)
     : loop_(loop), fd_(fd), on_ready_(std::move(on_ready)) {
   assert(on_ready_);
+  loop_.require_owner("watch a descriptor");
   set_events(events);
+  ++loop_.watches_count_;
 }
 
+// The epoll of a copy is the parent's too, which goes on watching.
 Watch::~Watch() {
   assert(loop_.on_owner_thread());
-  if (events_ != 0) ::epoll_ctl(loop_.epoll_fd_, EPOLL_CTL_DEL, fd_, nullptr);
+  --loop_.watches_count_;
+  if (events_ != 0 && !loop_.copied_) ::epoll_ctl(loop_.epoll_fd_, EPOLL_CTL_DEL, fd_, nullptr);
   loop_.watch_destroyed(*this);
 }
 
 void Watch::set_events(std::uint32_t events) {
   assert(loop_.on_owner_thread());
   assert((events & EPOLLONESHOT) == 0);
-  if (events == events_) return;
+  if (events == events_ || loop_.copied_) return;
   const int operation = events == 0 ? EPOLL_CTL_DEL : events_ == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   epoll_event event{};
   event.events = events;

@@ -75,8 +75,14 @@ Subscribe::Subscribe(Context& context, const SubscribeOptions& subscription,
   core_->distribute_by(std::move(core));
 }
 
-void Subscribe::subscribe(std::span<const TagRange> ranges) { subscribe_core_->add(ranges); }
-void Subscribe::unsubscribe(std::span<const TagRange> ranges) { subscribe_core_->remove(ranges); }
+void Subscribe::subscribe(std::span<const TagRange> ranges) {
+  core_->context().loop.require_owner("subscribe");
+  subscribe_core_->add(ranges);
+}
+void Subscribe::unsubscribe(std::span<const TagRange> ranges) {
+  core_->context().loop.require_owner("unsubscribe");
+  subscribe_core_->remove(ranges);
+}
 std::span<const TagRange> Subscribe::subscribed() const noexcept {
   return subscribe_core_->set().ranges();
 }

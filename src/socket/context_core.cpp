@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 #include <netio/status.hpp>
 
+#include "base/misuse.hpp"
 #include "base/system_error.hpp"
 #include "base/url.hpp"
 #include "memory/mapping.hpp"
@@ -91,11 +93,20 @@ ContextCore::ContextCore(const ContextOptions& options)
         static_cast<Store*>(large_pool_.get())}) {
     store->set_wake([this] { serve_waiters(); });
   }
+  loop.at_fork([this] {
+    for (SocketCore* socket : sockets_) socket->freeze();
+  });
 }
 
 ContextCore::~ContextCore() {
   loop.run_endings();  // coroutines, and the sockets in them
+  then_ = nullptr;
   run_deferred();
+  if (!sockets_.empty()) {
+    die("a context is destroyed before the sockets in it; destroy those first (declare the context "
+        "before them)");
+  }
+  loop.at_fork({});
   transports_.clear();
 }
 
@@ -132,6 +143,38 @@ Transport& ContextCore::transport(std::string_view address) {
   return *transports_.emplace(std::string(scheme), std::move(made)).first->second;
 }
 
+void ContextCore::enter(SocketCore& socket) {
+  if (closing_) throw Error("make a socket", "the context was closed", "make another context");
+  sockets_.push_back(&socket);
+}
+
+void ContextCore::leave(SocketCore& socket) noexcept {
+  std::erase(sockets_, &socket);
+  socket_closed();
+}
+
+void ContextCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
+  loop.require_owner("close the context");
+  closing_ = true;
+  if (then) {
+    then_ = std::move(then);
+  } else if (!then_) {
+    then_ = [this] { loop.stop(); };
+  }
+  for (SocketCore* socket : sockets_) socket->close(linger);
+  socket_closed();
+}
+
+void ContextCore::socket_closed() noexcept {
+  if (then_ && all_closed()) loop.defer(*this);
+}
+
+bool ContextCore::all_closed() const noexcept {
+  return std::all_of(sockets_.begin(), sockets_.end(), [](const SocketCore* socket) {
+    return socket->closed() || socket->abandoned();
+  });
+}
+
 void ContextCore::bury(std::unique_ptr<SocketCore> socket) {
   buried_.push_back(std::move(socket));
   loop.defer(*this);
@@ -140,6 +183,9 @@ void ContextCore::bury(std::unique_ptr<SocketCore> socket) {
 // What a call-back had captured dies with its socket, and may be another socket.
 void ContextCore::run_deferred() noexcept {
   while (!buried_.empty()) const auto dead = std::exchange(buried_, {});
+  if (!then_ || !all_closed()) return;
+  const auto then = std::exchange(then_, nullptr);
+  then();
 }
 
 }  // namespace netio::detail
@@ -153,5 +199,8 @@ Context::~Context() = default;
 Loop& Context::loop() noexcept { return core_->loop; }
 void Context::run() { core_->loop.run(); }
 void Context::stop() noexcept { core_->loop.stop(); }
+void Context::close(std::chrono::nanoseconds linger, std::function<void()> then) {
+  core_->close(linger, std::move(then));
+}
 
 }  // namespace netio

@@ -2,6 +2,8 @@
 // their own call-backs, until the turn ends.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,11 +38,19 @@ class ContextCore final : private Deferred {
 
   // Who waits for memory, in whichever pool, is served from the loop. Any thread.
   void serve_waiters() noexcept { memory_came_home_.notify(); }
+  // Every socket, from its construction to its destruction. Throws Error after close().
+  void enter(SocketCore& socket);
+  void leave(SocketCore& socket) noexcept;
+  // As Context has it.
+  void close(std::chrono::nanoseconds linger, std::function<void()> then);
+  // A socket has closed, or is about to be destroyed.
+  void socket_closed() noexcept;
   // The socket is not used any more, but may be on the stack.
   void bury(std::unique_ptr<SocketCore> socket);
 
  private:
   void run_deferred() noexcept override;
+  [[nodiscard]] bool all_closed() const noexcept;
 
   ContextOptions options_;
   Signal memory_came_home_;
@@ -50,7 +60,10 @@ class ContextCore final : private Deferred {
   LargePool::Ptr large_pool_;
   InquiryLine inquiries_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
+  std::vector<SocketCore*> sockets_;  // in the order in which they were made
   std::vector<std::unique_ptr<SocketCore>> buried_;
+  std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
+  bool closing_ = false;
 };
 
 }  // namespace netio::detail

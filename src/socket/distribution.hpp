@@ -49,6 +49,8 @@ class Distribution {
   virtual void stop() noexcept = 0;
   // Of a pattern that sends: how near it is to answering again, from 0 to 1. Looks at every peer.
   [[nodiscard]] virtual double fill() const noexcept = 0;
+  // In a child of fork(): calls answer closed from now on, and nothing leaves.
+  virtual void freeze() noexcept = 0;
   virtual void add_to(Counters& counters) const noexcept = 0;
 };
 

@@ -151,6 +151,7 @@ Status SendCore::commit(std::size_t bytes, std::uint64_t tag) noexcept {
 }
 
 void SendCore::flush() noexcept {
+  if (stopped_) return;
   for (const auto& peer : socket_.peers()) peer->sender.flush();
 }
 

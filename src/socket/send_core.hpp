@@ -60,6 +60,7 @@ class SendCore final : public Distribution {
   bool end_turn() noexcept override;
   void flush() noexcept override;
   void stop() noexcept override;
+  void freeze() noexcept override { stop(); }
   void add_to(Counters& counters) const noexcept override;
   [[nodiscard]] double fill() const noexcept override;
   [[nodiscard]] LentMemory& lent() noexcept { return lent_; }

@@ -33,7 +33,8 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
     : sending(*this, context, options.mode),
       receiving(*this),
       context_(context),
-      options_(checked(options, context.receive_pool().block_bytes())),
+      options_((context.loop.require_owner("make a socket"),
+                checked(options, context.receive_pool().block_bytes()))),
       pattern_(pattern),
       session_(random_bytes<std::tuple_size_v<SessionId>>()),
       receive_quota_(
@@ -51,14 +52,18 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
-      crowd_timer_(context.loop, [this] { drop_oldest_half_open(); }) {}
+      crowd_timer_(context.loop, [this] { drop_oldest_half_open(); }) {
+  context_.enter(*this);
+}
 
 SocketCore::~SocketCore() {
   abandon();
   peers_.clear();
+  context_.leave(*this);
 }
 
 std::string SocketCore::bind(std::string_view address) {
+  context_.loop.require_owner("bind", address);
   if (closing_) throw Error("bind " + std::string(address), "the socket was closed");
   Transport& transport = context_.transport(address);
   listeners_.push_back(transport.listen(parse_address(address), link_options_, *this));
@@ -66,6 +71,7 @@ std::string SocketCore::bind(std::string_view address) {
 }
 
 void SocketCore::connect(std::string_view address) {
+  context_.loop.require_owner("connect", address);
   if (closing_) throw Error("connect " + std::string(address), "the socket was closed");
   // First of all, as a wrong scheme is a clearer complaint than what follows it.
   Transport& transport = context_.transport(address);
@@ -77,6 +83,14 @@ void SocketCore::connect(std::string_view address) {
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
   peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link)));
   limit_half_open();
+}
+
+// Told when the turn ends: the listener is on the stack.
+void SocketCore::on_exhausted(const std::string& address, Down down) noexcept {
+  PeerInfo info;
+  info.address = address;
+  exhausted_.emplace_back(std::move(info), std::move(down));
+  touch();
 }
 
 // New peers wait in the kernel's queue while too many have not said hello; one after the other
@@ -182,6 +196,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
   }
   if (peers_up_ == 0) stall_timer_.stop();
   limit_half_open();
+  for (const auto& listener : listeners_) listener->retry();
   touch();
   if (on_down && !abandoned_) on_down(peer.info(was_up), down);
   distribution_
@@ -189,6 +204,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
 }
 
 void SocketCore::close(std::chrono::nanoseconds linger) {
+  context_.loop.require_owner("close a socket");
   if (closed_ || abandoned_) return;
   linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
   if (std::exchange(closing_, true)) return;
@@ -217,6 +233,7 @@ void SocketCore::cut(Peer& peer) {
 void SocketCore::abandon() noexcept {
   if (abandoned_) return;
   abandoned_ = closing_ = true;
+  if (context_.loop.copied_by_fork()) cut_copies();
   distribution_->stop();
   sending.lent().mute();
   receiving.stop();
@@ -227,6 +244,22 @@ void SocketCore::abandon() noexcept {
     timer->stop();
   }
   cancel();
+  context_.socket_closed();
+}
+
+// No descriptor and no memory that the parent's peers see is touched.
+void SocketCore::freeze() noexcept {
+  sending.stop();
+  distribution_->freeze();
+  receiving.stop();
+}
+
+// Before anything else is let go: what a pattern does when a peer goes must not reach the others,
+// to whom the parent is connected.
+void SocketCore::cut_copies() noexcept {
+  for (const auto& peer : peers_) {
+    if (peer->link() != nullptr) peer->link()->cut();
+  }
 }
 
 }  // namespace netio::detail

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <netio/socket.hpp>
@@ -49,6 +50,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
   // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
   void abandon() noexcept;
+  // This is the copy in a child of fork(): calls answer closed from now on.
+  void freeze() noexcept;
 
   std::function<void(const PeerInfo&)> on_up;
   std::function<void(const PeerInfo&, const Down&)> on_down;
@@ -97,6 +100,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
 
  private:
   void on_accept(std::unique_ptr<Link> link) noexcept override;
+  void on_exhausted(const std::string& address, Down down) noexcept override;
   void run_deferred() noexcept override;
   void on_memory() noexcept override { touch(); }
   void send_acknowledgements() noexcept;
@@ -105,11 +109,13 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void limit_half_open() noexcept;
   void drop_oldest_half_open() noexcept;
   void forget_gone_peers();
+  void tell_exhausted();
   void remember(Peer& peer);
   void watch_memory() noexcept;
   void check_watermarks();
   void give_up_lingering();
   void cut(Peer& peer);
+  void cut_copies() noexcept;
 
   ContextCore& context_;
   SocketOptions options_;
@@ -123,6 +129,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::unique_ptr<Distribution> own_distribution_;
   Distribution* distribution_ = &sending;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::pair<PeerInfo, Down>> exhausted_;  // listeners, to be told of in the next turn
   std::vector<std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_id_ = 1;
   std::size_t peers_up_ = 0;

@@ -2,6 +2,7 @@
 // watermarks, forgetting peers that went, the last step of closing.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
@@ -17,11 +18,20 @@ void SocketCore::run_deferred() noexcept {
     flush_timer_.start_once(options_.flush_after);
   }
   forget_gone_peers();
+  if (!exhausted_.empty()) tell_exhausted();
   check_watermarks();
   if (closing_ && !closed_ && peers_.empty()) {
     closed_ = true;
     linger_timer_.stop();
+    context_.socket_closed();
     if (on_closed && !abandoned_) on_closed(books());
+  }
+}
+
+void SocketCore::tell_exhausted() {
+  for (const auto& [info, down] : std::exchange(exhausted_, {})) {
+    ++counters_.rejected;
+    if (on_down && !abandoned_) on_down(info, down);
   }
 }
 

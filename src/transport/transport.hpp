@@ -49,6 +49,9 @@ class ListenerEvents {
  public:
   // A connection came. Nothing was read or sent so far: start() it, or destroy it to turn it away.
   virtual void on_accept(std::unique_ptr<Link> link) noexcept = 0;
+  // This process lacks what the next connection takes. Called once, until all that wait could be
+  // accepted. `address` is the listener's.
+  virtual void on_exhausted(const std::string& address, Down down) noexcept = 0;
 
  protected:
   ~ListenerEvents() = default;
@@ -62,6 +65,8 @@ class Listener {
   [[nodiscard]] virtual std::string address() const = 0;
   // Stops and resumes accepting: peers wait in the kernel's queue.
   virtual void pause(bool paused) noexcept = 0;
+  // A connection ended: what it took may be enough to accept the next one.
+  virtual void retry() noexcept {}
 };
 
 class Transport {

@@ -1,6 +1,9 @@
 // Sockets that wait: on one thread, which turns the loop, and with a loop in a thread of its own.
 #include <atomic>
+#include <csignal>
+#include <optional>
 #include <thread>
+#include <unistd.h>
 
 #include <netio/blocking.hpp>
 
@@ -159,6 +162,76 @@ TEST_P(Blocking, what_no_peer_takes_is_in_the_books_of_a_queue) {
   const Books books = push.close(100ms);
   EXPECT_EQ(books.sent, 3U);
   EXPECT_EQ(books.dropped_by[static_cast<std::size_t>(DropReason::not_sent)], 1U);
+}
+
+TEST_P(Blocking, a_socket_that_a_signal_closes_ends_the_receive_under_way) {
+  blocking::Pull pull(there_, options());
+  (void)bind(pull);
+  bool called = false;
+  const PosixSignals signals(there_.loop(), {SIGUSR1}, [&](int) {
+    called = true;
+    EXPECT_EQ(pull.receive(soon_max).status, Status::again);  // in here nothing waits
+    (void)pull.close();
+  });
+  ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);
+  EXPECT_EQ(pull.receive(soon_max).status, Status::closed);
+  EXPECT_TRUE(called);
+}
+
+TEST_P(Blocking, a_sender_that_a_call_back_closes_ends_its_send) {
+  blocking::Push push(here_, options());
+  Timer timer(here_.loop(), [&] {
+    EXPECT_EQ(push.send("early", soon_max), Status::not_connected);
+    EXPECT_EQ(push.close().sent, 0U);
+  });
+  timer.start_once(1ms);
+  EXPECT_EQ(push.send("never", soon_max), Status::closed);
+}
+
+TEST_P(Blocking, what_was_received_says_who_sent_it_and_why_nothing_more_comes) {
+  blocking::Pull pull(there_, options());
+  std::vector<std::uint64_t> ids;
+  pull.on_up([&](const PeerInfo& peer) { ids.push_back(peer.id); });
+  const std::string address = bind(pull);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    std::optional<Push> push(std::in_place, here_, options());
+    push->connect(address);
+    std::thread other([&] {
+      pump_of_here_.until([&] { return push->peers_connected() == 1; }, "up");
+      EXPECT_EQ(push->send("hello"), Status::ok);
+      push->close(soon_max);
+      pump_of_here_.until([&] { return push->closed(); }, "closed");
+    });
+    const blocking::Received hello = pull.receive(soon_max);
+    const blocking::Received end = pull.receive(soon_max);
+    other.join();
+    ASSERT_EQ(ids.size(), i + 1);
+    EXPECT_EQ(hello.sender, ids.back());
+    EXPECT_EQ(hello.gone, nullptr);
+    ASSERT_EQ(end.status, Status::not_connected);
+    ASSERT_NE(end.gone, nullptr);
+    EXPECT_EQ(end.gone->peer.id, ids.back());
+    EXPECT_EQ(end.gone->down.reason, DownReason::closed_by_peer) << end.gone->down.detail;
+    push.reset();
+  }
+}
+
+TEST_P(Blocking, a_queue_says_who_sent_and_went_too) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
+  blocking::QueuedPull pull(queue_options(10));
+  const std::string address = pull.bind(GetParam().address);
+  blocking::Push push(here_, options());
+  push.connect(address);
+  ASSERT_EQ(push.send("hello", soon_max), Status::ok);
+  EXPECT_EQ(push.close(soon_max).acknowledged, 1U);
+  const blocking::Received hello = pull.receive(soon_max);
+  ASSERT_EQ(hello.status, Status::ok);
+  EXPECT_EQ(hello.sender, 1U);
+  const blocking::Received end = pull.receive(soon_max);
+  ASSERT_EQ(end.status, Status::not_connected);
+  ASSERT_NE(end.gone, nullptr);
+  EXPECT_EQ(end.gone->peer.id, 1U);
+  EXPECT_EQ(end.gone->down.reason, DownReason::closed_by_peer) << end.gone->down.detail;
 }
 
 TEST(QueuedSockets, have_room_and_an_end) {

@@ -324,6 +324,12 @@ void PublishCore::stop() noexcept {
   subscribers.end_with(closed_);
 }
 
+// Open pages are left as they are: they may lie in memory that the parent's peers see.
+void PublishCore::freeze() noexcept {
+  if (std::exchange(stopped_, true)) return;
+  subscribers.answer_with(closed_);
+}
+
 void PublishCore::add_to(Counters& counters) const noexcept {
   counters.bytes_sent += bytes_sent_;
   counters.agains += agains_;

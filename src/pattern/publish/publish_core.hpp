@@ -60,6 +60,7 @@ class PublishCore final : public Distribution {
   [[nodiscard]] double fill() const noexcept override {
     return lacks_memory_ || subscribers.too_few() ? 1.0 : subscribers.fill();
   }
+  void freeze() noexcept override;
   void add_to(Counters& counters) const noexcept override;
 
  private:

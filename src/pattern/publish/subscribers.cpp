@@ -296,8 +296,12 @@ void Subscribers::end_with(Audience& audience) noexcept {
 }
 
 void Subscribers::hold(Audience& audience) noexcept {
-  all_ = &audience;
   for (const auto& group : groups_) group->close_page();
+  answer_with(audience);
+}
+
+void Subscribers::answer_with(Audience& audience) noexcept {
+  all_ = &audience;
   tags_.for_each([&audience](TagRow& row) { row.audience = &audience; });
 }
 

@@ -71,6 +71,8 @@ class Subscribers {
   [[nodiscard]] double fill() const noexcept;
   // From now on every row has this audience, whatever the subscribers want.
   void end_with(Audience& audience) noexcept;
+  // The same, without a look at the pages that are open.
+  void answer_with(Audience& audience) noexcept;
 
  private:
   Audience* audience_of(std::uint64_t tag);

@@ -45,6 +45,7 @@ class SubscribeCore final : public Distribution {
   void flush() noexcept override {}
   void stop() noexcept override { stopped_ = true; }
   [[nodiscard]] double fill() const noexcept override { return 0; }
+  void freeze() noexcept override { stopped_ = true; }
   void add_to(Counters&) const noexcept override {}
 
  private:

@@ -4,6 +4,8 @@
 namespace netio::detail {
 
 FabricSet::~FabricSet() {
+  // Who held it at the fork is not here to let go.
+  if (resources_.loop.copied_by_fork()) return;
   const std::unique_lock lock(gate_->mutex);
   gate_->open = false;
 }

@@ -1,9 +1,7 @@
-// bind, listen, accept4 on a Unix socket; a file that a dead process left is replaced.
+// bind and listen on a Unix socket; a file that a dead process left is replaced.
 #include "transport/shm/listener.hpp"
 
 #include <cerrno>
-#include <chrono>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,9 +17,6 @@ namespace netio::detail {
 namespace {
 
 constexpr int backlog = 1024;
-constexpr int accepts_per_turn = 64;
-// How long to leave new peers in the kernel's queue when no descriptor is left for them.
-constexpr std::chrono::milliseconds retry_after{100};
 
 // Of what is at the path itself; 0 if there is nothing.
 ino_t inode_of(const std::string& path) noexcept {
@@ -75,18 +70,15 @@ std::string advice_for(int error, const std::string& path) {
 
 ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& options,
                          ListenerEvents& events)
-    : shared_(shared),
-      options_(options),
-      events_(events),
-      retry_timer_(shared.resources.loop, [this] { update_watch(); }) {
+    : SocketListener(shared.resources.loop, events), shared_(shared), options_(options) {
   Url named = url;
   if (url.name == "*") named.name = any_name();
-  address_ = to_string(named);
+  const std::string name = to_string(named);
   const UnixAddress address = UnixAddress::of("bind", named);
-  fd_ = make_unix_socket();
-  int error = fd_ ? 0 : errno;
+  FileDescriptor fd = make_unix_socket();
+  int error = fd ? 0 : errno;
   const auto bind_it = [&] {
-    return ::bind(fd_.get(), address.get(), address.bytes) == 0 ? 0 : errno;
+    return ::bind(fd.get(), address.get(), address.bytes) == 0 ? 0 : errno;
   };
   if (error == 0) error = bind_it();
   if (error == EADDRINUSE && !address.path().empty() && is_left_over(address)) {
@@ -97,46 +89,21 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
     path_ = address.path();
     inode_ = inode_of(path_);
   }
-  if (error == 0 && listen(fd_.get(), backlog) != 0) error = errno;
+  if (error == 0 && listen(fd.get(), backlog) != 0) error = errno;
   if (error != 0) {
-    throw system_error("bind " + address_, error, advice_for(error, address.path()));
+    throw system_error("bind " + name, error, advice_for(error, address.path()));
   }
-  watch_.emplace(shared_.resources.loop, fd_.get(), EPOLLIN,
-                 [this](std::uint32_t) { accept_some(); });
+  accept_at(name, std::move(fd));
 }
 
 ShmListener::~ShmListener() {
-  // Another may have the path since.
+  // Another may have the path since, or the parent, of which this is a copy.
+  if (copied_by_fork()) return;
   if (!path_.empty() && inode_of(path_) == inode_) (void)unlink(path_.c_str());
 }
 
-void ShmListener::pause(bool paused) noexcept {
-  paused_ = paused;
-  update_watch();
-}
-
-void ShmListener::update_watch() noexcept {
-  try {
-    watch_->set_events(paused_ || retry_timer_.running() ? 0U : std::uint32_t{EPOLLIN});
-  } catch (const Error&) {
-    retry_timer_.start_once(retry_after);  // the system is out of watches or memory for now
-  }
-}
-
-void ShmListener::accept_some() {
-  for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
-    FileDescriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd) {
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        retry_timer_.start_once(retry_after);
-        update_watch();
-        return;
-      }
-      continue;  // this one went before it was accepted
-    }
-    events_.on_accept(std::make_unique<ShmLink>(shared_, options_, address_, std::move(fd)));
-  }
+std::unique_ptr<Link> ShmListener::link_of(FileDescriptor connection) {
+  return std::make_unique<ShmLink>(shared_, options_, address(), std::move(connection));
 }
 
 }  // namespace netio::detail

@@ -46,7 +46,8 @@ void ShmPeerMemory::recycle(Block& block) noexcept {
       static_cast<std::size_t>((bytes - reinterpret_cast<const std::byte*>(pages_.get())) /
                                static_cast<std::ptrdiff_t>(sizeof(Page)));
   pages_[page].out = false;
-  if (ours_ == nullptr) return;
+  // In a child of fork() it is the parent that gives it back.
+  if (ours_ == nullptr || made_at_ != fork_depth()) return;
   pass_back(page);
   owner_->on_page_returned();
 }

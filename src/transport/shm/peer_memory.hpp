@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/file_descriptor.hpp"
+#include "base/fork_watch.hpp"
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
 #include "transport/shm/board.hpp"
@@ -60,6 +61,7 @@ class ShmPeerMemory final : public Store {
   FileDescriptor lifeline_;
   ShmBoard* ours_;
   Owner* owner_;
+  unsigned made_at_ = fork_depth();
   std::unique_ptr<Page[]> pages_;
   std::uint64_t returned_ = 0;
 };

@@ -1,11 +1,10 @@
-// bind, listen, accept4.
+// bind and listen.
 #include "transport/tcp/listener.hpp"
 
 #include <cerrno>
-#include <chrono>
 #include <netinet/in.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <utility>
 #include <vector>
 
 #include "base/system_error.hpp"
@@ -16,11 +15,6 @@ namespace netio::detail {
 namespace {
 
 constexpr int backlog = 1024;
-// Connections taken in one go before other descriptors get their turn.
-constexpr int accepts_per_turn = 64;
-// How long to leave new peers in the kernel's queue when no descriptor is left for them.
-constexpr std::chrono::milliseconds retry_after{100};
-
 std::string advice_for(int error) {
   switch (error) {
     case EADDRINUSE:
@@ -79,52 +73,23 @@ FileDescriptor listen_at(const InternetAddress& address, int& error) {
 
 TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& options,
                          ListenerEvents& events)
-    : shared_(shared),
-      options_(options),
-      events_(events),
-      retry_timer_(shared.resources.loop, [this] { update_watch(); }) {
+    : SocketListener(shared.resources.loop, events), shared_(shared), options_(options) {
   int error = 0;
+  FileDescriptor fd;
   for (const InternetAddress& address : addresses_to_bind(url)) {
-    fd_ = listen_at(address, error);
+    fd = listen_at(address, error);
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) break;
   }
   if (error != 0) {
     throw Error("bind " + to_string(url), errno_text(error), advice_for(error));
   }
-  const std::string bound = to_string(local_address(fd_.get()));
+  const std::string bound = to_string(local_address(fd.get()));
   const std::string port = bound.substr(bound.rfind(':'));
-  address_ = "tcp://" + (url.host == "*" ? "*" + port : bound);
-  watch_.emplace(shared_.resources.loop, fd_.get(), EPOLLIN,
-                 [this](std::uint32_t) { accept_some(); });
+  accept_at("tcp://" + (url.host == "*" ? "*" + port : bound), std::move(fd));
 }
 
-void TcpListener::pause(bool paused) noexcept {
-  paused_ = paused;
-  update_watch();
-}
-
-void TcpListener::update_watch() noexcept {
-  try {
-    watch_->set_events(paused_ || retry_timer_.running() ? 0U : std::uint32_t{EPOLLIN});
-  } catch (const Error&) {
-    retry_timer_.start_once(retry_after);  // the system is out of watches or memory for now
-  }
-}
-
-void TcpListener::accept_some() {
-  for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
-    FileDescriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (fd.get() < 0) {
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        retry_timer_.start_once(retry_after);
-        update_watch();
-        return;
-      }
-      continue;  // this one went before it was accepted
-    }
-    events_.on_accept(std::make_unique<TcpLink>(shared_, options_, fd.release()));
-  }
+std::unique_ptr<Link> TcpListener::link_of(FileDescriptor connection) {
+  return std::make_unique<TcpLink>(shared_, options_, connection.release());
 }
 
 }  // namespace netio::detail

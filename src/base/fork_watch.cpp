@@ -1,0 +1,51 @@
+// One list for the process, under a mutex that no fork() catches locked by another thread.
+#include "base/fork_watch.hpp"
+
+#include <mutex>
+#include <pthread.h>
+
+#include "base/system_error.hpp"
+
+namespace netio::detail {
+
+struct ForkHandlers {
+  static void lock() noexcept { mutex().lock(); }
+  static void unlock() noexcept { mutex().unlock(); }
+  static void in_child() noexcept {
+    ++depth;
+    for (ForkWatch* watch = first; watch != nullptr; watch = watch->next_) watch->in_child_();
+    mutex().unlock();
+  }
+  // Throws Error.
+  static void install() {
+    static const int error = pthread_atfork(lock, unlock, in_child);
+    if (error != 0) throw system_error("watch for fork()", error);
+  }
+  // Never destroyed: contexts may be static objects.
+  static std::mutex& mutex() noexcept {
+    static auto* const one = new std::mutex;
+    return *one;
+  }
+
+  static inline ForkWatch* first = nullptr;
+  static inline unsigned depth = 0;
+};
+
+unsigned fork_depth() noexcept { return ForkHandlers::depth; }
+
+ForkWatch::ForkWatch(std::function<void()> in_child) : in_child_(std::move(in_child)) {
+  ForkHandlers::install();
+  const std::lock_guard lock(ForkHandlers::mutex());
+  prev_ = nullptr;
+  next_ = ForkHandlers::first;
+  if (next_ != nullptr) next_->prev_ = this;
+  ForkHandlers::first = this;
+}
+
+ForkWatch::~ForkWatch() {
+  const std::lock_guard lock(ForkHandlers::mutex());
+  (prev_ == nullptr ? ForkHandlers::first : prev_->next_) = next_;
+  if (next_ != nullptr) next_->prev_ = prev_;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,90 @@
+// accept4, and what to do when it finds no descriptor: a socket that is ready and cannot be served
+// must not be watched, or the loop would spin.
+#include "transport/socket_listener.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include <netio/status.hpp>
+
+#include "base/system_error.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// Connections taken in one go before other descriptors get their turn.
+constexpr int accepts_per_turn = 64;
+// Other sockets and other parts of the program free descriptors too, and do not tell.
+constexpr std::chrono::milliseconds retry_after{100};
+
+bool lacks_resources(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+std::string why_exhausted(int error) {
+  if (error == EMFILE) return "this process may open no more descriptors (see ulimit -n): ";
+  if (error == ENFILE) return "the system may open no more files (sysctl fs.file-max): ";
+  return "the system is out of memory for sockets: ";
+}
+
+}  // namespace
+
+SocketListener::SocketListener(Loop& loop, ListenerEvents& events)
+    : loop_(loop), events_(events), retry_timer_(loop, [this] { update_watch(); }) {}
+
+void SocketListener::accept_at(std::string address, FileDescriptor fd) {
+  address_ = std::move(address);
+  fd_ = std::move(fd);
+  watch_.emplace(loop_, fd_.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
+}
+
+void SocketListener::pause(bool paused) noexcept {
+  paused_ = paused;
+  update_watch();
+}
+
+void SocketListener::retry() noexcept {
+  if (!retry_timer_.running()) return;
+  retry_timer_.stop();
+  update_watch();
+}
+
+void SocketListener::update_watch() noexcept {
+  try {
+    watch_->set_events(paused_ || retry_timer_.running() ? 0U : std::uint32_t{EPOLLIN});
+  } catch (const Error&) {
+    retry_timer_.start_once(retry_after);  // the system is out of watches or memory for now
+  }
+}
+
+void SocketListener::accept_some() {
+  for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
+    FileDescriptor connection(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!connection) {
+      const int error = errno;
+      if (error == EAGAIN || error == EWOULDBLOCK) {
+        exhausted_ = false;
+        return;
+      }
+      if (lacks_resources(error)) return wait_for_descriptors(error);
+      continue;  // this one went before it was accepted
+    }
+    events_.on_accept(link_of(std::move(connection)));
+  }
+}
+
+void SocketListener::wait_for_descriptors(int error) noexcept {
+  retry_timer_.start_once(retry_after);
+  update_watch();
+  if (std::exchange(exhausted_, true)) return;
+  events_.on_exhausted(
+      address_,
+      {DownReason::resources, address_ + " cannot accept connections, which wait until it can: " +
+                                  why_exhausted(error) + errno_text(error)});
+}
+
+}  // namespace netio::detail

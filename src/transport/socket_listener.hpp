@@ -1,0 +1,44 @@
+// A listener on a stream socket of the kernel's (tcp, shm): accepts, pauses, and waits while this
+// process has no descriptor for who connects. Owner thread only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <netio/loop.hpp>
+
+#include "base/file_descriptor.hpp"
+#include "transport/transport.hpp"
+
+namespace netio::detail {
+
+class SocketListener : public Listener {
+ public:
+  [[nodiscard]] std::string address() const override { return address_; }
+  void pause(bool paused) noexcept override;
+  void retry() noexcept override;
+
+ protected:
+  SocketListener(Loop& loop, ListenerEvents& events);
+  // Begins to accept: `fd` is bound and listens at `address`. Once. Throws Error.
+  void accept_at(std::string address, FileDescriptor fd);
+  [[nodiscard]] bool copied_by_fork() const noexcept { return loop_.copied_by_fork(); }
+  [[nodiscard]] virtual std::unique_ptr<Link> link_of(FileDescriptor connection) = 0;
+
+ private:
+  void accept_some();
+  void wait_for_descriptors(int error) noexcept;
+  void update_watch() noexcept;
+
+  Loop& loop_;
+  ListenerEvents& events_;
+  std::string address_;
+  FileDescriptor fd_;
+  std::optional<Watch> watch_;
+  Timer retry_timer_;  // runs while a connection could not be accepted
+  bool paused_ = false;
+  bool exhausted_ = false;  // from the first connection that finds no descriptor until none waits
+};
+
+}  // namespace netio::detail

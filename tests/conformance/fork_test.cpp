@@ -1,0 +1,214 @@
+// A child of fork() has copies of its parent's sockets: destroying them is nobody's loss, and using
+// them is refused.
+#include <functional>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+// What `work` says in a child, which ends without any destructor that it does not call itself.
+std::string said_by_child(const std::function<std::string()>& work) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string said;
+    try {
+      said = work();
+    } catch (const std::exception& error) {
+      said = std::string("threw ") + error.what();
+    }
+    (void)!::write(ends[1], said.data(), said.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  std::array<char, 1000> part{};
+  for (ssize_t got = 0; (got = ::read(ends[0], part.data(), part.size())) > 0;) {
+    said.append(part.data(), static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) said += " and ended with status " + std::to_string(status);
+  return said;
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "did not throw";
+}
+
+class Fork : public Conformance {
+ protected:
+  void SetUp() override {
+    Conformance::SetUp();
+    if (!IsSkipped()) {
+      sender_ = std::make_unique<Context>(small_context(GetParam()));
+      receiver_ = std::make_unique<Context>(small_context(GetParam()));
+      both_.add(*sender_);
+      both_.add(*receiver_);
+      push_ = std::make_unique<Push>(*sender_, options());
+      pull_ = std::make_unique<Pull>(*receiver_, options());
+      at_push_ = std::make_unique<Seen>(*push_);
+      at_pull_ = std::make_unique<Seen>(*pull_);
+      pull_->on_message([this](const MessageView& message) {
+        ++arrived_;
+        if (!kept_) kept_ = message.keep();
+      });
+      push_->connect(bind(*pull_));
+    }
+  }
+  // Up, with messages under way in both directions of time: some delivered, some not.
+  void come_up() {
+    ASSERT_SOON(both_, push_->peers_connected() == 1 && pull_->peers_connected() == 1);
+    send_all(10);
+    ASSERT_SOON(both_, arrived_ == 10);
+    ASSERT_EQ(push_->send(payload(10, message_bytes)), Status::ok);
+  }
+  void send_all(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::vector<std::byte> message = payload(i, message_bytes);
+      ASSERT_SOON(both_, push_->send(message) == Status::ok);
+    }
+  }
+  // As if nothing had happened.
+  void expect_unharmed() {
+    send_all(300);
+    ASSERT_SOON(both_, arrived_ == 311 && push_->books().acknowledged == 311);
+    EXPECT_TRUE(at_push_->downs.empty()) << at_push_->why();
+    EXPECT_TRUE(at_pull_->downs.empty()) << at_pull_->why();
+    EXPECT_TRUE(is_payload(kept_.bytes(), 0));
+    Timer timer(sender_->loop(), [this] { ++expiries_; });
+    timer.start_once(1ms);
+    ASSERT_SOON(both_, expiries_ == 1);
+  }
+
+  // In shared memory a page of its own, which goes back to the sender.
+  static constexpr std::size_t message_bytes = 9000;
+  std::unique_ptr<Context> sender_;
+  std::unique_ptr<Context> receiver_;
+  Pump both_;
+  std::unique_ptr<Push> push_;
+  std::unique_ptr<Pull> pull_;
+  std::unique_ptr<Seen> at_push_;
+  std::unique_ptr<Seen> at_pull_;
+  std::uint64_t arrived_ = 0;
+  int expiries_ = 0;
+  Message kept_;
+};
+
+TEST_P(Fork, a_child_that_destroys_its_copies_harms_nobody) {
+  ASSERT_NO_FATAL_FAILURE(come_up());
+  const std::string said = said_by_child([this] {
+    kept_ = Message();
+    push_.reset();
+    pull_.reset();
+    sender_.reset();
+    receiver_.reset();
+    return std::string("done");
+  });
+  EXPECT_EQ(said, "done");
+  expect_unharmed();
+}
+
+TEST_P(Fork, a_child_that_uses_its_copies_is_told_and_harms_nobody) {
+  ASSERT_NO_FATAL_FAILURE(come_up());
+  const auto words = [this] {
+    std::string said;
+    const std::vector<std::byte> message = payload(1, message_bytes);
+    said += to_string(push_->send(message));
+    said += ", " + std::string(to_string(push_->send(Message::copy_of(message))));
+    said += ", " + std::string(to_string(push_->lend(message, 1)));
+    Status status = Status::ok;
+    said += push_->allocate(100, status) ? ", memory" : ", " + std::string(to_string(status));
+    push_->flush();
+    const std::vector<std::function<void()>> refused = {
+        [this] { (void)pull_->bind("inproc://" + std::to_string(::getpid())); },
+        [this] { push_->connect("tcp://127.0.0.1:1"); },
+        [this] { push_->close(); },
+        [this] { sender_->close(); },
+        [this] { const Push another(*sender_); },
+        [this] { sender_->run(); },
+        [this] { sender_->loop().run_once(0ms); },
+        [this] { sender_->loop().post([] {}); },
+        [this] { const Timer timer(sender_->loop(), [] {}); },
+        [this] { const Watch watch(sender_->loop(), STDIN_FILENO, 1, [](std::uint32_t) {}); },
+    };
+    const std::string process = "made before fork, in process " + std::to_string(::getppid());
+    for (const auto& call : refused) {
+      const std::string error = error_of(call);
+      said += error.find(process) != std::string::npos ? ", refused" : "\n" + error;
+    }
+    return said;
+  };
+  std::string expected = "closed, closed, closed, closed";
+  for (int i = 0; i < 10; ++i) expected += ", refused";
+  EXPECT_EQ(said_by_child(words), expected);
+  expect_unharmed();
+}
+
+TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
+  Context context(small_context(GetParam()));
+  Pump pump{&context};
+  auto publish = std::make_unique<Publish>(context);
+  std::vector<std::unique_ptr<Subscribe>> subscribers;
+  std::uint64_t arrived = 0;
+  const std::string address = bind(*publish);
+  for (int i = 0; i < 2; ++i) {
+    subscribers.push_back(std::make_unique<Subscribe>(context, SubscribeOptions{}, options()));
+    subscribers.back()->on_message([&](const MessageView&) { ++arrived; });
+    subscribers.back()->subscribe(7);
+    subscribers.back()->connect(address);
+  }
+  std::size_t subscribed = 0;
+  publish->on_subscribe([&](const PeerInfo&, std::span<const TagRange>) { ++subscribed; });
+  ASSERT_SOON(pump, subscribed == 2);
+  ASSERT_EQ(publish->send(payload(1, 100), 7), Status::ok);  // in the group's open page
+  const std::string said = said_by_child([&] {
+    const std::string answer(to_string(publish->send(payload(1, 100), 7)));
+    publish.reset();
+    subscribers.clear();
+    return answer;
+  });
+  EXPECT_EQ(said, "closed");
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    ASSERT_SOON(pump, publish->send(payload(i, 100), 7) == Status::ok);
+  }
+  ASSERT_SOON(pump, arrived == 102);
+  EXPECT_EQ(publish->peers_connected(), 2U);
+}
+
+TEST_P(Fork, a_child_may_make_contexts_of_its_own) {
+  ASSERT_NO_FATAL_FAILURE(come_up());
+  const std::string said = said_by_child([this] {
+    if (GetParam().name.find("ofi") != std::string::npos) return std::string("delivered");
+    Context own(small_context(GetParam()));
+    Pump pump{&own};
+    Pull pull(own);
+    Push push(own);
+    bool delivered = false;
+    pull.on_message([&](const MessageView&) { delivered = true; });
+    push.connect(pull.bind(GetParam().address));
+    push.on_up([&](const PeerInfo&) { (void)push.send("to myself"); });
+    const bool in_time = static_cast<bool>(pump.until([&] { return delivered; }, "delivered"));
+    return std::string(in_time ? "delivered" : "lost");
+  });
+  EXPECT_EQ(said, "delivered");
+  expect_unharmed();
+}
+
+ON_EVERY_TRANSPORT_AND_MODE(Fork);
+
+}  // namespace
+}  // namespace netio::test
