@@ -191,6 +191,7 @@ struct netio_peer {
   int dialed;                  // this side connected
   int retrying;                // it is gone, and another attempt is scheduled
   struct netio_books books;    // of what went to and fro with it
+  uint64_t restarts;  // how often it was another run of the peer than before: netio::PeerInfo
 };
 // As netio::DownReason. What to do about each: docs/guide.md, "When a peer goes".
 enum netio_down_reason {

@@ -55,6 +55,7 @@ void SendingSession::make_source() {
   } else {
     if (arguments_.input == "-" && ::isatty(STDIN_FILENO) == 1) {
       progress_.note("reading from the terminal until Ctrl-D (generated load: --size)");
+      progress_.stay_off_terminal();  // what is typed stands where the bar would be drawn
     } else if (arguments_.input == "-" && arguments_.rate) {
       progress_.note("sending standard input (generated load: --size)");
     }
@@ -87,7 +88,8 @@ ExitCode SendingSession::run() {
   judge();
   if (!error_.empty()) progress_.error(error_, advice_);
   const Summary result = summary();
-  report_.publish(to_text(result), [&result] { return to_json(result); });
+  report_.publish(result.to_be_told() ? to_text(result) : std::string(),
+                  [&result] { return to_json(result); });
   return code_;
 }
 
@@ -270,6 +272,7 @@ Summary SendingSession::summary() const {
   result.seconds = seconds_of(connected_.total());
   result.books = books_;
   result.counters = socket_->counters();
+  result.met = wait_.met();
   complete(result);
   return result;
 }
