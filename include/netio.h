@@ -198,6 +198,7 @@ struct netio_peer {
   int dialed;                  // this side connected
   int retrying;                // it is gone, and another attempt is scheduled
   struct netio_books books;    // of what went to and fro with it
+  uint64_t restarts;  // how often it was another run of the peer than before: netio::PeerInfo
 };
 // A peer as it is now, to see who is slow: as netio::PeerSnapshot (netio/peer.hpp). Times are
 // durations until now, 0 where the condition does not hold.

@@ -1,5 +1,12 @@
 # Debian packages of the components: `cmake --workflow --preset deb`, or `cpack -G DEB` in a build
 # with the prefix /usr. (With another, libraries are not in the folder of their architecture.)
+include(debian/notices.cmake)
+if(missing)
+  message(STATUS "No Debian packages: no notice of a library that is in them, in ${missing}")
+  return()
+endif()
+configure_file(debian/copyright.in debian/copyright @ONLY)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -12,6 +19,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/debian/no_ldconfig.cmake)
 
 # Whose packages they are, as Debian's other tools are told.
 set(CPACK_PACKAGE_CONTACT "netio developers <netio@localhost>")
@@ -41,7 +50,8 @@ function(netio_debian_package component name summary text)
     set(CPACK_DEBIAN_${upper}_PACKAGE_${field} "${value}" PARENT_SCOPE)
   endwhile()
   # Only in packages: a plain `cmake --install` leaves them out.
-  install(FILES debian/copyright ${CMAKE_CURRENT_BINARY_DIR}/debian/changelog.gz
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/debian/copyright
+    ${CMAKE_CURRENT_BINARY_DIR}/debian/changelog.gz
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
 

@@ -29,7 +29,11 @@ constexpr std::string_view ending =
     compgen -W "$words" -- "$word"
     if [[ -n $paths ]]; then compgen -A "$paths" -- "$word"; fi
   )
-  if [[ -n $paths ]]; then compopt -o filenames 2>/dev/null; fi
+  if [[ ${COMPREPLY[0]} == *:// ]]; then
+    compopt -o nospace 2>/dev/null
+  elif [[ -n $paths ]]; then
+    compopt -o filenames 2>/dev/null
+  fi
 }
 complete -F _netio netio
 )";
@@ -61,6 +65,7 @@ std::string offers_of(const CommandTree& command) {
   for (const OptionEntry& one : command.positionals) {
     words.insert(words.end(), one.choices.begin(), one.choices.end());
     if (one.names.front() == "FILE") paths = " paths='file'";
+    words.insert(words.end(), one.schemes.begin(), one.schemes.end());
   }
   for (const OptionEntry& one : command.options) {
     options.insert(options.end(), one.names.begin(), one.names.end());

@@ -28,6 +28,13 @@ OptionEntry read_option(const CLI::Option& option) {
   return entry;
 }
 
+// Two commands do not meet within a process, but the ends of a measurement may.
+std::vector<std::string> schemes_of(std::string_view command) {
+  std::vector<std::string> schemes = {"tcp://", "shm://", "verbs://", "ofi+tcp://"};
+  if (command.starts_with("netio bench")) schemes.emplace_back("inproc://");
+  return schemes;
+}
+
 CommandTree read_command(const CLI::App& app, const std::string& before) {
   CommandTree tree;
   tree.word = app.get_name();
@@ -37,6 +44,7 @@ CommandTree read_command(const CLI::App& app, const std::string& before) {
   for (const CLI::Option* const option : app.get_options({})) {
     auto& list = option->nonpositional() ? tree.options : tree.positionals;
     list.push_back(read_option(*option));
+    if (list.back().names.front() == "ADDRESS") list.back().schemes = schemes_of(tree.name);
   }
   for (const CLI::App* const one : app.get_subcommands({})) {
     tree.commands.push_back(read_command(*one, tree.name + " "));

@@ -15,6 +15,7 @@ struct OptionEntry {
   std::vector<std::string> names;  // "-o", "--out"; of a positional its one name, "ADDRESS"
   std::string type;                // "FILE", "a|b"; empty: none, and a flag unless it is positional
   std::vector<std::string> choices;  // all that it may be; empty: anything
+  std::vector<std::string> schemes;  // of an address: what it may begin with
   std::string description;
   std::string group;  // empty: no group of its own
   bool required = false;

@@ -60,7 +60,8 @@ into the pipe counts as taken. An existing FILE is emptied when the first messag
 sender that had none has ended.
 
 Exit codes: 0 every sender that came has ended in order, 1 failed (or --verify found faults),
-2 usage, 3 a sender was lost in mid-stream, 130 Ctrl-C.
+2 usage, 3 a sender was lost in mid-stream (with --keep also one that came back as another run),
+130 Ctrl-C.
 )";
 
 inline constexpr std::string_view pub_footer =
@@ -102,8 +103,8 @@ The summary says how many messages were delivered, how many were missed and why,
 with each tag.
 
 Exit codes: 0 every publisher that came has ended in order, and what was missed was dropped by the
-policy, 1 failed (or --verify found faults), 2 usage, 3 a publisher or messages were lost,
-130 Ctrl-C.
+policy, 1 failed (or --verify found faults), 2 usage, 3 a publisher or messages were lost
+(with --keep also a publisher that was killed and came back as another run), 130 Ctrl-C.
 )";
 
 inline constexpr std::string_view echo_footer =

@@ -50,6 +50,23 @@ std::string upper(std::string text) {
   return text;
 }
 
+// "netio send" is the page netio-send.
+std::string page_name(std::string name) {
+  std::ranges::replace(name, ' ', '-');
+  return name;
+}
+
+// The pages of the commands, or on one of these that of all. (`netio bench` has one page.)
+std::string see_also(const CommandTree& command) {
+  if (command.name.find(' ') != std::string::npos) return bold("netio") + "(1)\n";
+  std::string text;
+  for (const CommandTree& one : command.commands) {
+    if (!text.empty()) text += ",\n";
+    text += bold(page_name(one.name)) + "(1)";
+  }
+  return text + "\n";
+}
+
 // ".SH" in a page of its own, ".SS" within a page of several.
 class Chapter {
  public:
@@ -155,8 +172,7 @@ class Chapter {
 }  // namespace
 
 std::string manual_page(const CommandTree& command) {
-  std::string title = command.name;
-  std::ranges::replace(title, ' ', '-');
+  const std::string title = page_name(command.name);
   std::string_view description = command.description;
   if (description.starts_with(title + " ")) description.remove_prefix(title.size() + 1);
   // Neither hyphens nor filled lines: names are to be found and copied.
@@ -169,7 +185,7 @@ std::string manual_page(const CommandTree& command) {
     text += fmt::format(".SH {}\n{}\n", roff(upper(all[i]->name)), roff(all[i]->description));
     text += Chapter(*all[i], ".SS").text();
   }
-  return text;
+  return text + ".SH SEE ALSO\n" + see_also(command);
 }
 
 }  // namespace netio::cli

@@ -69,7 +69,10 @@ std::string why(const PeerInfo& peer, const Down& down) {
   if (text.starts_with(peer.address)) {
     text.remove_prefix(std::min(text.find_first_not_of(": ", peer.address.size()), text.size()));
   }
-  return std::string(text);
+  std::string said(text);
+  const std::string there = " at " + peer.address;
+  if (said.ends_with(there)) said.resize(said.size() - there.size());
+  return said;
 }
 
 PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up)
@@ -89,6 +92,7 @@ void PeerWait::up() {
 
 void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connected) {
   last_down_ = down;
+  last_why_ = why(peer, down);
   if (connected != 0) return;
   if (peer.dialed && !peer.retrying && !closing_) {
     // The only peer there could be will not come. (When closing, the socket knows what is owed.)
@@ -122,8 +126,7 @@ std::string PeerWait::cause() const {
     text += fmt::format("{} within {}", met_ ? " and none came back" : "", duration_text(seconds));
   }
   if (last_down_) {
-    text += fmt::format(": {}", last_down_->detail.empty() ? to_string(last_down_->reason)
-                                                           : std::string_view(last_down_->detail));
+    text += ": " + last_why_;
   }
   return text;
 }

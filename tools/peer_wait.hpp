@@ -51,6 +51,7 @@ class PeerWait {
   bool closing_ = false;
   bool gave_up_ = false;
   std::optional<Down> last_down_;
+  std::string last_why_;
   std::function<void()> on_give_up_;
   Timer timer_;
 };

@@ -28,7 +28,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // The terminal is needed for the data itself: lines a second would be mixed into it.
+  // The terminal is needed for the data itself, written or typed: what is shown would be mixed into
+  // it.
   void stay_off_terminal() noexcept { mute_ = mute_ || terminal_; }
   void start();
   // Removes the bar. Nothing is shown afterwards but notes.

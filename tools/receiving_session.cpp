@@ -75,13 +75,17 @@ ExitCode ReceivingSession::run() {
   progress_.finish();
   peer_table_.look();
   if (output_ && peers_.came != 0) output_->finish();
+  if (arguments_.keep) absences_.finish(context_.loop().now());
+  peers_.away = absences_.count();
+  peers_.away_seconds = std::chrono::duration<double>(absences_.total()).count();
   settle();
   verify();
   judge();
   if (interrupted_) code_ = ExitCode::interrupted;
   if (!error_.empty()) progress_.error(error_, advice_);
   const Summary result = summary();
-  report_.publish(to_text(result), [&result] { return to_json(result); });
+  report_.publish(result.to_be_told() ? to_text(result) : std::string(),
+                  [&result] { return to_json(result); });
   return code_;
 }
 
@@ -150,16 +154,29 @@ void ReceivingSession::on_up(const PeerInfo& peer) {
   // The library knows a sender that returns by its session; its books go on where they were.
   const std::uint64_t taken_before = peer.books.delivered + peer.books.missed;
   if (verifier_) verifier_->expect(peer.id, taken_before);
-  if (taken_before != 0 && peers_.lost != 0) {
-    --peers_.lost;
-    progress_.note(fmt::format("{} {} came back", peer_noun_, peer.address));
-    return;
-  }
-  if (peers_.came++ != 0) return;
+  if (came_back(peer) || peers_.came++ != 0) return;
   up_at_ = looked_ = context_.loop().now();
   look_timer_.start_periodic(look_every);
   progress_.start();
   if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
+}
+
+// False for one that was not here before: also for another run of one that was.
+bool ReceivingSession::came_back(const PeerInfo& peer) {
+  const std::optional<Absence> absence = absences_.end(peer, context_.loop().now());
+  if (!absence) return false;
+  const std::string after =
+      fmt::format("{} {} came back after {}", peer_noun_, peer.address,
+                  duration_text(std::chrono::duration<double>(absence->lasted).count()));
+  if (!absence->another_run) {
+    if (absence->lost) --peers_.lost;
+    progress_.note(after);
+    return true;
+  }
+  ++peers_.restarted;
+  progress_.note(after + " as another run (it was restarted, or is another one)" +
+                 (absence->lost ? ": what the one before still held is not known" : ""));
+  return false;
 }
 
 void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
@@ -167,6 +184,9 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
   if (down.reason == DownReason::closed_here || closing_) return;
   if (verifier_) verifier_->forget(peer.id);
   up_.erase(peer.id);
+  if (peer.was_up) {
+    absences_.begin(peer, down.reason != DownReason::closed_by_peer, context_.loop().now());
+  }
   if (!peer.was_up) {
     note_not_met(peer, down);
   } else if (down.reason == DownReason::closed_by_peer) {
@@ -284,6 +304,7 @@ Summary ReceivingSession::summary() const {
   result.peers = peers_;
   result.per_peer = peer_table_.lines();
   result.peers_left_out = peer_table_.not_listed();
+  result.met = wait_.met();
   if (output_) {
     result.output =
         WrittenOutput{output_->name(), output_->messages_written(), output_->bytes_written()};

@@ -12,6 +12,7 @@
 #include <netio/receiving.hpp>
 #include <netio/socket.hpp>
 
+#include "absences.hpp"
 #include "arguments.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
@@ -71,6 +72,7 @@ class ReceivingSession {
   void take(const MessageView& message);
   void write_out();
   void on_up(const PeerInfo& peer);
+  bool came_back(const PeerInfo& peer);
   void on_down(const PeerInfo& peer, const Down& down);
   void note_not_met(const PeerInfo& peer, const Down& down);
   void look();
@@ -99,6 +101,7 @@ class ReceivingSession {
   std::string address_;
   bool attempt_noted_ = false;
   std::set<std::uint64_t> up_;  // ids of connected peers
+  Absences absences_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t sampled_messages_ = 0;

@@ -57,6 +57,7 @@ void SendingSession::make_source() {
   } else {
     if (arguments_.input == "-" && ::isatty(STDIN_FILENO) == 1) {
       progress_.note("reading from the terminal until Ctrl-D (generated load: --size)");
+      progress_.stay_off_terminal();  // what is typed stands where the bar would be drawn
     } else if (arguments_.input == "-" && arguments_.rate) {
       progress_.note("sending standard input (generated load: --size)");
     }
@@ -89,7 +90,8 @@ ExitCode SendingSession::run() {
   judge();
   if (!error_.empty()) progress_.error(error_, advice_);
   const Summary result = summary();
-  report_.publish(to_text(result), [&result] { return to_json(result); });
+  report_.publish(result.to_be_told() ? to_text(result) : std::string(),
+                  [&result] { return to_json(result); });
   return code_;
 }
 
@@ -280,6 +282,7 @@ Summary SendingSession::summary() const {
   result.counters = socket_->counters();
   result.per_peer = peer_table_.lines();
   result.peers_left_out = peer_table_.not_listed();
+  result.met = wait_.met();
   complete(result);
   return result;
 }

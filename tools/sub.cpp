@@ -1,7 +1,11 @@
 #include "sub.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,6 +30,7 @@ class SubSession final : public ReceivingSession {
   void on_subscribed(const PeerInfo& peer, const Subscribed& answer);
   void taken(const MessageView& message) override { tags_.count(message.tag()); }
   void settle() override;
+  void note_unseen();
   void judge() override;
   [[nodiscard]] std::string_view advice_for(const Verification& checked) const override;
   void complete(Summary& summary) const override;
@@ -56,14 +61,30 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   }
   const bool as_asked = answer.policy == asked_.subscription.policy;
   progress_.note(fmt::format(
-      "publisher {} sends {} from number {} on: policy {}{}, up to {} behind", peer.address,
-      tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
+      "publisher {} took the subscription to {}, from number {} on: policy {}{}, up to {} behind",
+      peer.address, tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
       as_asked ? "" : fmt::format(" (not {})", to_string(asked_.subscription.policy)),
       binary_bytes(answer.behind_bytes_max)));
 }
 
+// That a publisher took the subscription does not say that it has such tags.
+void SubSession::note_unseen() {
+  if (peers_.came == 0 || tags_.others() != 0) return;
+  const auto seen = tags_.sorted();
+  std::vector<TagRange> unseen;
+  for (const TagRange& range : asked_.tags) {
+    const auto first =
+        std::lower_bound(seen.begin(), seen.end(), std::pair(range.first, std::uint64_t{0}));
+    if (first == seen.end() || first->first > range.last) unseen.push_back(range);
+  }
+  if (unseen.empty()) return;
+  progress_.note(fmt::format("no message came with {}",
+                             unseen.front() == every_tag ? "any tag" : tags_text(unseen)));
+}
+
 void SubSession::settle() {
   gaps_.finish();
+  note_unseen();
   if (verifier_) verifier_->announce(subscribe_.books().missed);
 }
 

@@ -29,6 +29,21 @@ ordered_json json_of(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
+// Who is at the other end.
+std::string_view peer_word(const Summary& summary) {
+  switch (summary.kind) {
+    case Summary::Kind::published:
+      return "subscriber";
+    case Summary::Kind::echoed:
+      return "peer";
+    case Summary::Kind::subscribed:
+      return "publisher";
+    default:
+      return "sender";
+  }
+}
+std::string peers_word(const Summary& summary) { return fmt::format("{}s", peer_word(summary)); }
+
 std::string books_text(const Summary& summary) {
   const Books& books = summary.books;
   const auto with_reasons = [](const MissedBy& by) {
@@ -36,8 +51,13 @@ std::string books_text(const Summary& summary) {
     return reasons.empty() ? reasons : fmt::format(" ({})", reasons);
   };
   if (summary.receiving()) {
-    return fmt::format("{} delivered, {} missed{}", grouped(books.delivered), grouped(books.missed),
-                       with_reasons(summary.missed_by));
+    std::string text = fmt::format("{} delivered, {} missed{}", grouped(books.delivered),
+                                   grouped(books.missed), with_reasons(summary.missed_by));
+    if (summary.peers.lost != 0) {
+      text += fmt::format("; not known: what {} still held",
+                          counted(summary.peers.lost, fmt::format("lost {}", peer_word(summary))));
+    }
+    return text;
   }
   const std::string dropped =
       grouped(books.dropped()) + " dropped" + with_reasons(books.dropped_by);
@@ -168,13 +188,6 @@ std::string_view first_word(const Summary& summary) {
   return summary.receiving() ? "received" : "sent";
 }
 
-// Who is at the other end.
-std::string_view peers_word(const Summary& summary) {
-  if (summary.kind == Summary::Kind::published) return "subscribers";
-  if (summary.kind == Summary::Kind::echoed) return "peers";
-  return summary.kind == Summary::Kind::subscribed ? "publishers" : "senders";
-}
-
 std::string peers_text(const PeerCounts& peers) {
   std::string text =
       fmt::format("{} came, {} ended in order, {} lost", peers.came, peers.ended, peers.lost);
@@ -182,9 +195,23 @@ std::string peers_text(const PeerCounts& peers) {
   return text;
 }
 
-ordered_json json_of(const PeerCounts& peers, bool subscribers) {
+std::string away_text(const PeerCounts& peers) {
+  std::string text =
+      fmt::format("{}, {} in all", counted(peers.away, "time"), duration_text(peers.away_seconds));
+  if (peers.restarted != 0) {
+    text += fmt::format("; {} another run came back", counted(peers.restarted, "time"));
+  }
+  return text;
+}
+
+ordered_json json_of(const PeerCounts& peers, const Summary& summary) {
   ordered_json json = {{"came", peers.came}, {"ended", peers.ended}, {"lost", peers.lost}};
-  if (subscribers) json["slow"] = peers.slow;
+  if (summary.kind == Summary::Kind::published) json["slow"] = peers.slow;
+  if (summary.receiving()) {
+    json["away"] = peers.away;
+    json["away_seconds"] = peers.away_seconds;
+    json["restarted"] = peers.restarted;
+  }
   return json;
 }
 
@@ -232,6 +259,7 @@ std::string to_text(const Summary& summary) {
   if (published) row("unwanted", counted(summary.counters.unwanted, "message"));
   if (summary.kind != Summary::Kind::sent) {
     row(peers_word(summary), peers_text(summary.peers));
+    if (summary.peers.away != 0) row("away", away_text(summary.peers));
   }
   row("books", books_text(summary));
   for (std::string_view name = summary.receiving() ? "missed" : "slow";
@@ -266,7 +294,7 @@ std::string to_json(const Summary& summary) {
   json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
   if (summary.kind != Summary::Kind::sent) {
-    json[std::string(peers_word(summary))] = json_of(summary.peers, published);
+    json[peers_word(summary)] = json_of(summary.peers, summary);
   }
   if (summary.kind != Summary::Kind::echoed) {
     ordered_json& per_peer = json["per_peer"] = ordered_json::array();

@@ -19,6 +19,10 @@ struct PeerCounts {
   std::uint64_t came = 0;
   std::uint64_t ended = 0;  // in order
   std::uint64_t lost = 0;
+  // Of publishers and senders, those that were away and came back, or are still away:
+  std::uint64_t away = 0;  // how often
+  double away_seconds = 0;
+  std::uint64_t restarted = 0;  // how often another run came back
   std::uint64_t slow = 0;  // subscribers that were disconnected for being so, as they had asked
 };
 
@@ -38,6 +42,10 @@ struct Summary {
     return kind == Kind::received || kind == Kind::subscribed;
   }
 
+  // In words; a program reads it in any case. A command that failed and met nobody has said all
+  // with its error: what would follow are zeros.
+  [[nodiscard]] bool to_be_told() const noexcept { return met || code != ExitCode::failed; }
+
   Kind kind = Kind::sent;
   std::string command;
   std::string address;
@@ -50,6 +58,7 @@ struct Summary {
   // its acknowledgement; sent: without the time in which there was no receiver.
   double seconds = 0;
   bool timed = true;  // false: `seconds` is not known
+  bool met = true;    // there was a peer
   Books books;
   Counters counters;
   PeerCounts peers;                // of all kinds but sent

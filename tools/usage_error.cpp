@@ -61,7 +61,11 @@ Complaint about(std::string word, const CommandTree& command) {
       known.insert(known.end(), option.names.begin(), option.names.end());
     }
   } else if (command.commands.empty()) {
-    return {fmt::format("\"{}\" is one argument too many", word), {}};
+    const bool writes = std::ranges::any_of(command.options, [](const OptionEntry& option) {
+      return std::ranges::count(option.names, "--out") != 0;
+    });
+    return {fmt::format("\"{}\" is one argument too many", word),
+            writes ? fmt::format("to write to a file: --out {}", word) : ""};
   }
   for (const CommandTree& one : command.commands) known.push_back(one.word);
   const std::string meant = nearest(word, known);

@@ -35,6 +35,9 @@ std::string value_of(const OptionEntry& option, const std::string& name) {
     return fmt::format(":{}:({})", name, fmt::join(option.choices, " "));
   }
   if (name == "FILE") return ":FILE:_files";
+  if (!option.schemes.empty()) {
+    return fmt::format(":{}:_netio_schemes {}", name, fmt::join(option.schemes, " "));
+  }
   if (name == "FOLDER") return ":FOLDER:_files -/";
   return fmt::format(":{}: ", name);
 }
@@ -88,6 +91,8 @@ std::string function_text(const CommandTree& command) {
 std::string zsh_completion(const CommandTree& tree) {
   std::string text =
       "#compdef netio\n# zsh completion of netio, as `netio completion zsh` prints it.\n\n";
+  // What _arguments hands on stands before the schemes, which no letter ends.
+  text += "_netio_schemes() {\n  compadd \"${(@)@:#*://}\" -S '' -- \"${(M)@:#*://}\"\n}\n\n";
   for (const CommandTree* const command : all_commands(tree)) text += function_text(*command);
   // Loaded from fpath it is called at once; sourced it is only to be known.
   return text +

@@ -67,8 +67,13 @@ class Socket {
   }
   // On true the message is gone.
   bool send(nng_msg* message) { return send(message, flags_); }
-  // Requests and replies: one that is not taken at once would lose its turn.
-  bool send_in_turn(nng_msg* message) { return send(message, 0); }
+  // Requests and replies: one that is not taken at once would lose its turn. On false the turn is
+  // lost: the other side has to ask anew.
+  bool send_in_turn(nng_msg* message) {
+    const bool sent = send(message, 0);
+    if (!sent) nng_msg_free(message);
+    return sent;
+  }
 
   void set(const char* option, int value) {
     check(nng_socket_set_int(socket_, option, value), option);
@@ -131,15 +136,27 @@ void send(Worker& worker) {
 
 void reply(Worker& worker) {
   Socket socket(nng_rep0_open, worker.options);
+  worker.tally.allow_gaps();
   worker.ready(socket.bind(worker.options));
   while (!worker.stopping()) {
     nng_msg* const message = socket.receive();
     if (message == nullptr) continue;
     worker.tally.take(bytes_of(message));
-    while (!socket.send_in_turn(message)) {
-      if (worker.stopping()) return;
-    }
+    (void)socket.send_in_turn(message);
   }
+}
+
+// The answer to a request. A wait for it that times out, as on a machine that is busy, ends the
+// request in nng, and another wait would be refused as "Incorrect state": so it is asked anew. Null
+// if the measurement ends first.
+nng_msg* answer_to_a_request(Worker& worker, Socket& socket, Stamp& stamp) {
+  while (!worker.stopping()) {
+    if (!socket.send_in_turn(next_message(worker.options, stamp))) continue;
+    do {
+      if (nng_msg* const message = socket.receive()) return message;
+    } while (worker.options.wait != Wait::sleep && !worker.stopping());
+  }
+  return nullptr;
 }
 
 // In turns, as with every REQ and REP: an open loop's late request counts from its intended time.
@@ -147,18 +164,14 @@ void request(Worker& worker) {
   const Options& options = worker.options;
   Socket socket(nng_req0_open, options);
   socket.connect(options);
+  worker.tally.allow_gaps();
   worker.ready();
   Stamp stamp(0, options.verify);
   const Pace pace(options.rate);
   for (std::uint64_t sent = 0; !worker.stopping(); ++sent) {
     const std::int64_t begin = pace.wait(sent, options.wait == Wait::sleep);
-    nng_msg* message = next_message(options, stamp);
-    while (!socket.send_in_turn(message)) {
-      if (worker.stopping()) return;
-    }
-    while ((message = socket.receive()) == nullptr) {
-      if (worker.stopping()) return;
-    }
+    nng_msg* const message = answer_to_a_request(worker, socket, stamp);
+    if (message == nullptr) return;
     worker.round_trip(now_ns() - begin);
     worker.tally.take(bytes_of(message));
     nng_msg_free(message);

@@ -21,6 +21,11 @@ struct PeerInfo {
   bool was_up = false;    // in on_down: on_up came before; false for an attempt that failed
   Books books;            // of the streams shared with this peer
   std::uint64_t message_bytes_max = 0;  // the largest message it takes; 0 unless it is connected
+  // How often this id was found to be another run of the peer than the last time: the peer was
+  // restarted, or another one has its address. It grows before on_up. What the run before had sent
+  // and this side had not received is lost, and nobody knows how much that was. 0 for a peer that
+  // returns, and for each that connected to this side: of those, another run has another id.
+  std::uint64_t restarts = 0;
 };
 
 // A peer as it stands at this moment, to see who is slow: Socket::peers(), Publish::on_behind().

@@ -50,6 +50,14 @@ std::uint16_t parse_port(std::string_view text, std::string_view digits) {
   return static_cast<std::uint16_t>(value);
 }
 
+// fe80::/10: the same on each interface, so that alone it does not say which one is meant.
+bool is_link_local(std::string_view host) noexcept {
+  if (host.size() < 5 || host[4] != ':') return false;
+  unsigned first = 0;
+  const auto [end, error] = std::from_chars(host.data(), host.data() + 4, first, 16);
+  return error == std::errc{} && end == host.data() + 4 && (first & 0xffc0U) == 0xfe80U;
+}
+
 // "host:port", or "[v6]:port", whose brackets stay out of the host.
 void parse_host_port(std::string_view text, std::string_view authority, Url& url) {
   const bool bracketed = authority.starts_with('[');
@@ -72,6 +80,10 @@ void parse_host_port(std::string_view text, std::string_view authority, Url& url
   }
   if (bracketed && url.host.find(':') == std::string::npos) {
     refuse(text, quoted(url.host) + " is not an IPv6 address", "only those stand in brackets");
+  }
+  if (bracketed && is_link_local(url.host) && url.host.find('%') == std::string::npos) {
+    refuse(text, "a link-local address needs its interface",
+           "write it like tcp://[" + url.host + "%eth0]:5000, with the interface of this host");
   }
   const auto rest = end == std::string_view::npos ? "" : authority.substr(end + bracketed);
   if (rest.empty()) refuse(text, "the port is missing", example);

@@ -83,6 +83,15 @@ TEST(Url, with_a_bad_port_is_refused) {
   EXPECT_REFUSED("tcp://host:5000/path", "unexpected \"/path\" after the port");
 }
 
+TEST(Url, of_a_link_local_address_names_its_interface) {
+  EXPECT_EQ(parse_url("tcp://[fe80::1%eth0]:5000").host, "fe80::1%eth0");
+  EXPECT_EQ(parse_url("tcp://[fe8::1]:5000").host, "fe8::1");
+  EXPECT_EQ(parse_url("tcp://[fec0::1]:5000").host, "fec0::1");
+  for (const char* const alone : {"tcp://[fe80::1]:5000", "verbs://[FEBF:1::2]:0"}) {
+    EXPECT_THROW((void)parse_url(alone), AddressError) << alone;
+  }
+}
+
 TEST(Url, with_a_bad_host_is_refused) {
   EXPECT_REFUSED("tcp://", "the host is missing");
   EXPECT_REFUSED("tcp://:5000", "the host is missing");

@@ -28,6 +28,7 @@ netio_peer to_c(const PeerInfo& info) noexcept {
   c.dialed = info.dialed ? 1 : 0;
   c.retrying = info.retrying ? 1 : 0;
   c.books = to_c(info.books);
+  c.restarts = info.restarts;
   return c;
 }
 

@@ -109,6 +109,7 @@ void Peer::settle(const Hello& theirs) noexcept {
     // came, and may have sent on it: an accepted peer's messages are all for that peer.
     const bool all_ours = dialed() && theirs.last_peer == our_session_;
     receiver_.books.restart(all_ours, theirs.next_sequence);
+    if (their_session_ != SessionId{}) ++restarts_;
     their_session_ = theirs.session;
   }
 }
@@ -253,6 +254,7 @@ PeerInfo Peer::info(bool was_up) const {
   info.dialed = dialed();
   info.retrying = retrying_;
   info.was_up = was_up;
+  info.restarts = restarts_;
   add_to(info.books);
   if (up_) info.message_bytes_max = link_->limits().message_bytes_max;
   return info;

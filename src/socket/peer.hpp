@@ -131,6 +131,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   CallingWaiter home_waiter_;
   SessionId our_session_{};
   SessionId their_session_{};
+  std::uint64_t restarts_ = 0;  // how often it was another one
 
   WireMode their_mode_ = WireMode::buffered;
   bool up_ = false;

@@ -167,6 +167,10 @@ TEST_F(ShmAddress, names_that_do_not_fit_are_thrown) {
     EXPECT_FALSE(error_of([&] { pull.bind(address); }).advice().empty()) << address;
     EXPECT_FALSE(error_of([&] { pull.connect(address); }).advice().empty()) << address;
   }
+  // A path is no way out of a process's own names.
+  const std::string inside = "inproc://" + std::string(108, 'a');
+  const std::string advice = error_of([&] { pull.bind(inside); }).advice();
+  EXPECT_EQ(advice.find("path"), std::string::npos) << advice;
   expect_served(pull, pull.bind("shm://" + std::string(101, 'a')));
   const std::string longest = folder.path(std::string(107 - folder.path().size(), 'a'));
   expect_served(pull, pull.bind("shm://" + longest));

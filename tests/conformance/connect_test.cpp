@@ -125,6 +125,7 @@ TEST_P(Connect, a_receiver_remade_on_the_same_address_is_found_again) {
       }
       ASSERT_SOON(pump_, push.peers_connected() == 1);
       EXPECT_EQ(at_push.ups.size(), static_cast<std::size_t>(life));
+      EXPECT_EQ(at_push.ups.back().restarts, static_cast<std::uint64_t>(life - 1));
       for (int i = 0; i < 100; ++i, ++sent) ASSERT_EQ(send(push, payload(sent, 200)), Status::ok);
       ASSERT_SOON(pump_, received == sent);
       settle(push);

@@ -87,6 +87,7 @@ TEST_P(Cut, a_connection_that_ends_without_a_good_bye_is_lost_and_made_again) {
   relay.cut(Relay::End::fin);
   ASSERT_SOON(pump_, at_push.ups.size() == 2 && at_pull.ups.size() == 2);
   EXPECT_EQ(at_push.ups[0].id, at_push.ups[1].id);
+  EXPECT_EQ(at_push.ups[1].restarts, 0U) << "the same one came back";
   EXPECT_TRUE(at_push.was_down_for(DownReason::lost)) << "a FIN without a good-bye is no good-bye";
   EXPECT_TRUE(at_pull.was_down_for(DownReason::lost)) << at_pull.why();
 }

@@ -1,6 +1,10 @@
 // `netio bench` in shared memory and between threads of one process: what it reports, and that its
 // floor there carries, checks and ends. The figures themselves are not tested.
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -120,6 +124,26 @@ TEST_F(BenchMemory, the_floor_sees_what_came_out_of_order) {
   EXPECT_EQ(sender.hear().at("ready"), true);
   receiver.await_messages(100);
   EXPECT_GT(receiver.ask("snap").at("faults"), 0);
+}
+
+// nng ends a request whose answer does not come in time: what a busy machine does, a stop does too.
+TEST_F(BenchMemory, requests_of_nng_survive_an_answer_that_is_late) {
+  if (!fs::exists(build_folder() / "bench/bench-nng")) GTEST_SKIP() << "built without nng";
+  MemoryEnd replier({"reply", "--verify"}, "nng");
+  EXPECT_EQ(replier.hear().at("ready"), true);
+  MemoryEnd requester({"request", "--verify"}, "nng");
+  EXPECT_EQ(requester.hear().at("ready"), true);
+  requester.await_messages(10);
+  replier.process().signal(SIGSTOP);
+  const auto count = [&] { return requester.ask("snap").at("messages").get<std::uint64_t>(); };
+  // Until nothing has come for longer than a wait for an answer may take.
+  for (std::uint64_t last = count() - 1; last != count(); last = count()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  replier.process().signal(SIGCONT);
+  requester.await_messages(10);
+  requester.expect_ends_well();
+  replier.expect_ends_well();
 }
 
 TEST_F(BenchMemory, one_process_can_be_both_ends) {

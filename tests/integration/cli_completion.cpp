@@ -18,6 +18,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
@@ -105,6 +106,10 @@ TEST(CliCompletion, bash_completes_commands_options_and_what_they_may_be) {
   EXPECT_THAT(offered({"completion", ""}), UnorderedElementsAre("bash", "zsh"));
   EXPECT_THAT(offered({"man", "re"}), ElementsAre("recv"));
   EXPECT_THAT(offered({"send", "--size", ""}), IsEmpty());
+  EXPECT_THAT(offered({"recv", "t"}), ElementsAre("tcp://"));
+  EXPECT_THAT(offered({"pub", ""}), IsSupersetOf({"tcp://", "shm://", "verbs://", "ofi+tcp://"}));
+  EXPECT_THAT(offered({"ping", "in"}), IsEmpty()) << "inproc is within a process";
+  EXPECT_THAT(offered({"bench", "latency", "in"}), ElementsAre("inproc://"));
 }
 
 TEST(CliCompletion, bash_completes_files_where_one_is_wanted) {
@@ -150,6 +155,29 @@ TEST(CliCompletion, zsh_takes_it) {
                     " print $_comps[netio]' zsh \"$0\"",
                     folder.path("")};
   EXPECT_EQ(output_of(std::move(load)), "_netio 1\n_netio\n");
+}
+
+// A shell on a terminal of its own is asked to complete what stands before the cursor.
+TEST(CliCompletion, zsh_completes_schemes) {
+  if (missing("zsh")) GTEST_SKIP() << "needs zsh";
+  const Folder folder;
+  (void)folder.write("_netio", output_of(netio_command({"completion", "zsh"})));
+  const std::string script = folder.write(
+      "ask.zsh",
+      "zmodload zsh/zpty\n"
+      "zpty shell \"zsh -f -i\"\n"
+      "zpty -w shell \"PS1=; fpath=($1 \\$fpath); autoload -U compinit; compinit -u -D\"\n"
+      "zpty -w shell 'print re''ady'\n"
+      "zpty -r shell heard '*ready*'\n"
+      "zpty -w -n shell $'netio recv tc\\t'\n"
+      "zpty -r shell heard '*tcp://*'\n"
+      "print -r -- ok\n");
+  Process::Options options;
+  options.arguments = {"/bin/sh", "-c", "exec timeout 20 zsh -f \"$0\" \"$1\"", script,
+                       folder.path("")};
+  Process zsh(std::move(options));
+  EXPECT_EQ(zsh.wait(), 0) << zsh.err();
+  EXPECT_EQ(zsh.out(), "ok\n");
 }
 
 TEST(CliManual, every_page_is_set_without_a_warning) {

@@ -178,6 +178,8 @@ TEST_F(CliPeers, a_sender_that_comes_back_goes_on_where_it_was) {
   const auto report = read_json(json);
   EXPECT_EQ(report["senders"]["came"], 1);
   EXPECT_EQ(report["senders"]["lost"], 0);
+  EXPECT_EQ(report["senders"]["away"], 1);
+  EXPECT_EQ(report["senders"]["restarted"], 0);
   EXPECT_EQ(report["senders"]["ended"], 1);
   // What was on its way when the connection broke is in the books, and is all that is missing.
   EXPECT_EQ(report["verification"]["missing"], 0);
@@ -253,6 +255,9 @@ TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
   EXPECT_THAT(send.err(), HasSubstr("error: no peer at " + address + " within 0.200 s"));
   EXPECT_THAT(send.err(), HasSubstr("nobody listens"));
   EXPECT_THAT(send.err(), HasSubstr("start the other side"));
+  EXPECT_EQ(send.out(), "") << "zeros say nothing";
+  const std::string error = *send.line_after("netio send: error: ");
+  EXPECT_EQ(error.find(address), error.rfind(address)) << error;
 }
 
 TEST_F(CliPeers, a_crowd_that_says_nothing_keeps_no_sender_out) {

@@ -1,7 +1,12 @@
 // netio echo and netio ping: round trips on every wire, and what is said when they do not come
 // back.
+#include <arpa/inet.h>
 #include <chrono>
 #include <csignal>
+#include <cstring>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <optional>
 #include <string>
 #include <thread>
@@ -48,6 +53,35 @@ class CliPing : public ::testing::Test {
 
   Folder folder_;
 };
+
+// "fe80::1%eth0", of this host; empty without one.
+std::string link_local_address() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return {};
+  std::string found;
+  for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET6) continue;
+    sockaddr_in6 address{};
+    std::memcpy(&address, one->ifa_addr, sizeof address);
+    char text[INET6_ADDRSTRLEN];
+    if (!IN6_IS_ADDR_LINKLOCAL(&address.sin6_addr) || (one->ifa_flags & IFF_UP) == 0) continue;
+    ::inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof text);
+    found = std::string(text) + "%" + one->ifa_name;
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+TEST_F(CliPing, a_link_local_address_works_with_its_interface) {
+  const std::string host = link_local_address();
+  if (host.empty()) GTEST_SKIP() << "no interface here has a link-local address";
+  Process echo(netio_command({"echo", "tcp://[" + host + "]:0", "--count", "1"}));
+  const std::string address = address_of(echo);
+  EXPECT_THAT(address, HasSubstr(host)) << "what can be connected to is printed";
+  Process ping(netio_command({"ping", address, "--count", "1"}));
+  EXPECT_EQ(ping.wait(), 0) << ping.err();
+  EXPECT_EQ(echo.wait(), 0) << echo.err();
+}
 
 class CliPingWires : public CliPing, public ::testing::WithParamInterface<const char*> {};
 

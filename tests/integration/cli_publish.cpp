@@ -75,7 +75,8 @@ TEST_F(CliPublish, a_file_comes_out_byte_for_byte_at_every_subscriber) {
   EXPECT_EQ(published["books"]["acknowledged"], 6000);
   EXPECT_EQ(published["subscribers"]["came"], 2);
   EXPECT_THAT(publisher.err(), HasSubstr("wants tag 31"));
-  EXPECT_THAT(first.err(), HasSubstr("sends tag 31 from number 0 on: policy block, up to 4 MiB"));
+  EXPECT_THAT(first.err(), HasSubstr("took the subscription to tag 31, from number 0 on: policy "
+                                     "block, up to 4 MiB"));
 }
 
 TEST_F(CliPublish, standard_input_is_published_line_by_line) {
@@ -90,6 +91,37 @@ TEST_F(CliPublish, standard_input_is_published_line_by_line) {
   EXPECT_EQ(publisher.wait(), 0) << publisher.err();
   EXPECT_EQ(subscriber.wait(), 0) << subscriber.err();
   EXPECT_EQ(subscriber.out(), "one\ntwo\nthree\n");
+}
+
+// On a terminal of its own, as a person has it: `script` makes one.
+TEST_F(CliPublish, nothing_is_drawn_over_what_is_typed) {
+  Process::Options options;
+  const std::string command =
+      std::string(NETIO_CLI_PATH) + " pub shm://* --frame line > " + folder_.path("report");
+  options.arguments = {"/usr/bin/script", "-q", "-e", "-c", command, "/dev/null"};
+  Process publisher(std::move(options));
+  ASSERT_TRUE(publisher.wait_for_out_bytes(1));
+  std::string address;
+  for (int i = 0; i < 3000 && address.empty(); ++i) {
+    const std::string said = publisher.out();
+    const std::size_t begin = said.find("listening on ");
+    const std::size_t end = said.find('\r', begin);
+    if (begin != std::string::npos && end != std::string::npos) {
+      address = said.substr(begin + 13, end - begin - 13);
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+  ASSERT_NE(address, "") << publisher.out();
+  Process subscriber(netio_command({"sub", address, "--out", "-", "--policy", "block"}));
+  EXPECT_TRUE(subscriber.wait_for_err("took the subscription")) << subscriber.err();
+  EXPECT_TRUE(publisher.feed("one\n"));
+  EXPECT_TRUE(subscriber.wait_for_out_bytes(4)) << subscriber.err();
+  std::this_thread::sleep_for(300ms);  // three times as long as a bar stays as it is
+  EXPECT_TRUE(publisher.feed("two\n\x04"));
+  EXPECT_EQ(subscriber.wait(), 0) << subscriber.err();
+  EXPECT_EQ(subscriber.out(), "one\ntwo\n");
+  EXPECT_EQ(publisher.wait(), 0) << publisher.out();
+  EXPECT_THAT(publisher.out(), ::testing::Not(HasSubstr("\x1b[K"))) << "a bar was drawn";
 }
 
 TEST_F(CliPublish, tags_go_in_turn_and_each_comes_to_who_asked) {
@@ -124,6 +156,7 @@ TEST_F(CliPublish, what_nobody_wants_is_counted) {
   EXPECT_EQ(report("pub")["unwanted"], 1000);
   EXPECT_EQ(report("pub")["books"]["sent"], 0);
   EXPECT_EQ(report("sub")["messages"], 0);
+  EXPECT_THAT(subscriber.err(), HasSubstr("netio sub: no message came with tag 2\n"));
 }
 
 TEST_F(CliPublish, who_waits_for_nobody_publishes_to_nobody) {
@@ -401,16 +434,49 @@ TEST_F(CliPublish, a_restarted_publisher_is_found_again) {
   const std::size_t before = subscriber.out().size();
   Process second(netio_command(words));
   EXPECT_TRUE(subscriber.wait_for_out_bytes(before + 64 * 500)) << subscriber.err();
-  EXPECT_THAT(subscriber.err(), HasSubstr("came back"));
+  EXPECT_THAT(subscriber.err(), HasSubstr("came back after "));
+  EXPECT_THAT(subscriber.err(), HasSubstr(" s as another run (it was restarted, or is another "));
   second.signal(SIGINT);
   EXPECT_EQ(second.wait(), 130) << second.err();
   EXPECT_TRUE(subscriber.running());
   subscriber.signal(SIGINT);
   EXPECT_EQ(subscriber.wait(), 130) << subscriber.err();
   const nlohmann::json taken = report("sub");
-  EXPECT_EQ(taken["publishers"]["came"], 1) << taken;
-  EXPECT_EQ(taken["publishers"]["lost"], 0) << taken;
+  EXPECT_EQ(taken["publishers"]["came"], 2) << taken;
+  EXPECT_EQ(taken["publishers"]["lost"], 1) << taken;
+  EXPECT_EQ(taken["publishers"]["ended"], 1) << taken;
+  EXPECT_EQ(taken["publishers"]["restarted"], 1) << taken;
   EXPECT_EQ(taken["verification"]["passed"], true) << taken;
+}
+
+TEST_F(CliPublish, what_a_killed_publisher_held_is_not_said_to_be_nothing) {
+  std::string address;
+  {
+    const RawListener reserved;
+    address = reserved.address();
+  }
+  Process subscriber(netio_command(sub("sub", address, {"--keep", "--count", "20000"})));
+  const Words words = {"pub", address, "--size", "64", "--rate", "5k"};
+  {
+    Process first(netio_command(words));
+    EXPECT_TRUE(subscriber.wait_for_err("netio sub: publisher ")) << subscriber.err();
+    first.signal(SIGKILL);
+    EXPECT_EQ(first.wait(), -SIGKILL);
+  }
+  EXPECT_TRUE(subscriber.wait_for_err("lost publisher ")) << subscriber.err();
+  Process second(netio_command(words));
+  EXPECT_EQ(subscriber.wait(), 3) << subscriber.err();
+  EXPECT_THAT(subscriber.err(), HasSubstr("1 of 2 publishers lost in mid-stream"));
+  EXPECT_THAT(subscriber.out(), HasSubstr("publishers 2 came, 0 ended in order, 1 lost\n"));
+  EXPECT_THAT(subscriber.out(), HasSubstr("away       1 time, "));
+  EXPECT_THAT(subscriber.out(), HasSubstr("; 1 time another run came back\n"));
+  EXPECT_THAT(subscriber.out(),
+              HasSubstr("0 missed; not known: what 1 lost publisher still held\n"));
+  const nlohmann::json publishers = report("sub")["publishers"];
+  EXPECT_EQ(publishers["away"], 1) << publishers;
+  EXPECT_GT(publishers["away_seconds"].get<double>(), 0) << publishers;
+  EXPECT_EQ(publishers["restarted"], 1) << publishers;
+  EXPECT_EQ(report("sub")["outcome"], "peer_lost");
 }
 
 TEST_F(CliPublish, a_killed_publisher_is_reported) {
@@ -446,8 +512,10 @@ TEST_F(CliPublish, nobody_at_the_address_is_an_error_after_the_timeout) {
   Process publisher(netio_command(pub({"--count", "1", "--connect-timeout", "200ms"})));
   EXPECT_EQ(publisher.wait(), 1);
   EXPECT_THAT(publisher.err(), HasSubstr("within 0.200 s"));
+  EXPECT_EQ(publisher.out(), "") << "zeros say nothing";
   Process subscriber(netio_command({"sub", "tcp://127.0.0.1:1", "--connect-timeout", "200ms"}));
   EXPECT_EQ(subscriber.wait(), 1);
+  EXPECT_EQ(subscriber.out(), "");
   EXPECT_THAT(subscriber.err(), HasSubstr("start the other side"));
 }
 

@@ -102,6 +102,26 @@ TEST_F(Examples, the_first_program_is_the_same_in_c) {
   }
 }
 
+TEST_F(Examples, a_chain_ends_in_order_from_its_first_stage_on) {
+  Process pull(example("pull", "tcp://127.0.0.1:0"));
+  const std::string greeting = "pulling at ";
+  ASSERT_TRUE(pull.wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
+  std::string last = pull.out().substr(greeting.size());
+  last.erase(last.find('\n'));
+  Process::Options options = example("relay", "tcp://127.0.0.1:0");
+  options.arguments.push_back(last);
+  Process relay(std::move(options));
+  const auto middle = relay.line_after("at ");
+  ASSERT_TRUE(middle) << relay.err();
+  Process push(example("push", *middle));
+  EXPECT_EQ(push.wait(), 0) << push.err();
+  EXPECT_EQ(push.out(), "1000 of 1000 delivered\n");
+  EXPECT_EQ(relay.wait(), 0) << relay.err();
+  EXPECT_EQ(relay.out(), "1000 passed on, 1000 delivered\n");
+  EXPECT_EQ(pull.wait(), 0) << pull.err();
+  EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: "));
+}
+
 TEST_F(Examples, a_ball_goes_to_and_fro) {
   EXPECT_THAT(output_of("pair"), MatchesRegex("10000 round trips, [0-9.]+ us each\n"));
 }
@@ -192,6 +212,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/foreign-loops.md", "examples/asio_loop.cpp"},
       {"docs/foreign-loops.md", "examples/poll_loop.cpp"},
       {"docs/blocking.md", "examples/blocking.cpp"},
+      {"docs/runs.md", "examples/relay.cpp"},
   };
   for (const auto& [page, path] : quotes) {
     const std::string source = text_of(source_folder / path);

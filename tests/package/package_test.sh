@@ -20,8 +20,48 @@ check() {
   failed=1
 }
 
+# --- README's own lines, in a folder where nothing is built yet.
+readme_line() { sed -n '/^## Installing/,/^## /s/^    \(cmake .*\)/\1/p' "$source/README.md" | sed -n "$1p"; }
+
+# What they would build is told instead of built: the target, what it needs, and what that needs.
+cmake_tells() {
+  if [ "$1" != --build ]; then command cmake "$@"; return; fi
+  command cmake "$@" -- -t query "package/${*: -1}" && command cmake "$@" -- -t inputs "${*: -1}"
+}
+
+fresh_folder() (
+  mkdir "$work/fresh" && cd "$work/fresh" || return
+  find "$source" -mindepth 1 -maxdepth 1 ! -name build ! -name '.*' -exec ln -s -t . {} +
+)
+
+builds_only_what_is_installed() (
+  local line file
+  line=$(readme_line 1)
+  cd "$work/fresh" || return
+  eval "${line//cmake /cmake_tells }" >"$work/told" || { cat "$work/told"; return 1; }
+  for file in libnetio.so libnetio.a netio-send.1.gz bench/bench-raw src/loop/loop.cpp netio_cli.dir; do
+    grep -qF "$file" "$work/told" || { echo "$file would not be built by: $line"; return 1; }
+  done
+  ! grep -nE 'tests/|examples/|fuzz/|_test\.cpp' "$work/told"
+)
+
+# Before it is built: words, and no half of it.
+says_what_is_not_built() (
+  local line
+  line=$(readme_line 2)
+  cd "$work/fresh" || return
+  if DESTDIR=$work/nowhere eval "$line" >"$work/said" 2>&1; then echo "it installs"; return 1; fi
+  cat "$work/said"
+  grep -qF 'Nothing was installed, because' "$work/said" &&
+    grep -qE 'cmake --build .*/build/release --target netio_to_install$' "$work/said" &&
+    [ ! -e "$work/nowhere" ]
+)
+
 # --- What is installed.
 files() { (cd "$1" && find . ! -type d -printf '%P\n' | grep -v "${2-^$}" | LC_ALL=C sort); }
+
+# Each command has a page of its own.
+commands() { "$build/netio" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 # What belongs there: nothing else may be.
 wanted() {
@@ -34,6 +74,7 @@ wanted() {
   printf 'lib/%s\n' libnetio.a libnetio.so "libnetio.so.$abi" "libnetio.so.$version" \
     pkgconfig/netio.pc cmake/netio/netio{Config,ConfigVersion,Targets,Targets-release}.cmake
   echo bin/netio
+  commands | sed 's|.*|share/man/man1/netio-&.1.gz|'
   printf 'share/%s\n' man/man1/netio.1.gz bash-completion/completions/netio zsh/site-functions/_netio
 }
 installed_as_wanted() { diff <(wanted | LC_ALL=C sort) <(files "$prefix"); }
@@ -127,6 +168,31 @@ packages() {
     ! field "libnetio$abi" Depends | grep -F libfabric
 }
 
+# The notices of what was compiled into netio, with the texts of their licences.
+notices() {
+  local copyright=$work/all/usr/share/doc/netio/copyright holder name
+  for holder in 'Cameron Desrochers' 'Henry Schreiner' 'Niels Lohmann' 'Florian Loitsch' 'Bjoern Hoehrmann'; do
+    grep -F "$holder" "$copyright" || { echo "$holder is not in $copyright"; return 1; }
+  done
+  # Each licence that is named has its text.
+  sed -n '/^Files:/,/^$/s/^License: //p' "$copyright" | sort -u >"$work/named"
+  while read -r name; do
+    grep -A 1 -Fx "License: $name" "$copyright" | grep '^ ' || grep -q ' and ' <<<"$name" ||
+      { echo "$copyright has no text of $name"; return 1; }
+  done <"$work/named"
+}
+
+# Lintian's errors, but for two that this test or its user makes: packages that are not compressed,
+# and an address of who packages that only DEBEMAIL can tell.
+lintian_is_content() {
+  local ours=(bogus-mail-host{,-in-debian-changelog} uses-no-compression-for-{control,data}-tarball)
+  lintian --no-cfg --allow-root --fail-on error --suppress-tags "$(IFS=, && echo "${ours[*]}")" \
+    "$work"/deb/*.deb
+}
+
+check "a fresh folder" fresh_folder
+check "README's line builds what is installed, and nothing else" builds_only_what_is_installed
+check "installing what is not built says so, and installs nothing" says_what_is_not_built
 check "it installs" cmake --install "$build" --prefix "$work/first"
 mv "$work/first" "$prefix" || exit
 check "all that belongs there is installed, and nothing else" installed_as_wanted
@@ -147,6 +213,12 @@ check "programs by pkg-config, with the static library" exchange "$work/hand/pul
 check "a project with netio as a folder installs nothing of it" folder_installs_nothing
 if command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null; then
   check "Debian packages have the same files, and need what they should" packages
+  check "Debian packages have the notices of what is compiled into them" notices
+  if command -v lintian >/dev/null; then
+    check "lintian finds no error in the Debian packages" lintian_is_content
+  else
+    echo "skipped lintian: it is not installed (script/bootstrap --all)"
+  fi
 else
   echo "skipped Debian packages: dpkg-dev and file are not installed (script/bootstrap --all)"
 fi

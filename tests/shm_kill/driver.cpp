@@ -281,7 +281,7 @@ Leaked Driver::run() {
     check();
   }
   if (board_.connections < kills_wanted_ / 4 || board_.from_victims == 0 ||
-      board_.to_victims == 0) {
+      board_.to_victims == 0 || board_.to_subscribers == 0) {
     throw std::runtime_error("the victims said hardly anything: " + story());
   }
   board_.bystander_ends = true;
@@ -308,11 +308,11 @@ std::string Driver::story() const {
          std::to_string(killed_stopped_) + " while stopped, " + std::to_string(killed_binding_) +
          " had bound; " + std::to_string(board_.connections) + " connections, " +
          std::to_string(board_.from_victims) + " messages from victims, " +
-         std::to_string(board_.to_victims) + " to them, " + std::to_string(board_.loans) +
-         " lent; a death was known within " + ms(seen_within_ns_) + ", the bystander's " +
-         std::to_string(bystander_trips_) + " round trips took up to " +
-         ms(static_cast<std::int64_t>(board_.bystander_waited_ns)) + "; the survivor grew by " +
-         std::to_string(leaked_.resident_kib) + " KiB";
+         std::to_string(board_.to_victims) + " to them, " + std::to_string(board_.to_subscribers) +
+         " from publishers, " + std::to_string(board_.loans) + " lent; a death was known within " +
+         ms(seen_within_ns_) + ", the bystander's " + std::to_string(bystander_trips_) +
+         " round trips took up to " + ms(static_cast<std::int64_t>(board_.bystander_waited_ns)) +
+         "; the survivor grew by " + std::to_string(leaked_.resident_kib) + " KiB";
 }
 
 }  // namespace netio::test

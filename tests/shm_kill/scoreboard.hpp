@@ -12,10 +12,14 @@
 
 namespace netio::test {
 
-inline constexpr std::size_t slots = 4;  // one victim lives in each
+inline constexpr std::size_t slots = 5;  // one victim lives in each
+// In the last one victims publish; in the others messages go to one peer.
+inline constexpr std::size_t publishing_slot = slots - 1;
 
 // Two kinds of slot: the survivor has bound and its victims connect; or the other way round.
-[[nodiscard]] constexpr bool victims_bind(std::size_t slot) noexcept { return slot >= slots / 2; }
+[[nodiscard]] constexpr bool victims_bind(std::size_t slot) noexcept {
+  return slot >= publishing_slot / 2;
+}
 
 // Addresses of a slot: of odd slots files, of even ones abstract names.
 struct Places {
@@ -63,6 +67,7 @@ struct Scoreboard {
   Number connections{0};   // that came up with victims
   Number from_victims{0};  // messages, each byte checked
   Number to_victims{0};
+  Number to_subscribers{0};  // published messages, once for each that got them
   Number loans{0};
   Number bystander_trips{0};
   Number bystander_waited_ns{0};  // at most, for one

@@ -15,6 +15,7 @@
 
 #include "shm_kill/leaks.hpp"
 #include "shm_kill/stream.hpp"
+#include "shm_kill/survivor_audience.hpp"
 #include "shm_kill/survivor_slot.hpp"
 #include "socket/context_core.hpp"
 
@@ -28,7 +29,7 @@ using namespace std::chrono_literals;  // NOLINT: tests speak of 1ms
 constexpr int turns_per_look = 8;
 // The block that is open to the bystander; and what a dialed socket took and has not posted waits
 // for the next victim: a page, and a message in parts.
-constexpr std::int64_t pages_in_use_max = 1 + 2 * (slots / 2);
+constexpr std::int64_t pages_in_use_max = 1 + 2 * (publishing_slot / 2);
 // How long memory may be on its way home from the bystander.
 constexpr std::chrono::seconds home_within{2};
 
@@ -101,14 +102,16 @@ class Survivor {
       : board_(board), random_(seed), descriptors_at_first_(open_descriptors()) {
     Context& context = context_.emplace().context;
     echo_.emplace(context, places, board);
-    for (std::size_t number = 0; number < slots; ++number) {
+    for (std::size_t number = 0; number < publishing_slot; ++number) {
       slots_.emplace_back(context, number, places, board);
     }
+    audience_.emplace(context, publishing_slot, places, board);
     pace_.emplace(context.loop(), [this] {
       for (SurvivorSlot& slot : slots_) {
         slot.send_some(random_);
         slot.pause_or_resume(random_);
       }
+      audience_->pause_or_resume(random_);
     });
     wake_.emplace(context.loop(), wake, EPOLLIN, [this, wake](std::uint32_t) {
       std::uint64_t count = 0;
@@ -136,9 +139,10 @@ class Survivor {
  private:
   void turn(std::chrono::nanoseconds wait) {
     (void)context_->context.loop().run_once(wait);
-    for (std::size_t number = 0; number < slots; ++number) {
+    for (std::size_t number = 0; number < publishing_slot; ++number) {
       board_.slot[number].connected = slots_[number].connected();
     }
+    board_.slot[publishing_slot].connected = audience_->connected();
   }
 
   void stop_traffic() {
@@ -159,6 +163,7 @@ class Survivor {
   // All victims are dead.
   void check() {
     for (SurvivorSlot& slot : slots_) slot.drop_kept();
+    audience_->drop_kept();
     stop_traffic();
     Leaks& leaks = board_.leaks;
     for (const SurvivorSlot& slot : slots_) {
@@ -175,6 +180,7 @@ class Survivor {
   void end() {
     pace_.reset();
     slots_.clear();
+    audience_.reset();
     echo_.reset();
     for (int i = 0; i < turns_per_look; ++i) (void)context_->context.loop().run_once(0ns);
     Leaks& leaks = board_.leaks;
@@ -194,6 +200,7 @@ class Survivor {
   std::optional<CountedContext> context_;
   std::optional<Echo> echo_;
   std::deque<SurvivorSlot> slots_;
+  std::optional<SurvivorAudience> audience_;
   std::optional<Timer> pace_;
   std::optional<Watch> wake_;
   std::uint64_t noticed_ = 0;

@@ -10,6 +10,7 @@
 #include <netio/netio.hpp>
 
 #include "shm_kill/stream.hpp"
+#include "shm_kill/survivor_audience.hpp"
 
 namespace netio::test {
 
@@ -30,6 +31,15 @@ class Victim {
     options.mode = plan.mode;
     options.receive_bytes_max = 1U << 20U;
     slot_.about_to_meet = 1;
+    if (plan.slot == publishing_slot) {
+      Publish& publish = publish_.emplace(context_, PublishOptions(), options);
+      sender_ = &publish;
+      publish.on_down([this](const PeerInfo& peer, const Down& down) {
+        if (down.reason != DownReason::too_slow) lost(peer, down);
+      });
+      publish.bind(places.of(plan.slot, "pair"));
+      return;
+    }
     if (victims_bind(plan.slot)) {
       Pair& pair = pair_.emplace(context_, options);
       use(pair, &pair, &pair);
@@ -50,7 +60,7 @@ class Victim {
 
   [[noreturn]] void live() {
     for (;;) {
-      for (std::uint64_t burst = random_.below(8); sending_ != nullptr && burst > 0; --burst) {
+      for (std::uint64_t burst = random_.below(8); sender_ != nullptr && burst > 0; --burst) {
         if (!send_one()) break;
       }
       (void)context_.loop().run_once(random_.one_in(4) ? 0ns : 1ms);
@@ -68,10 +78,7 @@ class Victim {
   }
 
   void use(Socket& socket, Sending* sending, Receiving* receiving) {
-    // The survivor lives.
-    socket.on_down([this](const PeerInfo& peer, const Down& down) {
-      fail(who_, "lost " + peer.address + ": " + down.detail);
-    });
+    socket.on_down([this](const PeerInfo& peer, const Down& down) { lost(peer, down); });
     if (sending != nullptr && plan_.sends) {
       sending_ = sending;
       sender_ = &socket;
@@ -81,12 +88,18 @@ class Victim {
     }
   }
 
+  // The survivor lives.
+  void lost(const PeerInfo& peer, const Down& down) const {
+    fail(who_, "lost " + peer.address + ": " + down.detail);
+  }
+
   bool send_one() {
     const std::uint64_t number = number_for(plan_.id, sent_);
     message_.resize(size_of(number));
     fill_payload(message_, number);
     slot_.offered = sent_ + 1;
-    const Status status = sending_->send(message_, plan_.id);
+    const Status status = publish_ ? publish_->send(message_, sent_ % published_tags)
+                                   : sending_->send(message_, plan_.id);
     if (status != Status::ok) {
       if (status != Status::again && status != Status::not_connected) {
         fail(who_, "send: " + std::string(to_string(status)));
@@ -121,6 +134,7 @@ class Victim {
   std::optional<Push> push_;
   std::optional<Pull> pull_;
   std::optional<Pair> pair_;
+  std::optional<Publish> publish_;
   Sending* sending_ = nullptr;
   Socket* sender_ = nullptr;
   std::vector<std::byte> message_;

@@ -169,8 +169,9 @@ class Comparison {
   }
 
   [[nodiscard]] std::string to_text() const {
-    std::string text = fmt::format("{} connections, {} messages of {}\n", grouped(count_),
-                                   name_of(what_.mode), binary_bytes(what_.message_bytes));
+    std::string text = fmt::format(
+        "{} connections, {} messages of {}; of messages/s higher is better, of the rest lower\n",
+        grouped(count_), name_of(what_.mode), binary_bytes(what_.message_bytes));
     for (const auto& [name, outcome] : outcomes_) {
       if (outcome.rates.empty()) continue;
       const Spread rate = spread_of(outcome.rates);

@@ -88,7 +88,9 @@ std::string FanoutResults::title() const {
   if (fanout_.stopped != 0) who += fmt::format(", {} of them stopped", fanout_.stopped);
   if (fanout_.recipients) who += fmt::format(", {} want it", *fanout_.recipients);
   return fmt::format(
-      "Publishing over {} to {}: {} {} of {}, {} {}{}, policy {}, {}, when idle: {}\n"
+      "Publishing over {} to {}: {} {} of {}, {} {}{}, policy {}, {}, when idle: {}; higher is "
+      "better, of CPU "
+      "lower\n"
       "{:<10} {:>11} {:>20} {:>8} {:>20} {:>9} {:>8}\n",
       what_.meeting.scheme, who, name_of(what_.mode), "messages", binary_bytes(what_.message_bytes),
       counted(fanout_.tags, "tag"), fanout_.shuffled ? "in random order" : "in turn",
@@ -148,7 +150,8 @@ std::string FanoutResults::to_text() const {
     text += fmt::format("  {:<36} {:>8.3f}   ({:.3f} .. {:.3f})\n", name, ratio.median, ratio.min,
                         ratio.max);
   };
-  if (names.size() > 1 && names.front() == our_name) text += "Ratios, round by round:\n";
+  if (names.size() > 1 && names.front() == our_name)
+    text += "Ratios, round by round (above 1 netio is better, of CPU below):\n";
   for (const Figure& figure : figures()) {
     const bool of_several = figure.value == &FanoutSample::slowest_per_s;
     if (of_several && fanout_.subscribers == 1) continue;

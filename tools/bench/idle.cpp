@@ -63,8 +63,8 @@ ExitCode run_idle(const BenchArguments& arguments) {
     std::vector<nlohmann::json> from;
     for (const auto& [called, end] : ends) from.push_back(end->ask("snap"));
     let_pass(stage.loop(), arguments.seconds);
-    std::string text =
-        fmt::format("A connected pair, {} without a message:\n", duration_text(what.seconds));
+    std::string text = fmt::format("A connected pair, {} without a message (lower is better):\n",
+                                   duration_text(what.seconds));
     nlohmann::ordered_json said = {
         {"case", {{"what", "idle"}, {"scheme", what.meeting.scheme}, {"seconds", what.seconds}}}};
     double most = 0;

@@ -62,7 +62,7 @@ class Loans {
 
   [[nodiscard]] std::string to_text() const {
     std::string text = fmt::format(
-        "Loans over {} that neither end touches, one under way, when idle: {}\n"
+        "Loans over {} that neither end touches, one under way, when idle: {}; lower is better\n"
         "{:<10} {:>17} {:>18} {:>11}\n",
         what_.meeting.scheme, name_of(what_.wait), "", "there and back us", "min .. max",
         "one way us");
@@ -73,7 +73,7 @@ class Loans {
                             times.median, fmt::format("{:.3f} .. {:.3f}", times.min, times.max),
                             times.median / 2);
       }
-      text += "Ratios, round by round:\n";
+      text += "Ratios, round by round (1: a larger loan takes no longer):\n";
       const std::string smallest = binary_bytes(sizes_.front());
       if (sizes_.size() > 1) {
         text += line(fmt::format("{} / {}", binary_bytes(sizes_.back()), smallest), ratio());

@@ -127,10 +127,11 @@ std::string Results::title() const {
   std::string pace = "as fast as it goes";
   if (latency) pace = what_.rate > 0 ? scaled(what_.rate, "requests/s") : "closed loop";
   const bool loan = what_.what == What::loan;
-  std::string text = fmt::format(
-      "{} over {}, {} {} of {}, {}, when idle: {}\n", latency ? "Round trips" : "One way",
-      what_.meeting.scheme, name_of(what_.mode), loan ? "loans, written and read," : "messages",
-      binary_bytes(what_.message_bytes), pace, name_of(what_.wait));
+  std::string text =
+      fmt::format("{} over {}, {} {} of {}, {}, when idle: {}; {} is better\n",
+                  latency ? "Round trips" : "One way", what_.meeting.scheme, name_of(what_.mode),
+                  loan ? "loans, written and read," : "messages", binary_bytes(what_.message_bytes),
+                  pace, name_of(what_.wait), latency ? "lower" : "higher");
   if (latency) {
     return text + fmt::format("{:<8} {:>10} {:>10} {:>10} {:>18} {:>12} {:>11}\n", "", "p50 us",
                               "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s");
@@ -166,7 +167,8 @@ std::string Results::to_text() const {
                         ratio.max);
   };
   if (has(our_name) && systems().size() > 1) {
-    text += fmt::format("Ratios of the {}, round by round:\n", latency ? "p50" : "rates");
+    text += fmt::format("Ratios of the {}, round by round ({} 1 netio is faster):\n",
+                        latency ? "p50" : "rates", latency ? "below" : "above");
     for (const std::string& name : systems()) {
       if (name != our_name) line(fmt::format("{} / {}", our_name, name), ratio(name, measured));
     }

@@ -77,9 +77,10 @@ class Surface {
   }
 
   [[nodiscard]] std::string to_text() const {
-    std::string text =
-        fmt::format("{} over {}, messages of {}, when idle: {}\n", api_, what_.meeting.scheme,
-                    binary_bytes(what_.message_bytes), name_of(what_.wait));
+    std::string text = fmt::format(
+        "{} over {}, messages of {}, when idle: {}; of messages/s higher is better, of round trips "
+        "lower\n",
+        api_, what_.meeting.scheme, binary_bytes(what_.message_bytes), name_of(what_.wait));
     text += fmt::format("{:<20} {:>12} {:>12} {:>8} {:>18} {:>18}\n", "", "call-backs", api_,
                         "ratio", "min .. max", "control");
     for (std::size_t i = 0; i < works_ && rounds() != 0; ++i) {

@@ -35,10 +35,12 @@ UnixAddress UnixAddress::of(const char* verb, const Url& url) {
   UnixAddress address;
   const std::size_t room = sizeof address.storage.sun_path - (file ? 1 : 0);
   if (url.name.empty() || name.size() > room) {
-    throw AddressError(std::string(verb) + " " + to_string(url),
-                       url.name.empty() ? "the name is missing" : "the name is too long",
-                       "give a name, or a path that begins with /, of up to " +
-                           std::to_string(room - (name.size() - url.name.size())) + " characters");
+    throw AddressError(
+        std::string(verb) + " " + to_string(url),
+        url.name.empty() ? "the name is missing" : "the name is too long",
+        (url.scheme == "inproc" ? "give a name of up to "
+                                : "give a name, or a path that begins with /, of up to ") +
+            std::to_string(room - (name.size() - url.name.size())) + " characters");
   }
   address.storage.sun_family = AF_UNIX;
   std::memcpy(address.storage.sun_path, name.data(), name.size());
