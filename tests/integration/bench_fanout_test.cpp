@@ -134,12 +134,14 @@ TEST_F(BenchFanout, an_interrupted_run_leaves_no_process) {
                                "drop_new", "--rate", "1k", "--seconds", "30s", "--against", "none",
                                "--no-check", "--json=" + folder_.path("result.json")}));
   ASSERT_TRUE(bench.wait_for_err("round 1")) << bench.err();
-  (void)await_process_below(bench.pid(), "bench-netio");
-  std::this_thread::sleep_for(500ms);
-  const std::vector<pid_t> workers = processes_below(bench.pid(), "bench-netio");
+  std::vector<pid_t> workers;
+  for (int i = 0; i < 2000 && workers.size() < 4; ++i) {
+    std::this_thread::sleep_for(10ms);
+    workers = processes_below(bench.pid(), "bench-netio");
+  }
   EXPECT_EQ(workers.size(), 4U);
   bench.signal(SIGINT);
-  EXPECT_EQ(bench.wait(5s), 130);
+  EXPECT_EQ(bench.wait(20s), 130);  // of the 30 that it was to take
   EXPECT_EQ(read_json(folder_.path("result.json"))["complete"], false);
   for (const pid_t worker : workers) EXPECT_NE(::kill(worker, 0), 0) << "left behind";
 }

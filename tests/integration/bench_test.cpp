@@ -29,6 +29,8 @@ TEST_F(Bench, throughput_reports_systems_and_ratios) {
   const auto said = result_of({"throughput", "--rounds", "2", "--against", "raw"});
   EXPECT_EQ(said["case"]["size_bytes"], 64);
   EXPECT_EQ(said["complete"], true);
+  EXPECT_THAT(said_, HasSubstr("; higher is better\n"));
+  EXPECT_THAT(said_, HasSubstr("Ratios of the rates, round by round (above 1 netio is faster):\n"));
   for (const char* const name : {"netio", "raw"}) {
     const auto& system = said["systems"][name];
     for (const char* const what : {"messages_per_s", "bytes_per_s", "cpu_ns_per_message"}) {
@@ -65,6 +67,7 @@ TEST_F(Bench, latency_reports_percentiles_in_both_loops) {
       EXPECT_THAT(text, HasSubstr("#[Max     ="));
     }
     EXPECT_GT(said["ratio"]["zmq"]["rtt_us_p50"].get<double>(), 0);
+    EXPECT_THAT(said_, HasSubstr("; lower is better\n"));
   }
 }
 
