@@ -298,7 +298,7 @@ NETIO_API int netio_socket_free(struct netio_socket* socket);
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
-// Tells how full it is, 0 to 1. Of no socket both are 0.
+// Tells how full it is, 0 to 1: docs/guide.md, "Back-pressure". Of no socket both are 0.
 NETIO_API double netio_fill(const struct netio_socket* socket);
 NETIO_API size_t netio_connections(const struct netio_socket* socket);  // counts those that are up
 
