@@ -332,7 +332,7 @@ NETIO_API int netio_get_counters(const struct netio_socket* socket,
 // is the socket's, and valid until the next call of this for the socket, or its netio_socket_free():
 NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
                               size_t* count);
-// Tells how full it is, 0 to 1. Of no socket both are 0.
+// Tells how full it is, 0 to 1: docs/guide.md, "Back-pressure". Of no socket both are 0.
 NETIO_API double netio_fill(const struct netio_socket* socket);
 NETIO_API size_t netio_connections(const struct netio_socket* socket);  // counts those that are up
 

@@ -126,6 +126,37 @@ TEST_P(PublishTold, why_it_was_disconnected_if_it_reads_on) {
   EXPECT_TRUE(add_up(publish.books()));
 }
 
+TEST_P(PublishTold, why_it_was_disconnected_by_a_publisher_that_had_dialed) {
+  Publish publish(here_, {}, options());
+  Seen at_publish(publish);
+  Subscribe slow(there_, {.policy = Policy::disconnect, .behind_bytes_max = queue_bytes},
+                 options());
+  Seen at_slow(slow);
+  std::vector<Subscribed> answers;
+  slow.on_message([](const MessageView&) {});
+  slow.on_subscribed(
+      [&answers](const PeerInfo&, const Subscribed& answer) { answers.push_back(answer); });
+  slow.subscribe_all();
+  publish.connect(bind(slow));
+  ASSERT_SOON(pump_, answers.size() == 1);
+  slow.pause();
+  std::uint64_t number = 0;
+  publish_until_dropped(publish, number, 1);
+  publish_until_dismissed(publish, number, 0);
+  slow.resume();
+  ASSERT_SOON(pump_, !at_slow.downs.empty() && !at_publish.downs.empty());
+  EXPECT_EQ(at_slow.downs[0].down.reason, DownReason::too_slow) << at_slow.why();
+  EXPECT_EQ(at_publish.downs[0].down.reason, DownReason::too_slow) << at_publish.why();
+  EXPECT_TRUE(at_publish.downs[0].peer.retrying);
+  ASSERT_SOON(pump_, answers.size() == 2);
+  EXPECT_EQ(answers[1].from, slow.books().delivered + slow.books().missed);
+  ASSERT_EQ(send(publish, number++, 1, message_bytes), Status::ok);
+  settle(publish);
+  EXPECT_EQ(slow.books().delivered + slow.books().missed, answers[1].from + 1);
+  EXPECT_EQ(publish.books().dropped(), slow.books().missed);
+  EXPECT_TRUE(add_up(publish.books()));
+}
+
 // It holds its connection only for as long as a greeting might take.
 TEST_P(PublishTold, nothing_if_it_reads_nothing_and_is_disconnected_all_the_same) {
   SocketOptions soon = options();
