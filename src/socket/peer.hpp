@@ -51,7 +51,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] bool gone() const noexcept { return gone_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] PeerInfo info(bool was_up) const;
-  [[nodiscard]] PeerSnapshot snapshot() const;
+  [[nodiscard]] PeerSnapshot snapshot();
   // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
   PeerRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
@@ -114,6 +114,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
   void take_control(std::span<const std::byte> body) noexcept;
   void advance_ending() noexcept;
+  void listen_at(std::int64_t now_ns) noexcept;
 
   SocketCore& socket_;
   std::uint64_t id_;
@@ -141,7 +142,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   Timer retry_timer_;
   int attempts_ = 0;                  // since the last connection that lasted
   std::int64_t up_since_ns_ = 0;      // or was accepted
-  std::int64_t heard_ns_ = 0;         // when its last page came, or it came up
+  std::int64_t heard_ns_ = 0;         // when it was seen that bytes had come, or it came up
+  std::uint64_t heard_bytes_ = 0;     // on this connection by then
   std::uint64_t arrived_before_ = 0;  // on links that are gone
   std::uint64_t stall_bytes_ = 0;     // received when last checked
   std::int64_t stall_since_ns_ = 0;   // when that was last more than before
