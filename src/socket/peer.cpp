@@ -122,7 +122,7 @@ void Peer::on_up(const Hello& theirs) noexcept {
   link_->acknowledge_from(&receiver_.books.expected);
   sender.attach(*link_);
   if (held_back() && !closing_) link_->pause(true);
-  stall_bytes_ = 0;
+  stall_bytes_ = heard_bytes_ = 0;
   stall_since_ns_ = up_since_ns_;
   socket_.peer_up(*this);
   if (up_ && !down_) on_writable();
@@ -260,7 +260,7 @@ PeerInfo Peer::info(bool was_up) const {
   return info;
 }
 
-PeerSnapshot Peer::snapshot() const {
+PeerSnapshot Peer::snapshot() {
   PeerSnapshot snapshot{info(up_)};
   snapshot.up = up_;
   snapshot.paused = paused_;
@@ -270,6 +270,7 @@ PeerSnapshot Peer::snapshot() const {
   if (!up_) return snapshot;
   snapshot.wire_bytes = link_->queued_bytes();
   const std::int64_t now_ns = socket_.context().loop.now().count();
+  listen_at(now_ns);
   const auto since = [now_ns](std::int64_t then_ns) {
     return std::chrono::nanoseconds(std::max<std::int64_t>(now_ns - then_ns, 0));
   };

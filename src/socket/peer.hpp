@@ -51,7 +51,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] bool gone() const noexcept { return gone_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] PeerInfo info(bool was_up) const;
-  [[nodiscard]] PeerSnapshot snapshot() const;
+  [[nodiscard]] PeerSnapshot snapshot();
   // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
   PeerRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
@@ -121,6 +121,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void advance_ending() noexcept;
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
+  void listen_at(std::int64_t now_ns) noexcept;
 
   SocketCore& socket_;
   std::uint64_t id_;
@@ -151,7 +152,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   Timer retry_timer_;
   int attempts_ = 0;                  // since the last connection that lasted
   std::int64_t up_since_ns_ = 0;      // or was accepted
-  std::int64_t heard_ns_ = 0;         // when its last page came, or it came up
+  std::int64_t heard_ns_ = 0;         // when it was seen that bytes had come, or it came up
+  std::uint64_t heard_bytes_ = 0;     // on this connection by then
   std::uint64_t arrived_before_ = 0;  // on links that are gone
   std::uint64_t stall_bytes_ = 0;     // received when last checked
   std::int64_t stall_since_ns_ = 0;   // when that was last more than before

@@ -10,7 +10,6 @@ namespace netio::detail {
 void Peer::on_page(const PageHeader& header, Block& block,
                    std::span<const std::byte> body) noexcept {
   if (down_ || bye_heard_) return;
-  heard_ns_ = socket_.context().loop.now().count();
   if (const auto lost = receiver_.books.confirm(); lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
     if (down_ || gone_) return;
@@ -186,8 +185,17 @@ bool Peer::send_acknowledgement() noexcept {
   return true;
 }
 
+// A page costs nothing for this: what is counted anyway is looked at now and then.
+void Peer::listen_at(std::int64_t now_ns) noexcept {
+  const std::uint64_t bytes = link_->bytes_received();
+  if (bytes == heard_bytes_) return;
+  heard_bytes_ = bytes;
+  heard_ns_ = now_ns;
+}
+
 void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
   if (!up_ || down_) return;
+  listen_at(now_ns);
   // After good-byes the peer has its end of the connection to close, and nothing else to do.
   const bool begun = link_->mid_page() || receiver_.assembling() || bye_heard_;
   if (!begun || !link_->reading() || link_->bytes_received() != stall_bytes_) {

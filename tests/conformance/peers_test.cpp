@@ -163,8 +163,12 @@ TEST_P(Peers, of_a_push_show_who_takes_nothing_and_for_how_long) {
   Push push(here_, options());
   Inbox inbox(pull);
   join(pull, push);
+  ASSERT_SOON(pump_, push.peers().front().silent_for > 20ms);
+  ASSERT_EQ(push.send("acknowledge this"), Status::ok);
+  settle(push);
+  EXPECT_EQ(push.peers().front().silent_for.count(), 0) << "heard of since the last look";
   pull.pause();
-  const std::uint64_t taken = send_until_again(push, 3000);
+  const std::uint64_t taken = 1 + send_until_again(push, 3000);
   ASSERT_SOON(pump_, push.peers().front().behind_for > 20ms);
   const PeerSnapshot stuck = push.peers().front();
   EXPECT_TRUE(stuck.behind);
