@@ -10,11 +10,10 @@ int main(int argc, char** argv) try {
   int next = 0;
   const auto send_on = [&] {
     while (next < 1000 && push.send("event " + std::to_string(next)) == netio::Status::ok) ++next;
-    if (next == 1000) push.close();  // after everything has been delivered
+    if (next == 1000) context.close();  // run() returns when everything has been delivered
   };
   push.on_writable(send_on);  // a receiver came, or has room again
   push.on_down([](auto&, auto& down) { std::fprintf(stderr, "%s\n", down.detail.c_str()); });
-  push.on_closed([&](const auto&) { context.stop(); });
   push.connect(argc > 1 ? argv[1] : "tcp://localhost:5555");
   send_on();  // answers "not connected" now; on_writable goes on
   context.run();

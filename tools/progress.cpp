@@ -41,6 +41,11 @@ Progress::Progress(Loop& loop, std::string prefix, bool quiet,
       terminal_(::isatty(STDERR_FILENO) == 1),
       mute_(quiet),
       sample_(std::move(sample)),
+      notes_(loop,
+             [this](std::string_view text) {
+               clear_line();
+               say("{}: {}\n", prefix_, text);
+             }),
       timer_(loop, [this] { show(); }) {}
 
 void Progress::start() {
@@ -55,13 +60,12 @@ void Progress::start() {
 
 void Progress::finish() noexcept {
   timer_.stop();
+  notes_.finish();
   clear_line();
 }
 
 void Progress::note(std::string_view text) {
-  if (quiet_) return;
-  clear_line();
-  say("{}: {}\n", prefix_, text);
+  if (!quiet_) notes_.note(text);
 }
 
 void Progress::error(std::string_view text, std::string_view advice) {

@@ -11,6 +11,8 @@
 
 #include <netio/loop.hpp>
 
+#include "note_sums.hpp"
+
 namespace netio::cli {
 
 struct ProgressSample {
@@ -34,7 +36,7 @@ class Progress {
   void start();
   // Removes the bar. Nothing is shown afterwards but notes.
   void finish() noexcept;
-  // A line of its own.
+  // A line of its own, but for notes that come in numbers: see NoteSums.
   void note(std::string_view text);
   void error(std::string_view text, std::string_view advice);
 
@@ -54,6 +56,7 @@ class Progress {
   std::chrono::nanoseconds started_{0};
   std::chrono::nanoseconds shown_{0};
   ProgressSample last_;
+  NoteSums notes_;
   Timer timer_;
 };
 

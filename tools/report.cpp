@@ -44,7 +44,7 @@ bool Report::line(const std::string& text) {
 void Report::publish(const std::string& text, const std::function<std::string()>& json) {
   if (!arguments_.quiet || (arguments_.is_result && arguments_.json.empty())) {
     if (output_is_taken_) {
-      say_text(text);
+      say_at_the_end(text);
     } else {
       (void)write_all(stdout, text, "standard output");
     }

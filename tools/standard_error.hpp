@@ -9,8 +9,12 @@
 
 namespace netio::cli {
 
-// Each text leaves at once, whole or not at all.
+// Each text of up to 4 KiB leaves at once, whole or not at all. Never waits for a reader: what
+// finds no room is left out, and how much that was is said when there is room again.
 void say_text(std::string_view text) noexcept;
+
+// For the last words of a program: waits for room, a second at most.
+void say_at_the_end(std::string_view text) noexcept;
 
 template <typename... Values>
 void say(fmt::format_string<Values...> form, Values&&... values) noexcept {
@@ -21,7 +25,7 @@ void say(fmt::format_string<Values...> form, Values&&... values) noexcept {
   }
 }
 
-// "netio send: error: ...", and the advice, if any, on a line of its own.
+// "netio send: error: ...", and the advice, if any, on a line of its own. Waits as last words do.
 void say_error(std::string_view who, std::string_view cause, std::string_view advice) noexcept;
 
 // Takes the place of closed standard descriptors, which files and sockets would get otherwise, and

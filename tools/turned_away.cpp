@@ -9,6 +9,7 @@
 namespace netio::cli {
 
 void TurnedAway::note(const PeerInfo& peer, std::string_view reason) {
+  if (peer.id == 0) return progress_.note(reason);  // a listener, that had no descriptor for them
   constexpr std::string_view said_already = "was turned away: ";
   if (reason.starts_with(said_already)) reason.remove_prefix(said_already.size());
   if (std::exchange(reason_, reason) != reason) count_ = 0;

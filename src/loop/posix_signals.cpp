@@ -32,7 +32,7 @@ struct Blocked {
 };
 thread_local std::array<Blocked, _NSIG> blocked_here;
 
-Blocked& blocked(int number) noexcept { return blocked_here[static_cast<std::size_t>(number)]; }
+Blocked& in_mask(int number) noexcept { return blocked_here[static_cast<std::size_t>(number)]; }
 
 // Of each number once; throws Error for what is no signal.
 std::vector<int> checked_numbers(std::initializer_list<int> signals) {
@@ -74,7 +74,7 @@ PosixSignals::PosixSignals(Loop& loop, std::initializer_list<int> signals,
   sigset_t before;
   ::pthread_sigmask(SIG_BLOCK, &wanted, &before);
   for (const int number : numbers_) {
-    if (blocked(number).users++ == 0) blocked(number).by_us = ::sigismember(&before, number) == 0;
+    if (in_mask(number).users++ == 0) in_mask(number).by_us = ::sigismember(&before, number) == 0;
   }
   fd_ = fd.release();
 }
@@ -83,7 +83,7 @@ PosixSignals::PosixSignals(Loop& loop, std::initializer_list<int> signals,
 PosixSignals::~PosixSignals() {
   watch_.reset();
   std::erase_if(numbers_, [](int number) {
-    unsigned& users = blocked(number).users;
+    unsigned& users = in_mask(number).users;
     return users != 0 && --users != 0;
   });
   const sigset_t ours = set_of(numbers_);
@@ -91,7 +91,7 @@ PosixSignals::~PosixSignals() {
   while (take_signal(fd_) != 0) {
   }
   ::close(fd_);
-  std::erase_if(numbers_, [](int number) { return !blocked(number).by_us; });
+  std::erase_if(numbers_, [](int number) { return !in_mask(number).by_us; });
   const sigset_t unblocked = set_of(numbers_);
   ::pthread_sigmask(SIG_UNBLOCK, &unblocked, nullptr);
 }

@@ -1,3 +1,4 @@
+// Questions that block: by how many threads they are asked, and what becomes of those nobody wants.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

@@ -1,7 +1,6 @@
 // Sockets that wait: on one thread, which turns the loop, and with a loop in a thread of its own.
 #include <atomic>
 #include <csignal>
-#include <optional>
 #include <thread>
 #include <unistd.h>
 
@@ -194,13 +193,12 @@ TEST_P(Blocking, what_was_received_says_who_sent_it_and_why_nothing_more_comes) 
   pull.on_up([&](const PeerInfo& peer) { ids.push_back(peer.id); });
   const std::string address = bind(pull);
   for (std::uint64_t i = 0; i < 2; ++i) {
-    std::optional<Push> push(std::in_place, here_, options());
-    push->connect(address);
     std::thread other([&] {
-      pump_of_here_.until([&] { return push->peers_connected() == 1; }, "up");
-      EXPECT_EQ(push->send("hello"), Status::ok);
-      push->close(soon_max);
-      pump_of_here_.until([&] { return push->closed(); }, "closed");
+      Context context(small_context(GetParam()));
+      blocking::Push push(context, options());
+      push.connect(address);
+      EXPECT_EQ(push.send("hello", soon_max), Status::ok);
+      EXPECT_EQ(push.close(soon_max).acknowledged, 1U);
     });
     const blocking::Received hello = pull.receive(soon_max);
     const blocking::Received end = pull.receive(soon_max);
@@ -212,7 +210,6 @@ TEST_P(Blocking, what_was_received_says_who_sent_it_and_why_nothing_more_comes) 
     ASSERT_NE(end.gone, nullptr);
     EXPECT_EQ(end.gone->peer.id, ids.back());
     EXPECT_EQ(end.gone->down.reason, DownReason::closed_by_peer) << end.gone->down.detail;
-    push.reset();
   }
 }
 

@@ -1,9 +1,12 @@
 // A child of fork() has copies of its parent's sockets: destroying them is nobody's loss, and using
 // them is refused.
+#include <array>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -175,13 +178,20 @@ TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
   publish->on_subscribe([&](const PeerInfo&, std::span<const TagRange>) { ++subscribed; });
   ASSERT_SOON(pump, subscribed == 2);
   ASSERT_EQ(publish->send(payload(1, 100), 7), Status::ok);  // in the group's open page
-  const std::string said = said_by_child([&] {
-    const std::string answer(to_string(publish->send(payload(1, 100), 7)));
+  const auto destroy = [&] {
     publish.reset();
     subscribers.clear();
-    return answer;
-  });
-  EXPECT_EQ(said, "closed");
+    return std::string("done");
+  };
+  EXPECT_EQ(said_by_child([&] {
+              const std::string answer(to_string(publish->send(payload(1, 100), 7)));
+              return answer + ", " + destroy();
+            }),
+            "closed, done");
+  // What this thread does not know of: the fork of another one.
+  std::string said;
+  std::thread([&] { said = said_by_child(destroy); }).join();
+  EXPECT_EQ(said, "done");
   for (std::uint64_t i = 0; i < 50; ++i) {
     ASSERT_SOON(pump, publish->send(payload(i, 100), 7) == Status::ok);
   }

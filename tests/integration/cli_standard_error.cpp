@@ -1,7 +1,10 @@
 // Notes, progress and errors that nobody can read: the work is done all the same, and the exit code
 // says how it went.
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <string>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +15,7 @@
 namespace netio::test {
 namespace {
 
+using ::testing::HasSubstr;
 using Stderr = Process::Options::Stderr;
 
 class CliStandardError : public ::testing::TestWithParam<Stderr> {
@@ -69,11 +73,45 @@ TEST_P(CliStandardError, a_measurement_is_completed_without_it) {
 }
 
 INSTANTIATE_TEST_SUITE_P(kinds, CliStandardError,
-                         ::testing::Values(Stderr::unread_pipe, Stderr::full_disk, Stderr::closed),
+                         ::testing::Values(Stderr::unread_pipe, Stderr::full_pipe,
+                                           Stderr::full_disk, Stderr::closed),
                          [](const auto& kind) {
                            if (kind.param == Stderr::closed) return "closed";
+                           if (kind.param == Stderr::full_pipe) return "full_pipe";
                            return kind.param == Stderr::full_disk ? "full_disk" : "unread_pipe";
                          });
+
+// Each connection is worth a note, and there are hundreds.
+TEST(CliNotes, of_one_kind_are_summed_up) {
+  constexpr int connections = 400;
+  Process recv(netio_command({"recv", any_port, "--out", "/dev/null", "--keep"}));
+  const std::string address = address_of(recv);
+  for (int i = 0; i < connections; ++i) {
+    RawTcp stranger = RawTcp::connect(address);
+    (void)stranger.send(i % 2 == 0 ? "GET / HTTP/1.1\r\nHost: netio\r\n\r\n"
+                                   : std::string(100, 'x'));
+    while (!stranger.ended()) ::usleep(1000);
+  }
+  recv.signal(SIGINT);
+  EXPECT_TRUE(recv.wait().has_value());
+  const std::string err = recv.err();
+  EXPECT_THAT(err, HasSubstr("turned away tcp://127.0.0.1:"));
+  EXPECT_THAT(err, HasSubstr(" more like it: turned away tcp://127.0.0.1:"));
+  EXPECT_LT(std::count(err.begin(), err.end(), '\n'), connections / 4) << err;
+}
+
+// What found no room is told of once there is some.
+TEST(CliNotes, that_found_no_room_are_counted) {
+  const std::string name = "shm://unread-" + std::to_string(::getpid());
+  Process::Options options = netio_command({"recv", name, "--out", "/dev/null", "--keep"});
+  options.standard_error = Stderr::full_pipe;
+  Process recv(options);
+  // It listens, and has said so to nobody.
+  Process send(netio_command({"send", name, "--count", "1"}));
+  ASSERT_EQ(send.wait(), 0) << send.err();
+  recv.read_err();
+  EXPECT_TRUE(recv.wait_for_err("left out here: nobody read standard error\n"));
+}
 
 }  // namespace
 }  // namespace netio::test

@@ -173,6 +173,20 @@ TEST_F(Examples, calls_that_block_send_and_receive) {
   EXPECT_EQ(output_of("blocking"), "event 0\nevent 1\nevent 2\n3 delivered\n");
 }
 
+TEST_F(Examples, a_receive_that_waits_is_ended_by_a_signal) {
+  Process receiver(example("blocking_stop", "tcp://127.0.0.1:0"));
+  const std::string greeting = "pulling at tcp://127.0.0.1:";
+  ASSERT_TRUE(receiver.wait_for_out_bytes(greeting.size() + 2));
+  std::string address = receiver.out().substr(greeting.size() - 16);
+  address.erase(address.find('\n'));
+  Process push(example("push", address));
+  EXPECT_EQ(push.wait(), 0) << push.err();
+  receiver.signal(SIGINT);
+  EXPECT_EQ(receiver.wait(), 0) << receiver.err();
+  EXPECT_THAT(receiver.out(), HasSubstr("event 999\ntcp://127.0.0.1:"));
+  EXPECT_THAT(receiver.out(), HasSubstr(" ended in order\n1000 messages\n"));
+}
+
 TEST_F(Examples, a_lent_buffer_comes_back) {
   const std::string out = output_of("lend");
   EXPECT_THAT(out, HasSubstr("a frame of 32 MiB\n"));
@@ -213,6 +227,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/foreign-loops.md", "examples/poll_loop.cpp"},
       {"docs/blocking.md", "examples/blocking.cpp"},
       {"docs/runs.md", "examples/relay.cpp"},
+      {"docs/blocking.md", "examples/blocking_stop.cpp"},
   };
   for (const auto& [page, path] : quotes) {
     const std::string source = text_of(source_folder / path);

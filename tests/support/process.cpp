@@ -39,6 +39,16 @@ int open_file(const std::string& path, int flags) {
   return fd;
 }
 
+// Whoever writes another byte waits.
+std::pair<int, int> make_full_pipe() {
+  const auto [read, write] = make_pipe();
+  if (::fcntl(write, F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
+  while (::write(write, "x", 1) == 1) {
+  }
+  if (::fcntl(write, F_SETFL, 0) != 0) fail("fcntl");
+  return {read, write};
+}
+
 // The side of a new terminal that its user sits at, and the side that a program writes to.
 std::pair<int, int> make_terminal() {
   const int user = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -68,6 +78,8 @@ std::pair<int, int> make_standard_error(Process::Options::Stderr kind) {
       close_if_open(read);
       return {-1, write};
     }
+    case Stderr::full_pipe:
+      return make_full_pipe();
     case Stderr::full_disk:
       return {-1, open_file("/dev/full", O_WRONLY)};
   }
@@ -125,6 +137,7 @@ Process::Process(Options options) {
     child_out = open_file(options.stdout_path, O_WRONLY | O_CREAT | O_TRUNC);
   }
   std::tie(err_, child_err) = make_standard_error(options.standard_error);
+  if (options.standard_error == Options::Stderr::full_pipe) unread_ = std::exchange(err_, -1);
   pid_ = spawn(options.arguments, child_in, child_out, child_err);
   close_if_open(child_in);
   close_if_open(child_out);
@@ -141,9 +154,26 @@ Process::~Process() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
   ::eventfd_write(wake_, 1);
   if (collector_.joinable()) collector_.join();
-  for (int* const fd : {&in_, &out_, &err_, &wake_}) close_if_open(*fd);
+  for (int* const fd : {&in_, &out_, &err_, &unread_, &wake_}) close_if_open(*fd);
+}
+
+void Process::read_err() {
+  if (::fcntl(unread_, F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
+  std::vector<char> chunk(1U << 16U);
+  std::size_t left = static_cast<std::size_t>(::fcntl(unread_, F_GETPIPE_SZ));
+  for (ssize_t got = 0; left != 0; left -= static_cast<std::size_t>(got)) {
+    got = ::read(unread_, chunk.data(), std::min(chunk.size(), left));
+    if (got <= 0) break;
+  }
+  const std::lock_guard lock(mutex_);
+  read_err_ = err_open_ = true;
+  ::eventfd_write(wake_, 1);
 }
 
 void Process::collect() {
@@ -164,9 +194,11 @@ void Process::collect() {
     if (::poll(ready.data(), ready.size(), -1) < 0) continue;
     if (ready[2].revents != 0) {
       const std::lock_guard lock(mutex_);
-      if (!close_out_) return;
       eventfd_t count = 0;
       ::eventfd_read(wake_, &count);
+      if (ended_) return;
+      if (std::exchange(read_err_, false)) err_ = std::exchange(unread_, -1);
+      if (!close_out_) continue;
       close_if_open(out_);
       out_open_ = false;
       close_out_ = false;

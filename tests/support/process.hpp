@@ -25,7 +25,8 @@ class Process {
     // Its standard output: a file opened for writing; else collected.
     std::string stdout_path;
     // Its standard error is collected, and so is that of a terminal of 100 columns.
-    enum class Stderr : std::uint8_t { pipe, terminal, closed, unread_pipe, full_disk };
+    // unread_pipe: nobody has the other end; full_pipe: somebody has, and does not read.
+    enum class Stderr : std::uint8_t { pipe, terminal, closed, unread_pipe, full_pipe, full_disk };
     Stderr standard_error = Stderr::pipe;
   };
   using Clock = std::chrono::steady_clock;
@@ -50,6 +51,8 @@ class Process {
   // What it wrote so far; all of it after wait().
   [[nodiscard]] std::string out();
   [[nodiscard]] std::string err();
+  // Of a full pipe: throws away what is in there, and collects what comes from now on.
+  void read_err();
   // Waits until standard error holds `text`. False if that does not happen in time.
   bool wait_for_err(std::string_view text,
                     std::chrono::milliseconds within = std::chrono::seconds(30));
@@ -68,13 +71,16 @@ class Process {
   int in_ = -1;
   int out_ = -1;
   int err_ = -1;
-  int wake_ = -1;  // ends collect()
+  int unread_ = -1;  // the other end of a full pipe
+  int wake_ = -1;    // ends collect()
   std::optional<int> code_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string out_text_;
   std::string err_text_;
   bool close_out_ = false;
+  bool read_err_ = false;
+  bool ended_ = false;
   bool out_open_ = false;
   bool err_open_ = false;
   std::thread collector_;

@@ -1,0 +1,80 @@
+#include "note_sums.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+constexpr std::chrono::seconds period{1};
+// So many of a kind are said before it is summed up: a handful of peers that come or go at once.
+constexpr int said_at_first = 4;
+// Others write what notes quote: more kinds than this are one.
+constexpr std::size_t kinds_max = 8;
+
+std::string key_of(std::string_view text) {
+  std::string key;
+  bool aside = false;
+  for (const char c : text) {
+    aside = c == '(' || (aside && c != ')');
+    if (!aside && (c < '0' || c > '9')) key += c;
+  }
+  return key;
+}
+
+}  // namespace
+
+NoteSums::NoteSums(Loop& loop, std::function<void(std::string_view)> say)
+    : loop_(loop), say_(std::move(say)), timer_(loop_, [this] { say_sums(); }) {}
+
+void NoteSums::note(std::string_view text) {
+  Kind& kind = kind_of(text);
+  if (kind.said < said_at_first) {
+    ++kind.said;
+    say_(text);
+  } else {
+    ++kind.more;
+    kind.latest = text;
+  }
+  if (!timer_.running()) timer_.start_once(period);
+}
+
+NoteSums::Kind& NoteSums::kind_of(std::string_view text) {
+  std::string key = key_of(text);
+  const auto found = std::find_if(kinds_.begin(), kinds_.end(),
+                                  [&key](const Kind& kind) { return kind.key == key; });
+  if (found != kinds_.end()) return *found;
+  if (kinds_.size() == kinds_max) return kinds_.back();
+  return kinds_.emplace_back(Kind{std::move(key), 0, 0, {}});
+}
+
+// A kind of which nothing came for a second is begun anew.
+void NoteSums::say_sums() {
+  std::erase_if(kinds_, [](const Kind& kind) { return kind.said == 0 && kind.more == 0; });
+  for (Kind& kind : kinds_) {
+    if (kind.more != 0) {
+      say_(fmt::format("... and {} more like it: {}", grouped(kind.more), kind.latest));
+      kind.more = 0;
+      kind.said = said_at_first;
+    } else {
+      kind.said = 0;
+    }
+  }
+  if (!kinds_.empty()) timer_.start_once(period);
+}
+
+void NoteSums::finish() noexcept {
+  timer_.stop();
+  for (const Kind& kind : std::exchange(kinds_, {})) {
+    if (kind.more != 0) {
+      say_(fmt::format("... and {} more like it: {}", grouped(kind.more), kind.latest));
+    }
+  }
+}
+
+}  // namespace netio::cli
