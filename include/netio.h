@@ -329,7 +329,8 @@ NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_bo
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
 // Lists the peers as they are now, by rising id: who is connected, and who is dialed. What it gives
-// is the socket's, and valid until the next call of this for the socket, or its netio_socket_free():
+// is the socket's, and valid until the next call of this for the socket, or its
+// netio_socket_free():
 NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
                               size_t* count);
 // Tells how full it is, 0 to 1: docs/guide.md, "Back-pressure". Of no socket both are 0.

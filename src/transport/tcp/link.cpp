@@ -85,7 +85,8 @@ void TcpLink::start(LinkEvents& events) noexcept {
     loop_.defer(*this);
   } else {
     resolver_.emplace(
-        resources_.inquiries, loop_, [host = url_->host, port = url_->port] { return look_up_name(host, port); },
+        resources_.inquiries, loop_,
+        [host = url_->host, port = url_->port] { return look_up_name(host, port); },
         [this](LookUp found) { on_resolved(std::move(found)); });
   }
 }
