@@ -238,7 +238,7 @@ PeerInfo Peer::info(bool was_up) const {
   info.id = id_;
   info.address = address_;
   info.dialed = dialed();
-  info.retrying = retrying_;
+  info.retrying = retrying_ && !up_;
   info.was_up = was_up;
   add_to(info.books);
   if (up_) info.message_bytes_max = link_->limits().message_bytes_max;
