@@ -252,7 +252,7 @@ PeerInfo Peer::info(bool was_up) const {
   info.id = id_;
   info.address = address_;
   info.dialed = dialed();
-  info.retrying = retrying_;
+  info.retrying = retrying_ && !up_;
   info.was_up = was_up;
   info.restarts = restarts_;
   add_to(info.books);

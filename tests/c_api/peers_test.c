@@ -54,6 +54,8 @@ static void one_sender_of_two_is_paused(const char* address) {
   }
   CHECK(netio_pause_peer(&in.socket, 3) == NETIO_NOT_CONNECTED);
   CHECK_FAILS(netio_pause_peer(&out[0].socket, 1), NETIO_INVALID);
+  CHECK_FAILS(netio_get_peers(&in.socket, NULL, &count), NETIO_INVALID);
+  CHECK_FAILS(netio_get_peers(&in.socket, &peers, NULL), NETIO_INVALID);
   CHECK_OK(netio_pause_peer(&in.socket, 1));
   for (int i = 0; i < 10; ++i) {
     CHECK_OK(netio_send(&out[0].socket, "one", 3));
@@ -71,6 +73,7 @@ static void one_sender_of_two_is_paused(const char* address) {
   CHECK(peers[0].dialed && peers[0].books.sent == 10);
   for (size_t i = 0; i < 2; ++i) CHECK_OK(netio_socket_free(&out[i].socket));
   CHECK_OK(netio_socket_free(&in.socket));
+  CHECK_FAILS(netio_get_peers(&in.socket, &peers, &count), NETIO_INVALID);
   CHECK_OK(netio_context_free(&here));
   CHECK_OK(netio_context_free(&there));
 }

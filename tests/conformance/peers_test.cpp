@@ -251,6 +251,7 @@ TEST_P(PeersCut, that_come_back_go_on_with_their_books) {
     ASSERT_SOON(pump_, at_push.ups.size() == round + 1 && at_pull.ups.size() == round + 1);
     at_bound.came_back(at_pull.downs.back().peer.id);
     at_bound();
+    EXPECT_FALSE(push.peers().front().retrying) << "it is back";
     EXPECT_EQ(push.peers().front().id, 1U) << "a dialed peer keeps its id";
     EXPECT_EQ(pull.peers().front().id, round + 1) << "an accepted one is another";
     EXPECT_EQ(pull.peers().front().books.delivered, round * 200);
