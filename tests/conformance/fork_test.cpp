@@ -201,7 +201,7 @@ TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
 
 TEST_P(Fork, a_child_may_make_contexts_of_its_own) {
   ASSERT_NO_FATAL_FAILURE(come_up());
-  const std::string said = said_by_child([this] {
+  const std::string said = said_by_child([] {
     if (GetParam().name.find("ofi") != std::string::npos) return std::string("delivered");
     Context own(small_context(GetParam()));
     Pump pump{&own};
