@@ -269,7 +269,7 @@ TEST_F(BadFabric, a_lent_message_that_no_page_could_hold_is_refused) {
   ContextOptions large = wary_context();
   large.large_bytes_max = std::size_t{32} << 30U;
   SocketOptions options = wary_options();
-  options.message_bytes_max = ~std::size_t{0};
+  options.message_bytes_max = std::size_t{1} << 40U;
   Context context(large);
   Pump pump{&context};
   Pull pull(context, options);
