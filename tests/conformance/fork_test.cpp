@@ -185,6 +185,7 @@ TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
   };
   EXPECT_EQ(said_by_child([&] {
               const std::string answer(to_string(publish->send(payload(1, 100), 7)));
+              publish->flush();
               return answer + ", " + destroy();
             }),
             "closed, done");

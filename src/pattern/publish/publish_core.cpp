@@ -261,6 +261,7 @@ bool PublishCore::end_turn() noexcept {
 
 // What is published next asks for the end of its turn again.
 void PublishCore::flush() noexcept {
+  if (stopped_) return;  // closing has flushed; a copy in a child of fork() must not
   for (Group* const group : active_) {
     group->close_page();
     for (Subscriber* const member : group->members) {
