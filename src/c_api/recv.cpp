@@ -25,6 +25,13 @@ int with_receiving(const char* call, netio_socket* socket, auto&& what) noexcept
   });
 }
 
+// Nothing comes of waiting for a peer that is not there: its id is not given again.
+int about_peer(const char* call, Status status) noexcept {
+  if (status != Status::not_connected) return result(call, status);
+  return fail(NETIO_NOT_CONNECTED, call, "there is no peer of this id, or not any more",
+              "netio_get_peers() lists those that are there");
+}
+
 }  // namespace
 
 extern "C" {
@@ -53,12 +60,12 @@ NETIO_API int netio_resume(netio_socket* socket) {
 }
 NETIO_API int netio_pause_peer(netio_socket* socket, uint64_t id) {
   return with_receiving(__func__, socket, [id](Receiving& receiving) {
-    return result("netio_pause_peer", receiving.pause_peer(id));
+    return about_peer("netio_pause_peer", receiving.pause_peer(id));
   });
 }
 NETIO_API int netio_resume_peer(netio_socket* socket, uint64_t id) {
   return with_receiving(__func__, socket, [id](Receiving& receiving) {
-    return result("netio_resume_peer", receiving.resume_peer(id));
+    return about_peer("netio_resume_peer", receiving.resume_peer(id));
   });
 }
 

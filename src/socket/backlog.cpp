@@ -62,12 +62,23 @@ void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t bo
   keep(parcel, supplies.pages, body_max);
 }
 
+bool Backlog::takes_large(std::size_t bytes, const Supplies& supplies) const noexcept {
+  for (auto item = items_.begin(); bytes != 0 && item != items_.end(); ++item) {
+    const Lease& lease = item->parcel.lease;
+    if (lease) bytes -= std::min(bytes, supplies.large_bytes(lease));
+  }
+  return bytes == 0;
+}
+
 // Where large memory is scarce, a message is kept only in the place of others that took as much.
 void Backlog::add_newest(const Parcel& parcel, const Supplies& supplies,
                          std::size_t body_max) noexcept {
   if (cost(parcel) > bytes_max_) return drop(parcel.messages, DropReason::dropped_new);
   const bool all = scarce(supplies.pages);
   const std::size_t wanted = supplies.scarce(parcel.lease) ? parcel.lease->capacity() : 0;
+  if (!all && !takes_large(wanted, supplies)) {
+    return drop(parcel.messages, DropReason::dropped_new);
+  }
   std::size_t freed = 0;
   const auto too_much = [&] { return freed < wanted || !fits(cost(parcel)); };
   while (all || too_much()) {

@@ -47,6 +47,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] bool dialed() const noexcept { return url_.has_value(); }
   // Its connection is down, and the socket is about to be told.
   [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
+  // Nothing more is taken for it: good-bye is said, or about to be.
+  [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   // Nothing more will come of it: the socket forgets it.
   [[nodiscard]] bool gone() const noexcept { return gone_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
@@ -119,8 +121,6 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
   void take_control(std::span<const std::byte> body) noexcept;
   void advance_ending() noexcept;
-  // Nothing more is taken for it: good-bye is said, or about to be.
-  [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   void listen_at(std::int64_t now_ns) noexcept;
 
   SocketCore& socket_;

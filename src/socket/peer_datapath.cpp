@@ -162,7 +162,8 @@ void Peer::take_control(std::span<const std::byte> body) noexcept {
   bye_heard_ = true;
   socket_.distribution().not_ready(*this);
   advance_ending();
-  socket_.distribution().tell_writable();  // who says good-bye holds nobody up
+  socket_.fill_changed();  // who says good-bye holds nobody up
+  socket_.distribution().tell_writable();
 }
 
 // The order of an end: everything taken is posted; good-bye is said; the other says it too, behind

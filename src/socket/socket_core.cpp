@@ -255,10 +255,11 @@ void SocketCore::freeze() noexcept {
 }
 
 // Before anything else is let go: what a pattern does when a peer goes must not reach the others,
-// to whom the parent is connected.
+// to whom the parent is connected, nor wait for them in pages that the parent writes to.
 void SocketCore::cut_copies() noexcept {
   for (const auto& peer : peers_) {
     if (peer->link() != nullptr) peer->link()->cut();
+    peer->sender.detach();
   }
 }
 

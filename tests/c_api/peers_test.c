@@ -53,6 +53,9 @@ static void one_sender_of_two_is_paused(const char* address) {
     TURN_UNTIL(here, there, netio_connections(&out[i].socket) == 1);
   }
   CHECK(netio_pause_peer(&in.socket, 3) == NETIO_NOT_CONNECTED);
+  CHECK(strstr(netio_last_error(), "netio_pause_peer: there is no peer of this id") != NULL);
+  CHECK(netio_resume_peer(&in.socket, 3) == NETIO_NOT_CONNECTED);
+  CHECK(strstr(netio_last_error(), "netio_resume_peer: there is no peer of this id") != NULL);
   CHECK_FAILS(netio_pause_peer(&out[0].socket, 1), NETIO_INVALID);
   CHECK_FAILS(netio_get_peers(&in.socket, NULL, &count), NETIO_INVALID);
   CHECK_FAILS(netio_get_peers(&in.socket, &peers, NULL), NETIO_INVALID);

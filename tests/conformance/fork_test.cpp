@@ -185,6 +185,7 @@ TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
   };
   EXPECT_EQ(said_by_child([&] {
               const std::string answer(to_string(publish->send(payload(1, 100), 7)));
+              publish->flush();
               return answer + ", " + destroy();
             }),
             "closed, done");
@@ -197,6 +198,68 @@ TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
   }
   ASSERT_SOON(pump, arrived == 102);
   EXPECT_EQ(publish->peers_connected(), 2U);
+}
+
+// In shared memory the pages that the child thinks free are those the parent writes next.
+TEST_P(Fork, a_child_that_destroys_a_publisher_writes_to_no_page_of_the_parents) {
+  Context context(small_context(GetParam()));
+  Context reading(small_context(GetParam()));
+  Pump pump{&context, &reading};
+  SocketOptions late;
+  late.flush_when_idle = false;
+  late.flush_after = 10s;
+  auto publish = std::make_unique<Publish>(context, PublishOptions{}, late);
+  const std::string address = bind(*publish);
+  std::vector<std::unique_ptr<Subscribe>> subscribers;
+  std::vector<std::vector<Message>> arrived(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    subscribers.push_back(std::make_unique<Subscribe>(reading, SubscribeOptions{}, options()));
+    subscribers.back()->on_message(
+        [&arrived, i](const MessageView& message) { arrived[i].push_back(message.keep()); });
+    subscribers.back()->subscribe(7);
+    subscribers.back()->connect(address);
+  }
+  std::size_t subscribed = 0;
+  publish->on_subscribe([&](const PeerInfo&, std::span<const TagRange>) { ++subscribed; });
+  ASSERT_SOON(pump, subscribed == 2);
+  ASSERT_EQ(publish->send(payload(0, 100), 7), Status::ok);  // in the group's open page
+  std::uint64_t sent = 1;
+  for (const bool by_owner : {true, false}) {
+    std::array<int, 2> go{};
+    ASSERT_EQ(::pipe(go.data()), 0);
+    pid_t child = 0;
+    const auto fork_one = [&] {
+      child = ::fork();
+      if (child != 0) return;
+      char byte = 0;
+      (void)!::read(go[0], &byte, 1);
+      publish.reset();
+      ::_exit(0);
+    };
+    if (by_owner) {
+      fork_one();
+    } else {
+      std::thread(fork_one).join();
+    }
+    for (const std::uint64_t end = sent + 20; sent < end; ++sent) {
+      ASSERT_EQ(publish->send(payload(sent, 900), 7), Status::ok);
+      publish->flush();
+    }
+    ASSERT_EQ(::write(go[1], "!", 1), 1);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ::close(go[0]);
+    ::close(go[1]);
+    ASSERT_SOON(pump, arrived[0].size() == sent && arrived[1].size() == sent);
+    for (const std::vector<Message>& messages : arrived) {
+      for (std::size_t i = 0; i < messages.size(); ++i) {
+        EXPECT_TRUE(is_payload(messages[i].bytes(), i)) << i;
+      }
+    }
+    // And the open page of the next round.
+    ASSERT_EQ(publish->send(payload(sent++, 100), 7), Status::ok);
+  }
 }
 
 TEST_P(Fork, a_child_may_make_contexts_of_its_own) {

@@ -69,6 +69,42 @@ TEST_P(PublishMemory, is_left_for_who_reads_by_who_may_lose_messages) {
   }
 }
 
+// Who drops old ones drops them for what comes, not for what cannot be kept all the same.
+TEST_P(PublishMemory, that_small_ones_do_not_give_back_is_no_reason_to_drop_them) {
+  Publish publish(*publishing_, {}, options());
+  const std::string address = bind(publish);
+  Reader large(*this, address, {.policy = Policy::drop_new, .behind_bytes_max = 64U << 20U});
+  large.socket.subscribe(1);
+  ASSERT_SOON(pump_, large.told());
+  Reader mixed(*this, address, {.policy = Policy::drop_old, .behind_bytes_max = 64U << 20U});
+  mixed.socket.subscribe(2);
+  mixed.socket.subscribe(3);
+  ASSERT_SOON(pump_, mixed.told());
+  large.socket.pause();
+  mixed.socket.pause();
+  const auto of_mixed = [&] { return publish.peers().at(1); };
+  const std::vector<std::byte> small = payload(1, 1000);
+  ASSERT_SOON(pump_, [&] {
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(send_bytes(publish, small, 2), Status::ok);
+    return of_mixed().behind && of_mixed().waiting_messages > 50;
+  }());
+  const std::vector<std::byte> message = payload(7, message_bytes);
+  ASSERT_SOON(pump_, [&] {
+    EXPECT_EQ(send_bytes(publish, message, 1), Status::ok);
+    return publish.books().dropped() != 0;
+  }());
+  const std::uint64_t waiting = of_mixed().waiting_messages;
+  EXPECT_EQ(of_mixed().books.dropped(), 0U);
+  ASSERT_EQ(send_bytes(publish, message, 3), Status::ok);
+  publish.flush();
+  EXPECT_EQ(of_mixed().books.dropped(), 1U);
+  EXPECT_EQ(of_mixed().waiting_messages, waiting);
+  large.socket.resume();
+  mixed.socket.resume();
+  settle(publish);
+  EXPECT_TRUE(add_up(publish.books()));
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(PublishMemory);
 
 }  // namespace

@@ -134,6 +134,24 @@ TEST_F(SlowSubscriber, that_asked_to_be_disconnected_is) {
   }
 }
 
+// It is on its way already, in order.
+TEST_F(SlowSubscriber, that_says_good_bye_is_not_disconnected_as_well) {
+  RawTcp raw = silent({.ranges = {evil_range},
+                       .policy = WirePolicy::disconnect,
+                       .behind_bytes_max = std::uint64_t{1} << 40U,
+                       .behind_for_ms = 100});
+  const Bytes message(20'000);
+  ASSERT_SOON(pump_, [&] {
+    for (int i = 0; i < 16; ++i) (void)publish_.send(message, evil_tag);
+    return publish_.peers().at(1).behind;
+  }());
+  raw.send(control_page(control_frame(detail::ControlKind::bye, {})));
+  const Seen::Gone& gone = next_down();
+  EXPECT_EQ(gone.down.reason, DownReason::closed_by_peer) << at_publish_.why();
+  const Books books = gone.peer.books;
+  EXPECT_EQ(books.dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], books.dropped());
+}
+
 TEST_F(SlowSubscriber, that_blocks_holds_up_only_what_it_subscribed) {
   RawTcp raw = silent({.ranges = {evil_range}, .policy = WirePolicy::block});
   const Bytes message(20'000);
@@ -176,6 +194,23 @@ TEST_F(SlowSubscriber, that_blocks_and_goes_lets_the_others_go_on) {
 }
 
 // A bound of no bytes: whatever the wire does not take at once is dropped, or waited for.
+// However long its end takes: it reads nothing.
+TEST_F(SlowSubscriber, that_blocks_fills_nobody_up_once_it_says_good_bye) {
+  bool high = false;
+  std::size_t connected_when_low = 0;
+  publish_.on_high_watermark([&high] { high = true; });
+  publish_.on_low_watermark([&] { connected_when_low = publish_.peers_connected(); });
+  RawTcp raw = silent({.ranges = {evil_range}, .policy = WirePolicy::block});
+  const Bytes message(20'000);
+  ASSERT_SOON(pump_, publish_.send(message, evil_tag) == Status::again && high);
+  pump_.turns(5);
+  raw.send(control_page(control_frame(detail::ControlKind::bye, {})));
+  EXPECT_SOON(pump_, connected_when_low == 2);
+  publish_.on_high_watermark(nullptr);
+  publish_.on_low_watermark(nullptr);
+  EXPECT_EQ(next_down().down.reason, DownReason::closed_by_peer) << at_publish_.why();
+}
+
 TEST_F(SlowSubscriber, that_lets_nothing_wait_holds_nobody_up_while_it_reads) {
   for (const WirePolicy policy :
        {WirePolicy::block, WirePolicy::drop_new, WirePolicy::drop_old, WirePolicy::sample}) {

@@ -261,6 +261,7 @@ bool PublishCore::end_turn() noexcept {
 
 // What is published next asks for the end of its turn again.
 void PublishCore::flush() noexcept {
+  if (stopped_) return;  // closing has flushed; a copy in a child of fork() must not
   for (Group* const group : active_) {
     group->close_page();
     for (Subscriber* const member : group->members) {
@@ -282,7 +283,8 @@ void PublishCore::look_after_slow() noexcept {
   subscribers.for_each([&](Subscriber& subscriber) {
     if (subscriber.peer.sender.backlog.policy() != Policy::disconnect) return;
     if (subscriber.dismissed_since_ns == 0) {
-      if (!stopped_ && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
+      const bool stays = !stopped_ && !subscriber.peer.leaving();
+      if (stays && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
     } else if (now_ns - subscriber.dismissed_since_ns > within_ns) {
       subscriber.peer.fail({DownReason::too_slow, too_slow_text});
     }
