@@ -131,7 +131,7 @@ class QuickQuestion final : public Question {
 // The threads are not there to unlock what they had locked. A child that waits for it is killed.
 TEST(InquiryLinesAtFork, a_child_waits_for_no_thread_of_its_parent) {
   const ForkWatch counts_forks([] {});  // as every loop has one
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const auto question = std::make_shared<QuickQuestion>();
     auto line = std::make_unique<InquiryLine>();
     for (int j = 0; j < 100; ++j) line->join(question);
