@@ -4,7 +4,9 @@
 
 namespace netio::cli {
 
+// Who dials and has ended does not come back: whoever comes is another one.
 void Absences::begin(const PeerInfo& peer, bool lost, std::chrono::nanoseconds now) {
+  if (!lost && !peer.dialed) return;
   gone_.insert_or_assign(peer.id, Gone{now, lost, peer.restarts, peer.books.delivered});
 }
 

@@ -54,7 +54,7 @@ void PeerTable::up(const PeerInfo& peer) {
   PeerLine line;
   const auto before = std::find_if(lines_.begin(), lines_.end(), [&peer](const auto& one) {
     const Books& books = one.second.last.books;
-    return !one.second.connected && !one.second.last.dialed && books.sent == peer.books.sent &&
+    return one.second.lost_connection && !one.second.last.dialed && books.sent == peer.books.sent &&
            books.delivered == peer.books.delivered && books.sent + books.delivered != 0;
   });
   if (before != lines_.end()) {
@@ -67,15 +67,18 @@ void PeerTable::up(const PeerInfo& peer) {
   }
   static_cast<PeerInfo&>(line.last) = peer;
   line.connected = true;
+  line.lost_connection = false;
   lines_.emplace(peer.id, std::move(line));
 }
 
-void PeerTable::down(const PeerInfo& peer) {
+void PeerTable::down(const PeerInfo& peer, const Down& down) {
   const auto known = lines_.find(peer.id);
   if (known == lines_.end()) return;
   PeerLine& line = known->second;
   static_cast<PeerInfo&>(line.last) = peer;
   line.connected = line.last.behind = line.noted_stuck = false;
+  line.lost_connection =
+      down.reason != DownReason::closed_by_peer && down.reason != DownReason::closed_here;
 }
 
 void PeerTable::look() {

@@ -19,6 +19,7 @@ namespace netio::cli {
 struct PeerLine {
   PeerSnapshot last;  // its books are those of its end, if it has ended
   bool connected = true;
+  bool lost_connection = false;                // and may come back
   std::chrono::nanoseconds behind{0};          // in all
   std::chrono::nanoseconds behind_longest{0};  // at a time
   std::uint64_t noted_dropped = 0;             // and noted so far
@@ -38,12 +39,12 @@ class PeerTable {
   void use(const Socket& socket);
   // The socket's call-backs of these names. Who comes back takes the line that it left.
   void up(const PeerInfo& peer);
-  void down(const PeerInfo& peer);
+  void down(const PeerInfo& peer, const Down& down);
   // A last look, before the socket is closed at once; and the end.
   void look();
   void stop() noexcept { timer_.stop(); }
 
-  // Addresses of those that are behind now, longest first; empty if nobody is.
+  // The address of who is behind for the longest now, and how many more are; empty if nobody is.
   [[nodiscard]] std::string behind() const;
   [[nodiscard]] std::vector<PeerLine> lines() const;
   // Came when the table was full.

@@ -180,7 +180,7 @@ bool ReceivingSession::came_back(const PeerInfo& peer) {
 }
 
 void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
-  peer_table_.down(peer);
+  peer_table_.down(peer, down);
   if (down.reason == DownReason::closed_here || closing_) return;
   if (verifier_) verifier_->forget(peer.id);
   up_.erase(peer.id);

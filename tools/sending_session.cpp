@@ -156,7 +156,7 @@ void SendingSession::on_up(const PeerInfo& peer) {
 
 void SendingSession::on_down(const PeerInfo& peer, const Down& down) {
   up_.erase(peer.id);
-  peer_table_.down(peer);
+  peer_table_.down(peer, down);
   if (up_.empty()) connected_.down(context_.loop().now());
   peer_down(peer, down);
 }

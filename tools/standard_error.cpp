@@ -33,17 +33,19 @@ class Outlet {
     if (own >= 0) fd_ = own;
   }
 
-  // What does not block takes up to PIPE_BUF bytes at once, whole or not at all.
-  [[nodiscard]] bool write(std::string_view text) noexcept {
+  // Returns what found no room. A pipe takes up to PIPE_BUF bytes at once, whole or not at all;
+  // terminals and sockets may take a part of them.
+  [[nodiscard]] std::string_view write(std::string_view text) const noexcept {
     while (!text.empty()) {
       const std::size_t bytes = std::min<std::size_t>(text.size(), PIPE_BUF);
       const ssize_t written = write_some(text.substr(0, bytes));
       if (written < 0 && errno == EINTR) continue;
+      if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return text;
       // What fails for good is done with: nobody will ever read it.
-      if (written < 0) return errno != EAGAIN && errno != EWOULDBLOCK;
+      if (written < 0) return {};
       text.remove_prefix(static_cast<std::size_t>(written));
     }
-    return true;
+    return {};
   }
 
   void wait(std::chrono::milliseconds at_most) const noexcept {
@@ -77,38 +79,47 @@ std::uint64_t lines_in(std::string_view text) noexcept {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// What was left out is said first, in one piece with what comes behind it.
-bool try_to_say(std::string_view text) noexcept {
-  if (lines_unsaid == 0) return outlet().write(text);
+// Of a line that was cut off, the rest is not there: what comes next begins a line of its own.
+bool line_is_cut_off = false;
+
+std::string with_what_was_left_out(std::string_view text) {
+  return fmt::format("{}netio: {} {} left out here: nobody read standard error\n{}",
+                     line_is_cut_off ? "\n" : "", lines_unsaid,
+                     lines_unsaid == 1 ? "line was" : "lines were", text);
+}
+
+// Tries until `give_up`, and once at least. What was left out before is said first, in one piece
+// with what comes behind it.
+void say_until(std::chrono::steady_clock::time_point give_up, std::string_view text) noexcept {
+  std::string both;
   try {
-    const std::string both =
-        fmt::format("netio: {} {} left out here: nobody read standard error\n{}", lines_unsaid,
-                    lines_unsaid == 1 ? "line was" : "lines were", text);
-    if (!outlet().write(both)) return false;
+    if (lines_unsaid != 0) both = with_what_was_left_out(text);
   } catch (...) {
-    return false;
+    both.clear();
   }
-  lines_unsaid = 0;
-  return true;
+  const std::string_view whole = both.empty() ? text : both;
+  std::string_view rest = whole;
+  for (;;) {
+    rest = outlet().write(rest);
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(give_up - std::chrono::steady_clock::now());
+    if (rest.empty() || left.count() <= 0) break;
+    outlet().wait(left);
+  }
+  if (rest.size() != whole.size()) {
+    if (!both.empty()) lines_unsaid = 0;
+    const std::string_view said = whole.substr(0, whole.size() - rest.size());
+    line_is_cut_off = !rest.empty() && said.back() != '\n';
+  }
+  lines_unsaid += lines_in(rest.size() == whole.size() ? text : rest);
 }
 
 }  // namespace
 
-void say_text(std::string_view text) noexcept {
-  if (!try_to_say(text)) lines_unsaid += lines_in(text);
-}
+void say_text(std::string_view text) noexcept { say_until({}, text); }
 
 void say_at_the_end(std::string_view text) noexcept {
-  using Clock = std::chrono::steady_clock;
-  const auto give_up = Clock::now() + patience;
-  while (!try_to_say(text)) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now());
-    if (left.count() <= 0) {
-      lines_unsaid += lines_in(text);
-      return;
-    }
-    outlet().wait(left);
-  }
+  say_until(std::chrono::steady_clock::now() + patience, text);
 }
 
 void say_error(std::string_view who, std::string_view cause, std::string_view advice) noexcept {

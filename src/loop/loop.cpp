@@ -80,7 +80,8 @@ Loop::~Loop() {
   inbox_.reset();
   assert(sources_.empty());
   while (has_deferred()) deferred_.next_->cancel();
-  if (timers_->timer_count() != 0 || watches_count_ != 0) {
+  // In a copy they may be those of a thread that is not here, which nobody can destroy.
+  if (!copied_ && (timers_->timer_count() != 0 || watches_count_ != 0)) {
     detail::die(
         "a loop is destroyed before the timers, watches or signals in it; destroy those first");
   }

@@ -22,6 +22,7 @@ bool LoopInbox::run() noexcept {
   }
   const bool any = !running_.empty();
   for (auto& posted : running_) {
+    if (loop_.copied_by_fork()) break;  // the one before has forked, and the parent runs the rest
     const auto work = std::move(posted);
     work();
   }

@@ -12,7 +12,7 @@ namespace netio::detail {
 
 class LoopInbox {
  public:
-  explicit LoopInbox(Loop& loop) : wake_(loop, [this] { woken_ = true; }) {}
+  explicit LoopInbox(Loop& loop) : loop_(loop), wake_(loop, [this] { woken_ = true; }) {}
 
   void post(std::function<void()> work);
   // Runs what was posted before the wake-up was seen; what those post waits for the next. True
@@ -20,6 +20,7 @@ class LoopInbox {
   bool run() noexcept;
 
  private:
+  Loop& loop_;
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;   // under the mutex
   std::vector<std::function<void()>> running_;  // swapped with it: both keep their capacity

@@ -3,6 +3,7 @@
 #include <memory>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -81,6 +82,23 @@ TEST_F(LoopTest, posted_from_many_threads_all_run_here_in_order_of_each) {
   loop_.run();
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(done, thread_count * posts_each);
+}
+
+TEST_F(LoopTest, posted_behind_a_function_that_forks_is_the_parents_alone) {
+  const pid_t parent = ::getpid();
+  pid_t child = -1;
+  bool ran = false;
+  loop_.post([&] { child = ::fork(); });
+  loop_.post([&] { ran = true; });
+  try {
+    loop_.run_once(0ns);
+  } catch (const Error&) {  // the loop of the child is a copy
+  }
+  if (::getpid() != parent) ::_exit(ran ? 1 : 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(ran);
 }
 
 TEST_F(LoopTest, posted_while_posted_functions_run_waits_for_the_next_turn) {

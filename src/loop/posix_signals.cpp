@@ -57,6 +57,12 @@ sigset_t set_of(const std::vector<int>& numbers) noexcept {
   return set;
 }
 
+void discard_pending(const sigset_t& signals) noexcept {
+  constexpr timespec at_once{};
+  while (::sigtimedwait(&signals, nullptr, &at_once) > 0 || errno == EINTR) {
+  }
+}
+
 }  // namespace
 
 // One signal a turn: the call-back may destroy this, and the rest stays in the descriptor.
@@ -79,18 +85,16 @@ PosixSignals::PosixSignals(Loop& loop, std::initializer_list<int> signals,
   fd_ = fd.release();
 }
 
-// What others still wait for is left to them, pending or not.
+// What others still wait for is left to them, pending or not. The signalfd is left as it is: in a
+// child of fork() it is the parent's too.
 PosixSignals::~PosixSignals() {
   watch_.reset();
   std::erase_if(numbers_, [](int number) {
     unsigned& users = in_mask(number).users;
     return users != 0 && --users != 0;
   });
-  const sigset_t ours = set_of(numbers_);
-  (void)::signalfd(fd_, &ours, 0);
-  while (take_signal(fd_) != 0) {
-  }
   ::close(fd_);
+  discard_pending(set_of(numbers_));
   std::erase_if(numbers_, [](int number) { return !in_mask(number).by_us; });
   const sigset_t unblocked = set_of(numbers_);
   ::pthread_sigmask(SIG_UNBLOCK, &unblocked, nullptr);

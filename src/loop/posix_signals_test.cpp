@@ -2,6 +2,7 @@
 #include <csignal>
 #include <memory>
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -77,6 +78,24 @@ TEST_F(PosixSignalsTest, of_one_number_stay_blocked_until_the_last_of_them_goes)
     while (calls == 1) loop_.run_once(-1ns);
   }
   EXPECT_FALSE(is_blocked(SIGUSR1));
+}
+
+TEST_F(PosixSignalsTest, that_a_child_destroys_are_the_parents_as_before) {
+  int calls = 0;
+  auto first = std::make_unique<PosixSignals>(loop_, std::initializer_list<int>{SIGUSR1},
+                                              [&](int) { ++calls; });
+  auto second = std::make_unique<PosixSignals>(loop_, std::initializer_list<int>{SIGUSR1},
+                                               [&](int) { FAIL(); });
+  const pid_t child = ::fork();
+  if (child == 0) {
+    first.reset();
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  second.reset();
+  ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);
+  loop_.run_once(10s);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(PosixSignalsTest, destroy_themselves_in_their_call_back) {

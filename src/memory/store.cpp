@@ -114,12 +114,14 @@ void Store::serve_waiters() noexcept {
 }
 
 void Store::wake() noexcept {
+  if (made_at_ != fork_depth()) return;
   const std::lock_guard lock(wake_mutex_);
   if (wake_) wake_();
 }
 
 void Store::retire() noexcept {
-  set_wake(nullptr);  // Waits for a call under way, which may use what the owner deletes next.
+  // Waits for a call under way, which may use what the owner deletes next.
+  if (made_at_ == fork_depth()) set_wake(nullptr);
   while (!waiters_.alone()) waiters_.next()->leave();
   collect();
   forget_quotas();

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/fork_watch.hpp"
 #include "memory/block.hpp"
 #include "memory/quota.hpp"
 #include "memory/ring.hpp"
@@ -94,6 +95,8 @@ class Store : public BlockOwner {
   std::size_t blocks_out_ = 0;
   std::function<void()> wake_;
   std::mutex wake_mutex_;  // between wake_ being called and its end at retirement
+  // In a child of fork() wake_ is the parent's, and who had locked the mutex is not there.
+  const unsigned made_at_ = fork_depth();
   std::atomic<const void*> owner_thread_;
 
   // Any thread. returned_ is a list of blocks, or one of the marks in store.cpp.

@@ -2,12 +2,16 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/fork_watch.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
 
@@ -103,6 +107,41 @@ TEST(StoreRetire, nobody_is_woken_after_it) {
   std::thread([&] { lease.reset(); }).join();
   EXPECT_EQ(wakes, 0);
   EXPECT_EQ(alive, 0);
+}
+
+// At the fork another thread wakes the owner. It is not in the child, which must not wait for it.
+TEST(StoreRetire, in_a_child_of_fork_waits_for_no_thread) {
+  class Idle final : public StoreWaiter {
+    void on_memory() noexcept override {}
+  };
+  const ForkWatch counts_forks([] {});
+  std::atomic<int> alive{0};
+  std::promise<void> woken;
+  std::promise<void> go_on;
+  Idle waiter;
+  CountedPtr store(new CountedStore(alive, 2));
+  store->set_wake([&] {
+    woken.set_value();
+    go_on.get_future().wait();
+  });
+  Lease lease = store->take();
+  Lease other = store->take();
+  store->wait(waiter);
+  std::thread releases([&] { lease.reset(); });
+  woken.get_future().wait();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // it would be killed by this
+    other.reset();
+    store.reset();
+    ::_exit(0);
+  }
+  go_on.set_value();
+  releases.join();
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  waiter.stop_waiting();
 }
 
 TEST(StoreRetire, a_quota_is_free_of_blocks_that_are_still_out) {

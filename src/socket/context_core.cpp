@@ -102,7 +102,8 @@ ContextCore::~ContextCore() {
   loop.run_endings();  // coroutines, and the sockets in them
   then_ = nullptr;
   run_deferred();
-  if (!sockets_.empty()) {
+  // In a child of fork() they may be those of a thread that is not here, which nobody can destroy.
+  if (!sockets_.empty() && !loop.copied_by_fork()) {
     die("a context is destroyed before the sockets in it; destroy those first (declare the context "
         "before them)");
   }

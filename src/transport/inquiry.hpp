@@ -57,6 +57,7 @@ class Inquiry {
     }
     void forget() {
       on_answer_ = nullptr;
+      if (loop_->copied_by_fork()) return;  // the mutex may be locked by who is not here
       const std::lock_guard lock(mutex_);
       loop_ = nullptr;
     }

@@ -18,7 +18,9 @@ struct InquiryLine::Shared {
 
 InquiryLine::InquiryLine() : shared_(std::make_shared<Shared>()) {}
 
+// Who held the mutex at a fork is not there to let go.
 InquiryLine::~InquiryLine() {
+  if (copied_by_fork()) return;
   std::deque<std::shared_ptr<Question>> dropped;  // destroyed without the mutex
   const std::lock_guard lock(shared_->mutex);
   dropped.swap(shared_->waiting);
@@ -40,6 +42,7 @@ void InquiryLine::join(const std::shared_ptr<Question>& question) {
 }
 
 void InquiryLine::leave(const std::shared_ptr<Question>& question) noexcept {
+  if (copied_by_fork()) return;
   const std::lock_guard lock(shared_->mutex);
   std::erase(shared_->waiting, question);
 }

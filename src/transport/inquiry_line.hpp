@@ -1,9 +1,11 @@
 // The line of questions that block (host names, the way to an address on a fabric), and the few
-// threads that ask them. Owner thread only.
+// threads that ask them. Owner thread only. In a child of fork() nobody asks any more.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+
+#include "base/fork_watch.hpp"
 
 namespace netio::detail {
 
@@ -36,9 +38,11 @@ class InquiryLine {
 
  private:
   struct Shared;
+  [[nodiscard]] bool copied_by_fork() const noexcept { return made_at_ != fork_depth(); }
   static void serve(const std::shared_ptr<Shared>& shared) noexcept;
   // The threads hold it too, because they may outlive the line.
   std::shared_ptr<Shared> shared_;
+  unsigned made_at_ = fork_depth();
 };
 
 }  // namespace netio::detail

@@ -3,11 +3,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/fork_watch.hpp"
 #include "transport/inquiry.hpp"
 
 namespace netio::detail {
@@ -117,6 +120,32 @@ TEST_F(InquiryLines, a_line_may_end_while_a_question_is_being_asked) {
   while (loop_.run_once(0ns)) {
   }
   EXPECT_TRUE(found_.empty());
+}
+
+// Asked at once: who asks it is hardly ever without the mutex of the line, or waits for it.
+class QuickQuestion final : public Question {
+ public:
+  void ask() noexcept override {}
+};
+
+// The threads are not there to unlock what they had locked. A child that waits for it is killed.
+TEST(InquiryLinesAtFork, a_child_waits_for_no_thread_of_its_parent) {
+  const ForkWatch counts_forks([] {});  // as every loop has one
+  for (int i = 0; i < 50; ++i) {
+    const auto question = std::make_shared<QuickQuestion>();
+    auto line = std::make_unique<InquiryLine>();
+    for (int j = 0; j < 100; ++j) line->join(question);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      line->leave(question);
+      line.reset();
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "fork " << i;
+  }
 }
 
 }  // namespace

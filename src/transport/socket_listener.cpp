@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -77,7 +78,13 @@ void SocketListener::accept_some() {
   }
 }
 
+// The kernel takes the descriptor before it looks whether somebody waits for it.
 void SocketListener::wait_for_descriptors(int error) noexcept {
+  pollfd waiting{fd_.get(), POLLIN, 0};
+  if (::poll(&waiting, 1, 0) == 0) {
+    exhausted_ = false;
+    return;
+  }
   retry_timer_.start_once(retry_after);
   update_watch();
   if (std::exchange(exhausted_, true)) return;

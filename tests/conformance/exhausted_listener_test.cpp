@@ -13,13 +13,13 @@
 namespace netio::test {
 namespace {
 
-// While it lives, this process can open no descriptor.
+// While it lives, this process can open no descriptor, or `room` of them.
 class NoDescriptors {
  public:
-  NoDescriptors() {
+  explicit NoDescriptors(rlim_t room = 0) {
     EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
     const detail::FileDescriptor next(::dup(STDIN_FILENO));
-    const rlimit none{static_cast<rlim_t>(next.get()), before_.rlim_max};
+    const rlimit none{static_cast<rlim_t>(next.get()) + room, before_.rlim_max};
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   }
   ~NoDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
@@ -123,6 +123,18 @@ TEST_P(ExhaustedListener, accepts_when_one_of_its_own_connections_ends) {
   ASSERT_SOON(pump_, pull.counters().rejected != 0);
   pushes_.erase(pushes_.begin());
   ASSERT_SOON(pump_, pull.peers_connected() == 1 && all_up());
+}
+
+// The last descriptor is taken, and nobody waits for another one.
+TEST_P(ExhaustedListener, says_nothing_while_all_have_been_accepted) {
+  if (!address().starts_with("tcp")) GTEST_SKIP() << "a connection takes more than one descriptor";
+  Pull pull(there_, options());
+  Seen at_pull(pull);
+  connect(1, pull.bind(address()));
+  const NoDescriptors none(1);
+  ASSERT_SOON(pump_, all_up() && pull.peers_connected() == 1);
+  EXPECT_TRUE(at_pull.downs.empty()) << at_pull.why();
+  EXPECT_EQ(pull.counters().rejected, 0U);
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(ExhaustedListener);

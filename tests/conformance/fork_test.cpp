@@ -125,6 +125,18 @@ TEST_P(Fork, a_child_that_destroys_its_copies_harms_nobody) {
   expect_unharmed();
 }
 
+// As exit() does with a static context whose sockets belong to a thread that is not there.
+TEST_P(Fork, a_child_may_destroy_a_context_below_its_sockets) {
+  ASSERT_NO_FATAL_FAILURE(come_up());
+  const std::string said = said_by_child([this] {
+    sender_.reset();
+    receiver_.reset();
+    return std::string("done");
+  });
+  EXPECT_EQ(said, "done");
+  expect_unharmed();
+}
+
 TEST_P(Fork, a_child_that_uses_its_copies_is_told_and_harms_nobody) {
   ASSERT_NO_FATAL_FAILURE(come_up());
   const auto words = [this] {

@@ -186,6 +186,34 @@ TEST_F(CliPeers, a_sender_that_comes_back_goes_on_where_it_was) {
   EXPECT_EQ(report["verification"]["repeated"], 0);
 }
 
+TEST_F(CliPeers, a_sender_that_comes_back_is_not_taken_for_one_that_has_ended) {
+  const std::string json = folder_.path("recv.json");
+  Process recv(netio_command({"recv", any_port, "--keep", "--out", "-", "--json=" + json}));
+  const std::string address = address_of(recv);
+  const Words ten = {"send", address, "--count", "10", "--size", "10"};
+  Process first(netio_command(ten));
+  EXPECT_EQ(first.wait(), 0) << first.err();
+  // The other has sent as many when it is cut off.
+  Relay relay(address);
+  Process send(netio_command({"send", relay.address(), "--frame", "line"}));
+  send.feed("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+  EXPECT_TRUE(recv.wait_for_out_bytes(100 + 21)) << recv.err();
+  relay.cut();
+  EXPECT_TRUE(recv.wait_for_err("came back")) << recv.err();
+  EXPECT_TRUE(send.wait_for_err("connected to ")) << send.err();
+  send.end_input();
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  for (int i = 0; i < 1000 && !relay.empty(); ++i) std::this_thread::sleep_for(10ms);
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  const auto report = read_json(json);
+  EXPECT_EQ(report["senders"]["came"], 2);
+  EXPECT_EQ(report["senders"]["lost"], 0);
+  EXPECT_EQ(report["senders"]["ended"], 2);
+  ASSERT_EQ(report["per_peer"].size(), 2U) << report;
+  EXPECT_EQ(report["per_peer"][0]["id"], 1);  // and not in the line of the other
+}
+
 TEST_F(CliPeers, a_killed_receiver_is_waited_for_and_then_reported) {
   const std::string json = folder_.path("send.json");
   Process recv(netio_command({"recv", any_port, "--out", "-"}));

@@ -1,9 +1,12 @@
 // Notes, progress and errors that nobody can read: the work is done all the same, and the exit code
 // says how it went.
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <string>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -98,6 +101,33 @@ TEST(CliNotes, of_one_kind_are_summed_up) {
   EXPECT_THAT(err, HasSubstr("turned away tcp://127.0.0.1:"));
   EXPECT_THAT(err, HasSubstr(" more like it: turned away tcp://127.0.0.1:"));
   EXPECT_LT(std::count(err.begin(), err.end(), '\n'), connections / 4) << err;
+}
+
+// A text that is larger than the room for it comes whole, and once.
+TEST(CliNotes, the_last_words_are_not_said_twice) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ASSERT_GE(::fcntl(ends[1], F_SETPIPE_SZ, 4096), 4096);
+  const std::string name(5000, 'x');
+  Process::Options options;
+  options.arguments = {"/bin/sh", "-c",
+                       std::string(NETIO_CLI_PATH) + " send shm://nobody " + name + " 2>/proc/" +
+                           std::to_string(::getpid()) + "/fd/" + std::to_string(ends[1])};
+  Process send(options);
+  int bytes = 0;
+  for (int i = 0; i < 3000 && bytes == 0; ++i) {
+    ::usleep(10'000);
+    ASSERT_EQ(::ioctl(ends[0], FIONREAD, &bytes), 0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  std::array<char, 4096> part{};
+  for (ssize_t got = 0; (got = ::read(ends[0], part.data(), part.size())) > 0;) {
+    said.append(part.data(), static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  EXPECT_EQ(send.wait(), 1);
+  EXPECT_EQ(said, "netio send: error: cannot open " + name + ": File name too long\n");
 }
 
 // What found no room is told of once there is some.
