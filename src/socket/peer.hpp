@@ -11,6 +11,7 @@
 #include <netio/socket.hpp>
 
 #include "base/url.hpp"
+#include "socket/half_open.hpp"
 #include "socket/receiver.hpp"
 #include "socket/sender.hpp"
 #include "transport/link.hpp"
@@ -31,7 +32,11 @@ struct PeerRecord {
   }
 };
 
-class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter, private Deferred {
+class Peer final : public Newcomer,
+                   private LinkEvents,
+                   private SenderOwner,
+                   private StoreWaiter,
+                   private Deferred {
  public:
   // Starts the link, which was accepted, or will connect to `url`: then the peer is dialed.
   Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link,
@@ -43,7 +48,13 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::int64_t behind_since_ns = 0;
 
   [[nodiscard]] bool up() const noexcept { return up_; }
-  [[nodiscard]] bool half_open() const noexcept { return link_ && !dialed() && !up_ && !down_; }
+  [[nodiscard]] bool half_open() const noexcept override {
+    return link_ && !dialed() && !up_ && !down_ && !gone_;
+  }
+  bool hear_greeting() noexcept override { return link_->hear_greeting(); }
+  void give_way(const std::string& why) noexcept override {
+    fail({DownReason::handshake_timeout, why});
+  }
   [[nodiscard]] bool dialed() const noexcept { return url_.has_value(); }
   // Its connection is down, and the socket is about to be told.
   [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
@@ -61,7 +72,6 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void dismiss(std::string detail, DownReason reason) noexcept;
   // However the connection ends: the reason is this one.
   void end_for(std::string detail, DownReason reason) noexcept;
-  [[nodiscard]] std::int64_t up_since_ns() const noexcept { return up_since_ns_; }
   // On this connection messages are a breach until they are expected; as they are at first.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
