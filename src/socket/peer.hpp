@@ -123,7 +123,7 @@ class Peer final : public Newcomer,
   void settle(const Hello& theirs) noexcept;
   void end_connection() noexcept;
   void release_link() noexcept;
-  void schedule_retry() noexcept;
+  void schedule_retry(bool slowly) noexcept;
   void after_delivery(Receiver::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
@@ -158,6 +158,8 @@ class Peer final : public Newcomer,
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
+
+  std::optional<DownReason> told_wrong_;  // what the last attempt was told to end for, if for that
 
   Timer retry_timer_;
   int attempts_ = 0;                  // since the last connection that lasted

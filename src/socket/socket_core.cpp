@@ -159,7 +159,7 @@ void SocketCore::peer_up(Peer& peer) {
   if (on_up && !abandoned_) on_up(peer.info(true));
 }
 
-void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
+void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool told_before) {
   if (was_up) {
     --peers_up_;
     ++counters_.disconnects;
@@ -169,7 +169,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
   if (peers_up_ == 0) stall_timer_.stop();
   for (const auto& listener : listeners_) listener->retry();
   touch();
-  if (on_down && !abandoned_) on_down(peer.info(was_up), down);
+  if (on_down && !abandoned_ && !told_before) on_down(peer.info(was_up), down);
   distribution_
       ->tell_writable();  // a message that only this one was large enough for has no taker now
 }

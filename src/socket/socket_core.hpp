@@ -82,8 +82,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // The books of an accepted peer of this session that went, taken out, if there are any.
   std::optional<PeerRecord> recall(const SessionId& session);
   void peer_up(Peer& peer);
-  // The connection ended, or (not `was_up`) never came up.
-  void peer_down(Peer& peer, const Down& down, bool was_up);
+  // The connection ended, or (not `was_up`) never came up. The user is told, unless `told_before`.
+  void peer_down(Peer& peer, const Down& down, bool was_up, bool told_before);
   void page_received() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
