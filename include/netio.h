@@ -294,7 +294,7 @@ struct netio_socket_options {
   uint64_t reconnect_after_min_ns;  // delay before another attempt, doubled up to the next
   uint64_t reconnect_after_max_ns;  // the longest delay
   uint64_t handshake_within_ns;     // for a connection attempt, and for the greeting after it
-  uint64_t half_open_max;           // accepted and not greeted
+  uint64_t half_open_max;           // accepted and not greeted; of more, the oldest are ended
   uint64_t stall_after_ns;          // a message begun and not continued ends the connection
   uint64_t keep_alive_after_s;      // silence before the kernel probes the peer's host
   uint64_t acknowledge_after_ns;    // acknowledgements wait no longer

@@ -43,8 +43,10 @@ struct SocketOptions {
   // A connection attempt, the hello that must follow it, and the end of a connection that a
   // publisher ends (Policy::disconnect): each within this.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
-  // Accepted connections that have not said hello; more wait in the kernel's queue. When there are
-  // so many, those silent for half a second are ended, the oldest first, one every 10 ms.
+  // So many accepted connections may go without a hello for handshake_within. If there are more,
+  // the oldest are ended (handshake_timeout): a silent one 10 ms after it was accepted, one whose
+  // hello has begun half a second after that was seen. With twice as many, listeners accept no
+  // more until some of these times are over: the rest waits in the kernel's queue.
   std::size_t half_open_max = 64;
   // A message begun and not continued for this long ends the connection.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);

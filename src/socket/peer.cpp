@@ -14,6 +14,10 @@ namespace netio::detail {
 
 namespace {
 
+// The delay to a place that answered wrongly, if reconnect_after_max is shorter; less up to half of
+// it, at random.
+constexpr std::int64_t slow_retry_ns = 1'000'000'000;
+
 DownReason reason_of(Refusal refusal) noexcept {
   switch (refusal) {
     case Refusal::version:
@@ -25,8 +29,10 @@ DownReason reason_of(Refusal refusal) noexcept {
   }
 }
 
-// Trying again would end the same way.
-bool permanent(DownReason reason) noexcept {
+// The address is wrong, or the program there. At an address where no netio was met yet, trying
+// again would end the same way. Where one was met it is another matter: a proxy answers for a
+// program that restarts, a name is about to be known again, or another release is being started.
+bool wrong_place(DownReason reason) noexcept {
   return reason == DownReason::name_unknown || reason == DownReason::foreign_protocol ||
          reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
 }
@@ -176,14 +182,18 @@ void Peer::end_connection() noexcept {
   const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
   if (in_order) sender.books.drop_posted(reason);
   socket_.distribution().gone(*this, reason);
-  retrying_ = dialed() && !permanent(down.reason) && (!closing_ || sender.pending());
+  const bool wrong = wrong_place(down.reason);
+  const bool met = their_session_ != SessionId{};
+  const bool told_before = wrong && !was_up && told_wrong_ == down.reason;
+  told_wrong_ = wrong ? std::optional(down.reason) : std::nullopt;
+  retrying_ = dialed() && (met || !wrong) && (!closing_ || sender.pending());
   if (retrying_) {
-    schedule_retry();
+    schedule_retry(wrong);
   } else {
     sender.drop_pending(reason);
     gone_ = true;
   }
-  socket_.peer_down(*this, down, was_up);
+  socket_.peer_down(*this, down, was_up, told_before && retrying_);
 }
 
 void Peer::release_link() noexcept {
@@ -201,16 +211,19 @@ void Peer::release_link() noexcept {
 }
 
 // Doubles from the first delay to the last, each less a random half of it, so that many peers of
-// one that restarts do not come back in step.
-void Peer::schedule_retry() noexcept {
+// one that restarts do not come back in step. `slowly`: after the longest delay, or a second if
+// that is longer, because what answers there may never have heard of netio.
+void Peer::schedule_retry(bool slowly) noexcept {
   const SocketOptions& options = socket_.options();
   const std::int64_t now_ns = socket_.context().loop.now().count();
   if (up_since_ns_ != 0 && now_ns - up_since_ns_ > options.reconnect_after_max.count()) {
     attempts_ = 0;
   }
   up_since_ns_ = 0;
-  const std::int64_t delay_ns = retry_delay_ns(options.reconnect_after_min.count(),
-                                               options.reconnect_after_max.count(), attempts_);
+  const std::int64_t longest_ns = options.reconnect_after_max.count();
+  const std::int64_t delay_ns =
+      slowly ? std::max<std::int64_t>(longest_ns, slow_retry_ns)
+             : retry_delay_ns(options.reconnect_after_min.count(), longest_ns, attempts_);
   attempts_ = std::min(attempts_ + 1, retry_doublings_max);
   const std::int64_t half_ns = std::max<std::int64_t>(delay_ns / 2, 1);
   retry_timer_.start_once(std::chrono::nanoseconds(

@@ -11,6 +11,7 @@
 #include <netio/socket.hpp>
 
 #include "base/url.hpp"
+#include "socket/half_open.hpp"
 #include "socket/receiver.hpp"
 #include "socket/sender.hpp"
 #include "transport/link.hpp"
@@ -31,7 +32,11 @@ struct PeerRecord {
   }
 };
 
-class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter, private Deferred {
+class Peer final : public Newcomer,
+                   private LinkEvents,
+                   private SenderOwner,
+                   private StoreWaiter,
+                   private Deferred {
  public:
   // Starts the link, which was accepted, or will connect to `url`: then the peer is dialed.
   Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link,
@@ -43,7 +48,13 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::int64_t behind_since_ns = 0;
 
   [[nodiscard]] bool up() const noexcept { return up_; }
-  [[nodiscard]] bool half_open() const noexcept { return link_ && !dialed() && !up_ && !down_; }
+  [[nodiscard]] bool half_open() const noexcept override {
+    return link_ && !dialed() && !up_ && !down_ && !gone_;
+  }
+  bool hear_greeting() noexcept override { return link_->hear_greeting(); }
+  void give_way(const std::string& why) noexcept override {
+    fail({DownReason::handshake_timeout, why});
+  }
   [[nodiscard]] bool dialed() const noexcept { return url_.has_value(); }
   // Its connection is down, and the socket is about to be told.
   [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
@@ -63,7 +74,6 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void dismiss(std::string detail, DownReason reason) noexcept;
   // However the connection ends: the reason is this one.
   void end_for(std::string detail, DownReason reason) noexcept;
-  [[nodiscard]] std::int64_t up_since_ns() const noexcept { return up_since_ns_; }
   // On this connection messages are a breach until they are expected; as they are at first.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
@@ -115,7 +125,7 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   void settle(const Hello& theirs) noexcept;
   void end_connection() noexcept;
   void release_link() noexcept;
-  void schedule_retry() noexcept;
+  void schedule_retry(bool slowly) noexcept;
   void after_delivery(Receiver::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
@@ -148,6 +158,8 @@ class Peer final : private LinkEvents, private SenderOwner, private StoreWaiter,
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
+
+  std::optional<DownReason> told_wrong_;  // what the last attempt was told to end for, if for that
 
   Timer retry_timer_;
   int attempts_ = 0;                  // since the last connection that lasted

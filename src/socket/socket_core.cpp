@@ -16,10 +16,6 @@ namespace {
 // Books of accepted peers that went are kept apart for this many, in case they return.
 constexpr std::size_t records_max = 1024;
 
-// Who has not said hello for this long gives way to others, one at each second look.
-constexpr std::chrono::milliseconds hello_within_crowd{500};
-constexpr std::chrono::milliseconds half_open_look_after{5};
-
 // What large messages one socket may hold at once: half of the context's, but always one, in its
 // buffer of up to twice its size.
 std::size_t large_share(const ContextOptions& context, const SocketOptions& options) {
@@ -52,7 +48,8 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
-      crowd_timer_(context.loop, [this] { drop_oldest_half_open(); }) {
+      crowd_timer_(context.loop, [this] { touch(); }),
+      half_open_(options_.half_open_max) {
   context_.enter(*this);
 }
 
@@ -82,7 +79,9 @@ void SocketCore::connect(std::string_view address) {
 
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
   peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link)));
-  limit_half_open();
+  half_open_.add(*peers_.back(), context_.loop.now().count());
+  if (half_open_.full()) pause_listeners(true);
+  touch();
 }
 
 // Told when the turn ends: the listener is on the stack.
@@ -91,32 +90,6 @@ void SocketCore::on_exhausted(const std::string& address, Down down) noexcept {
   info.address = address;
   exhausted_.emplace_back(std::move(info), std::move(down));
   touch();
-}
-
-// New peers wait in the kernel's queue while too many have not said hello; one after the other
-// those then give way, so that silent ones do not keep the others out.
-void SocketCore::limit_half_open() noexcept {
-  const auto half_open = static_cast<std::size_t>(std::count_if(
-      peers_.begin(), peers_.end(), [](const auto& peer) { return peer->half_open(); }));
-  const bool crowded = half_open >= options_.half_open_max && !closing_;
-  for (const auto& listener : listeners_) listener->pause(crowded);
-  if (crowded == crowd_timer_.running()) return;
-  if (crowded) {
-    crowd_timer_.start_periodic(half_open_look_after);
-  } else {
-    crowd_timer_.stop();
-  }
-}
-
-void SocketCore::drop_oldest_half_open() noexcept {
-  const auto oldest = std::find_if(peers_.begin(), peers_.end(),
-                                   [](const auto& peer) { return peer->half_open(); });
-  if (oldest == peers_.end()) return;
-  const std::chrono::nanoseconds accepted((*oldest)->up_since_ns());
-  if (context_.loop.now() - accepted < hello_within_crowd) return;
-  // It may be this thread that is late: hellos are read between two looks.
-  if (std::exchange(silent_peer_id_, (*oldest)->id()) != (*oldest)->id()) return;
-  (*oldest)->fail({DownReason::handshake_timeout, "sent no hello while others were waiting"});
 }
 
 Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
@@ -182,12 +155,11 @@ void SocketCore::peer_up(Peer& peer) {
   ++peers_up_;
   ++counters_.connects;
   distribution_->ready(peer);
-  limit_half_open();
   if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
   if (on_up && !abandoned_) on_up(peer.info(true));
 }
 
-void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
+void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool told_before) {
   if (was_up) {
     --peers_up_;
     ++counters_.disconnects;
@@ -195,10 +167,9 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up) {
     ++counters_.rejected;
   }
   if (peers_up_ == 0) stall_timer_.stop();
-  limit_half_open();
   for (const auto& listener : listeners_) listener->retry();
   touch();
-  if (on_down && !abandoned_) on_down(peer.info(was_up), down);
+  if (on_down && !abandoned_ && !told_before) on_down(peer.info(was_up), down);
   distribution_
       ->tell_writable();  // a message that only this one was large enough for has no taker now
 }
@@ -209,6 +180,7 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
   if (std::exchange(closing_, true)) return;
   listeners_.clear();
+  half_open_.clear();
   crowd_timer_.stop();
   if (pattern_.sends) distribution_->flush();
   distribution_->stop();
@@ -238,6 +210,7 @@ void SocketCore::abandon() noexcept {
   sending.lent().mute();
   receiving.stop();
   listeners_.clear();
+  half_open_.clear();
   for (const auto& peer : peers_) cut(*peer);
   for (Timer* timer :
        {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_, &crowd_timer_}) {

@@ -14,6 +14,7 @@
 #include <netio/socket.hpp>
 
 #include "memory/quota.hpp"
+#include "socket/half_open.hpp"
 #include "socket/peer.hpp"
 #include "socket/receive_core.hpp"
 #include "socket/send_core.hpp"
@@ -81,8 +82,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // The books of an accepted peer of this session that went, taken out, if there are any.
   std::optional<PeerRecord> recall(const SessionId& session);
   void peer_up(Peer& peer);
-  // The connection ended, or (not `was_up`) never came up.
-  void peer_down(Peer& peer, const Down& down, bool was_up);
+  // The connection ended, or (not `was_up`) never came up. The user is told, unless `told_before`.
+  void peer_down(Peer& peer, const Down& down, bool was_up, bool told_before);
   void page_received() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
@@ -106,8 +107,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void send_acknowledgements() noexcept;
   void check_stalls() noexcept;
   [[nodiscard]] std::chrono::nanoseconds stall_period() const noexcept;
-  void limit_half_open() noexcept;
-  void drop_oldest_half_open() noexcept;
+  void look_at_half_open() noexcept;
+  void pause_listeners(bool paused) noexcept;
   void forget_gone_peers();
   void tell_exhausted();
   void remember(Peer& peer);
@@ -141,8 +142,9 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Timer acknowledge_timer_;
   Timer stall_timer_;
   Timer linger_timer_;
-  Timer crowd_timer_;                 // runs while too many have not said hello
-  std::uint64_t silent_peer_id_ = 0;  // the oldest of those, when last looked at
+  Timer crowd_timer_;  // runs while too many have not said hello
+  HalfOpen half_open_;
+  bool listeners_paused_ = false;
   bool closing_ = false;
   bool closed_ = false;
   bool abandoned_ = false;

@@ -9,6 +9,11 @@
 
 namespace netio::detail {
 
+namespace {
+// While more have not said hello than may stay. Half the time that each has to say it.
+constexpr std::chrono::milliseconds half_open_look_after{5};
+}  // namespace
+
 void SocketCore::touch() noexcept {
   if (!abandoned_) context_.loop.defer(*this);
 }
@@ -16,6 +21,10 @@ void SocketCore::touch() noexcept {
 void SocketCore::run_deferred() noexcept {
   if (!closing_ && distribution_->end_turn() && !flush_timer_.running()) {
     flush_timer_.start_once(options_.flush_after);
+  }
+  if (!half_open_.empty()) {
+    look_at_half_open();
+    if (abandoned_) return;
   }
   forget_gone_peers();
   if (!exhausted_.empty()) tell_exhausted();
@@ -26,6 +35,24 @@ void SocketCore::run_deferred() noexcept {
     context_.socket_closed();
     if (on_closed && !abandoned_) on_closed(books());
   }
+}
+
+// Before peers are forgotten, which the list knows. The user may close the socket from in here.
+void SocketCore::look_at_half_open() noexcept {
+  half_open_.look(context_.loop.now().count());
+  pause_listeners(half_open_.full());
+  if (half_open_.crowded() == crowd_timer_.running()) return;
+  if (half_open_.crowded()) {
+    crowd_timer_.start_periodic(half_open_look_after);
+  } else {
+    crowd_timer_.stop();
+  }
+}
+
+// Those that connect meanwhile wait in the kernel's queue.
+void SocketCore::pause_listeners(bool paused) noexcept {
+  if (std::exchange(listeners_paused_, paused) == paused) return;
+  for (const auto& listener : listeners_) listener->pause(paused);
 }
 
 void SocketCore::tell_exhausted() {

@@ -92,6 +92,10 @@ class Link {
   // Connects if it has to, and greets. Every outcome is told to `events`. Once, before all else.
   virtual void start(LinkEvents& events) noexcept = 0;
 
+  // Accepted and not up yet: reads what waits of the peer's hello, with the events that follow.
+  // True if a part of the hello has come, now or earlier.
+  virtual bool hear_greeting() noexcept = 0;
+
   // The memory this wire likes best to send from.
   [[nodiscard]] virtual Pool& pool() noexcept = 0;
   // Memory that the peer reads too: a message there, behind loan_headroom, is one post, and is not

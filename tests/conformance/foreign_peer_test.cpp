@@ -125,6 +125,64 @@ TEST_F(ForeignServer, is_named_and_not_tried_again) {
   EXPECT_EQ(push_.peers_connected(), 1U);
 }
 
+// While a program restarts, a proxy or another release may answer in its place.
+TEST(ForeignAnswer, where_netio_was_met_is_told_once_and_tried_again_slowly) {
+  detail::Hello other_version = sound_hello(detail::WirePattern::pull, 7);
+  other_version.version_min = other_version.version_max = 3;
+  struct Case {
+    Bytes answer;
+    DownReason reason;
+  };
+  const std::string_view http = "HTTP/1.1 503 Service Unavailable\r\n\r\n";
+  const auto http_bytes = std::as_bytes(std::span(http));
+  const std::vector<Case> cases = {
+      {{http_bytes.begin(), http_bytes.end()}, DownReason::foreign_protocol},
+      {hello_of(other_version), DownReason::version_mismatch},
+      {hello_of(sound_hello(detail::WirePattern::push, 7)), DownReason::pattern_mismatch}};
+  Context context(wary_context());
+  Pump pump{&context};
+  auto pull = std::make_unique<Pull>(context, wary_options());
+  const std::string address = pull->bind("tcp://127.0.0.1:0");
+  Push push(context, wary_options());
+  Seen at_push(push);
+  push.connect(address);
+  for (const Case& one : cases) {
+    SCOPED_TRACE(to_string(one.reason));
+    ASSERT_SOON(pump, push.peers_connected() == 1);
+    const std::size_t before = at_push.downs.size();
+    pull.reset();
+    std::vector<std::chrono::steady_clock::time_point> calls;
+    {
+      RawListener proxy(port_of(address));
+      std::vector<RawTcp> callers;
+      ASSERT_SOON(pump, [&] {
+        if (auto caller = proxy.accept()) {
+          calls.push_back(std::chrono::steady_clock::now());
+          caller->send(one.answer);
+          callers.push_back(std::move(*caller));
+        }
+        for (RawTcp& each : callers) {
+          if (each.ended()) each.close();
+        }
+        return calls.size() == 3;
+      }());
+      EXPECT_GE(calls[2] - calls[1], 450ms);
+    }
+    pull = std::make_unique<Pull>(context, wary_options());
+    pull->on_message([](const MessageView&) {});
+    (void)pull->bind(address);
+    ASSERT_SOON(pump, push.peers_connected() == 1);
+    int told = 0;
+    for (std::size_t i = before; i < at_push.downs.size(); ++i) {
+      EXPECT_TRUE(at_push.downs[i].peer.retrying) << at_push.why();
+      if (at_push.downs[i].down.reason == one.reason) ++told;
+    }
+    EXPECT_EQ(told, 1) << at_push.why();
+    ASSERT_EQ(push.send(payload(1, 50)), Status::ok);
+    ASSERT_SOON(pump, push.books().unacknowledged == 0);
+  }
+}
+
 TEST_F(ForeignServer, that_says_nothing_times_out_and_is_tried_again) {
   RawListener server;
   push_.connect(server.address());

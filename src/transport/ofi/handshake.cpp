@@ -28,6 +28,14 @@ void OfiLink::send_hello(Hello hello) {
   }
 }
 
+bool OfiLink::hear_greeting() noexcept {
+  if (state_ == State::greeting && wire_) {
+    CompletionQueue& queue = wire_->queue;
+    queue.drain();
+  }
+  return state_ != State::greeting;
+}
+
 void OfiLink::take_hello(std::span<const std::byte> bytes) {
   Hello theirs;
   const HelloResult result = parse(bytes, theirs);

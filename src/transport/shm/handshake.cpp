@@ -44,15 +44,20 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory
   memory->set_wake([this] { came_home.notify(); });
 }
 
-// Everything that is passed is made before the first hello. Throws Error.
+// Everything that is passed is made before our hello. Who accepts waits for the peer's until then:
+// a connection that says nothing takes one descriptor. Throws Error.
 void ShmLink::begin() {
+  if (url_) make_what_is_passed();
+  watch_.emplace(loop_, socket_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
+}
+
+void ShmLink::make_what_is_passed() {
   board_.emplace(SharedMemory::create("netio board", sizeof(ShmBoard), sizeof(ShmBoard)));
   bell_.reset(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd"));
   std::array<int, 2> ends{};
   (void)checked(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), "make a pipe");
   lifeline_.reset(ends[0]);
   lifeline_to_pass_.reset(ends[1]);
-  watch_.emplace(loop_, socket_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
 }
 
 int ShmLink::say(const Hello& hello, std::span<const int> passed) noexcept {
@@ -123,6 +128,11 @@ void ShmLink::on_readable() {
   }
 }
 
+bool ShmLink::hear_greeting() noexcept {
+  if ((state_ == State::greeting || state_ == State::answered) && !failure_) on_readable();
+  return state_ != State::greeting;
+}
+
 void ShmLink::take_hello(const Hello& theirs, UnixMessage& message) {
   if (url_ || state_ == State::answered || theirs.refusal != Refusal::none) {
     if (auto objection = events_->judge(theirs)) {
@@ -168,6 +178,7 @@ bool ShmLink::map_theirs(UnixMessage& message) {
     return false;
   }
   try {
+    if (!url_) make_what_is_passed();
     SharedMemory their_board = SharedMemory::open(
         std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
     SharedMemory their_memory =

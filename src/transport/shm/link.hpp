@@ -59,6 +59,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   ~ShmLink() override;
 
   void start(LinkEvents& events) noexcept override;
+  bool hear_greeting() noexcept override;
   [[nodiscard]] Pool& pool() noexcept override { return *shared_.arena; }
   [[nodiscard]] RangePool* loans() noexcept override { return shared_.loans.get(); }
   // What other threads give back of the peer's memory, the link looks for itself.
@@ -100,6 +101,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   // Greeting (handshake.cpp)
   void begin();
+  void make_what_is_passed();
   int say(const Hello& hello, std::span<const int> passed) noexcept;
   void send_hello(const Hello& hello);
   Down refusal(DownReason reason, const std::string& why);

@@ -92,6 +92,11 @@ void TcpLink::read_hello() {
   }
 }
 
+bool TcpLink::hear_greeting() noexcept {
+  if (state_ == State::greeting && watch_) read_hello();
+  return state_ != State::greeting || !hello_in_.empty();
+}
+
 void TcpLink::take_hello(const Hello& theirs) {
   if (dialed_) {
     if (auto objection = events_->judge(theirs)) {
