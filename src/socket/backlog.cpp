@@ -64,8 +64,7 @@ void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t bo
 
 bool Backlog::takes_large(std::size_t bytes, const Supplies& supplies) const noexcept {
   for (auto item = items_.begin(); bytes != 0 && item != items_.end(); ++item) {
-    const Lease& lease = item->parcel.lease;
-    if (lease) bytes -= std::min(bytes, supplies.large_bytes(lease));
+    bytes -= std::min(bytes, supplies.large_bytes(item->parcel.lease));
   }
   return bytes == 0;
 }
@@ -141,8 +140,9 @@ void Backlog::seal_tail() noexcept {
 
 void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
   if (!parcel.framed) {
-    // What it takes the place of gives back as much.
-    if (supplies.scarce(parcel.lease) && !samples_.shares(parcel.tag)) {
+    // Unless what it takes the place of gives back as much.
+    if (supplies.scarce(parcel.lease) &&
+        supplies.large_bytes(samples_.shared(parcel.tag)) < parcel.lease->capacity()) {
       return drop(1, DropReason::dropped_new);
     }
     return sample_one(parcel.tag, {parcel.data, parcel.bytes}, parcel.lease);

@@ -31,10 +31,10 @@ class Samples {
   Put put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
           std::size_t bytes_max) noexcept;
 
-  // The one of this tag is shared memory.
-  [[nodiscard]] bool shares(std::uint64_t tag) const noexcept {
+  // The shared memory of the one of this tag; empty if it has none.
+  [[nodiscard]] Lease shared(std::uint64_t tag) const noexcept {
     const auto found = by_tag_.find(tag);
-    return found != by_tag_.end() && found->second->lease;
+    return found != by_tag_.end() ? found->second->lease : Lease();
   }
   // The oldest one, if it is shared memory, as a parcel; else false.
   bool take_shared(Parcel& parcel) noexcept;

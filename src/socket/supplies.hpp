@@ -18,6 +18,7 @@ struct Supplies {
 
   // Of them, what the lease takes of memory that is short first: none of pages.
   [[nodiscard]] std::size_t large_bytes(const Lease& lease) const noexcept {
+    if (!lease) return 0;
     const bool loan = loans != nullptr && loans->owns(*lease.get());
     return loan || large.owns(*lease.get()) ? lease->capacity() : 0;
   }

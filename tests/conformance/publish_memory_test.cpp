@@ -105,6 +105,31 @@ TEST_P(PublishMemory, that_small_ones_do_not_give_back_is_no_reason_to_drop_them
   EXPECT_TRUE(add_up(publish.books()));
 }
 
+// A sample gives back what it took, and not what takes its place.
+TEST_P(PublishMemory, is_left_by_who_samples_though_the_samples_grow) {
+  Publish publish(*publishing_, {}, options());
+  const std::string address = bind(publish);
+  Reader slow(*this, address, {.policy = Policy::sample, .behind_bytes_max = 64U << 20U});
+  Reader whole(*this, address);
+  slow.socket.subscribe_all();
+  whole.socket.subscribe_all();
+  ASSERT_SOON(pump_, slow.told() && whole.told());
+  slow.socket.pause();
+  std::uint64_t number = 0;
+  for (const std::size_t bytes : {std::size_t{200'000}, message_bytes}) {
+    const std::vector<std::byte> message = payload(7, bytes);
+    for (std::uint64_t tag = 0; tag < 60; ++tag) {
+      ASSERT_EQ(send_bytes(publish, message, tag), Status::ok) << bytes << " " << tag;
+      ASSERT_SOON(pump_, whole.inbox.size() == number + 1) << bytes << " " << tag;
+      ++number;
+    }
+  }
+  slow.socket.resume();
+  ASSERT_SOON(pump_, slow.socket.books().delivered + slow.socket.books().missed == number);
+  settle(publish);
+  EXPECT_TRUE(add_up(publish.books()));
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(PublishMemory);
 
 }  // namespace
