@@ -34,7 +34,8 @@ struct Gone {
 // What came. True if it is a message, which is the caller's.
 struct [[nodiscard]] Received {
   // ok: `message`. again: the time is over. not_connected: a peer went (what it sent has been
-  // received before), or a connection can never be made. closed: the socket was closed.
+  // received before), or a connection can never be made; of peers that went while nobody received,
+  // the latest 1,024 are told. closed: the socket was closed.
   Status status = Status::again;
   Message message{};                   // empty unless ok
   std::uint64_t sender = 0;            // ok: the id of the peer that sent it (PeerInfo::id)
@@ -118,6 +119,7 @@ class TurnedSocket : public Base {
       });
       Base::on_down([this](const PeerInfo& peer, const Down& down) {
         if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
+        if (gone_.size() == gone_max) gone_.pop_front();
         gone_.push_back({.status = Status::not_connected,
                          .gone = std::make_unique<const Gone>(Gone{peer, down})});
       });
@@ -126,6 +128,9 @@ class TurnedSocket : public Base {
   ~TurnedSocket() = default;
 
  private:
+  // Of those that nobody received, the latest so many are kept.
+  static constexpr std::size_t gone_max = 1024;
+
   static Received take_first(std::deque<Received>& from) {
     Received first = std::move(from.front());
     from.pop_front();
@@ -147,7 +152,7 @@ class TurnedSocket : public Base {
 
   Loop& loop_;
   std::deque<Received> arrived_;
-  std::deque<Received> gone_;  // not told so far
+  std::deque<Received> gone_;  // not told so far, at most gone_max
   bool writable_ = false;      // since the last refusal
 };
 

@@ -20,7 +20,7 @@ namespace netio::c_api {
 // The code of this thread's latest failure.
 [[nodiscard]] int last_code() noexcept;
 
-// The answer of a hot call. Words for what is worth them: again and not_connected are no failures.
+// The answer of a hot call, with its words.
 int refused(const char* call, Status status) noexcept;
 inline int result(const char* call, Status status) noexcept {
   if (status == Status::ok) [[likely]]

@@ -40,7 +40,7 @@ class HalfOpenList : public testing::Test {
   }
   [[nodiscard]] std::size_t ended() const {
     std::size_t count = 0;
-    for (const auto& one : all_) count += one->why.empty() ? 0 : 1;
+    for (const auto& one : all_) count += one->why.empty() ? 0U : 1U;
     return count;
   }
 

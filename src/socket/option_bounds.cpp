@@ -63,8 +63,8 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
   }
   // A number of seconds may pass the 292 years that nanoseconds of 64 bits hold.
   check_time("keep_alive_after",
-             std::min<std::chrono::seconds>(options.keep_alive_after,
-                                            time_most + std::chrono::seconds(1)));
+             std::clamp<std::chrono::seconds>(options.keep_alive_after, std::chrono::seconds(0),
+                                              time_most + std::chrono::seconds(1)));
   return options;
 }
 

@@ -238,6 +238,8 @@ TEST_F(BadAddress, options_at_the_edge_of_their_types_are_thrown) {
   refused("flush_after", [](SocketOptions& odd) { odd.flush_after = -1ns; });
   refused("keep_alive_after",
           [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::max(); });
+  refused("keep_alive_after",
+          [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::min(); });
 }
 
 // The most that is allowed is still a size that can be asked for.
