@@ -275,9 +275,11 @@ TEST_P(Fork, a_child_that_destroys_a_publisher_writes_to_no_page_of_the_parents)
 }
 
 TEST_P(Fork, a_child_may_make_contexts_of_its_own) {
+  if (GetParam().name.starts_with("ofi") || GetParam().name.starts_with("verbs")) {
+    GTEST_SKIP() << "a child of a process that has used a fabric is promised none";
+  }
   ASSERT_NO_FATAL_FAILURE(come_up());
   const std::string said = said_by_child([] {
-    if (GetParam().name.find("ofi") != std::string::npos) return std::string("delivered");
     Context own(small_context(GetParam()));
     Pump pump{&own};
     Pull pull(own);
