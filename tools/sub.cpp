@@ -93,11 +93,12 @@ void SubSession::judge() {
   const auto by = [this](DropReason reason) {
     return gaps_.missed_by()[static_cast<std::size_t>(reason)];
   };
-  fail_for_lost(subscribe_.books().missed - by(DropReason::dropped_new) -
-                    by(DropReason::dropped_old) - by(DropReason::superseded),
-                fmt::format("not sent here: published while this subscriber was disconnected, or "
-                            "larger than its --message-max ({})",
-                            binary_bytes(asked_.peer.message_bytes_max)));
+  fail_for_lost(
+      subscribe_.books().missed - by(DropReason::dropped_new) - by(DropReason::dropped_old) -
+          by(DropReason::superseded),
+      fmt::format("not sent here: they waited when this subscriber was disconnected, or are "
+                  "larger than its --message-max ({})",
+                  binary_bytes(asked_.peer.message_bytes_max)));
 }
 
 std::string_view SubSession::advice_for(const Verification& checked) const {

@@ -142,7 +142,9 @@ Url parse_url(std::string_view text, UrlForm form) {
   if (form == UrlForm::host_port) {
     parse_host_port(text, authority, url);
   } else {
-    if (authority.empty()) refuse(text, "the name is missing", "write it like shm://name");
+    if (authority.empty()) {
+      refuse(text, "the name is missing", "write it like " + url.scheme + "://name");
+    }
     url.name = authority;
   }
   if (question != std::string_view::npos) parse_options(text, rest.substr(question + 1), url);

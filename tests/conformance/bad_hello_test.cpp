@@ -109,6 +109,19 @@ TEST_F(BadHello, that_is_never_finished_times_out) {
   }
 }
 
+// As a sender that waits in the kernel's queue for longer than it gives a greeting: it tries again,
+// and its first connection is no peer that came and went.
+TEST_F(BadHello, of_a_peer_that_gave_up_before_it_was_accepted_brings_no_peer_up) {
+  const std::size_t ups = at_pull_.ups.size();
+  RawTcp raw = RawTcp::connect(address());
+  raw.send(hello_of(sound_hello(WirePattern::push, 5)));
+  raw.close();
+  const Seen::Gone& gone = next_down();
+  EXPECT_EQ(gone.down.reason, DownReason::handshake_timeout) << gone.down.detail;
+  EXPECT_FALSE(gone.peer.was_up);
+  EXPECT_EQ(at_pull_.ups.size(), ups);
+}
+
 TEST_F(BadHello, in_single_bytes_is_a_hello_all_the_same) {
   RawTcp raw = RawTcp::connect(address());
   for (const std::byte byte : hello_of(sound_hello(WirePattern::push, 5))) {

@@ -115,7 +115,7 @@ int where_no_name_is_found(const std::function<bool()>& work) {
 class DeadNameService : public testing::TestWithParam<std::string> {};
 
 TEST_P(DeadNameService, takes_few_threads_and_is_told) {
-  const int code = where_no_name_is_found([this] { return names_hold_up_nobody(GetParam()); });
+  const int code = where_no_name_is_found([] { return names_hold_up_nobody(GetParam()); });
   if (code == not_possible) GTEST_SKIP() << "no network and name service of one's own here";
   EXPECT_EQ(code, 0);
 }

@@ -106,6 +106,13 @@ void TcpLink::take_hello(const Hello& theirs) {
     come_up(theirs);
     return;
   }
+  // A peer sends nothing behind its hello before it has ours. One that has ended its side already
+  // gave up while it waited to be accepted.
+  std::byte next{};
+  if (recv(fd_.get(), &next, 1, MSG_PEEK) == 0) {
+    go_down({DownReason::handshake_timeout, peer_address_ + " gave up before it was accepted"});
+    return;
+  }
   send_hello(events_->greet(&theirs));
   if (!refused_) {
     come_up(theirs);
