@@ -399,7 +399,7 @@ NETIO_API int netio_recv_socket_init(struct netio_context* context,
 NETIO_API int netio_pause(struct netio_socket* socket);
 NETIO_API int netio_resume(struct netio_socket* socket);  // delivers again
 // The same for one peer (netio_peer.id, netio_sender_id()): the others go on. One that this side
-// dials stays paused when it reconnects; NETIO_NOT_CONNECTED: there is no such peer (any more).
+// dials stays paused when it reconnects; NETIO_NOT_CONNECTED: there is no such peer (any more):
 NETIO_API int netio_pause_peer(struct netio_socket* socket, uint64_t id);
 NETIO_API int netio_resume_peer(struct netio_socket* socket, uint64_t id);
 // Tells, inside cb_msg_received, netio_peer.id of who sent it. Elsewhere it means nothing.

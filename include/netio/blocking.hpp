@@ -27,8 +27,8 @@ namespace netio::blocking {
 
 // A peer that went, or a connection that can never be made, and why: what on_down is told.
 struct Gone {
-  PeerInfo peer;
-  Down down;
+  PeerInfo peer;  // as in on_down
+  Down down;      // the reason, and a sentence
 };
 
 // What came. True if it is a message, which is the caller's.

@@ -65,7 +65,7 @@ class NETIO_API Receiving {
   // The same for one peer alone (PeerInfo::id, sender_id()): it is held back, the others go on.
   // Nothing of it is delivered until resume_peer(), nor while the socket is paused. A peer that
   // this side dials stays paused when it reconnects, an accepted one is forgotten with its
-  // connection. ok also if it is so already; not_connected: there is no such peer (any more).
+  // connection. ok also if it is so already; not_connected: there is no such peer (any more):
   Status pause_peer(std::uint64_t id) noexcept;
   Status resume_peer(std::uint64_t id) noexcept;
 

@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <pthread.h>
+#include <type_traits>
 
 #include "base/system_error.hpp"
 
@@ -21,10 +22,11 @@ struct ForkHandlers {
     static const int error = pthread_atfork(lock, unlock, in_child);
     if (error != 0) throw system_error("watch for fork()", error);
   }
-  // Never destroyed: contexts may be static objects.
+  // Usable until the process ends, because contexts may be static objects.
   static std::mutex& mutex() noexcept {
-    static auto* const one = new std::mutex;
-    return *one;
+    static_assert(std::is_trivially_destructible_v<std::mutex>);
+    static std::mutex one;
+    return one;
   }
 
   static inline ForkWatch* first = nullptr;

@@ -2,9 +2,12 @@
 // destroyed there.
 #pragma once
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <type_traits>
@@ -65,7 +68,9 @@ class LoopThread {
   }
   ~LoopThread() {
     if (copied_by_fork()) {
-      (void)new std::thread(std::move(thread_));  // it runs in the parent; here is none to join
+      // The thread runs in the parent; here is none to join. What is left is never destroyed.
+      alignas(std::thread) std::array<std::byte, sizeof(std::thread)> left;
+      ::new (left.data()) std::thread(std::move(thread_));
       return;
     }
     context_->loop().post([this] { context_->stop(); });
