@@ -142,7 +142,8 @@ bool Loop::on_owner_thread() const noexcept {
 
 // The parent's descriptors are not touched, and the turn that may be under way finds nothing more
 // to do. The owner thread may be another one, which is not here: whoever is may let go of things.
-void Loop::become_copy() noexcept {
+// The thread sanitizer would take a write to the child's copy for a race with the parent's threads.
+__attribute__((no_sanitize("thread"))) void Loop::become_copy() noexcept {
   const bool by_owner = on_owner_thread();  // else that one may have been in the middle of anything
   copied_ = true;
   owner_.store(nullptr, std::memory_order_relaxed);
