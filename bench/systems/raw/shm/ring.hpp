@@ -43,20 +43,18 @@ class RingWriter {
         ring_(memory.ring()),
         bytes_(memory.ring_bytes()) {}
 
-  // Lets `fill` write up to `count` frames where they belong, as many as there is room for, and
-  // publishes them. How many.
+  // Lets `fill` write `count` frames where they belong and publishes them; none of them as long as
+  // there is no room for all. Whoever took what room there is would look at the reader's mark, and
+  // be looked at, for each message: two ends that spin then go in step, at a tenth of the rate.
   template <typename Fill>
-  std::size_t write(std::size_t count, std::size_t frame_bytes, Fill&& fill) noexcept {
-    if (bytes_ - (at_ - read_) < count * frame_bytes) {
-      read_ = head_.read.load(std::memory_order_acquire);
-    }
-    count = std::min(count, (bytes_ - (at_ - read_)) / frame_bytes);
-    if (count == 0) return 0;
+  bool write(std::size_t count, std::size_t frame_bytes, Fill&& fill) noexcept {
+    const std::size_t bytes = count * frame_bytes;
+    if (bytes_ - (at_ - read_) < bytes && !has_room(bytes)) return false;
     std::uint64_t at = at_;
     for (std::size_t i = 0; i < count; ++i, at += frame_bytes) fill(ring_ + (at & (bytes_ - 1)));
     at_ = at;
     head_.written.store(at, std::memory_order_release);
-    return count;
+    return true;
   }
   [[nodiscard]] bool has_room(std::size_t bytes) noexcept {
     read_ = head_.read.load(std::memory_order_acquire);

@@ -36,11 +36,11 @@ class Connection {
     if (options.buffered) batch_ = std::max<std::size_t>(1, batch_bytes / frame_.bytes);
   }
 
-  // A batch, or what of it there is room for. False if there was none.
+  // A batch. False if there was no room for it.
   bool push(std::span<const std::byte> message) noexcept {
     const std::size_t bytes = message.size();
     Stamp stamp = stamp_;
-    const std::size_t count = ring_.write(batch_, frame_.bytes, [&](std::byte* at) {
+    const bool any = ring_.write(batch_, frame_.bytes, [&](std::byte* at) {
       const std::uint64_t length = bytes;
       std::memcpy(at, &length, sizeof length);
       std::byte* const to = at + frame_.message_at;
@@ -49,8 +49,8 @@ class Connection {
       stamp.advance();
     });
     stamp_ = stamp;
-    if (count != 0 && sleeps_) peer_.bell.ring_if(ring_.head().reader_sleeps);
-    return count != 0;
+    if (any && sleeps_) peer_.bell.ring_if(ring_.head().reader_sleeps);
+    return any;
   }
 
   void say_asleep(bool asleep) noexcept {
