@@ -308,7 +308,8 @@ struct netio_socket_options {
   int32_t block_allowed;       // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
   int32_t reserved_number;
   uint64_t subscribers_min;  // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
-  uint64_t reserved[11];
+  uint64_t peers_max;        // so many may be connected; who connects beyond that is refused
+  uint64_t reserved[10];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 

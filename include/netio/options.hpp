@@ -48,6 +48,10 @@ struct SocketOptions {
   // hello has begun half a second after that was seen. With twice as many, listeners accept no
   // more until some of these times are over: the rest waits in the kernel's queue.
   std::size_t half_open_max = 64;
+  // So many peers may be connected. Who connects beyond that is refused and told so; it is counted
+  // in Counters::rejected, and may try again. Those that this socket connects to itself count, and
+  // are not refused.
+  std::size_t peers_max = 4096;
   // A message begun and not continued for this long ends the connection.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
   // Idle time before the kernel probes whether the peer's host is still there.

@@ -37,6 +37,7 @@ netio_socket_options default_options() noexcept {
   c.reconnect_after_max_ns = count_of(socket.reconnect_after_max);
   c.handshake_within_ns = count_of(socket.handshake_within);
   c.half_open_max = socket.half_open_max;
+  c.peers_max = socket.peers_max;
   c.stall_after_ns = count_of(socket.stall_after);
   c.keep_alive_after_s = count_of(socket.keep_alive_after);
   c.acknowledge_after_ns = count_of(socket.acknowledge_after);
@@ -79,6 +80,7 @@ SocketOptions socket_options(const netio_socket_options& c, Mode mode) noexcept 
   options.reconnect_after_max = time_from<nanoseconds>(c.reconnect_after_max_ns);
   options.handshake_within = time_from<nanoseconds>(c.handshake_within_ns);
   options.half_open_max = c.half_open_max;
+  options.peers_max = c.peers_max;
   options.stall_after = time_from<nanoseconds>(c.stall_after_ns);
   options.keep_alive_after = time_from<std::chrono::seconds>(c.keep_alive_after_s);
   options.acknowledge_after = time_from<nanoseconds>(c.acknowledge_after_ns);

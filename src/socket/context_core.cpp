@@ -38,6 +38,12 @@ void check(const ContextOptions& options) {
     throw Error("make a context", "the pools are too small for pages of " + std::to_string(page),
                 "send_pool_bytes must hold 4 pages, receive_pool_bytes 16");
   }
+  // 1 TiB: what rounds a size up, or adds two of them, is far from where it would wrap.
+  constexpr std::size_t bytes_most = std::size_t{1} << 40U;
+  if (std::max({options.send_pool_bytes, options.receive_pool_bytes, options.large_bytes_max,
+                options.large_kept_bytes_max}) > bytes_most) {
+    throw Error("make a context", "a pool or its bound is over 1 TiB", "choose at most 2^40 bytes");
+  }
 }
 
 void pin_to(int cpu) {

@@ -51,6 +51,7 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
                " bytes (4 pages); allow at least one, better four");
   }
   if (options.half_open_max == 0) refuse("half_open_max is 0", "allow at least one");
+  if (options.peers_max == 0) refuse("peers_max is 0", "allow at least one");
   check_watermarks(options);
   check_time("flush_after", options.flush_after, true);
   check_time("handshake_within", options.handshake_within);

@@ -74,7 +74,7 @@ Hello Peer::greet(const Hello* theirs) noexcept {
       hello.refusal = Refusal::other;
       hello.text = "the socket is closing";
     } else {
-      hello.refusal = socket_.objection(*theirs, hello.text);
+      hello.refusal = socket_.objection(*theirs, true, hello.text);
     }
     if (hello.refusal != Refusal::none) {
       objection_ = Down{reason_of(hello.refusal), address_ + " was turned away: " + hello.text};
@@ -97,7 +97,7 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept {
     return Down{reason_of(theirs.refusal), address_ + " refused: " + theirs.text};
   }
   std::string text;
-  const Refusal refusal = socket_.objection(theirs, text);
+  const Refusal refusal = socket_.objection(theirs, false, text);
   if (refusal == Refusal::none) return std::nullopt;
   return Down{reason_of(refusal), address_ + " cannot be used: " + text};
 }

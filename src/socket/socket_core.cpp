@@ -92,7 +92,7 @@ void SocketCore::on_exhausted(const std::string& address, Down down) noexcept {
   touch();
 }
 
-Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
+Refusal SocketCore::objection(const Hello& theirs, bool accepted, std::string& text) {
   if (theirs.version_min > wire_version || theirs.version_max < wire_version) {
     text = "wire version " + std::to_string(wire_version) + " is spoken here, " +
            std::to_string(theirs.version_min) + " to " + std::to_string(theirs.version_max) +
@@ -115,9 +115,16 @@ Refusal SocketCore::objection(const Hello& theirs, std::string& text) {
       ++others;
     }
   }
-  if (others < pattern_.peers_max) return Refusal::none;
-  text = "busy: the " + std::string(to_string(pattern_.self)) + " socket has a peer already";
-  return Refusal::busy;
+  if (others >= pattern_.peers_max) {
+    text = "busy: the " + std::string(to_string(pattern_.self)) + " socket has a peer already";
+    return Refusal::busy;
+  }
+  if (accepted && others >= options_.peers_max) {
+    text = "busy: the " + std::string(to_string(pattern_.self)) + " socket has " +
+           std::to_string(others) + " peers, and SocketOptions::peers_max allows no more";
+    return Refusal::busy;
+  }
+  return Refusal::none;
 }
 
 std::optional<PeerRecord> SocketCore::recall(const SessionId& session) {

@@ -77,8 +77,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] bool closing() const noexcept { return closing_; }
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
   // Why a peer that says hello so cannot be taken. An older connection of the same session is
-  // taken for dead.
-  Refusal objection(const Hello& theirs, std::string& text);
+  // taken for dead. `accepted`: it connected to us.
+  Refusal objection(const Hello& theirs, bool accepted, std::string& text);
   // The books of an accepted peer of this session that went, taken out, if there are any.
   std::optional<PeerRecord> recall(const SessionId& session);
   void peer_up(Peer& peer);

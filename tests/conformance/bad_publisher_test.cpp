@@ -324,5 +324,31 @@ TEST_F(BadPublisher, that_refuses_everything_is_asked_again_only_for_what_is_new
   EXPECT_EQ(heard(raw.received()).changes.size(), 1U);
 }
 
+// What a subscriber keeps of changes that nobody answers is bounded: it sums them up.
+TEST_F(BadPublisher, that_never_answers_is_told_of_many_changes_at_once) {
+  RawTcp raw = greeted(101);
+  constexpr std::uint64_t changes = 1000;
+  for (std::uint64_t i = 0; i < changes; ++i) {
+    subscribe_.unsubscribe(2 * i);
+    pump_.turn();
+  }
+  ASSERT_SOON(pump_, good_answers_.size() == changes + 1);
+  const std::size_t told = heard(raw.received()).changes.size();
+  EXPECT_GE(told, 200U);
+  EXPECT_LE(told, 300U);
+  EXPECT_TRUE(at_subscribe_.downs.empty()) << at_subscribe_.why();
+
+  // Once it answers, it is told of the rest, as one set.
+  for (const detail::SubscribeFrame& change : heard(raw.received()).changes) {
+    SubscribedFrame frame = sound_answer();
+    frame.revision = change.revision;
+    if ((change.flags & detail::subscribe_flag::last) != 0) raw.send(page_of(frame));
+  }
+  const auto last = [&] { return heard(raw.received()).changes.back(); };
+  ASSERT_SOON(pump_, last().revision == changes + 1);
+  EXPECT_NE(last().flags & detail::subscribe_flag::whole, 0);
+  good_answers_.resize(1);
+}
+
 }  // namespace
 }  // namespace netio::test

@@ -62,6 +62,7 @@ void SubscribeCore::remove(std::span<const TagRange> ranges) {
 
 // All changes of the turn are one.
 bool SubscribeCore::end_turn() noexcept {
+  if (std::exchange(answered_, false) && !stopped_) tell_those_who_wait();
   if (!std::exchange(changed_, false) || stopped_) return false;
   const TagSet added = difference(set_, announced_);
   const TagSet removed = difference(announced_, set_);
@@ -72,6 +73,8 @@ bool SubscribeCore::end_turn() noexcept {
     const auto found = publishers_.find(peer.get());
     if (found == publishers_.end()) continue;
     Publisher& publisher = found->second;
+    publisher.waits |= publisher.unanswered.size() >= unanswered_max;
+    if (publisher.waits) continue;
     const bool in_step = publisher.complete && !publisher.refused &&
                          publisher.revision == revision_ - 1 && publisher.revision != 0;
     if (in_step && tell_change(*peer, removed.ranges(), added.ranges())) {
@@ -83,6 +86,18 @@ bool SubscribeCore::end_turn() noexcept {
     peer->link()->flush();
   }
   return false;
+}
+
+void SubscribeCore::tell_those_who_wait() {
+  for (const auto& peer : socket_.peers()) {
+    const auto found = publishers_.find(peer.get());
+    if (found == publishers_.end() || !found->second.waits || !found->second.unanswered.empty()) {
+      continue;
+    }
+    found->second.waits = false;
+    tell_whole(*peer, found->second);
+    peer->link()->flush();
+  }
 }
 
 void SubscribeCore::ready(Peer& peer) noexcept {
@@ -179,6 +194,10 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
     return "answers a subscription that was not sent to it, or again";
   }
   found->second.unanswered.pop_front();
+  if (found->second.waits && found->second.unanswered.empty()) {
+    answered_ = true;
+    socket_.touch();
+  }
   peer.expect_messages(true);
   peer.receive_books().take_drops();
   if (answer.from != peer.receive_books().next_number()) {

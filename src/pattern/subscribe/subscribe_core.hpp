@@ -56,7 +56,11 @@ class SubscribeCore final : public Distribution {
     bool complete = true;
     std::deque<std::uint64_t> unanswered = {};  // revisions, complete
     bool refused = false;  // it has another set than we think: the next change tells the whole
+    bool waits = false;    // changes were not told to it, as it has too many to answer
   };
+  // A publisher that answers slowly, or never, is not told of more; then of all of them as one.
+  static constexpr std::size_t unanswered_max = 256;
+  void tell_those_who_wait();
   void tell_whole(Peer& peer, Publisher& publisher);
   // False if the link has no room for all of it.
   bool tell_change(Peer& peer, std::span<const TagRange> removed, std::span<const TagRange> added);
@@ -72,6 +76,7 @@ class SubscribeCore final : public Distribution {
   TagSet announced_;  // the set of revision_
   std::uint64_t revision_ = 0;
   bool changed_ = false;
+  bool answered_ = false;  // by somebody who waits
   bool stopped_ = false;
   std::unordered_map<const Peer*, Publisher> publishers_;
   std::vector<std::byte> frame_;
