@@ -172,7 +172,7 @@ NETIO_API const char* netio_drop_reason_name(int reason);  // never NULL
 // As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
-  uint64_t acknowledged;    // given to the peer's call-back (where it has none: discarded)
+  uint64_t acknowledged;    // given to the peer's call-back
   uint64_t dropped;         // the sum of the next
   uint64_t dropped_by[16];  // by netio_drop_reason
   uint64_t unacknowledged;  // not known: under way; in doubt if the connection is down
@@ -377,8 +377,9 @@ NETIO_API int netio_reserve(struct netio_socket* socket, size_t bytes, void** ro
 NETIO_API int netio_commit(struct netio_socket* socket, uint64_t tag, size_t bytes);  // sends them
 NETIO_API int netio_flush(struct netio_socket* socket);  // hands open pages to the wire now
 
-// --- Receiving. From any number of senders, buffered or not. Without a cb_msg_received messages
-// are discarded, and acknowledged. The same as netio_recv_socket, for the side that listens.
+// --- Receiving. From any number of senders, buffered or not. Set cb_msg_received before
+// netio_listen() or netio_connect(), or call netio_resume() once it is set: until then messages
+// wait, and senders are held back. Set to null later, it discards them. This one listens.
 struct netio_listen_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];

@@ -54,11 +54,11 @@ class ControlTest(unittest.TestCase):
         self.expect(1, SLOWED, BUILD, "^tcp-send$", "--only", "instructions")
 
     def test_times_of_a_build_against_itself(self):
-        self.expect(0, BUILD, BUILD, "^tcp-64B$", "--only", "times", "--rounds", "12",
+        self.expect(0, BUILD, BUILD, "^tcp-64B$", "--only", "times", "--rounds", "8",
                     "--seconds", "0.1")
 
     def test_times_of_a_slowed_build(self):
-        self.expect(1, SLOWED, BUILD, "^tcp-64B$", "--only", "times", "--rounds", "12",
+        self.expect(1, SLOWED, BUILD, "^tcp-64B$", "--only", "times", "--rounds", "8",
                     "--seconds", "0.1")
 
     def test_a_folder_without_a_build(self):

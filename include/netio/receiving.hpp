@@ -50,8 +50,8 @@ class NETIO_API Batch {
 // What Pull, Pair and Subscribe do with what comes. Owner thread only; no call blocks.
 class NETIO_API Receiving {
  public:
-  // Set one of the two, before bind() or connect(). Messages of one peer come in order; peers are
-  // served in turn:
+  // Set one of the two. Until then, and again while it is set to none, messages wait, and senders
+  // are held back. Messages of one peer come in order; peers are served in turn:
   void on_message(std::function<void(const MessageView&)> call);
   void on_batch(std::function<void(const Batch&)> call);
 

@@ -53,7 +53,8 @@ NETIO_API int netio_pause(netio_socket* socket) {
   });
 }
 NETIO_API int netio_resume(netio_socket* socket) {
-  return with_receiving(__func__, socket, [](Receiving& receiving) {
+  return with_receiving(__func__, socket, [socket](Receiving& receiving) {
+    object_in(*socket).take_messages();
     receiving.resume();
     return NETIO_OK;
   });

@@ -44,13 +44,19 @@ void SocketObject::set_call_backs() {
     sending->on_writable = on_writable;
     sending->on_released(on_released);
   }
-  if (receiving == nullptr) return;
+}
+
+// Once: a call-back must not be replaced while it runs. Without one, messages wait.
+void SocketObject::take_messages() {
+  netio_socket* const own = own_;
+  if (receiving == nullptr || own->cb_msg_received == nullptr) return;
+  if (std::exchange(takes_messages_, true)) return;
   receiving->on_message([own](const MessageView& view) {
     if (own->cb_msg_received != nullptr) own->cb_msg_received(own, to_c(view));
   });
 }
 
-// Once: a call-back must not be replaced while it runs.
+// The same.
 void SocketObject::watch_fill() {
   netio_socket* const own = own_;
   if (own->cb_high_watermark == nullptr && own->cb_low_watermark == nullptr) return;
@@ -79,6 +85,7 @@ NETIO_API int netio_listen(netio_socket* socket, const char* address) {
   if (address == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [address](SocketObject& object) {
     object.watch_fill();
+    object.take_messages();
     object.address = object.socket->bind(address);
   });
 }
@@ -92,6 +99,7 @@ NETIO_API int netio_connect(netio_socket* socket, const char* address) {
   if (address == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [address](SocketObject& object) {
     object.watch_fill();
+    object.take_messages();
     object.socket->connect(address);
   });
 }

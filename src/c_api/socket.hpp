@@ -37,6 +37,7 @@ class SocketObject : public Resident {
 
   // Watermarks cost something for each message: they are looked at where somebody wants to know.
   void watch_fill();
+  void take_messages();
 
   Socket* socket = nullptr;
   detail::SendCore* sending = nullptr;
@@ -54,6 +55,7 @@ class SocketObject : public Resident {
  private:
   netio_socket* own_;
   bool watches_fill_ = false;
+  bool takes_messages_ = false;
 };
 
 template <typename Kind>

@@ -52,6 +52,7 @@ Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link, std
       our_session_(dialed() ? random_bytes<std::tuple_size_v<SessionId>>() : socket.session()),
       retry_timer_(socket.context().loop, [this] { dial(); }),
       up_since_ns_(dialed() ? 0 : socket.context().loop.now().count()) {
+  receiver_.books.look_from(socket.context().loop.now().count());
   link_->start(*this);
 }
 
@@ -103,25 +104,38 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept {
 }
 
 // What the last connection left open: the peer says what it got, the rest is lost. A peer that is
-// not the one of then (restarted, or another) cannot say.
-void Peer::settle(const Hello& theirs) noexcept {
+// not the one of then (restarted, or another) cannot say. False, with nothing changed, if what it
+// says cannot be.
+bool Peer::settle(const Hello& theirs) noexcept {
+  // Who knows us though we do not know it answered a connection that broke before its hello came,
+  // and may have sent on it: an accepted peer's messages are all for that peer.
+  const bool all_ours = dialed() && theirs.last_peer == our_session_;
+  const bool same = theirs.session == their_session_;
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  ReceiveBooks& received = receiver_.books;
+  if (!(same ? received.may_resume(theirs.next_sequence, now_ns)
+             : received.may_restart(all_ours, theirs.next_sequence, now_ns))) {
+    return false;
+  }
   if (theirs.last_peer == our_session_) (void)sender.books.acknowledge(theirs.next_expected);
   sender.books.drop_posted(DropReason::connection_lost);
-  if (theirs.last_peer != our_session_) receiver_.books.forget_dropped();
-  if (theirs.session == their_session_) {
-    receiver_.books.resume(theirs.next_sequence);
+  if (theirs.last_peer != our_session_) received.forget_dropped();
+  if (same) {
+    received.resume(theirs.next_sequence);
   } else {
-    // Who knows us though we do not know it answered a connection that broke before its hello
-    // came, and may have sent on it: an accepted peer's messages are all for that peer.
-    const bool all_ours = dialed() && theirs.last_peer == our_session_;
-    receiver_.books.restart(all_ours, theirs.next_sequence);
+    received.restart(all_ours, theirs.next_sequence, now_ns);
     if (their_session_ != SessionId{}) ++restarts_;
     their_session_ = theirs.session;
   }
+  return true;
 }
 
 void Peer::on_up(const Hello& theirs) noexcept {
-  settle(theirs);
+  if (!settle(theirs)) {
+    fail({DownReason::protocol_error,
+          "says that it has sent more messages that did not come than can have been sent"});
+    return;
+  }
   their_mode_ = theirs.mode;
   up_ = true;
   up_since_ns_ = heard_ns_ = socket_.context().loop.now().count();

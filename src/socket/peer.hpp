@@ -122,7 +122,7 @@ class Peer final : public Newcomer,
   void run_deferred() noexcept override;
 
   void dial() noexcept;
-  void settle(const Hello& theirs) noexcept;
+  bool settle(const Hello& theirs) noexcept;
   void end_connection() noexcept;
   void release_link() noexcept;
   void schedule_retry(bool slowly) noexcept;

@@ -53,7 +53,7 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
       socket_.page_received();
       link_->pause(true);
       // Resumed already, by a later line of the same call-back.
-      if (!held_back()) pause(false);
+      if (!held_back() && socket_.receiving.taken()) pause(false);
       break;
     case Receiver::Result::starved:
       link_->pause(true);

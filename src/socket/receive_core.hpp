@@ -1,4 +1,5 @@
-// The receiving half of a socket: the user's call-back, and the pause that holds all peers back.
+// The receiving half of a socket: the user's call-back, and what holds peers back: a pause, or that
+// there is no call-back yet.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,17 @@ class SocketCore;
 
 class ReceiveCore {
  public:
-  explicit ReceiveCore(SocketCore& socket) noexcept : socket_(socket) {}
+  explicit ReceiveCore(SocketCore& socket) noexcept : socket_(socket) { delivery.stopped = true; }
+
+  void on_message(std::function<void(const MessageView&)> call);
+  void on_batch(std::function<void(const Batch&)> call);
 
   // Takes effect after the message at hand; resumed, every peer goes on from the loop.
   void pause(bool paused) noexcept;
   [[nodiscard]] bool paused() const noexcept { return paused_; }
+  // Somebody takes what comes. Else the first page with messages is held, and its peer's link
+  // paused; until it comes, the link is read, because it brings acknowledgements too.
+  [[nodiscard]] bool taken() const noexcept { return delivery.on_message || delivery.on_batch; }
   // The same for one peer; not_connected if there is none of this id.
   Status pause_peer(std::uint64_t id, bool paused) noexcept;
   // Closing or destroyed: nothing is delivered any more.
@@ -32,13 +39,15 @@ class ReceiveCore {
   }
   void end_page() noexcept {
     delivering_id_ = 0;
-    delivery.stopped = stopped_ || paused_;
+    delivery.stopped = stopped_ || paused_ || !taken();
   }
 
   Delivery delivery;
   std::uint64_t sender_id = 0;  // of the message being delivered
 
  private:
+  void takers_changed() noexcept;
+
   SocketCore& socket_;
   std::uint64_t delivering_id_ = 0;  // of whom a page is being delivered; 0: of nobody
   bool paused_ = false;

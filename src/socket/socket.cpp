@@ -66,10 +66,10 @@ void Sending::flush() noexcept { send_core_->flush(); }
 void Sending::on_writable(std::function<void()> call) { send_core_->on_writable = std::move(call); }
 
 void Receiving::on_message(std::function<void(const MessageView&)> call) {
-  receive_core_->delivery.on_message = std::move(call);
+  receive_core_->on_message(std::move(call));
 }
 void Receiving::on_batch(std::function<void(const Batch&)> call) {
-  receive_core_->delivery.on_batch = std::move(call);
+  receive_core_->on_batch(std::move(call));
 }
 void Receiving::pause() noexcept { receive_core_->pause(true); }
 void Receiving::resume() noexcept { receive_core_->pause(false); }

@@ -75,11 +75,28 @@ Peer* SocketCore::find_peer(std::uint64_t id) noexcept {
                                                                             : nullptr;
 }
 
+void ReceiveCore::on_message(std::function<void(const MessageView&)> call) {
+  delivery.on_message = std::move(call);
+  takers_changed();
+}
+
+void ReceiveCore::on_batch(std::function<void(const Batch&)> call) {
+  delivery.on_batch = std::move(call);
+  takers_changed();
+}
+
+// Inside a call-back this takes effect behind the message at hand, as a pause does.
+void ReceiveCore::takers_changed() noexcept {
+  const Peer* const at_hand = socket_.find_peer(delivering_id_);
+  delivery.stopped = stopped_ || paused_ || !taken() || (at_hand != nullptr && at_hand->paused());
+  if (taken() && !stopped_ && !paused_) socket_.pause_peers(false);
+}
+
 void ReceiveCore::pause(bool paused) noexcept {
   if (stopped_ || paused_ == paused) return;
   paused_ = paused;
   const Peer* const at_hand = socket_.find_peer(delivering_id_);
-  delivery.stopped = paused || (at_hand != nullptr && at_hand->paused());
+  delivery.stopped = paused || !taken() || (at_hand != nullptr && at_hand->paused());
   socket_.pause_peers(paused);
 }
 
@@ -87,7 +104,7 @@ Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
   Peer* const peer = socket_.find_peer(id);
   if (peer == nullptr) return Status::not_connected;
   if (stopped_ || peer->paused() == paused) return Status::ok;
-  if (id == delivering_id_) delivery.stopped = paused || paused_;
+  if (id == delivering_id_) delivery.stopped = paused || paused_ || !taken();
   peer->pause_alone(paused);
   return Status::ok;
 }

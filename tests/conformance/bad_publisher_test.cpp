@@ -205,7 +205,7 @@ TEST_F(BadPublisher, whose_gaps_make_no_sense_is_refused) {
       {"all ones", all({answer(), gap(~std::uint64_t{0})})},
       {"going back", all({answer(), gap(5), gap(4)})},
       {"going back to 0", all({answer(), gap(5), gap(0)})},
-      {"going back from the most there may be", all({answer(), gap(most), gap(most - 1)})},
+      {"more than can have been published by now", all({answer(), gap(most)})},
       {"no reason", all({answer(), gap(1, GapReason{0})})},
       {"an unknown reason", all({answer(), gap(1, GapReason{5})})},
       {"a reserved field in use", all({answer(), control_page_of(4, reserved)})},
@@ -214,10 +214,9 @@ TEST_F(BadPublisher, whose_gaps_make_no_sense_is_refused) {
       {"too long", all({answer(), control_page_of(4, Bytes(24))})},
   });
   // What could be believed was.
-  ASSERT_EQ(gaps_.size(), 3U);
+  ASSERT_EQ(gaps_.size(), 2U);
   EXPECT_EQ(gaps_[0].count, 5U);
-  EXPECT_EQ(gaps_[2].count, most);
-  EXPECT_EQ(subscribe_.books().missed, 5 + 5 + most);
+  EXPECT_EQ(subscribe_.books().missed, 5U + 5U);
 }
 
 TEST_F(BadPublisher, that_sends_what_is_not_its_to_send_is_refused) {

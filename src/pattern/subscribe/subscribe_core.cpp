@@ -221,8 +221,9 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
 
 const char* SubscribeCore::take_gap(Peer& peer, const GapFrame& gap) {
   const std::uint64_t first = peer.receive_books().next_number();
-  const auto count = peer.receive_books().miss_up_to(gap.dropped);
-  if (!count) return "takes back what it said it had dropped";
+  const auto count =
+      peer.receive_books().miss_up_to(gap.dropped, socket_.context().loop.now().count());
+  if (!count) return "takes back what it said it had dropped, or says more than can have been";
   if (*count != 0 && on_gap) on_gap(peer.info(true), {first, *count, reason_of(gap.reason)});
   return nullptr;
 }

@@ -1,0 +1,54 @@
+// A peer that claims to have sent what cannot have been: the books of what was missed are not its
+// to write.
+#include "conformance/evil.hpp"
+
+namespace netio::test {
+namespace {
+
+class ForgedBooks : public EvilSender {
+ protected:
+  // Comes (back) with this session, and says what it will send next.
+  RawTcp come(std::uint64_t next_sequence) {
+    detail::Hello hello = sound_hello(detail::WirePattern::push, 77);
+    hello.next_sequence = next_sequence;
+    RawTcp raw = RawTcp::connect(address());
+    raw.send(hello_of(hello));
+    return raw;
+  }
+};
+
+TEST_F(ForgedBooks, a_session_that_jumps_ahead_by_more_than_can_have_been_is_ended) {
+  constexpr std::uint64_t far = std::uint64_t{1} << 54U;
+  {
+    RawTcp raw = come(0);
+    raw.send(message_page(0, payload(0, 100)));
+    ASSERT_SOON(pump_, evil_received_.size() == 1);
+  }
+  (void)next_down();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    RawTcp raw = come(i * far);
+    const Seen::Gone& gone = next_down();
+    EXPECT_EQ(gone.down.reason, DownReason::protocol_error);
+    EXPECT_NE(gone.down.detail.find("more messages"), std::string::npos) << gone.down.detail;
+    ASSERT_SOON(pump_, raw.ended());
+    good_messages(3);
+  }
+  EXPECT_EQ(pull_.books().missed, 0U);
+}
+
+// What can have been lost with a connection is believed.
+TEST_F(ForgedBooks, a_session_that_lost_some_with_its_connection_goes_on) {
+  {
+    RawTcp raw = come(0);
+    raw.send(message_page(0, payload(0, 100)));
+    ASSERT_SOON(pump_, evil_received_.size() == 1);
+  }
+  (void)next_down();
+  RawTcp raw = come(1001);
+  raw.send(message_page(1001, payload(0, 100)));
+  ASSERT_SOON(pump_, evil_received_.size() == 2);
+  EXPECT_EQ(pull_.books().missed, 1000U);
+}
+
+}  // namespace
+}  // namespace netio::test

@@ -1,0 +1,64 @@
+// A receiver that has no call-back yet: what is sent to it waits, and neither vanishes nor is
+// acknowledged.
+#include <cstdint>
+
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+using NoCallBack = Conformance;
+
+TEST_P(NoCallBack, messages_wait_for_one) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  join(pull, push);
+  const std::uint64_t sent = send_until_again(push, 1000);
+  ASSERT_GT(sent, 0U);
+  pump_.run_for(20ms);
+  EXPECT_EQ(pull.books().delivered, 0U);
+  EXPECT_EQ(push.books().acknowledged, 0U);
+
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) { ++received; });
+  ASSERT_SOON(pump_, received == push.books().sent && push.books().unacknowledged == 0);
+
+  // And again when there is none any more.
+  pull.on_message({});
+  const std::uint64_t before = received;
+  ASSERT_EQ(send(push, payload(0, 100)), Status::ok);
+  pump_.run_for(20ms);
+  EXPECT_EQ(push.books().unacknowledged, 1U);
+  pull.on_batch([&](const Batch& batch) { received += batch.size(); });
+  ASSERT_SOON(pump_, received == before + 1 && push.books().unacknowledged == 0);
+}
+
+TEST_P(NoCallBack, a_pause_outlasts_its_coming) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  join(pull, push);
+  pull.pause();
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) { ++received; });
+  ASSERT_EQ(send(push, payload(0, 100)), Status::ok);
+  pump_.run_for(20ms);
+  EXPECT_EQ(received, 0U);
+  pull.resume();
+  ASSERT_SOON(pump_, received == 1);
+}
+
+// What only sends on a pair has no use for a call-back, and is acknowledged all the same.
+TEST_P(NoCallBack, a_pair_that_only_sends_needs_none) {
+  Pair silent(there_, options());
+  Pair sender(here_, options());
+  std::uint64_t received = 0;
+  silent.on_message([&](const MessageView&) { ++received; });
+  join(silent, sender);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(send(sender, payload(0, 100)), Status::ok);
+  ASSERT_SOON(pump_, received == 100 && sender.books().acknowledged == 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(on, NoCallBack, testing::ValuesIn(every_transport()), row_name);
+
+}  // namespace
+}  // namespace netio::test
