@@ -70,11 +70,15 @@ PubSession::PubSession(const PubArguments& arguments)
     on_subscribe(peer, ranges);
   });
   publish_.on_policy_changed([this](const PeerSnapshot& peer) {
-    progress_.note(fmt::format(
-        peer.demoted ? "subscriber {} held the publisher up for too long (--block-for-max): it has "
-                       "the policy drop_new until it has caught up"
-                     : "subscriber {} has caught up: it has the policy block again",
-        peer.address));
+    if (peer.demoted) {
+      progress_.note(fmt::format(
+          "subscriber {} held the publisher up for too long (--block-for-max): it has the policy "
+          "drop_new until it has caught up",
+          peer.address));
+    } else {
+      progress_.note(
+          fmt::format("subscriber {} has caught up: it has the policy block again", peer.address));
+    }
   });
   use(publish_, outlet_);
 }
