@@ -152,11 +152,30 @@ TEST_P(PausedBuilder, is_waited_for_if_it_is_needed) {
   EXPECT_TRUE(paused.gaps.empty());
 }
 
-std::vector<Row> buffered_rows() {
-  std::vector<Row> rows = every_transport();
-  return rows;
+ON_EVERY_TRANSPORT(PausedBuilder);
+
+TEST(HoldUpOptions, that_make_no_sense_are_refused) {
+  Context context;
+  EXPECT_THROW(Publish(context, {.block_for_max = -1ns}), Error);
+  EXPECT_THROW(Publish(context, {.behind_bytes_all_max = 0}), Error);
+  EXPECT_THROW(Publish(context, {.ranges_all_max = 0}), Error);
 }
-INSTANTIATE_TEST_SUITE_P(on, PausedBuilder, testing::ValuesIn(buffered_rows()), row_name);
+
+class HoldUpForEver : public EvilSubscriber {
+ protected:
+  HoldUpForEver() : EvilSubscriber(PublishOptions{.block_for_max = 0s}) {}
+};
+
+TEST_F(HoldUpForEver, is_for_those_who_choose_it) {
+  RawTcp raw = greeted();
+  raw.send(page_of(Change{
+      .ranges = {{good_tag, good_tag}}, .policy = WirePolicy::block, .behind_bytes_max = 0}));
+  (void)answered(raw);
+  ASSERT_SOON(pump_, publish_good(message_bytes) == Status::again);
+  pump_.run_for(30ms);
+  EXPECT_EQ(publish_.counters().demoted, 0U);
+  ASSERT_SOON(pump_, !raw.received().empty() && publish_good() == Status::ok);
+}
 
 }  // namespace
 }  // namespace netio::test
