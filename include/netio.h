@@ -186,8 +186,8 @@ struct netio_counters {
   uint64_t bytes_sent, bytes_received, bytes_arrived;
   uint64_t pages_sent, pages_received;
   uint64_t agains, connects, disconnects, rejected, starved;
-  uint64_t published, unwanted, bodies_encoded;
-  uint64_t reserved[11];
+  uint64_t published, unwanted, bodies_encoded, demoted;
+  uint64_t reserved[10];
 };
 
 // --- Sockets. One end of a connection. Valid during the call-back.
@@ -218,7 +218,9 @@ struct netio_peer_snapshot {
   int32_t behind;             // it takes less than it is sent
   int32_t paused;             // netio_pause_peer()
   int32_t policy;             // of a subscriber: netio_policy, as granted; of others -1
-  uint64_t reserved[8];
+  int32_t demoted;            // it held the publisher up for block_for_max_ns: ..._DROP_NEW for now
+  int32_t reserved_number;
+  uint64_t reserved[7];
 };
 // As netio::DownReason. What to do about each: docs/guide.md, "When a peer goes".
 enum netio_down_reason {
@@ -307,9 +309,11 @@ struct netio_socket_options {
   uint64_t ranges_max;         // ranges in one subscriber's set
   int32_t block_allowed;       // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
   int32_t reserved_number;
-  uint64_t subscribers_min;  // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
-  uint64_t peers_max;        // so many may be connected; who connects beyond that is refused
-  uint64_t reserved[10];
+  uint64_t subscribers_min;   // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
+  uint64_t block_for_max_ns;  // publish: NETIO_POLICY_BLOCK may hold it up for so long; 0: for ever
+  uint64_t ranges_all_max, behind_bytes_all_max;  // publish: of all subscribers together
+  uint64_t peers_max;         // so many may be connected; who connects beyond that is refused
+  uint64_t reserved[7];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 
@@ -435,7 +439,9 @@ struct netio_publish_socket {
   // is empty again. At least 100 ms pass between two of these for one peer:
   void (*cb_behind)(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer);
   void (*cb_caught_up)(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer);
-  void* reserved[2];
+  // Look at peer->demoted:
+  void (*cb_policy_changed)(struct netio_publish_socket*, const struct netio_peer_snapshot* peer);
+  void* reserved[1];
 };
 // Remembers who has subscribed a tag, so that publishing it again needs no look-up. Begins as all
 // zeros; fits itself to another tag or socket; needs no freeing; may be copied.

@@ -46,6 +46,7 @@ struct PubArguments : SendArguments {
   std::uint64_t wait_for = 1;  // subscribers
   bool no_block = false;
   std::uint64_t subscribers_min = 0;
+  std::optional<std::chrono::nanoseconds> block_for_max;
 };
 
 struct RecvArguments {

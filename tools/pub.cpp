@@ -25,6 +25,7 @@ PublishOptions publish_options(const PubArguments& arguments) {
   PublishOptions options;
   options.block_allowed = !arguments.no_block;
   options.subscribers_min = arguments.subscribers_min;
+  if (arguments.block_for_max) options.block_for_max = *arguments.block_for_max;
   return options;
 }
 
@@ -67,6 +68,17 @@ PubSession::PubSession(const PubArguments& arguments)
   publish_.on_writable([this] { on_writable(); });
   publish_.on_subscribe([this](const PeerInfo& peer, std::span<const TagRange> ranges) {
     on_subscribe(peer, ranges);
+  });
+  publish_.on_policy_changed([this](const PeerSnapshot& peer) {
+    if (peer.demoted) {
+      progress_.note(fmt::format(
+          "subscriber {} held the publisher up for too long (--block-for-max): it has the policy "
+          "drop_new until it has caught up",
+          peer.address));
+    } else {
+      progress_.note(
+          fmt::format("subscriber {} has caught up: it has the policy block again", peer.address));
+    }
   });
   use(publish_, outlet_);
 }
@@ -126,8 +138,9 @@ void PubSession::judge(const Books& books) {
   const auto expect = [&doubt](std::initializer_list<DropReason> reasons) {
     for (const DropReason one : reasons) doubt.dropped_by[static_cast<std::size_t>(one)] = 0;
   };
-  expect({DropReason::peer_closed, DropReason::dropped_new, DropReason::dropped_old,
-          DropReason::superseded});
+  expect({DropReason::peer_closed, DropReason::dropped_old, DropReason::superseded});
+  // One that asked for `block` did not ask for what was dropped after block_for_max.
+  if (publish_.counters().demoted == 0) expect({DropReason::dropped_new});
   if (subscribers_.slow != 0) {
     expect({DropReason::not_sent, DropReason::connection_lost});
     doubt.unacknowledged = 0;

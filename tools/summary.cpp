@@ -149,6 +149,7 @@ ordered_json json_of(const PeerLine& line, bool receiving) {
     return json;
   }
   if (line.last.policy) json["policy"] = to_string(*line.last.policy);
+  if (line.last.policy) json["demoted"] = line.last.demoted;
   json["sent"] = books.sent;
   json["acknowledged"] = books.acknowledged;
   json["dropped"] = books.dropped();
@@ -172,6 +173,7 @@ ordered_json json_of(const Counters& counters) {
           {"starved", counters.starved},
           {"published", counters.published},
           {"unwanted", counters.unwanted},
+          {"demoted", counters.demoted},
           {"bodies_encoded", counters.bodies_encoded}};
 }
 

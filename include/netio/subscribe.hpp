@@ -41,7 +41,8 @@ class NETIO_API Subscribe : public Socket, public Receiving {
   // The set, sorted, without overlaps or neighbours. Valid until the next change.
   [[nodiscard]] std::span<const TagRange> subscribed() const noexcept;
 
-  // A publisher took the set as it is now, or refused it.
+  // A publisher took the set as it is now, or refused it. It comes again, with the same revision,
+  // when the publisher changes the policy: PublishOptions::block_for_max.
   void on_subscribed(std::function<void(const PeerInfo&, const Subscribed&)> call);
   // A publisher dropped messages, or they were lost with the connection. Comes between the last
   // message before them and the first behind; the sum of all counts is books().missed.

@@ -55,11 +55,23 @@ struct SubscribeOptions {
 struct PublishOptions {
   // May a subscriber hold the publisher up? If not, who asks for `block` gets `drop_new`.
   bool block_allowed = true;
+  // A subscriber with `block` may hold the publisher up for this long. If it has not taken an
+  // eighth of its queue by then, its policy becomes `drop_new` until its queue is empty:
+  // on_policy_changed tells of both, the subscriber is told by on_subscribed. 0: for ever.
+  std::chrono::nanoseconds block_for_max = std::chrono::seconds(10);
   // The largest queue; who asks for more gets this.
   std::size_t behind_bytes_max = std::size_t{64} << 20U;
+  // Memory that the queues of all subscribers may take together for copies, as `sample` makes
+  // them; what lies in pages and large buffers is bounded by the context. Each queue may take as
+  // much as is left for the others; one that has more drops what comes, or blocks.
+  std::size_t behind_bytes_all_max = std::size_t{256} << 20U;
   // Ranges in the set of one subscriber (a single tag is a range); 16 bytes each. A larger set is
   // refused, and the one before it stays.
   std::size_t ranges_max = std::size_t{1} << 20U;
+  // Ranges in the sets of all subscribers together; each takes up to 64 bytes. The subscribers of
+  // one host may have as many as are left for the others; a set beyond that is refused, unless it
+  // has at most 64 ranges.
+  std::size_t ranges_all_max = std::size_t{1} << 22U;
   // While fewer subscribers with Policy::block are there, send() answers `again`; otherwise a
   // message that nobody wants is `ok` and lost. A subscriber counts from its first accepted set of
   // tags, even an empty one, until its connection ends or it changes to another policy. 0: never

@@ -52,6 +52,7 @@ netio_peer_snapshot to_c(const PeerSnapshot& snapshot) noexcept {
   c.behind = snapshot.behind ? 1 : 0;
   c.paused = snapshot.paused ? 1 : 0;
   c.policy = snapshot.policy ? static_cast<std::int32_t>(*snapshot.policy) : -1;
+  c.demoted = snapshot.demoted ? 1 : 0;
   return c;
 }
 

@@ -36,6 +36,11 @@ void set_call_backs(Publish& publish, netio_publish_socket* own) {
     const netio_peer_snapshot peer = c_api::to_c(snapshot);
     own->cb_caught_up(own, &peer);
   });
+  publish.on_policy_changed([own](const PeerSnapshot& snapshot) {
+    if (own->cb_policy_changed == nullptr) return;
+    const netio_peer_snapshot peer = c_api::to_c(snapshot);
+    own->cb_policy_changed(own, &peer);
+  });
 }
 
 // A PublishTag is two pointers. What tells sockets apart is their number, as one may be made where

@@ -138,6 +138,7 @@ NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* cou
     counters->published = from.published;
     counters->unwanted = from.unwanted;
     counters->bodies_encoded = from.bodies_encoded;
+    counters->demoted = from.demoted;
   });
 }
 

@@ -51,6 +51,9 @@ netio_socket_options default_options() noexcept {
   c.ranges_max = publish.ranges_max;
   c.block_allowed = publish.block_allowed ? 1 : 0;
   c.subscribers_min = publish.subscribers_min;
+  c.block_for_max_ns = count_of(publish.block_for_max);
+  c.ranges_all_max = publish.ranges_all_max;
+  c.behind_bytes_all_max = publish.behind_bytes_all_max;
   return c;
 }
 
@@ -102,6 +105,9 @@ PublishOptions publish_options(const netio_socket_options& c) noexcept {
   options.behind_bytes_max = c.granted_bytes_max;
   options.ranges_max = c.ranges_max;
   options.subscribers_min = c.subscribers_min;
+  options.block_for_max = time_from<std::chrono::nanoseconds>(c.block_for_max_ns);
+  options.ranges_all_max = c.ranges_all_max;
+  options.behind_bytes_all_max = c.behind_bytes_all_max;
   return options;
 }
 

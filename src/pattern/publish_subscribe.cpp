@@ -61,6 +61,9 @@ void Publish::on_behind(std::function<void(const PeerSnapshot&)> call) {
 void Publish::on_caught_up(std::function<void(const PeerSnapshot&)> call) {
   publish_core_->behind_watch.on_caught_up = std::move(call);
 }
+void Publish::on_policy_changed(std::function<void(const PeerSnapshot&)> call) {
+  publish_core_->hold_ups.on_policy_changed = std::move(call);
+}
 
 Status PublishTag::send_wanted(std::span<const std::byte> message) const noexcept {
   return core_->send_wanted(*row_, message);

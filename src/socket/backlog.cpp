@@ -33,7 +33,7 @@ double scarcity(const Pool& pool) noexcept {
 }  // namespace
 
 bool Backlog::full(Pool& pool) const noexcept {
-  return !empty() && (bytes() >= bytes_max_ || scarce(pool));
+  return !empty() && (bytes() >= bytes_max_ || scarce(pool) || may_copy() == 0);
 }
 
 double Backlog::fill(std::size_t link_bytes, std::size_t link_bytes_max,
@@ -46,7 +46,32 @@ double Backlog::fill(std::size_t link_bytes, std::size_t link_bytes_max,
   return std::min(std::max(waiting / most, pages), not_full);
 }
 
+void Backlog::set_budget(BehindBudget* budget) noexcept {
+  if (budget_ != nullptr) budget_->bytes -= std::exchange(counted_, 0);
+  budget_ = budget;
+  settle();
+}
+
+void Backlog::settle() noexcept {
+  if (budget_ == nullptr) return;
+  const std::size_t now = copied();
+  budget_->bytes += now - std::exchange(counted_, now);
+}
+
+std::size_t Backlog::may_copy() const noexcept {
+  if (budget_ == nullptr) return SIZE_MAX;
+  const std::size_t of_others = budget_->bytes - counted_;
+  const std::size_t most = (budget_->bytes_max - std::min(of_others, budget_->bytes_max)) / 2;
+  return most - std::min(copied(), most);
+}
+
 void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept {
+  add_by_policy(parcel, supplies, body_max);
+  settle();
+}
+
+void Backlog::add_by_policy(const Parcel& parcel, const Supplies& supplies,
+                            std::size_t body_max) noexcept {
   switch (policy_) {
     case Policy::block:
       break;
@@ -54,7 +79,10 @@ void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t bo
       return sample(parcel, supplies);
     case Policy::drop_new:
     case Policy::disconnect:
-      if (fits(cost(parcel)) && !scarce(supplies.pages) && !supplies.scarce(parcel.lease)) break;
+      if (fits(cost(parcel)) && copy_cost(parcel) <= may_copy() && !scarce(supplies.pages) &&
+          !supplies.scarce(parcel.lease)) {
+        break;
+      }
       return drop(parcel.messages, DropReason::dropped_new);
     case Policy::drop_old:
       return add_newest(parcel, supplies, body_max);
@@ -79,7 +107,9 @@ void Backlog::add_newest(const Parcel& parcel, const Supplies& supplies,
     return drop(parcel.messages, DropReason::dropped_new);
   }
   std::size_t freed = 0;
-  const auto too_much = [&] { return freed < wanted || !fits(cost(parcel)); };
+  const auto too_much = [&] {
+    return freed < wanted || !fits(cost(parcel)) || copy_cost(parcel) > may_copy();
+  };
   while (all || too_much()) {
     const Lease dropped = drop_oldest();
     if (!dropped) break;
@@ -97,6 +127,7 @@ void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexc
   try {
     Item item;
     item.parcel = parcel;
+    item.copied = copy_cost(parcel);
     if (!parcel.lease) {
       Message copy = Message::copy_of({parcel.data, parcel.bytes}, parcel.tag);
       item.parcel.data = copy.data();
@@ -106,6 +137,7 @@ void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexc
   } catch (const std::bad_alloc&) {
     return drop(parcel.messages, DropReason::not_sent);
   }
+  copied_ += copy_cost(parcel);
   bytes_ += cost(parcel);
   messages_ += parcel.messages;
 }
@@ -155,7 +187,11 @@ void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
 
 void Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
                          const Lease& lease) noexcept {
-  switch (samples_.put(tag, message, lease, bytes_max_ - std::min(bytes_, bytes_max_))) {
+  const std::size_t room = bytes_max_ - std::min(bytes_, bytes_max_);
+  const std::size_t more = may_copy();
+  const std::size_t most =
+      more < room - std::min(samples_.bytes(), room) ? samples_.bytes() + more : room;
+  switch (samples_.put(tag, message, lease, most)) {
     case Samples::Put::added:
       break;
     case Samples::Put::replaced:
@@ -174,6 +210,7 @@ Lease Backlog::drop_oldest() noexcept {
   Lease dropped = std::move(oldest->parcel.lease);
   const std::uint64_t messages = oldest->parcel.messages;
   bytes_ -= cost(oldest->parcel);
+  copied_ -= oldest->copied;
   messages_ -= messages;
   books_.drop_unposted(DropReason::dropped_old, messages);
   overrun_ = true;
@@ -233,6 +270,7 @@ void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, 
   item.payload_bytes = payload.size();
   ++controls_;
   items_.push_back(std::move(item));
+  settle();
 }
 
 bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
@@ -249,6 +287,8 @@ bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
     return true;
   }
   bytes_ += cost(item.parcel);
+  item.copied = sizeof(Item);
+  copied_ += item.copied;
   ++messages_;
   items_.push_back(std::move(item));
   return true;
@@ -264,6 +304,7 @@ void Backlog::pop() noexcept {
   const Item& item = items_.front();
   if (item.kind == Item::Kind::parcel) {
     bytes_ -= cost(item.parcel);
+    copied_ -= item.copied;
     messages_ -= item.parcel.messages;
   }
   if (item.kind == Item::Kind::control) --controls_;
@@ -274,6 +315,7 @@ void Backlog::pop_posted() noexcept {
   Drops& drops = items_.front().drops;
   if (!drops.empty()) drops.pop_front();
   if (drops.empty()) pop();
+  settle();
 }
 
 void Backlog::clear() noexcept {
@@ -283,7 +325,9 @@ void Backlog::clear() noexcept {
   bytes_ = 0;
   messages_ = 0;
   controls_ = 0;
+  copied_ = 0;
   overrun_ = false;
+  settle();
 }
 
 }  // namespace netio::detail

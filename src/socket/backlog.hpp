@@ -22,6 +22,13 @@
 
 namespace netio::detail {
 
+// What the backlogs of all subscribers of a publisher copy: each may have as much as it leaves for
+// the others. Memory that is shared is bounded elsewhere, and not counted.
+struct BehindBudget {
+  std::size_t bytes = 0;
+  std::size_t bytes_max = SIZE_MAX;
+};
+
 class Backlog {
  public:
   static constexpr std::size_t control_bytes_max = 40;
@@ -33,7 +40,8 @@ class Backlog {
     ControlKind control = ControlKind::bye;
     std::array<std::byte, control_bytes_max> payload{};
     std::size_t payload_bytes = 0;
-    Drops drops{};  // of a gap; never empty there
+    Drops drops{};           // of a gap; never empty there
+    std::size_t copied = 0;  // counted in a BehindBudget
   };
 
   explicit Backlog(SendBooks& books) noexcept : books_(books) {}
@@ -43,6 +51,8 @@ class Backlog {
     policy_ = policy;
     bytes_max_ = bytes_max;
   }
+  // Counts there from now on; null: nowhere. The budget outlives this, or is taken away first.
+  void set_budget(BehindBudget* budget) noexcept;
   [[nodiscard]] Policy policy() const noexcept { return policy_; }
   [[nodiscard]] bool empty() const noexcept {
     return items_.empty() && !tail_.is_open() && samples_.empty();
@@ -84,6 +94,15 @@ class Backlog {
   [[nodiscard]] bool fits(std::size_t bytes) const noexcept {
     return bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes;
   }
+  // What it copies, as it counts in a BehindBudget; and how much more it may.
+  [[nodiscard]] std::size_t copied() const noexcept { return copied_ + samples_.copied(); }
+  [[nodiscard]] std::size_t may_copy() const noexcept;
+  [[nodiscard]] static std::size_t copy_cost(const Parcel& parcel) noexcept {
+    if (parcel.framed) return 0;
+    return sizeof(Item) + (parcel.lease ? 0 : parcel.bytes);
+  }
+  void settle() noexcept;
+  void add_by_policy(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   void keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
   bool append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
   void add_newest(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
@@ -109,6 +128,9 @@ class Backlog {
   std::size_t bytes_ = 0;  // of items and tail
   std::uint64_t messages_ = 0;
   std::size_t controls_ = 0;
+  BehindBudget* budget_ = nullptr;
+  std::size_t copied_ = 0;   // of items
+  std::size_t counted_ = 0;  // in the budget
   bool overrun_ = false;
 };
 

@@ -69,4 +69,17 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
   return options;
 }
 
+const PublishOptions& checked(const PublishOptions& options) {
+  check_time("block_for_max", options.block_for_max, true);
+  check_bytes("behind_bytes_all_max", options.behind_bytes_all_max);
+  if (options.ranges_all_max == 0) refuse("ranges_all_max is 0", "allow at least one");
+  if (options.subscribers_min != 0 && !options.block_allowed) {
+    throw Error("make a socket",
+                "subscribers_min is " + std::to_string(options.subscribers_min) +
+                    ", and counts subscribers that block, but block_allowed is false",
+                "allow them to, or leave subscribers_min at 0");
+  }
+  return options;
+}
+
 }  // namespace netio::detail

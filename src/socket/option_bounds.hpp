@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <netio/options.hpp>
+#include <netio/subscription.hpp>
 
 namespace netio::detail {
 
@@ -15,5 +16,6 @@ inline constexpr std::chrono::hours time_most{24 * 36525};
 // The options as they are. Throws Error for the first that makes no sense, and says what to choose.
 // `receive_block_bytes`: what the context reads into.
 const SocketOptions& checked(const SocketOptions& options, std::size_t receive_block_bytes);
+const PublishOptions& checked(const PublishOptions& options);
 
 }  // namespace netio::detail

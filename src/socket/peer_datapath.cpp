@@ -18,6 +18,12 @@ void Peer::on_page(const PageHeader& header, Block& block,
     fail({DownReason::protocol_error, "acknowledges messages that were not sent to it"});
     return;
   }
+  if (body.size() > socket_.context().options().page_bytes - page_header_bytes) [[unlikely]] {
+    if (const char* const defect = large_page_defect(header); defect != nullptr) {
+      fail({DownReason::protocol_error, defect});
+      return;
+    }
+  }
   if ((header.flags & page_flag::control) != 0) {
     take_control(body);
     return;

@@ -27,15 +27,24 @@ Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message,
   fresh.shared = message;
   if (!lease) fresh.copy.assign(message.begin(), message.end());
   bytes_ += after - before;
+  shared_bytes_ += fresh.shared_bytes();
   if (found != by_tag_.end()) {
+    shared_bytes_ -= found->second->shared_bytes();
     *found->second = std::move(fresh);
     return Put::replaced;
   }
-  entries_.push_back(std::move(fresh));
+  try {
+    entries_.push_back(std::move(fresh));
+  } catch (const std::bad_alloc&) {
+    bytes_ -= after;
+    shared_bytes_ -= fresh.shared_bytes();
+    return Put::refused;
+  }
   try {
     by_tag_.emplace(tag, &entries_.back());
   } catch (const std::bad_alloc&) {
     bytes_ -= after;
+    shared_bytes_ -= entries_.back().shared_bytes();
     entries_.pop_back();
     return Put::refused;
   }
@@ -64,6 +73,7 @@ void Samples::pack(OpenPage& page) noexcept {
 void Samples::pop() noexcept {
   const Entry& first = entries_.front();
   bytes_ -= entry_bytes + first.message().size();
+  shared_bytes_ -= first.shared_bytes();
   by_tag_.erase(first.tag);
   entries_.pop_front();
 }
@@ -71,7 +81,7 @@ void Samples::pop() noexcept {
 void Samples::clear() noexcept {
   entries_.clear();
   by_tag_.clear();
-  bytes_ = 0;
+  bytes_ = shared_bytes_ = 0;
 }
 
 }  // namespace netio::detail

@@ -21,6 +21,8 @@ class Samples {
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  // Of these, what is not shared memory.
+  [[nodiscard]] std::size_t copied() const noexcept { return bytes_ - shared_bytes_; }
 
   enum class Put : std::uint8_t {
     added,     // the first of its tag
@@ -49,6 +51,7 @@ class Samples {
     Lease lease;                  // this holds it, and
     std::span<const std::byte> shared;
 
+    [[nodiscard]] std::size_t shared_bytes() const noexcept { return lease ? shared.size() : 0; }
     [[nodiscard]] std::span<const std::byte> message() const noexcept {
       return lease ? shared : std::span<const std::byte>(copy);
     }
@@ -58,6 +61,7 @@ class Samples {
   std::deque<Entry> entries_;
   std::unordered_map<std::uint64_t, Entry*> by_tag_;
   std::size_t bytes_ = 0;
+  std::size_t shared_bytes_ = 0;
 };
 
 }  // namespace netio::detail

@@ -82,4 +82,12 @@ inline PageHeader load_page_header(const std::byte* from) noexcept {
   return nullptr;
 }
 
+// The same of a page that is larger than the receiver's page_bytes_max: it holds one message. Many
+// messages, or control frames, would keep the receiver busy for as long as the page is large.
+[[nodiscard]] constexpr const char* large_page_defect(const PageHeader& header) noexcept {
+  if ((header.flags & page_flag::control) != 0) return "sent a control page above page_bytes_max";
+  if (header.messages > 1) return "sent several messages in a page above page_bytes_max";
+  return nullptr;
+}
+
 }  // namespace netio::detail

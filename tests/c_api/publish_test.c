@@ -188,6 +188,10 @@ static void nothing_is_published_before_a_builder_is_there(const char* address) 
   make_context(&there);
   netio_socket_defaults(&options);
   CHECK(options.subscribers_min == 0);
+  CHECK(options.block_for_max_ns == 10000000000U);
+  options.ranges_all_max = 0;
+  CHECK_FAILS(netio_publish_socket_init(&here, &publisher, &options), NETIO_ERROR);
+  netio_socket_defaults(&options);
   options.subscribers_min = 1;
   options.block_allowed = 0;
   CHECK_FAILS(netio_publish_socket_init(&here, &publisher, &options), NETIO_ERROR);

@@ -153,9 +153,24 @@ TEST_F(BadPublisher, that_answers_what_it_was_not_asked_is_refused) {
       {"a revision that was never sent", of_revision(2)},
       {"the highest revision", of_revision(~std::uint64_t{0})},
       {"revision 0", of_revision(0)},
-      {"the same twice", all({answer(), answer()})},
+      {"one that was never sent, behind one", all({answer(), of_revision(2)})},
   });
   EXPECT_EQ(evil_answers_.size(), 1U);
+}
+
+TEST_F(BadPublisher, that_grants_something_else_later_is_heard_and_its_defects_are_refused) {
+  SubscribedFrame less = sound_answer();
+  less.policy = WirePolicy::drop_old;
+  expect_refused({
+      {"behind it, a revision that was never sent", all({answer(), page_of(less), page_of([&less] {
+                                                           SubscribedFrame wrong = less;
+                                                           wrong.revision = 2;
+                                                           return wrong;
+                                                         }())})},
+  });
+  ASSERT_EQ(evil_answers_.size(), 2U);
+  EXPECT_EQ(evil_answers_[1].revision, evil_answers_[0].revision);
+  EXPECT_EQ(evil_answers_[1].policy, Policy::drop_old);
 }
 
 TEST_F(BadPublisher, that_ends_for_no_known_reason_is_refused) {

@@ -21,10 +21,19 @@ constexpr const char* too_slow_text = "was behind for longer, or by more, than i
 PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
     : subscribers(socket, options),
       behind_watch(socket),
+      hold_ups(socket, subscribers, options.block_for_max),
       socket_(socket),
       staging_(socket.context().large_pool()),
+      changes_(socket, subscribers,
+               [this](Subscriber& subscriber, std::span<const std::byte> payload) {
+                 return take_change(subscriber, payload);
+               }),
       slow_timer_(socket.context().loop, [this] { look_after_slow(); }) {
   subscribers.on_group_gone = [this](Group& group) { std::erase(active_, &group); };
+  hold_ups.on_demoted = [this] {
+    worth_trying_ = true;
+    tell_writable();
+  };
 }
 
 TagRow* PublishCore::row_of(std::uint64_t tag) noexcept try {
@@ -81,6 +90,8 @@ Status PublishCore::refuse(Store* short_of) noexcept {
   ++agains_;
   lacks_memory_ = short_of != nullptr;
   if (lacks_memory_) wait_for(*short_of);
+  hold_ups.lacks_memory(lacks_memory_);
+  hold_ups.watch();
   socket_.fill_changed();
   for (Group* const group : active_) {
     for (Subscriber* const member : group->members) member->peer.link()->flush();
@@ -98,6 +109,7 @@ void PublishCore::wait_for(Store& store) noexcept {
 void PublishCore::MemoryWaiter::on_memory() noexcept {
   core_.worth_trying_ = true;
   core_.lacks_memory_ = false;
+  core_.hold_ups.lacks_memory(false);
   core_.socket_.fill_changed();
   core_.tell_writable();
 }
@@ -205,15 +217,23 @@ const char* PublishCore::take_control(Peer& peer, const Frame& frame) noexcept {
   if (frame.control() != ControlKind::subscribe || known == nullptr || stopped_) {
     return stopped_ ? nullptr : "sent a control frame that is not known here";
   }
-  if (known->dismissed_since_ns != 0) return nullptr;
+  return changes_.take(*known, {frame.payload, frame.size});
+}
+
+const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std::byte> payload) {
+  if (subscriber.dismissed_since_ns != 0 || stopped_) return nullptr;
+  const Peer& peer = subscriber.peer;
   const bool too_few = subscribers.too_few();
   SubscribeFrame change;
-  const char* defect = parse({frame.payload, frame.size}, change);
-  if (defect == nullptr) defect = subscribers.take(*known, change);
+  const char* defect = parse(payload, change);
+  if (defect == nullptr) defect = subscribers.take(subscriber, change);
   worth_trying_ |= too_few && !subscribers.too_few();
   // By another policy, or with other tags, it may hold up nothing; if it is still there.
   Subscriber* const changed = subscribers.find(peer);
-  if (changed != nullptr) worth_trying_ |= std::exchange(changed->blocking, false);
+  if (changed != nullptr) {
+    worth_trying_ |= std::exchange(changed->blocking, false);
+    if (changed->demoted) hold_ups.watch();
+  }
   socket_.fill_changed();
   tell_writable();
   return defect;
@@ -229,6 +249,7 @@ void PublishCore::describe(const Peer& peer, PeerSnapshot& snapshot) const {
   const Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
   if (known->revision != 0) snapshot.policy = peer.sender.backlog.policy();
+  snapshot.demoted = known->demoted;
   if (known->group == nullptr) return;
   snapshot.waiting_messages += known->group->open_messages();
   snapshot.waiting_bytes += known->group->open_bytes();
@@ -322,6 +343,8 @@ void PublishCore::stop() noexcept {
   if (socket_.abandoned()) slow_timer_.stop();  // else it ends those that were dismissed
   if (std::exchange(stopped_, true)) return;
   behind_watch.stop();
+  hold_ups.stop();
+  changes_.stop();
   waiters_.clear();
   subscribers.end_with(closed_);
 }
@@ -338,6 +361,7 @@ void PublishCore::add_to(Counters& counters) const noexcept {
   const std::uint64_t unwanted = subscribers.unwanted();
   counters.published += sent_ + unwanted;
   counters.unwanted += unwanted;
+  counters.demoted += hold_ups.demoted();
   counters.bodies_encoded += subscribers.bodies_encoded();
 }
 

@@ -13,6 +13,8 @@
 
 #include "memory/store.hpp"
 #include "pattern/publish/behind_watch.hpp"
+#include "pattern/publish/change_line.hpp"
+#include "pattern/publish/hold_ups.hpp"
 #include "pattern/publish/staging.hpp"
 #include "pattern/publish/subscribers.hpp"
 #include "socket/distribution.hpp"
@@ -43,6 +45,7 @@ class PublishCore final : public Distribution {
 
   Subscribers subscribers;
   BehindWatch behind_watch;
+  HoldUps hold_ups;
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;
@@ -71,6 +74,7 @@ class PublishCore final : public Distribution {
   Status send_slow(TagRow& row, Outgoing message) noexcept;
   Status send_any(TagRow& row, const Outgoing& message) noexcept;
   Status refuse(Store* short_of) noexcept;
+  const char* take_change(Subscriber& subscriber, std::span<const std::byte> payload);
   void activate(Group& group) noexcept;
   void look_at_backlog(Subscriber& subscriber) noexcept;
   void look_after_slow() noexcept;
@@ -91,6 +95,7 @@ class PublishCore final : public Distribution {
 
   SocketCore& socket_;
   Staging staging_;
+  ChangeLine changes_;
   Audience closed_;  // of every tag once the socket is closed
   std::deque<MemoryWaiter> waiters_;
   std::vector<Group*> active_;  // have an open page, or something posted in this turn

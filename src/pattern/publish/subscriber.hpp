@@ -2,11 +2,15 @@
 // is served with. Owner thread only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include <netio/subscription.hpp>
 
 #include "base/tag_set.hpp"
+#include "pattern/publish/allowances.hpp"
 
 namespace netio::detail {
 
@@ -26,12 +30,20 @@ struct Subscriber {
   bool changing = false;
   std::uint64_t ranges_told = 0;  // in all its frames so far
   bool refused = false;  // the change, or the last one, is too large: until one with the whole set
-  // What changes have cost, less what is allowed over time: see Subscribers.
-  std::int64_t cost_ns = 0;
-  std::int64_t cost_at_ns = 0;
+  std::uint64_t ranges_allowed = 0;  // told when it is refused
+  std::size_t ranges_counted = 0;    // in the account, and among those of all
+  std::uint64_t answered = 0;        // the revision of the last answer; 0: none
+  std::uint32_t behind_for_ms = 0;   // told in that answer
+  std::shared_ptr<Account> account;  // of its host
+  std::vector<std::byte> aside;      // of a ChangeLine: sizes and payloads
+  std::size_t aside_done = 0;        // of these
 
-  bool counted = false;   // among those that block, for PublishOptions::subscribers_min
-  bool blocking = false;  // the user was refused because of it
+  bool counted = false;            // among those that block, for PublishOptions::subscribers_min
+  bool blocking = false;           // the user was refused because of it
+  bool demoted = false;            // it asked for Policy::block, and has Policy::drop_new for now
+  std::int64_t held_since_ns = 0;  // the publisher is held up, and no part of held_bytes was taken
+  std::uint64_t held_bytes = 0;
+  std::int64_t held_progress = 0;  // Sender::backlog_progress() at that time
   std::int64_t behind_for_max_ns = 0;
   std::int64_t dismissed_since_ns = 0;  // 0: it was not; it is served no more
 

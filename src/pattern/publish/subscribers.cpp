@@ -1,5 +1,5 @@
-// How sets of tags change, and with them the groups. What a change costs is charged to who asks
-// for it: others are not to wait for a flood of them.
+// How sets of tags change, and with them the groups. What a change costs is charged to the host
+// that asks for it: others are not to wait for a flood of them.
 #include "pattern/publish/subscribers.hpp"
 
 #include <algorithm>
@@ -7,18 +7,22 @@
 #include <string>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "socket/context_core.hpp"
+#include "socket/option_bounds.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
 
 namespace {
 
-// A subscriber may take up to a tenth of the publisher's time for its changes, and this much at
-// once: a million ranges take 0.1 to 0.3 s.
-constexpr std::int64_t cost_ns_max = 1'000'000'000;
-constexpr std::int64_t cost_part = 10;
+// What is walked over costs so much less than what is named.
+constexpr double walk_part = 64;
+// A frame, however few ranges it names.
+constexpr double frame_cost = 8;
+
+// Sets up to this are not refused for those of others: else whoever comes first could lock out all
+// that come later.
+constexpr std::size_t ranges_always = 64;
 
 // A change may name so many times the ranges that a set may have: those that leave, those that
 // come.
@@ -30,14 +34,11 @@ constexpr std::size_t answers_max = 1024;
 }  // namespace
 
 Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
-    : socket_(socket), options_(options), all_(too_few() ? &missed_ : nullptr) {
-  if (options.subscribers_min != 0 && !options.block_allowed) {
-    throw Error("make a socket",
-                "subscribers_min is " + std::to_string(options.subscribers_min) +
-                    ", and counts subscribers that block, but block_allowed is false",
-                "allow them to, or leave subscribers_min at 0");
-  }
-}
+    : allowances(options.block_for_max.count(), socket.context().loop.now().count()),
+      socket_(socket),
+      options_(checked(options)),
+      behind_budget_{0, options.behind_bytes_all_max},
+      all_(too_few() ? &missed_ : nullptr) {}
 
 Subscriber* Subscribers::find(const Peer& peer) noexcept {
   const auto found = subscribers_.find(&peer);
@@ -51,7 +52,9 @@ const Subscriber* Subscribers::find(const Peer& peer) const noexcept {
 
 Subscriber& Subscribers::join(Peer& peer) {
   Subscriber& subscriber = subscribers_.try_emplace(&peer, peer).first->second;
-  subscriber.cost_at_ns = monotonic_ns();
+  subscriber.account =
+      allowances.account_of(peer.info(true).address, socket_.context().loop.now().count());
+  peer.sender.backlog.set_budget(&behind_budget_);
   return subscriber;
 }
 
@@ -66,6 +69,8 @@ void Subscribers::forget(Peer& peer) {
   const auto found = subscribers_.find(&peer);
   if (found == subscribers_.end()) return;
   leave(peer);
+  count_ranges(found->second, 0);
+  peer.sender.backlog.set_budget(nullptr);
   const TagSet gone = std::move(found->second.set);
   subscribers_.erase(found);
   if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
@@ -74,7 +79,6 @@ void Subscribers::forget(Peer& peer) {
 }
 
 const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& frame) {
-  const std::int64_t begin_ns = thread_cpu_ns();
   // A change that begins with the whole set makes one that is not complete void.
   const bool whole = (frame.flags & subscribe_flag::whole) != 0;
   const bool first = !subscriber.changing || (whole && frame.revision > subscriber.revision);
@@ -85,66 +89,132 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   if (subscriber.peer.sender.backlog.controls() >= answers_max) {
     return "changes its subscription and does not read the answers";
   }
-  if (first) {
-    subscriber.changing = true;
-    subscriber.ranges_told = 0;
-    subscriber.revision = frame.revision;
-    // What builds on a set that was refused makes no sense here.
-    subscriber.refused = subscriber.refused && !whole;
-    if (!whole) subscriber.next = subscriber.set;
-  }
+  if (first) begin_change(subscriber, frame, whole);
   subscriber.ranges_told += frame.ranges.count();
   if (subscriber.ranges_told / change_sets_max > options_.ranges_max) {
     return "makes a change of its subscription that has no end";
   }
   std::vector<TagRange> ranges(frame.ranges.count());
   if (const char* const defect = frame.ranges.copy(ranges); defect != nullptr) return defect;
-  if (!subscriber.refused) {
-    if (whole) subscriber.next.clear();
-    if ((frame.flags & subscribe_flag::remove) != 0) {
-      subscriber.next.remove(ranges);
-    } else {
-      subscriber.next.add(ranges);
-    }
-    subscriber.refused = subscriber.next.size() > options_.ranges_max;
-  }
+  allowances.charge_change(*subscriber.account, frame_cost + static_cast<double>(ranges.size()));
+  if (!subscriber.refused) change(subscriber, frame.flags, ranges);
   Change change;
   if ((frame.flags & subscribe_flag::last) != 0) change = complete(subscriber, frame);
-  const char* const defect = charge(subscriber, thread_cpu_ns() - begin_ns);
   tell(subscriber.peer, change);
-  return defect;
+  return nullptr;
 }
 
-const char* Subscribers::charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept {
-  const std::int64_t now_ns = monotonic_ns();
-  const std::int64_t allowed_ns = (now_ns - subscriber.cost_at_ns) / cost_part;
-  subscriber.cost_ns = std::max<std::int64_t>(subscriber.cost_ns - allowed_ns, 0) + cost_ns;
-  subscriber.cost_at_ns = now_ns;
-  return subscriber.cost_ns > cost_ns_max ? "changes its subscription too often" : nullptr;
+void Subscribers::begin_change(Subscriber& subscriber, const SubscribeFrame& frame, bool whole) {
+  subscriber.changing = true;
+  subscriber.ranges_told = 0;
+  subscriber.revision = frame.revision;
+  // What builds on a set that was refused makes no sense here.
+  subscriber.refused = subscriber.refused && !whole;
+  if (whole) return;
+  subscriber.next = subscriber.set;
+  allowances.charge_change(*subscriber.account,
+                           static_cast<double>(subscriber.set.size()) / walk_part);
+}
+
+void Subscribers::change(Subscriber& subscriber, std::uint16_t flags,
+                         std::span<const TagRange> ranges) {
+  TagSet& next = subscriber.next;
+  if ((flags & subscribe_flag::whole) != 0) next.clear();
+  const bool remove = (flags & subscribe_flag::remove) != 0;
+  const bool behind_all =
+      !remove && (next.empty() || ranges.empty() || next.ranges().back().first <= ranges[0].first);
+  if (!behind_all) {
+    allowances.charge_change(*subscriber.account, static_cast<double>(next.size()) / walk_part);
+  }
+  if (remove) {
+    next.remove(ranges);
+  } else {
+    next.add(ranges);
+  }
+  const std::size_t left = ranges_left_for(subscriber);
+  subscriber.refused =
+      next.size() > options_.ranges_max || (next.size() > ranges_always && next.size() > left);
+  if (subscriber.refused) {
+    subscriber.ranges_allowed = std::min(options_.ranges_max, std::max(left, ranges_always));
+  }
+  count_ranges(subscriber, std::max(subscriber.set.size(), next.size()));
+}
+
+// The subscribers of its host may have as many as they leave for all others.
+std::size_t Subscribers::ranges_left_for(const Subscriber& subscriber) const noexcept {
+  const std::size_t host = subscriber.account->ranges;
+  const std::size_t of_others = ranges_ - host;
+  const std::size_t of_host = host - subscriber.ranges_counted;
+  const std::size_t most =
+      (options_.ranges_all_max - std::min(of_others, options_.ranges_all_max)) / 2;
+  return most - std::min(of_host, most);
+}
+
+void Subscribers::count_ranges(Subscriber& subscriber, std::size_t ranges) noexcept {
+  const std::size_t before = std::exchange(subscriber.ranges_counted, ranges);
+  subscriber.account->ranges += ranges - before;
+  ranges_ += ranges - before;
+}
+
+// What it costs to put the next set in the place of the set: both are compared with each other and
+// with those of groups, and the rows of their tags change.
+double Subscribers::walked(const Subscriber& subscriber) const noexcept {
+  const std::size_t rows = tags_.size();
+  const std::uint64_t rows_of_both =
+      subscriber.set.tags_up_to(rows) + subscriber.next.tags_up_to(rows);
+  const std::size_t ranges = 4 * (subscriber.set.size() + subscriber.next.size());
+  return static_cast<double>(ranges + rows_of_both + groups_.size()) / walk_part;
 }
 
 Subscribers::Change Subscribers::complete(Subscriber& subscriber, const SubscribeFrame& frame) {
   subscriber.changing = false;
   Change change;
   if (subscriber.refused) {
-    subscriber.next.clear();
+    subscriber.next = TagSet();
   } else {
+    allowances.charge_change(*subscriber.account, walked(subscriber));
     change.added = difference(subscriber.next, subscriber.set);
     change.removed = difference(subscriber.set, subscriber.next);
     apply(subscriber, change);
     // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
-    const bool may = asked != Policy::block || options_.block_allowed;
     subscriber.peer.sender.backlog.set_policy(
-        may ? asked : Policy::drop_new,
+        grant(subscriber, asked),
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
     count(subscriber, subscriber.peer.sender.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
     sweep_audiences();
   }
-  answer(subscriber, frame);
+  count_ranges(subscriber, subscriber.set.size());
+  subscriber.answered = frame.revision;
+  subscriber.behind_for_ms = frame.behind_for_ms;
+  answer(subscriber);
   return change;
+}
+
+// Who asks for `block` after it, or another of its host, has held the publisher up too often has to
+// wait for it.
+Policy Subscribers::grant(Subscriber& subscriber, Policy asked) {
+  if (asked != Policy::block || !options_.block_allowed) {
+    subscriber.demoted = false;
+    return asked == Policy::block ? Policy::drop_new : asked;
+  }
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  const bool bounded = options_.block_for_max.count() != 0;
+  if (bounded && !allowances.may_block(*subscriber.account, now_ns)) subscriber.demoted = true;
+  return subscriber.demoted ? Policy::drop_new : Policy::block;
+}
+
+void Subscribers::demote(Subscriber& subscriber, bool demoted) {
+  Backlog& backlog = subscriber.peer.sender.backlog;
+  if (subscriber.group != nullptr) subscriber.group->close_page();
+  subscriber.demoted = demoted;
+  subscriber.blocking = false;
+  subscriber.held_since_ns = 0;
+  backlog.set_policy(demoted ? Policy::drop_new : Policy::block, backlog.bytes_max());
+  count(subscriber, !demoted);
+  answer(subscriber);
 }
 
 // Last of all: the user may destroy the socket, and with it the subscriber; the socket itself then
@@ -158,16 +228,16 @@ void Subscribers::tell(Peer& peer, const Change& change) {
   }
 }
 
-void Subscribers::answer(Subscriber& subscriber, const SubscribeFrame& frame) {
+void Subscribers::answer(Subscriber& subscriber) {
   Sender& sender = subscriber.peer.sender;
   SubscribedFrame told;
-  told.revision = frame.revision;
+  told.revision = subscriber.answered;
   told.from = sender.taken();
   told.refusal = subscriber.refused ? SetRefusal::too_many_ranges : SetRefusal::none;
   told.policy = static_cast<WirePolicy>(sender.backlog.policy());
-  told.behind_for_ms = frame.behind_for_ms;
+  told.behind_for_ms = subscriber.behind_for_ms;
   told.behind_bytes_max = sender.backlog.bytes_max();
-  told.ranges_max = options_.ranges_max;
+  told.ranges_max = subscriber.refused ? subscriber.ranges_allowed : options_.ranges_max;
   std::array<std::byte, subscribed_bytes> payload;
   encode(told, payload);
   sender.tell(ControlKind::subscribed, payload);

@@ -12,10 +12,12 @@
 
 #include <netio/publish.hpp>
 
+#include "pattern/publish/allowances.hpp"
 #include "pattern/publish/audience.hpp"
 #include "pattern/publish/group.hpp"
 #include "pattern/publish/subscriber.hpp"
 #include "pattern/publish/tag_table.hpp"
+#include "socket/backlog.hpp"
 #include "wire/control.hpp"
 
 namespace netio::detail {
@@ -29,6 +31,7 @@ class Subscribers {
   // Throws Error for options that make no sense.
   Subscribers(SocketCore& socket, const PublishOptions& options);
 
+  Allowances allowances;
   Told on_subscribe;
   Told on_unsubscribe;
   std::function<void(Group&)> on_group_gone;  // set once, by the owner
@@ -52,6 +55,9 @@ class Subscribers {
   void forget(Peer& peer);
   // A part of a change of its set. What is wrong with it, or null.
   const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
+  // It asked for Policy::block, and has Policy::drop_new from now on, or what it asked for. It is
+  // told by the answer to its last change, once more.
+  void demote(Subscriber& subscriber, bool demoted);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Group>>& groups() const noexcept {
     return groups_;
@@ -83,7 +89,8 @@ class Subscribers {
   Change complete(Subscriber& subscriber, const SubscribeFrame& frame);
   void tell(Peer& peer, const Change& change);
   void apply(Subscriber& subscriber, const Change& change);
-  void answer(Subscriber& subscriber, const SubscribeFrame& frame);
+  [[nodiscard]] Policy grant(Subscriber& subscriber, Policy asked);
+  void answer(Subscriber& subscriber);
   void enter(Subscriber& subscriber, const GroupKind& kind);
   void leave_group(Subscriber& subscriber);
   void count(Subscriber& subscriber, bool blocks);
@@ -94,7 +101,11 @@ class Subscribers {
   void sweep_audiences();
   [[nodiscard]] GroupKind kind_of(const Peer& peer) const noexcept;
   [[nodiscard]] Group* find_group(const GroupKind& kind, const TagSet& tags) const noexcept;
-  const char* charge(Subscriber& subscriber, std::int64_t cost_ns) noexcept;
+  void begin_change(Subscriber& subscriber, const SubscribeFrame& frame, bool whole);
+  void change(Subscriber& subscriber, std::uint16_t flags, std::span<const TagRange> ranges);
+  [[nodiscard]] double walked(const Subscriber& subscriber) const noexcept;
+  [[nodiscard]] std::size_t ranges_left_for(const Subscriber& subscriber) const noexcept;
+  void count_ranges(Subscriber& subscriber, std::size_t ranges) noexcept;
 
   SocketCore& socket_;
   PublishOptions options_;
@@ -105,6 +116,8 @@ class Subscribers {
   std::size_t sweep_at_ = sweep_at_min;  // so many audiences
   TagTable tags_;
   std::uint64_t bodies_before_ = 0;  // encoded by groups that are gone
+  std::size_t ranges_ = 0;           // of all subscribers
+  BehindBudget behind_budget_;
   bool disconnects_ = false;
   std::size_t blocking_ = 0;  // counted
   Audience missed_;           // of every tag while there are too few

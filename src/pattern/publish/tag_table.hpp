@@ -50,6 +50,8 @@ class TagTable {
       });
     }
   }
+  // How many rows there are.
+  [[nodiscard]] std::size_t size() const noexcept { return used_; }
   template <typename Call>
   void for_each(Call&& call) {
     for (const Slot& slot : slots_) {

@@ -189,12 +189,18 @@ const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) noexcept
 
 const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer) {
   const auto found = publishers_.find(&peer);
-  if (found == publishers_.end() || found->second.unanswered.empty() ||
-      found->second.unanswered.front() != answer.revision) {
-    return "answers a subscription that was not sent to it, or again";
+  if (found == publishers_.end()) return "answers a subscription that was not sent to it";
+  Publisher& publisher = found->second;
+  // The last answer once more: something else is granted from here on.
+  const bool again = publisher.answered != 0 && publisher.answered == answer.revision;
+  if (!again) {
+    if (publisher.unanswered.empty() || publisher.unanswered.front() != answer.revision) {
+      return "answers a subscription that was not sent to it, or an older one again";
+    }
+    publisher.unanswered.pop_front();
+    publisher.answered = answer.revision;
   }
-  found->second.unanswered.pop_front();
-  if (found->second.waits && found->second.unanswered.empty()) {
+  if (publisher.waits && publisher.unanswered.empty()) {
     answered_ = true;
     socket_.touch();
   }
@@ -210,10 +216,10 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   told.policy = static_cast<Policy>(answer.policy);
   told.behind_bytes_max = answer.behind_bytes_max;
   if (told.refused) {
-    found->second.refused = true;
+    publisher.refused = true;
     told.detail = "the publisher takes at most " + std::to_string(answer.ranges_max) +
-                  " ranges of tags from a subscriber (PublishOptions::ranges_max); the set as it "
-                  "was before is still in force there";
+                  " ranges of tags from this subscriber now (PublishOptions::ranges_max, "
+                  "ranges_all_max); the set as it was before is still in force there";
   }
   if (on_subscribed) on_subscribed(peer.info(true), told);
   return nullptr;

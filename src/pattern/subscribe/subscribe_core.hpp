@@ -55,6 +55,7 @@ class SubscribeCore final : public Distribution {
     std::size_t ranges_told = 0;
     bool complete = true;
     std::deque<std::uint64_t> unanswered = {};  // revisions, complete
+    std::uint64_t answered = 0;                 // the last of them that was
     bool refused = false;  // it has another set than we think: the next change tells the whole
     bool waits = false;    // changes were not told to it, as it has too many to answer
   };

@@ -251,7 +251,12 @@ bool TcpReader::allowed(const PageHeader& header) {
     down_ = {DownReason::protocol_error, what};
     return false;
   }
-  if (assembling_ && header.bytes > page_bytes_ - page_header_bytes) {
+  const bool large = header.bytes > page_bytes_ - page_header_bytes;
+  if (const char* what = large ? large_page_defect(header) : nullptr; what != nullptr) {
+    down_ = {DownReason::protocol_error, what};
+    return false;
+  }
+  if (assembling_ && large) {
     down_ = {DownReason::protocol_error, "sent a large page inside a message in parts"};
     return false;
   }

@@ -1,0 +1,70 @@
+// How much each account may hold, and when it is forgotten.
+#include "pattern/publish/allowances.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// A million ranges take 0.1 to 0.3 s of the publisher's time. So the changes of one host take at
+// most some hundredths of it over time, and those of all hosts a quarter.
+constexpr double changes_a_second = 1U << 18U;
+constexpr double changes_most = 1U << 21U;
+constexpr double all_parts = 4;
+
+// A host may hold the publisher up four times before its subscribers have less time, and then for
+// a sixteenth of the time.
+constexpr double hold_times = 4;
+constexpr double hold_part = 16;
+// The least time that a subscriber with Policy::block has, of block_for_max.
+constexpr std::int64_t hold_least_part = 8;
+
+constexpr std::size_t accounts_max = 4096;
+
+std::string host_of(const std::string& address) {
+  const std::size_t scheme = address.find("://");
+  if (address.starts_with("shm") || address.starts_with("inproc")) return address.substr(0, scheme);
+  const std::size_t port = address.rfind(':');
+  return port != scheme ? address.substr(0, port) : address;
+}
+
+}  // namespace
+
+Account::Account(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept
+    : changes(changes_most, changes_a_second, now_ns),
+      holding(hold_times * static_cast<double>(block_for_max_ns), 1e9 / hold_part, now_ns) {}
+
+Allowances::Allowances(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept
+    : block_for_max_ns_(block_for_max_ns),
+      all_changes_(all_parts * changes_most, all_parts * changes_a_second, now_ns) {}
+
+std::shared_ptr<Account> Allowances::account_of(const std::string& address, std::int64_t now_ns) {
+  const std::string host = host_of(address);
+  if (const auto found = accounts_.find(host); found != accounts_.end()) return found->second;
+  if (accounts_.size() >= accounts_max) {
+    std::erase_if(accounts_, [now_ns](const auto& entry) {
+      Account& account = *entry.second;
+      return entry.second.use_count() == 1 && account.changes.full(now_ns) &&
+             account.holding.full(now_ns);
+    });
+  }
+  if (accounts_.size() >= accounts_max) {
+    if (!others_) others_ = std::make_shared<Account>(block_for_max_ns_, now_ns);
+    return others_;
+  }
+  return accounts_.emplace(host, std::make_shared<Account>(block_for_max_ns_, now_ns))
+      .first->second;
+}
+
+std::int64_t Allowances::may_hold_ns(Account& account, std::int64_t now_ns) const noexcept {
+  const double left = account.holding.left(now_ns);
+  const std::int64_t least = block_for_max_ns_ / hold_least_part;
+  if (left >= static_cast<double>(block_for_max_ns_)) return block_for_max_ns_;
+  return left > static_cast<double>(least) ? static_cast<std::int64_t>(left) : least;
+}
+
+bool Allowances::may_block(Account& account, std::int64_t now_ns) const noexcept {
+  const std::int64_t least = block_for_max_ns_ / hold_least_part;
+  return account.holding.left(now_ns) >= static_cast<double>(least);
+}
+
+}  // namespace netio::detail

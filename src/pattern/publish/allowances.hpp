@@ -1,0 +1,78 @@
+// What the subscribers of one host, and all of them together, may cost a publisher over time. It is
+// kept by the remote address, so that a new connection or session buys nothing. Owner thread only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace netio::detail {
+
+// Fills up with time, up to `most`. Spending may take it below 0.
+class Allowance {
+ public:
+  Allowance(double most, double a_second, std::int64_t now_ns) noexcept
+      : most_(most), a_second_(a_second), left_(most), at_ns_(now_ns) {}
+
+  [[nodiscard]] double left(std::int64_t now_ns) noexcept {
+    left_ = std::min(most_, left_ + a_second_ * static_cast<double>(now_ns - at_ns_) / 1e9);
+    at_ns_ = now_ns;
+    return left_;
+  }
+  void spend(double amount) noexcept { left_ -= amount; }
+  [[nodiscard]] bool full(std::int64_t now_ns) noexcept { return left(now_ns) >= most_; }
+
+ private:
+  double most_;
+  double a_second_;
+  double left_;
+  std::int64_t at_ns_;
+};
+
+// Of one host.
+struct Account {
+  Account(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
+
+  // Changes of sets: a range that is named is 1, and 64 ranges or tags that are walked over too.
+  Allowance changes;
+  // Nanoseconds for which subscribers with Policy::block hold the publisher up before they are
+  // demoted.
+  Allowance holding;
+  // In the sets of its subscribers.
+  std::size_t ranges = 0;
+};
+
+class Allowances {
+ public:
+  Allowances(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
+
+  // The account of the host in "scheme://host:port"; of shm and inproc, where only the own user
+  // gets in, one for all. It outlives its last connection until it has filled up again. If there
+  // are very many, newcomers share one. Throws std::bad_alloc.
+  std::shared_ptr<Account> account_of(const std::string& address, std::int64_t now_ns);
+
+  // Whether another change may be looked at now.
+  [[nodiscard]] bool may_change(Account& account, std::int64_t now_ns) noexcept {
+    return account.changes.left(now_ns) >= 0 && all_changes_.left(now_ns) >= 0;
+  }
+  void charge_change(Account& account, double cost) noexcept {
+    account.changes.spend(cost);
+    all_changes_.spend(cost);
+  }
+
+  // How long a subscriber of this host may hold the publisher up at a time.
+  [[nodiscard]] std::int64_t may_hold_ns(Account& account, std::int64_t now_ns) const noexcept;
+  // It may be given Policy::block.
+  [[nodiscard]] bool may_block(Account& account, std::int64_t now_ns) const noexcept;
+
+ private:
+  std::int64_t block_for_max_ns_;
+  Allowance all_changes_;
+  std::unordered_map<std::string, std::shared_ptr<Account>> accounts_;
+  std::shared_ptr<Account> others_;
+};
+
+}  // namespace netio::detail
