@@ -36,7 +36,7 @@ class Backlog {
     Drops drops{};  // of a gap; never empty there
   };
 
-  explicit Backlog(SendBooks& books) noexcept : books_(books) {}
+  explicit Backlog(SendBooks& books) : books_(books) {}
 
   void set_policy(Policy policy, std::size_t bytes_max) noexcept {
     if (policy != policy_) overrun_ = false;
@@ -44,8 +44,11 @@ class Backlog {
     bytes_max_ = bytes_max;
   }
   [[nodiscard]] Policy policy() const noexcept { return policy_; }
+  // There was no memory for what had to wait: nothing more is taken, and nothing leaves. The
+  // connection is to end.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
   [[nodiscard]] bool empty() const noexcept {
-    return items_.empty() && !tail_.is_open() && samples_.empty();
+    return !failed_ && items_.empty() && !tail_.is_open() && samples_.empty();
   }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_ + samples_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + samples_.bytes(); }
@@ -98,6 +101,7 @@ class Backlog {
   void join_gaps(std::size_t at) noexcept;
   void drop(std::uint64_t messages, DropReason reason) noexcept;
   void seal_tail() noexcept;
+  bool push(Item item) noexcept;
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
 
   SendBooks& books_;
@@ -109,6 +113,7 @@ class Backlog {
   std::size_t bytes_ = 0;  // of items and tail
   std::uint64_t messages_ = 0;
   std::size_t controls_ = 0;
+  bool failed_ = false;
   bool overrun_ = false;
 };
 

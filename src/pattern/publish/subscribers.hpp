@@ -48,9 +48,10 @@ class Subscribers {
   [[nodiscard]] const Subscriber* find(const Peer& peer) const noexcept;
   Subscriber& join(Peer& peer);
   // It is served no more, and counts as unsubscribed once forgotten.
-  void leave(Peer& peer);
-  void forget(Peer& peer);
+  void leave(Peer& peer) noexcept;
+  void forget(Peer& peer) noexcept;
   // A part of a change of its set. What is wrong with it, or null.
+  // Throws std::bad_alloc: the subscriber is to be ended.
   const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Group>>& groups() const noexcept {
@@ -66,7 +67,13 @@ class Subscribers {
   [[nodiscard]] std::uint64_t bodies_encoded() const noexcept;
   // Fewer that block are there than are to be: every row has an audience without groups, whose
   // messages are not taken.
-  [[nodiscard]] bool too_few() const noexcept { return blocking_ < options_.subscribers_min; }
+  [[nodiscard]] bool too_few() const noexcept {
+    return blocking_ < options_.subscribers_min || incomplete_;
+  }
+  // There was no memory for who wants what, and it is as if there were too few until there is.
+  [[nodiscard]] bool incomplete() const noexcept { return incomplete_; }
+  // False if there still is none.
+  bool complete_again() noexcept;
   // How full the fullest of those that block is, from 0 to 1.
   [[nodiscard]] double fill() const noexcept;
   // From now on every row has this audience, whatever the subscribers want.
@@ -85,10 +92,12 @@ class Subscribers {
   void apply(Subscriber& subscriber, const Change& change);
   void answer(Subscriber& subscriber, const SubscribeFrame& frame);
   void enter(Subscriber& subscriber, const GroupKind& kind);
-  void leave_group(Subscriber& subscriber);
-  void count(Subscriber& subscriber, bool blocks);
+  void leave_group(Subscriber& subscriber) noexcept;
+  void count(Subscriber& subscriber, bool blocks) noexcept;
+  void begin_again() noexcept;
+  const char* change(Subscriber& subscriber, const SubscribeFrame& frame, Change& change);
   void hold(Audience& audience) noexcept;
-  void release();
+  void release() noexcept;
   void add_rows(Group& group, const TagSet& tags);
   void remove_rows(Group& group, const TagSet& tags);
   void sweep_audiences();
@@ -106,6 +115,7 @@ class Subscribers {
   TagTable tags_;
   std::uint64_t bodies_before_ = 0;  // encoded by groups that are gone
   bool disconnects_ = false;
+  bool incomplete_ = false;
   std::size_t blocking_ = 0;  // counted
   Audience missed_;           // of every tag while there are too few
   Audience* all_ = nullptr;   // the audience that every row has, whatever subscribers want; or null
