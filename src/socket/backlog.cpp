@@ -7,6 +7,8 @@
 
 #include <netio/message.hpp>
 
+#include "base/out_of_memory.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -66,7 +68,11 @@ std::size_t Backlog::may_copy() const noexcept {
 }
 
 void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept {
-  add_by_policy(parcel, supplies, body_max);
+  if (failed_) {
+    books_.drop_unposted(DropReason::not_sent, parcel.messages);
+  } else {
+    add_by_policy(parcel, supplies, body_max);
+  }
   settle();
 }
 
@@ -124,22 +130,28 @@ void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexc
       !parcel.lease || (parcel.framed && parcel.bytes < parcel.lease->capacity() / copied_part);
   if (small && append_to_tail(parcel, pool, body_max)) return;
   seal_tail();
-  try {
-    Item item;
-    item.parcel = parcel;
-    item.copied = copy_cost(parcel);
-    if (!parcel.lease) {
+  Item item;
+  item.parcel = parcel;
+  item.copied = copy_cost(parcel);
+  const std::size_t copied = item.copied;
+  if (!parcel.lease) {
+    try {
       Message copy = Message::copy_of({parcel.data, parcel.bytes}, parcel.tag);
       item.parcel.data = copy.data();
       item.parcel.lease = Lease::adopt(copy.release_block());
+    } catch (const std::bad_alloc&) {
+      return drop(parcel.messages, DropReason::not_sent);
     }
-    items_.push_back(std::move(item));
-  } catch (const std::bad_alloc&) {
-    return drop(parcel.messages, DropReason::not_sent);
   }
-  copied_ += copy_cost(parcel);
+  if (!push(std::move(item))) return books_.drop_unposted(DropReason::not_sent, parcel.messages);
+  copied_ += copied;
   bytes_ += cost(parcel);
   messages_ += parcel.messages;
+}
+
+bool Backlog::push(Item item) noexcept {
+  guard_memory([&] { items_.push_back(std::move(item)); }, [this]() noexcept { failed_ = true; });
+  return !failed_;
 }
 
 bool Backlog::append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
@@ -167,7 +179,12 @@ void Backlog::seal_tail() noexcept {
   Item item;
   item.parcel = {Lease(), tail_.data(), tail_.bytes(), tail_.messages(), true, 0};
   item.parcel.lease = tail_.take();
-  items_.push_back(std::move(item));
+  const std::size_t bytes = cost(item.parcel);
+  const std::uint64_t messages = item.parcel.messages;
+  if (push(std::move(item))) return;
+  bytes_ -= bytes;
+  messages_ -= messages;
+  books_.drop_unposted(DropReason::not_sent, messages);
 }
 
 void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
@@ -249,7 +266,7 @@ void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
   Item item;
   item.kind = Item::Kind::gap;
   item.drops.add({messages, reason});
-  items_.push_back(std::move(item));
+  (void)push(std::move(item));
 }
 
 // Samples move to where they are before it; those there is no room or memory for are dropped.
@@ -268,8 +285,7 @@ void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, 
   item.control = kind;
   std::copy(payload.begin(), payload.end(), item.payload.begin());
   item.payload_bytes = payload.size();
-  ++controls_;
-  items_.push_back(std::move(item));
+  if (push(std::move(item))) ++controls_;
   settle();
 }
 
@@ -286,18 +302,22 @@ bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
     seal_tail();
     return true;
   }
-  bytes_ += cost(item.parcel);
+  const std::size_t bytes = cost(item.parcel);
   item.copied = sizeof(Item);
-  copied_ += item.copied;
+  if (!push(std::move(item))) {
+    books_.drop_unposted(DropReason::not_sent, 1);
+    return false;
+  }
+  bytes_ += bytes;
+  copied_ += sizeof(Item);
   ++messages_;
-  items_.push_back(std::move(item));
   return true;
 }
 
 Backlog::Item* Backlog::front(Pool& pool, std::size_t body_max) noexcept {
   if (items_.empty()) seal_tail();
   if (items_.empty() && !samples_.empty()) (void)pack_samples(pool, body_max);
-  return items_.empty() ? nullptr : &items_.front();
+  return failed_ || items_.empty() ? nullptr : &items_.front();
 }
 
 void Backlog::pop() noexcept {
@@ -326,7 +346,7 @@ void Backlog::clear() noexcept {
   messages_ = 0;
   controls_ = 0;
   copied_ = 0;
-  overrun_ = false;
+  failed_ = overrun_ = false;
   settle();
 }
 

@@ -44,7 +44,7 @@ class Backlog {
     std::size_t copied = 0;  // counted in a BehindBudget
   };
 
-  explicit Backlog(SendBooks& books) noexcept : books_(books) {}
+  explicit Backlog(SendBooks& books) : books_(books) {}
 
   void set_policy(Policy policy, std::size_t bytes_max) noexcept {
     if (policy != policy_) overrun_ = false;
@@ -54,8 +54,11 @@ class Backlog {
   // Counts there from now on; null: nowhere. The budget outlives this, or is taken away first.
   void set_budget(BehindBudget* budget) noexcept;
   [[nodiscard]] Policy policy() const noexcept { return policy_; }
+  // There was no memory for what had to wait: nothing more is taken, and nothing leaves. The
+  // connection is to end.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
   [[nodiscard]] bool empty() const noexcept {
-    return items_.empty() && !tail_.is_open() && samples_.empty();
+    return !failed_ && items_.empty() && !tail_.is_open() && samples_.empty();
   }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_ + samples_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + samples_.bytes(); }
@@ -117,6 +120,7 @@ class Backlog {
   void join_gaps(std::size_t at) noexcept;
   void drop(std::uint64_t messages, DropReason reason) noexcept;
   void seal_tail() noexcept;
+  bool push(Item item) noexcept;
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
 
   SendBooks& books_;
@@ -131,6 +135,7 @@ class Backlog {
   BehindBudget* budget_ = nullptr;
   std::size_t copied_ = 0;   // of items
   std::size_t counted_ = 0;  // in the budget
+  bool failed_ = false;
   bool overrun_ = false;
 };
 

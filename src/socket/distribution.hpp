@@ -30,8 +30,9 @@ class Distribution {
   virtual void gone(Peer& peer, DropReason reason) noexcept = 0;
   // From the loop: the wire has nothing left to send, and pages are to leave when it is idle.
   virtual void wire_idle(Peer& peer) noexcept = 0;
-  // A control frame of this pattern's. What is wrong with it, or null.
-  virtual const char* take_control(Peer& peer, const Frame& frame) noexcept = 0;
+  // A control frame of this pattern's. What is wrong with it, or null. Throws std::bad_alloc: the
+  // peer's connection is to end then.
+  virtual const char* take_control(Peer& peer, const Frame& frame) = 0;
   // So many messages of the peer's, from this number on, were lost with a connection.
   virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
   // Messages taken for the peer that its sender does not know of yet.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -52,8 +54,12 @@ bool HalfOpen::gives_way(Place& place, std::int64_t now_ns) noexcept {
     place.stays_until_ns = now_ns + to_finish_ns;
     return false;
   }
-  place.newcomer->give_way(begun ? "did not finish its hello while others were waiting"
-                                 : "sent no hello while others were waiting");
+  guard_memory(
+      [&] {
+        place.newcomer->give_way(begun ? "did not finish its hello while others were waiting"
+                                       : "sent no hello while others were waiting");
+      },
+      [&]() noexcept { place.newcomer->give_way("too slow"); });
   return true;
 }
 

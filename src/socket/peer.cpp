@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "base/random.hpp"
 #include "socket/context_core.hpp"
 #include "socket/retry_delay.hpp"
@@ -59,12 +60,26 @@ Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link, std
 Peer::~Peer() = default;
 
 void Peer::dial() noexcept {
-  link_ = socket_.context().transport(address_).connect(*url_, socket_.link_options());
-  link_->start(*this);
+  guard_memory(
+      [this] {
+        link_ = socket_.context().transport(address_).connect(*url_, socket_.link_options());
+        link_->start(*this);
+      },
+      [this]() noexcept { on_down(out_of_memory()); });
 }
 
 Hello Peer::greet(const Hello* theirs) noexcept {
   Hello hello;
+  guard_memory([&] { answer(theirs, hello); },
+               [&]() noexcept {
+                 hello.refusal = Refusal::other;
+                 hello.text = out_of_memory().detail;
+                 objection_ = out_of_memory();
+               });
+  return hello;
+}
+
+void Peer::answer(const Hello* theirs, Hello& hello) {
   hello.pattern = socket_.pattern().self;
   hello.mode = socket_.options().mode == Mode::buffered ? WireMode::buffered : WireMode::unbuffered;
   hello.page_bytes_max = static_cast<std::uint32_t>(socket_.context().options().page_bytes);
@@ -79,7 +94,7 @@ Hello Peer::greet(const Hello* theirs) noexcept {
     }
     if (hello.refusal != Refusal::none) {
       objection_ = Down{reason_of(hello.refusal), address_ + " was turned away: " + hello.text};
-      return hello;
+      return;
     }
     if (const auto record = socket_.recall(theirs->session)) {
       sender.books = record->sent;
@@ -90,10 +105,9 @@ Hello Peer::greet(const Hello* theirs) noexcept {
   hello.last_peer = their_session_;
   hello.next_expected = receiver_.books.next_expected();
   hello.next_sequence = sender.books.next_sequence;
-  return hello;
 }
 
-std::optional<Down> Peer::judge(const Hello& theirs) noexcept {
+std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
   if (theirs.refusal != Refusal::none) {
     return Down{reason_of(theirs.refusal), address_ + " refused: " + theirs.text};
   }
@@ -101,12 +115,14 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept {
   const Refusal refusal = socket_.objection(theirs, false, text);
   if (refusal == Refusal::none) return std::nullopt;
   return Down{reason_of(refusal), address_ + " cannot be used: " + text};
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
 }
 
 // What the last connection left open: the peer says what it got, the rest is lost. A peer that is
 // not the one of then (restarted, or another) cannot say. False, with nothing changed, if what it
 // says cannot be.
-bool Peer::settle(const Hello& theirs) noexcept {
+bool Peer::settle(const Hello& theirs) {
   // Who knows us though we do not know it answered a connection that broke before its hello came,
   // and may have sent on it: an accepted peer's messages are all for that peer.
   const bool all_ours = dialed() && theirs.last_peer == our_session_;
@@ -131,6 +147,10 @@ bool Peer::settle(const Hello& theirs) noexcept {
 }
 
 void Peer::on_up(const Hello& theirs) noexcept {
+  guard_memory([&] { come_up(theirs); }, [this]() noexcept { fail(out_of_memory()); });
+}
+
+void Peer::come_up(const Hello& theirs) {
   if (!settle(theirs)) {
     fail({DownReason::protocol_error,
           "says that it has sent more messages that did not come than can have been sent"});
@@ -150,12 +170,14 @@ void Peer::on_up(const Hello& theirs) noexcept {
 
 void Peer::on_down(const Down& down) noexcept {
   if (down_) return;
-  down_ = objection_ ? *objection_ : down;
+  guard_memory([&] { down_ = objection_ ? *objection_ : down; },
+               [&]() noexcept { down_ = out_of_memory((objection_ ? *objection_ : down).reason); });
   if (bye_heard_) {
     down_->reason = closing_ ? DownReason::closed_here : DownReason::closed_by_peer;
-    down_->detail = address_ + " ended in order";
+    guard_memory([this] { down_->detail = address_ + " ended in order"; },
+                 [this]() noexcept { down_->detail = "ended in order"; });
   }
-  if (end_) down_ = end_;
+  if (end_) down_ = std::exchange(end_, std::nullopt);
   socket_.distribution().not_ready(*this);
   socket_.context().loop.defer(*this);
 }
@@ -164,12 +186,23 @@ void Peer::on_down(const Down& down) noexcept {
 void Peer::fail(Down down) noexcept {
   if (down_) return;
   link_->cut();
-  down.detail = address_ + ": " + down.detail;
+  guard_memory([&] { down.detail = address_ + ": " + down.detail; }, []() noexcept {});
   on_down(down);
 }
 
+void Peer::fail(DownReason reason, const char* what) noexcept {
+  guard_memory([&] { fail({reason, what}); }, [&]() noexcept { fail(out_of_memory(reason)); });
+}
+
 void Peer::end_for(std::string detail, DownReason reason) noexcept {
-  if (!end_) end_ = Down{reason, address_ + ": " + std::move(detail)};
+  if (end_) return;
+  guard_memory(
+      [&] {
+        end_ = Down{reason, address_ + ": " + detail};
+      },
+      [&]() noexcept {
+        end_ = Down{reason, std::move(detail)};
+      });
 }
 
 void Peer::dismiss(std::string detail, DownReason reason) noexcept {
@@ -188,7 +221,8 @@ void Peer::run_deferred() noexcept {
 }
 
 void Peer::end_connection() noexcept {
-  const Down down = *std::exchange(down_, std::nullopt);
+  const Down down = std::move(*down_);
+  down_.reset();
   const bool was_up = std::exchange(up_, false);
   const bool in_order = bye_heard_;
   release_link();
@@ -274,10 +308,10 @@ void Peer::cut() noexcept {
   sender.drop_pending(reason);
 }
 
-PeerInfo Peer::info(bool was_up) const {
+PeerInfo Peer::info(bool was_up) const noexcept {
   PeerInfo info;
   info.id = id_;
-  info.address = address_;
+  guard_memory([&] { info.address = address_; }, []() noexcept {});
   info.dialed = dialed();
   info.retrying = retrying_ && !up_;
   info.was_up = was_up;

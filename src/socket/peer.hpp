@@ -53,7 +53,7 @@ class Peer final : public Newcomer,
   }
   bool hear_greeting() noexcept override { return link_->hear_greeting(); }
   void give_way(const std::string& why) noexcept override {
-    fail({DownReason::handshake_timeout, why});
+    fail(DownReason::handshake_timeout, why.c_str());
   }
   [[nodiscard]] bool dialed() const noexcept { return url_.has_value(); }
   // Its connection is down, and the socket is about to be told.
@@ -63,12 +63,14 @@ class Peer final : public Newcomer,
   // Nothing more will come of it: the socket forgets it.
   [[nodiscard]] bool gone() const noexcept { return gone_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
-  [[nodiscard]] PeerInfo info(bool was_up) const;
+  // Without the address, if there is no memory for it.
+  [[nodiscard]] PeerInfo info(bool was_up) const noexcept;
   [[nodiscard]] PeerSnapshot snapshot();
   // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
   PeerRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
   void fail(Down down) noexcept;
+  void fail(DownReason reason, const char* what) noexcept;
   // Ends its connection in order, for this reason: says good-bye behind all that was taken for it.
   // A peer that reads nothing does not end so: the caller bounds the time, by fail().
   void dismiss(std::string detail, DownReason reason) noexcept;
@@ -122,14 +124,16 @@ class Peer final : public Newcomer,
   void run_deferred() noexcept override;
 
   void dial() noexcept;
-  bool settle(const Hello& theirs) noexcept;
+  void answer(const Hello* theirs, Hello& hello);
+  void come_up(const Hello& theirs);
+  bool settle(const Hello& theirs);
   void end_connection() noexcept;
   void release_link() noexcept;
   void schedule_retry(bool slowly) noexcept;
   void after_delivery(Receiver::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
-  void take_control(std::span<const std::byte> body) noexcept;
+  void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
   void listen_at(std::int64_t now_ns) noexcept;
 

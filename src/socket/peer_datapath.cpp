@@ -1,6 +1,7 @@
 // A peer's pages, acknowledgements and good-byes.
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/peer.hpp"
 #include "socket/socket_core.hpp"
@@ -15,7 +16,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     if (down_ || gone_) return;
   }
   if (!sender.books.acknowledge(header.acknowledged)) {
-    fail({DownReason::protocol_error, "acknowledges messages that were not sent to it"});
+    fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }
   if (body.size() > socket_.context().options().page_bytes - page_header_bytes) [[unlikely]] {
@@ -25,17 +26,17 @@ void Peer::on_page(const PageHeader& header, Block& block,
     }
   }
   if ((header.flags & page_flag::control) != 0) {
-    take_control(body);
+    guard_memory([&] { take_control(body); }, [this]() noexcept { fail(out_of_memory()); });
     return;
   }
   if (header.bytes == 0) return;  // an acknowledgement, and nothing else
   if (!socket_.pattern().receives) {
-    fail({DownReason::protocol_error, "sends messages to a socket that takes none"});
+    fail(DownReason::protocol_error, "sends messages to a socket that takes none");
     return;
   }
   if (closing_) return;  // neither delivered nor acknowledged
   if (!messages_expected_) {
-    fail({DownReason::protocol_error, "sends messages before it has answered the subscription"});
+    fail(DownReason::protocol_error, "sends messages before it has answered the subscription");
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
@@ -66,7 +67,11 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
       socket_.context().large_pool().wait(*this);
       break;
     case Receiver::Result::bad:
-      fail({receiver_.reason(), std::string("sent ") + receiver_.defect()});
+      guard_memory(
+          [this] {
+            fail({receiver_.reason(), std::string("sent ") + receiver_.defect()});
+          },
+          [this]() noexcept { fail(out_of_memory(receiver_.reason())); });
       break;
   }
 }
@@ -105,7 +110,11 @@ void Peer::on_writable() noexcept {
     advance_ending();
     return;
   }
-  if (!up_ || down_ || sender.post_pending() != Status::ok) return;
+  if (!up_ || down_) return;
+  if (sender.post_pending() != Status::ok) {
+    if (sender.backlog.failed()) fail(out_of_memory());
+    return;
+  }
   link_->flush();
   socket_.distribution().ready(*this);
   socket_.distribution().tell_writable();
@@ -139,9 +148,9 @@ void Peer::on_starved() noexcept {
   socket_.fill_changed();
 }
 
-void Peer::take_control(std::span<const std::byte> body) noexcept {
+void Peer::take_control(std::span<const std::byte> body) {
   if (receiver_.assembling()) {
-    fail({DownReason::protocol_error, "sent a control page in the middle of a message"});
+    fail(DownReason::protocol_error, "sent a control page in the middle of a message");
     return;
   }
   FrameWalker walker(body.data(), body.size());
@@ -161,7 +170,7 @@ void Peer::take_control(std::span<const std::byte> body) noexcept {
   }
   if (defect == nullptr && walker.defect() != nullptr) defect = "sent a damaged control page";
   if (defect != nullptr) {
-    fail({DownReason::protocol_error, defect});
+    fail(DownReason::protocol_error, defect);
     return;
   }
   if (!bye) return;
@@ -213,7 +222,7 @@ void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcep
     // It may be this thread that stood still: what waits in the kernel is read before the next
     // look.
     if (std::exchange(stall_suspected_, true)) {
-      fail({DownReason::stalled, "began a message and did not go on with it"});
+      fail(DownReason::stalled, "began a message and did not go on with it");
     }
   }
 }

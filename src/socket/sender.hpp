@@ -39,7 +39,7 @@ class SenderOwner {
 
 class Sender final : private StoreWaiter {
  public:
-  Sender(SenderOwner& owner, LargePool& large_pool, std::uint64_t message_bytes_max) noexcept
+  Sender(SenderOwner& owner, LargePool& large_pool, std::uint64_t message_bytes_max)
       : owner_(owner), large_pool_(large_pool), own_message_bytes_max_(message_bytes_max) {}
 
   // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "base/random.hpp"
 #include "socket/context_core.hpp"
 #include "socket/option_bounds.hpp"
@@ -15,6 +16,12 @@ namespace {
 
 // Books of accepted peers that went are kept apart for this many, in case they return.
 constexpr std::size_t records_max = 1024;
+
+// So that the next one is taken without memory.
+template <typename Entries>
+void make_room(Entries& entries) {
+  if (entries.size() == entries.capacity()) entries.reserve(2 * entries.size() + 4);
+}
 
 // What large messages one socket may hold at once: half of the context's, but always one, in its
 // buffer of up to twice its size.
@@ -74,21 +81,37 @@ void SocketCore::connect(std::string_view address) {
   Transport& transport = context_.transport(address);
   const Url url = parse_address(address);
   std::unique_ptr<Link> link = transport.connect(url, link_options_);
+  make_room(peers_);
   peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link), url));
 }
 
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
-  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link)));
-  half_open_.add(*peers_.back(), context_.loop.now().count());
+  Peer* peer = nullptr;
+  guard_memory(
+      [&] {
+        make_room(peers_);
+        peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link)));
+        peer = peers_.back().get();
+        half_open_.add(*peer, context_.loop.now().count());
+      },
+      [&]() noexcept {
+        if (peer != nullptr) return peer->fail(out_of_memory());
+        ++turned_away_;
+      });
   if (half_open_.full()) pause_listeners(true);
   touch();
 }
 
 // Told when the turn ends: the listener is on the stack.
 void SocketCore::on_exhausted(const std::string& address, Down down) noexcept {
-  PeerInfo info;
-  info.address = address;
-  exhausted_.emplace_back(std::move(info), std::move(down));
+  guard_memory(
+      [&] {
+        PeerInfo info;
+        info.address = address;
+        make_room(exhausted_);
+        exhausted_.emplace_back(std::move(info), std::move(down));
+      },
+      [this]() noexcept { ++turned_away_; });
   touch();
 }
 
@@ -155,7 +178,8 @@ void SocketCore::remember(Peer& peer) {
     outdated->add_to(forgotten_);
     records_.erase(outdated);
   }
-  records_.push_back(peer.surrender());
+  const PeerRecord record = peer.surrender();
+  guard_memory([&] { records_.push_back(record); }, [&]() noexcept { record.add_to(forgotten_); });
 }
 
 void SocketCore::peer_up(Peer& peer) {
@@ -163,7 +187,7 @@ void SocketCore::peer_up(Peer& peer) {
   ++counters_.connects;
   distribution_->ready(peer);
   if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
-  if (on_up && !abandoned_) on_up(peer.info(true));
+  if (on_up && !abandoned_) call_user(on_up, peer.info(true));
 }
 
 void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool told_before) {

@@ -130,6 +130,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::unique_ptr<Distribution> own_distribution_;
   Distribution* distribution_ = &sending;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::uint64_t turned_away_ = 0;  // for lack of memory, to be told in the next turn
   std::vector<std::pair<PeerInfo, Down>> exhausted_;  // listeners, to be told of in the next turn
   std::vector<std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_id_ = 1;

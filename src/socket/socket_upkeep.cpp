@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -27,7 +28,7 @@ void SocketCore::run_deferred() noexcept {
     if (abandoned_) return;
   }
   forget_gone_peers();
-  if (!exhausted_.empty()) tell_exhausted();
+  if (!exhausted_.empty() || turned_away_ != 0) tell_exhausted();
   check_watermarks();
   if (closing_ && !closed_ && peers_.empty()) {
     closed_ = true;
@@ -59,6 +60,10 @@ void SocketCore::tell_exhausted() {
   for (const auto& [info, down] : std::exchange(exhausted_, {})) {
     ++counters_.rejected;
     if (on_down && !abandoned_) on_down(info, down);
+  }
+  for (auto left = std::exchange(turned_away_, 0); left != 0; --left) {
+    ++counters_.rejected;
+    if (on_down && !abandoned_) on_down(PeerInfo(), out_of_memory());
   }
 }
 

@@ -13,6 +13,7 @@
 #include <netio/loop.hpp>
 #include <netio/status.hpp>
 
+#include "base/out_of_memory.hpp"
 #include "transport/inquiry_line.hpp"
 
 namespace netio::detail {
@@ -50,7 +51,11 @@ class Inquiry {
     Asked(Loop& loop, std::function<Answer()> ask, std::function<void(Answer)> on_answer)
         : ask_(std::move(ask)), loop_(&loop), on_answer_(std::move(on_answer)) {}
 
+    // Without memory there is no answer: who asks gives up in time.
     void ask() noexcept override {
+      guard_memory([this] { answer(); }, []() noexcept {});
+    }
+    void answer() {
       auto answer = std::make_shared<Answer>(ask_());
       const std::lock_guard lock(mutex_);
       if (loop_ != nullptr) post(this->shared_from_this(), std::move(answer));

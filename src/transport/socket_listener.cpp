@@ -11,6 +11,7 @@
 
 #include <netio/status.hpp>
 
+#include "base/out_of_memory.hpp"
 #include "base/system_error.hpp"
 
 namespace netio::detail {
@@ -74,7 +75,13 @@ void SocketListener::accept_some() {
       if (lacks_resources(error)) return wait_for_descriptors(error);
       continue;  // this one went before it was accepted
     }
-    events_.on_accept(link_of(std::move(connection)));
+    std::unique_ptr<Link> link;
+    guard_memory([&] { link = link_of(std::move(connection)); }, []() noexcept {});
+    if (!link) {
+      events_.on_exhausted(address_, out_of_memory());
+      continue;
+    }
+    events_.on_accept(std::move(link));
   }
 }
 
@@ -88,10 +95,14 @@ void SocketListener::wait_for_descriptors(int error) noexcept {
   retry_timer_.start_once(retry_after);
   update_watch();
   if (std::exchange(exhausted_, true)) return;
-  events_.on_exhausted(
-      address_,
-      {DownReason::resources, address_ + " cannot accept connections, which wait until it can: " +
-                                  why_exhausted(error) + errno_text(error)});
+  Down down = out_of_memory();
+  guard_memory(
+      [&] {
+        down.detail = address_ + " cannot accept connections, which wait until it can: " +
+                      why_exhausted(error) + errno_text(error);
+      },
+      []() noexcept {});
+  events_.on_exhausted(address_, std::move(down));
 }
 
 }  // namespace netio::detail

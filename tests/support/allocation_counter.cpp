@@ -1,17 +1,39 @@
-// Replaces the global operator new by one that counts. All forms, so that none is paired with a
+// Replaces the global operator new by one that counts, and fails when it is told to. All forms, so that none is paired with a
 // delete of a sanitizer's.
 #include "support/allocation_counter.hpp"
 
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace {
 
 thread_local std::uint64_t allocation_count = 0;
 
+// While armed, allocations are counted here too, and those from `first` to `last` fail.
+struct Failing {
+  bool armed = false;
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;  // 0: none
+  std::uint64_t last = 0;
+  std::uint64_t failed = 0;
+};
+thread_local Failing failing;
+
+bool fails() noexcept {
+  if (!failing.armed) return false;
+  ++failing.count;
+  if (failing.first == 0 || failing.count < failing.first || failing.count > failing.last) {
+    return false;
+  }
+  ++failing.failed;
+  return true;
+}
+
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
   ++allocation_count;
+  if (fails()) return nullptr;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
   return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
@@ -28,6 +50,15 @@ std::size_t bytes(std::align_val_t alignment) noexcept {
 }  // namespace
 
 std::uint64_t netio::test::allocations_on_this_thread() noexcept { return allocation_count; }
+
+void netio::test::fail_allocations(std::uint64_t first, std::uint64_t how_many) noexcept {
+  failing = {false, 0, first, first + how_many - 1, failing.failed};
+}
+bool netio::test::arm_allocations(bool armed) noexcept {
+  return std::exchange(failing.armed, armed);
+}
+std::uint64_t netio::test::allocations_failed() noexcept { return failing.failed; }
+std::uint64_t netio::test::allocations_while_armed() noexcept { return failing.count; }
 
 using std::align_val_t, std::nothrow_t, std::size_t;
 

@@ -8,6 +8,27 @@ namespace netio::test {
 // Since the thread began; never goes down.
 [[nodiscard]] std::uint64_t allocations_on_this_thread() noexcept;
 
+// Of those that this thread makes while it is armed, the `first` and so many in all fail, as if no
+// memory were left. Counts anew from here. None if `first` is 0.
+void fail_allocations(std::uint64_t first, std::uint64_t how_many) noexcept;
+// Returns what it was.
+bool arm_allocations(bool armed) noexcept;
+[[nodiscard]] std::uint64_t allocations_while_armed() noexcept;
+// Since the thread began.
+[[nodiscard]] std::uint64_t allocations_failed() noexcept;
+
+// Arms or disarms this thread while it lives.
+class Armed {
+ public:
+  explicit Armed(bool armed = true) : before_(arm_allocations(armed)) {}
+  ~Armed() { arm_allocations(before_); }
+  Armed(const Armed&) = delete;
+  Armed& operator=(const Armed&) = delete;
+
+ private:
+  bool before_;
+};
+
 // The allocations of this thread while `work` ran.
 template <class Work>
 [[nodiscard]] std::uint64_t allocations_during(Work&& work) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -23,8 +24,10 @@ void BehindWatch::behind(Subscriber& subscriber) noexcept {
   Peer& peer = subscriber.peer;
   if (peer.behind_since_ns == 0) peer.behind_since_ns = socket_.context().loop.now().count();
   if (subscriber.watched || (!on_behind && !on_caught_up)) return;
-  subscriber.watched = true;
-  watched_.push_back(&subscriber);
+  // Without memory for it, it is looked at another time.
+  guard_memory([&] { watched_.push_back(&subscriber); }, []() noexcept {});
+  subscriber.watched = !watched_.empty() && watched_.back() == &subscriber;
+  if (!subscriber.watched) return;
   if (!timer_.running()) timer_.start_periodic(look_for_behind_after);
 }
 

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -23,16 +23,12 @@ ChangeLine::ChangeLine(SocketCore& socket, Subscribers& subscribers, Take take)
       take_(std::move(take)),
       timer_(socket.context().loop, [this] { go_on(); }) {}
 
-const char* ChangeLine::take(Subscriber& subscriber, std::span<const std::byte> payload) noexcept {
+const char* ChangeLine::take(Subscriber& subscriber, std::span<const std::byte> payload) {
   if (subscriber.aside.empty() && subscribers_.allowances.may_change(
                                       *subscriber.account, socket_.context().loop.now().count())) {
     return take_(subscriber, payload);
   }
-  try {
-    put_aside(subscriber, payload);
-  } catch (const std::bad_alloc&) {
-    return "changes its subscription, and there is no memory for that";
-  }
+  put_aside(subscriber, payload);
   return nullptr;
 }
 
@@ -72,9 +68,13 @@ void ChangeLine::go_on() {
       ++at;
     }
     if (next == nullptr) break;
-    const Peer* const peer = waiting_[at];
+    Peer& peer = next->peer;
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
-    if (go_on_with(*next) && subscribers_.find(*peer) != nullptr) waiting_.push_back(peer);
+    guard_memory(
+        [&] {
+          if (go_on_with(*next) && subscribers_.find(peer) != nullptr) waiting_.push_back(&peer);
+        },
+        [&]() noexcept { peer.fail(out_of_memory()); });
   }
   if (waiting_.empty()) timer_.stop();
 }

@@ -23,8 +23,9 @@ class ChangeLine {
   using Take = std::function<const char*(Subscriber&, std::span<const std::byte>)>;
   ChangeLine(SocketCore& socket, Subscribers& subscribers, Take take);
 
-  // Takes the payload now, or puts it aside. What is wrong with it, or null.
-  const char* take(Subscriber& subscriber, std::span<const std::byte> payload) noexcept;
+  // Takes the payload now, or puts it aside. What is wrong with it, or null. Throws std::bad_alloc:
+  // the subscriber is to be ended.
+  const char* take(Subscriber& subscriber, std::span<const std::byte> payload);
   void stop() noexcept { timer_.stop(); }
 
  private:

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -66,7 +67,12 @@ bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexc
 
 // Judged first and told afterwards: a call-back may end any of them, close the socket or destroy
 // it, which lives until the turn ends.
+// Without memory for that, the next look does it.
 void HoldUps::look() {
+  guard_memory([this] { judge(); }, []() noexcept {});
+}
+
+void HoldUps::judge() {
   const std::int64_t now_ns = socket_.context().loop.now().count();
   // While this thread stood still, nobody could take anything.
   clock_ns_ +=
@@ -85,13 +91,16 @@ void HoldUps::look() {
       ++demoted_;
       subscriber.account->holding.spend(static_cast<double>(clock_ns_ - subscriber.held_since_ns));
     }
-    subscribers_.demote(subscriber, !subscriber.demoted);
+    guard_memory([&] { subscribers_.demote(subscriber, !subscriber.demoted); },
+                 [&]() noexcept { subscriber.peer.fail(out_of_memory()); });
   }
   socket_.fill_changed();
   for (const Peer* const peer : changed) {
     if (!timer_.running()) return;
     Subscriber* const subscriber = subscribers_.find(*peer);
-    if (subscriber != nullptr && on_policy_changed) on_policy_changed(subscriber->peer.snapshot());
+    if (subscriber != nullptr && on_policy_changed) {
+      call_user(on_policy_changed, subscriber->peer.snapshot());
+    }
   }
   on_demoted();
 }

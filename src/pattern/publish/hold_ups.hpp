@@ -35,6 +35,7 @@ class HoldUps {
  private:
   void begin() noexcept;
   void look();
+  void judge();
   // Whether its policy is to change now; `busy` if it is to be looked at again.
   bool due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexcept;
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -39,6 +40,8 @@ PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
 TagRow* PublishCore::row_of(std::uint64_t tag) noexcept try {
   return &subscribers.row(tag, false);
 } catch (const std::bad_alloc&) {
+  worth_trying_ = true;
+  socket_.touch();
   return nullptr;
 }
 
@@ -103,7 +106,13 @@ void PublishCore::wait_for(Store& store) noexcept {
   const auto found =
       std::find_if(waiters_.begin(), waiters_.end(),
                    [&store](const MemoryWaiter& waiter) { return &waiter.store == &store; });
-  store.wait(found != waiters_.end() ? *found : waiters_.emplace_back(*this, store));
+  if (found != waiters_.end()) return store.wait(*found);
+  guard_memory([&] { store.wait(waiters_.emplace_back(*this, store)); },
+               [this]() noexcept {
+                 worth_trying_ = true;
+                 lacks_memory_ = false;
+                 socket_.touch();
+               });
 }
 
 void PublishCore::MemoryWaiter::on_memory() noexcept {
@@ -176,8 +185,12 @@ void PublishCore::ready(Peer& peer) noexcept {
   if (stopped_) return;
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) {
-    subscribers.join(peer);
-    peer.sender.begin_sharing();
+    guard_memory(
+        [&] {
+          subscribers.join(peer);
+          peer.sender.begin_sharing();
+        },
+        [&]() noexcept { peer.fail(out_of_memory()); });
     return;
   }
   look_at_backlog(*known);
@@ -185,6 +198,7 @@ void PublishCore::ready(Peer& peer) noexcept {
 
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
+  failed_ |= subscriber.peer.sender.backlog.failed();
   if (!subscriber.peer.sender.backlog.empty()) return behind_watch.behind(subscriber);
   subscriber.peer.behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
@@ -212,7 +226,7 @@ void PublishCore::wire_idle(Peer& peer) noexcept {
   if (Link* const link = peer.link(); link != nullptr) link->flush();
 }
 
-const char* PublishCore::take_control(Peer& peer, const Frame& frame) noexcept {
+const char* PublishCore::take_control(Peer& peer, const Frame& frame) {
   Subscriber* const known = subscribers.find(peer);
   if (frame.control() != ControlKind::subscribe || known == nullptr || stopped_) {
     return stopped_ ? nullptr : "sent a control frame that is not known here";
@@ -226,6 +240,9 @@ const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std
   const bool too_few = subscribers.too_few();
   SubscribeFrame change;
   const char* defect = parse(payload, change);
+  // To publish takes no memory for this: a group more is to come.
+  const std::size_t most = subscribers.groups().size() + 1;
+  if (active_.capacity() < most) active_.reserve(2 * most);
   if (defect == nullptr) defect = subscribers.take(subscriber, change);
   worth_trying_ |= too_few && !subscribers.too_few();
   // By another policy, or with other tags, it may hold up nothing; if it is still there.
@@ -233,6 +250,8 @@ const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std
   if (changed != nullptr) {
     worth_trying_ |= std::exchange(changed->blocking, false);
     if (changed->demoted) hold_ups.watch();
+    failed_ |= changed->peer.sender.backlog.failed();
+    if (failed_) socket_.touch();
   }
   socket_.fill_changed();
   tell_writable();
@@ -275,6 +294,14 @@ bool PublishCore::end_turn() noexcept {
     if (group->active) active_[open++] = group;
   }
   active_.resize(open);
+  if (std::exchange(failed_, false)) end_failed();
+  if (subscribers.incomplete()) {
+    if (subscribers.complete_again()) {
+      worth_trying_ = true;
+    } else if (!slow_timer_.running()) {
+      slow_timer_.start_periodic(slow_look_after);
+    }
+  }
   if (subscribers.any_disconnects() && !slow_timer_.running()) look_after_slow();
   tell_writable();
   return open != 0 && !stopped_;
@@ -296,6 +323,12 @@ void PublishCore::flush() noexcept {
   if ((wanted_ && worth_trying_) || subscribers.any_disconnects()) socket_.touch();
 }
 
+void PublishCore::end_failed() noexcept {
+  subscribers.for_each([](Subscriber& subscriber) {
+    if (subscriber.peer.sender.backlog.failed()) subscriber.peer.fail(out_of_memory());
+  });
+}
+
 // Who asked to be disconnected rather than be behind.
 void PublishCore::look_after_slow() noexcept {
   const std::int64_t now_ns = socket_.context().loop.now().count();
@@ -307,11 +340,15 @@ void PublishCore::look_after_slow() noexcept {
       const bool stays = !stopped_ && !subscriber.peer.leaving();
       if (stays && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
     } else if (now_ns - subscriber.dismissed_since_ns > within_ns) {
-      subscriber.peer.fail({DownReason::too_slow, too_slow_text});
+      subscriber.peer.fail(DownReason::too_slow, too_slow_text);
     }
     behind = behind || subscriber.dismissed_since_ns != 0 ||
              (!stopped_ && subscriber.peer.behind_since_ns != 0);
   });
+  if (subscribers.incomplete()) {
+    behind = true;
+    socket_.touch();
+  }
   if (behind && !slow_timer_.running()) {
     slow_timer_.start_periodic(slow_look_after);
   } else if (!behind) {
@@ -328,7 +365,8 @@ void PublishCore::dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept 
   std::array<std::byte, ending_bytes> payload;
   encode(EndingFrame{EndingReason::too_slow}, payload);
   peer.sender.tell(ControlKind::ending, payload);
-  peer.dismiss(too_slow_text, DownReason::too_slow);
+  guard_memory([&] { peer.dismiss(too_slow_text, DownReason::too_slow); },
+               [&]() noexcept { peer.fail(out_of_memory(DownReason::too_slow)); });
 }
 
 bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept {

@@ -52,7 +52,7 @@ class PublishCore final : public Distribution {
   void not_ready(Peer& peer) noexcept override;
   void gone(Peer& peer, DropReason reason) noexcept override;
   void wire_idle(Peer& peer) noexcept override;
-  const char* take_control(Peer& peer, const Frame& frame) noexcept override;
+  const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
   [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
   void describe(const Peer& peer, PeerSnapshot& snapshot) const override;
@@ -78,6 +78,7 @@ class PublishCore final : public Distribution {
   void activate(Group& group) noexcept;
   void look_at_backlog(Subscriber& subscriber) noexcept;
   void look_after_slow() noexcept;
+  void end_failed() noexcept;
   bool too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept;
   void dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept;
   // One for each store that was ever found empty: all that may end a wait is heard of.
@@ -102,6 +103,7 @@ class PublishCore final : public Distribution {
   Timer slow_timer_;            // runs while somebody may be behind for too long
   bool stopped_ = false;
   bool wanted_ = false;        // a send was refused: on_writable is owed
+  bool failed_ = false;        // somebody's backlog
   bool worth_trying_ = false;  // and something has changed since
   bool lacks_memory_ = false;  // the last refusal was for that, and none has come home since
   std::uint64_t sent_ = 0;

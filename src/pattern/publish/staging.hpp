@@ -18,7 +18,7 @@ namespace netio::detail {
 
 class Staging {
  public:
-  explicit Staging(LargePool& large_pool) : large_pool_(large_pool) { copies_.reserve(4); }
+  explicit Staging(LargePool& large_pool) : large_pool_(large_pool) { copies_.reserve(16); }
 
   // Memory for a copy in `loans`, or in the large pool if that is null. On `again`, waited_in()
   // says where it lacked.

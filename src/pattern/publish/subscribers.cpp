@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/option_bounds.hpp"
 #include "socket/socket_core.hpp"
@@ -58,14 +59,14 @@ Subscriber& Subscribers::join(Peer& peer) {
   return subscriber;
 }
 
-void Subscribers::leave(Peer& peer) {
+void Subscribers::leave(Peer& peer) noexcept {
   Subscriber* const subscriber = find(peer);
   if (subscriber == nullptr) return;
   count(*subscriber, false);
   leave_group(*subscriber);
 }
 
-void Subscribers::forget(Peer& peer) {
+void Subscribers::forget(Peer& peer) noexcept {
   const auto found = subscribers_.find(&peer);
   if (found == subscribers_.end()) return;
   leave(peer);
@@ -74,11 +75,25 @@ void Subscribers::forget(Peer& peer) {
   const TagSet gone = std::move(found->second.set);
   subscribers_.erase(found);
   if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
-    on_unsubscribe(peer.info(true), gone.ranges());
+    call_user(on_unsubscribe, peer.info(true), gone.ranges());
   }
 }
 
 const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& frame) {
+  Change change;
+  const char* defect = nullptr;
+  try {
+    defect = this->change(subscriber, frame, change);
+  } catch (const std::bad_alloc&) {
+    begin_again();
+    throw;
+  }
+  if (defect == nullptr) tell(subscriber.peer, change);
+  return defect;
+}
+
+const char* Subscribers::change(Subscriber& subscriber, const SubscribeFrame& frame,
+                                Change& change) {
   // A change that begins with the whole set makes one that is not complete void.
   const bool whole = (frame.flags & subscribe_flag::whole) != 0;
   const bool first = !subscriber.changing || (whole && frame.revision > subscriber.revision);
@@ -97,10 +112,8 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   std::vector<TagRange> ranges(frame.ranges.count());
   if (const char* const defect = frame.ranges.copy(ranges); defect != nullptr) return defect;
   allowances.charge_change(*subscriber.account, frame_cost + static_cast<double>(ranges.size()));
-  if (!subscriber.refused) change(subscriber, frame.flags, ranges);
-  Change change;
+  if (!subscriber.refused) edit(subscriber, frame.flags, ranges);
   if ((frame.flags & subscribe_flag::last) != 0) change = complete(subscriber, frame);
-  tell(subscriber.peer, change);
   return nullptr;
 }
 
@@ -116,8 +129,8 @@ void Subscribers::begin_change(Subscriber& subscriber, const SubscribeFrame& fra
                            static_cast<double>(subscriber.set.size()) / walk_part);
 }
 
-void Subscribers::change(Subscriber& subscriber, std::uint16_t flags,
-                         std::span<const TagRange> ranges) {
+void Subscribers::edit(Subscriber& subscriber, std::uint16_t flags,
+                       std::span<const TagRange> ranges) {
   TagSet& next = subscriber.next;
   if ((flags & subscribe_flag::whole) != 0) next.clear();
   const bool remove = (flags & subscribe_flag::remove) != 0;
@@ -222,9 +235,11 @@ void Subscribers::demote(Subscriber& subscriber, bool demoted) {
 void Subscribers::tell(Peer& peer, const Change& change) {
   if (change.added.empty() && change.removed.empty()) return;
   const PeerInfo info = peer.info(true);
-  if (on_unsubscribe && !change.removed.empty()) on_unsubscribe(info, change.removed.ranges());
+  if (on_unsubscribe && !change.removed.empty()) {
+    call_user(on_unsubscribe, info, change.removed.ranges());
+  }
   if (on_subscribe && !change.added.empty() && !socket_.abandoned()) {
-    on_subscribe(info, change.added.ranges());
+    call_user(on_subscribe, info, change.added.ranges());
   }
 }
 
@@ -295,13 +310,13 @@ void Subscribers::enter(Subscriber& subscriber, const GroupKind& kind) {
   subscriber.group = group;
 }
 
-void Subscribers::leave_group(Subscriber& subscriber) {
+void Subscribers::leave_group(Subscriber& subscriber) noexcept {
   Group* const group = std::exchange(subscriber.group, nullptr);
   if (group == nullptr) return;
   group->close_page();
   std::erase(group->members, &subscriber);
   if (!group->members.empty()) return;
-  remove_rows(*group, group->tags);
+  guard_memory([&] { remove_rows(*group, group->tags); }, [this]() noexcept { begin_again(); });
   audiences_.forget(group);
   bodies_before_ += group->bodies_encoded();
   on_group_gone(*group);
@@ -376,13 +391,30 @@ void Subscribers::answer_with(Audience& audience) noexcept {
 }
 
 // As if each group came now.
-void Subscribers::release() {
-  all_ = nullptr;
-  tags_.for_each([](TagRow& row) { row.audience = nullptr; });
-  for (const auto& group : groups_) add_rows(*group, group->tags);
+void Subscribers::release() noexcept {
+  guard_memory(
+      [this] {
+        all_ = nullptr;
+        tags_.for_each([](TagRow& row) { row.audience = nullptr; });
+        for (const auto& group : groups_) add_rows(*group, group->tags);
+      },
+      [this]() noexcept { begin_again(); });
 }
 
-void Subscribers::count(Subscriber& subscriber, bool blocks) {
+// A change of the rows was not made to its end: they are made anew when there is memory.
+void Subscribers::begin_again() noexcept {
+  if (all_ != nullptr && all_ != &missed_) return;
+  incomplete_ = true;
+  hold(missed_);
+}
+
+bool Subscribers::complete_again() noexcept {
+  incomplete_ = false;
+  if (all_ == &missed_ && !too_few()) release();
+  return !incomplete_;
+}
+
+void Subscribers::count(Subscriber& subscriber, bool blocks) noexcept {
   if (std::exchange(subscriber.counted, blocks) == blocks) return;
   blocking_ = blocks ? blocking_ + 1 : blocking_ - 1;
   if (too_few() && all_ == nullptr) hold(missed_);

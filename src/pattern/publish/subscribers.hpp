@@ -51,9 +51,10 @@ class Subscribers {
   [[nodiscard]] const Subscriber* find(const Peer& peer) const noexcept;
   Subscriber& join(Peer& peer);
   // It is served no more, and counts as unsubscribed once forgotten.
-  void leave(Peer& peer);
-  void forget(Peer& peer);
+  void leave(Peer& peer) noexcept;
+  void forget(Peer& peer) noexcept;
   // A part of a change of its set. What is wrong with it, or null.
+  // Throws std::bad_alloc: the subscriber is to be ended.
   const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
   // It asked for Policy::block, and has Policy::drop_new from now on, or what it asked for. It is
   // told by the answer to its last change, once more.
@@ -72,7 +73,13 @@ class Subscribers {
   [[nodiscard]] std::uint64_t bodies_encoded() const noexcept;
   // Fewer that block are there than are to be: every row has an audience without groups, whose
   // messages are not taken.
-  [[nodiscard]] bool too_few() const noexcept { return blocking_ < options_.subscribers_min; }
+  [[nodiscard]] bool too_few() const noexcept {
+    return blocking_ < options_.subscribers_min || incomplete_;
+  }
+  // There was no memory for who wants what, and it is as if there were too few until there is.
+  [[nodiscard]] bool incomplete() const noexcept { return incomplete_; }
+  // False if there still is none.
+  bool complete_again() noexcept;
   // How full the fullest of those that block is, from 0 to 1.
   [[nodiscard]] double fill() const noexcept;
   // From now on every row has this audience, whatever the subscribers want.
@@ -92,17 +99,19 @@ class Subscribers {
   [[nodiscard]] Policy grant(Subscriber& subscriber, Policy asked);
   void answer(Subscriber& subscriber);
   void enter(Subscriber& subscriber, const GroupKind& kind);
-  void leave_group(Subscriber& subscriber);
-  void count(Subscriber& subscriber, bool blocks);
+  void leave_group(Subscriber& subscriber) noexcept;
+  void count(Subscriber& subscriber, bool blocks) noexcept;
+  void begin_again() noexcept;
+  const char* change(Subscriber& subscriber, const SubscribeFrame& frame, Change& change);
   void hold(Audience& audience) noexcept;
-  void release();
+  void release() noexcept;
   void add_rows(Group& group, const TagSet& tags);
   void remove_rows(Group& group, const TagSet& tags);
   void sweep_audiences();
   [[nodiscard]] GroupKind kind_of(const Peer& peer) const noexcept;
   [[nodiscard]] Group* find_group(const GroupKind& kind, const TagSet& tags) const noexcept;
   void begin_change(Subscriber& subscriber, const SubscribeFrame& frame, bool whole);
-  void change(Subscriber& subscriber, std::uint16_t flags, std::span<const TagRange> ranges);
+  void edit(Subscriber& subscriber, std::uint16_t flags, std::span<const TagRange> ranges);
   [[nodiscard]] double walked(const Subscriber& subscriber) const noexcept;
   [[nodiscard]] std::size_t ranges_left_for(const Subscriber& subscriber) const noexcept;
   void count_ranges(Subscriber& subscriber, std::size_t ranges) noexcept;
@@ -119,6 +128,7 @@ class Subscribers {
   std::size_t ranges_ = 0;           // of all subscribers
   BehindBudget behind_budget_;
   bool disconnects_ = false;
+  bool incomplete_ = false;
   std::size_t blocking_ = 0;  // counted
   Audience missed_;           // of every tag while there are too few
   Audience* all_ = nullptr;   // the audience that every row has, whatever subscribers want; or null

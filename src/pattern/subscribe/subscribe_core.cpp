@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -63,29 +64,41 @@ void SubscribeCore::remove(std::span<const TagRange> ranges) {
 // All changes of the turn are one.
 bool SubscribeCore::end_turn() noexcept {
   if (std::exchange(answered_, false) && !stopped_) tell_those_who_wait();
-  if (!std::exchange(changed_, false) || stopped_) return false;
+  if (!changed_ || stopped_) return false;
+  guard_memory([this] { tell_all(); }, [this]() noexcept { socket_.touch(); });
+  return false;
+}
+
+// Without memory for it, it is a change of the next turn.
+void SubscribeCore::tell_all() {
   const TagSet added = difference(set_, announced_);
   const TagSet removed = difference(announced_, set_);
-  if (added.empty() && removed.empty() && revision_ != 0) return false;
-  announced_ = set_;
+  TagSet next = set_;
+  changed_ = false;
+  if (added.empty() && removed.empty() && revision_ != 0) return;
+  announced_ = std::move(next);
   ++revision_;
   for (const auto& peer : socket_.peers()) {
     const auto found = publishers_.find(peer.get());
     if (found == publishers_.end()) continue;
-    Publisher& publisher = found->second;
-    publisher.waits |= publisher.unanswered.size() >= unanswered_max;
-    if (publisher.waits) continue;
-    const bool in_step = publisher.complete && !publisher.refused &&
-                         publisher.revision == revision_ - 1 && publisher.revision != 0;
-    if (in_step && tell_change(*peer, removed.ranges(), added.ranges())) {
-      publisher.revision = revision_;
-      publisher.unanswered.push_back(revision_);
-    } else {
-      tell_whole(*peer, publisher);
-    }
-    peer->link()->flush();
+    if (found->second.unanswered.size() >= unanswered_max) found->second.waits = true;
+    if (found->second.waits) continue;
+    guard_memory([&] { tell(*peer, found->second, removed, added); },
+                 [&]() noexcept { peer->fail(out_of_memory()); });
   }
-  return false;
+}
+
+void SubscribeCore::tell(Peer& peer, Publisher& publisher, const TagSet& removed,
+                         const TagSet& added) {
+  const bool in_step = publisher.complete && !publisher.refused &&
+                       publisher.revision == revision_ - 1 && publisher.revision != 0;
+  if (in_step && tell_change(peer, removed.ranges(), added.ranges())) {
+    publisher.revision = revision_;
+    publisher.unanswered.push_back(revision_);
+  } else {
+    tell_whole(peer, publisher);
+  }
+  peer.link()->flush();
 }
 
 void SubscribeCore::tell_those_who_wait() {
@@ -95,13 +108,21 @@ void SubscribeCore::tell_those_who_wait() {
       continue;
     }
     found->second.waits = false;
-    tell_whole(*peer, found->second);
-    peer->link()->flush();
+    guard_memory(
+        [&] {
+          tell_whole(*peer, found->second);
+          peer->link()->flush();
+        },
+        [&]() noexcept { peer->fail(out_of_memory()); });
   }
 }
 
 void SubscribeCore::ready(Peer& peer) noexcept {
   if (stopped_) return;
+  guard_memory([&] { begin(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
+}
+
+void SubscribeCore::begin(Peer& peer) {
   const auto [found, is_new] = publishers_.try_emplace(&peer);
   Publisher& publisher = found->second;
   if (is_new) peer.expect_messages(false);
@@ -160,7 +181,7 @@ Status SubscribeCore::post(Peer& peer, std::span<const TagRange> ranges, std::ui
   return peer.sender.post_control(ControlKind::subscribe, frame_);
 }
 
-const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) noexcept {
+const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) {
   if (stopped_) return nullptr;
   const std::span<const std::byte> payload(frame.payload, frame.size);
   if (frame.control() == ControlKind::subscribed) {
@@ -221,7 +242,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
                   " ranges of tags from this subscriber now (PublishOptions::ranges_max, "
                   "ranges_all_max); the set as it was before is still in force there";
   }
-  if (on_subscribed) on_subscribed(peer.info(true), told);
+  if (on_subscribed) call_user(on_subscribed, peer.info(true), told);
   return nullptr;
 }
 
@@ -230,7 +251,9 @@ const char* SubscribeCore::take_gap(Peer& peer, const GapFrame& gap) {
   const auto count =
       peer.receive_books().miss_up_to(gap.dropped, socket_.context().loop.now().count());
   if (!count) return "takes back what it said it had dropped, or says more than can have been";
-  if (*count != 0 && on_gap) on_gap(peer.info(true), {first, *count, reason_of(gap.reason)});
+  if (*count != 0 && on_gap) {
+    call_user(on_gap, peer.info(true), Gap{first, *count, reason_of(gap.reason)});
+  }
   return nullptr;
 }
 

@@ -37,7 +37,7 @@ class SubscribeCore final : public Distribution {
   void not_ready(Peer& peer) noexcept override { publishers_.erase(&peer); }
   void gone(Peer& peer, DropReason) noexcept override { publishers_.erase(&peer); }
   void wire_idle(Peer&) noexcept override {}
-  const char* take_control(Peer& peer, const Frame& frame) noexcept override;
+  const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
   [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
   void tell_writable() noexcept override {}
@@ -62,6 +62,9 @@ class SubscribeCore final : public Distribution {
   // A publisher that answers slowly, or never, is not told of more; then of all of them as one.
   static constexpr std::size_t unanswered_max = 256;
   void tell_those_who_wait();
+  void tell_all();
+  void begin(Peer& peer);
+  void tell(Peer& peer, Publisher& publisher, const TagSet& removed, const TagSet& added);
   void tell_whole(Peer& peer, Publisher& publisher);
   // False if the link has no room for all of it.
   bool tell_change(Peer& peer, std::span<const TagRange> removed, std::span<const TagRange> added);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/out_of_memory.hpp"
 #include "fabric/error.hpp"
 #include "transport/internet_address.hpp"
 #include "transport/ofi/link.hpp"
@@ -97,6 +98,14 @@ void OfiListener::run_deferred() noexcept {
 }
 
 void OfiListener::on_request(Info request) noexcept {
+  guard_memory([&] { take(request); },
+               [&]() noexcept {
+                 if (request) endpoint_->reject(request);
+                 events_.on_exhausted(address_, out_of_memory());
+               });
+}
+
+void OfiListener::take(Info& request) {
   if (paused_) {
     if (waiting_.size() == waiting_max) {
       endpoint_->reject(request);

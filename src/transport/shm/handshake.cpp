@@ -48,7 +48,7 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory
 // a connection that says nothing takes one descriptor. Throws Error.
 void ShmLink::begin() {
   if (url_) make_what_is_passed();
-  watch_.emplace(loop_, socket_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
+  watch_.emplace(loop_, socket_.get(), EPOLLIN, [this](std::uint32_t) { guarded([this] { on_readable(); }); });
 }
 
 void ShmLink::make_what_is_passed() {
@@ -129,7 +129,9 @@ void ShmLink::on_readable() {
 }
 
 bool ShmLink::hear_greeting() noexcept {
-  if ((state_ == State::greeting || state_ == State::answered) && !failure_) on_readable();
+  if ((state_ == State::greeting || state_ == State::answered) && !failure_) {
+    guarded([this] { on_readable(); });
+  }
   return state_ != State::greeting;
 }
 

@@ -59,7 +59,7 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)
       peer_address_(to_string(url)),
       url_(url),
       handshake_timer_(loop_, [this] {
-        go_down({DownReason::handshake_timeout, peer_address_ + " did not answer in time"});
+        go_bad(DownReason::handshake_timeout, "did not answer in time");
       }) {}
 
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string address,
@@ -70,9 +70,9 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
       peer_address_(std::move(address)),
       socket_(std::move(fd)),
       handshake_timer_(loop_, [this] {
-        go_down({DownReason::handshake_timeout,
-                 peer_address_ + (their_hello_ ? " did not map this side's memory in time"
-                                               : " connected but sent no hello in time")});
+        go_bad(DownReason::handshake_timeout, their_hello_
+                                                  ? "did not map this side's memory in time"
+                                                  : "connected but sent no hello in time");
       }) {}
 
 ShmLink::~ShmLink() { cut(); }
@@ -82,6 +82,11 @@ void ShmLink::start(LinkEvents& events) noexcept {
   events_ = &events;
   state_ = State::greeting;
   handshake_timer_.start_once(options_.handshake_within);
+  guard_memory([this] { connect(); }, [this]() noexcept { failure_ = out_of_memory(); });
+  if (failure_) loop_.defer(*this);
+}
+
+void ShmLink::connect() {
   try {
     if (url_) {
       const UnixAddress address = UnixAddress::of("connect", *url_);
@@ -102,7 +107,6 @@ void ShmLink::start(LinkEvents& events) noexcept {
   } catch (const Error& error) {
     failure_ = refusal(DownReason::resources, error.what());
   }
-  if (failure_) loop_.defer(*this);
 }
 
 Down ShmLink::why_not_connected(int error) const {
@@ -138,8 +142,11 @@ void ShmLink::go_down(Down down) noexcept {
   events_->on_down(down);
 }
 
-void ShmLink::go_bad(DownReason reason, const std::string& what) noexcept {
-  go_down({reason, peer_address_ + " " + what});
+void ShmLink::go_bad(DownReason reason, std::string_view what) noexcept {
+  Down down = out_of_memory(reason);
+  guard_memory([&] { down.detail = std::string(peer_address_).append(" ").append(what); },
+               []() noexcept {});
+  go_down(std::move(down));
 }
 
 // Possibly from inside an event: what is on the stack stays mapped until the destructor.

@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <netio/loop.hpp>
 
 #include "base/file_descriptor.hpp"
+#include "base/out_of_memory.hpp"
 #include "base/url.hpp"
 #include "memory/range_pool.hpp"
 #include "memory/shared_memory.hpp"
@@ -100,6 +102,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   };
 
   // Greeting (handshake.cpp)
+  void connect();
   void begin();
   void make_what_is_passed();
   int say(const Hello& hello, std::span<const int> passed) noexcept;
@@ -114,7 +117,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   bool may_sleep() noexcept override;
   bool look_on() noexcept;
   [[nodiscard]] int fd() const noexcept override { return bell_.get(); }
-  bool take_pages(int budget) noexcept;
+  bool take_pages(int budget);
+  bool take_turn(int budget);
   bool reap() noexcept;
   bool reap_quietly() noexcept;
   [[nodiscard]] bool has_room() const noexcept;
@@ -129,7 +133,12 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   }
   [[nodiscard]] Down why_not_connected(int error) const;
   void go_down(Down down) noexcept;
-  void go_bad(DownReason reason, const std::string& what) noexcept;
+  void go_bad(DownReason reason, std::string_view what) noexcept;
+  // An event of the loop's: without memory for it the link is down.
+  template <typename Event>
+  void guarded(Event&& event) noexcept {
+    guard_memory(event, [this]() noexcept { go_down(out_of_memory()); });
+  }
 
   ShmShared& shared_;
   const LinkOptions& options_;

@@ -76,6 +76,12 @@ bool ShmLink::look_on() noexcept {
 }
 
 bool ShmLink::poll(int budget) noexcept {
+  bool worked = true;
+  guarded([&] { worked = take_turn(budget); });
+  return worked;
+}
+
+bool ShmLink::take_turn(int budget) {
   if (!moves_pages()) return false;
   wire_->doorbell.wake_up();
   home_waiter_.stop_waiting();
@@ -123,7 +129,7 @@ void ShmLink::tell_room() noexcept {
   }
 }
 
-bool ShmLink::take_pages(int budget) noexcept {
+bool ShmLink::take_pages(int budget) {
   ShmReceives& receives = wire_->receives;
   if (state_ == State::finishing) {
     receives.discard();
@@ -206,7 +212,7 @@ void ShmLink::run_deferred() noexcept {
   if (state_ == State::finishing && !std::exchange(shut_, true)) {
     (void)::shutdown(socket_.get(), SHUT_WR);
   }
-  if (ended_ && (state_ == State::finishing || reading())) (void)take_pages(64);
+  if (ended_ && (state_ == State::finishing || reading())) guarded([this] { (void)take_pages(64); });
 }
 
 void ShmLink::pause(bool paused) noexcept {

@@ -22,7 +22,7 @@ void TcpLink::begin_greeting() {
   hello_in_.reserve(hello_fixed_bytes);
   if (!watch_) {
     try {
-      watch_.emplace(loop_, fd_.get(), EPOLLIN, [this](std::uint32_t ready) { on_ready(ready); });
+      watch_.emplace(loop_, fd_.get(), EPOLLIN, [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
     } catch (const Error&) {
       loop_.defer(*this);  // run_deferred finds no watch and goes down
       return;
@@ -93,7 +93,7 @@ void TcpLink::read_hello() {
 }
 
 bool TcpLink::hear_greeting() noexcept {
-  if (state_ == State::greeting && watch_) read_hello();
+  if (state_ == State::greeting && watch_) guarded([this] { read_hello(); });
   return state_ != State::greeting || !hello_in_.empty();
 }
 

@@ -42,7 +42,7 @@ TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, const Url& url)
       dialed_(true),
       peer_address_(to_string(url)),
       url_(url),
-      handshake_timer_(loop_, [this] { on_handshake_late(); }),
+      handshake_timer_(loop_, [this] { guarded([this] { on_handshake_late(); }); }),
       reader_(resources_, options),
       writer_(resources_.send_pool, options.queue_bytes_max) {}
 
@@ -52,7 +52,7 @@ TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, int fd)
       options_(options),
       loop_(resources_.loop),
       dialed_(false),
-      handshake_timer_(loop_, [this] { on_handshake_late(); }),
+      handshake_timer_(loop_, [this] { guarded([this] { on_handshake_late(); }); }),
       reader_(resources_, options),
       writer_(resources_.send_pool, options.queue_bytes_max) {
   adopt(fd);
@@ -73,6 +73,15 @@ void TcpLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
   events_ = &events;
   handshake_timer_.start_once(options_.handshake_within);
+  // No event may come from inside this call.
+  guard_memory([this] { begin(); },
+               [this]() noexcept {
+                 lacks_memory_ = true;
+                 loop_.defer(*this);
+               });
+}
+
+void TcpLink::begin() {
   if (!dialed_) {
     begin_greeting();
     return;
@@ -87,7 +96,7 @@ void TcpLink::start(LinkEvents& events) noexcept {
     resolver_.emplace(
         resources_.inquiries, loop_,
         [host = url_->host, port = url_->port] { return look_up_name(host, port); },
-        [this](LookUp found) { on_resolved(std::move(found)); });
+        [this](LookUp found) { guarded([&] { on_resolved(std::move(found)); }); });
   }
 }
 
@@ -123,7 +132,7 @@ void TcpLink::begin_connect(const InternetAddress& address) {
     return;
   }
   try {
-    watch_.emplace(loop_, fd_.get(), EPOLLOUT, [this](std::uint32_t ready) { on_ready(ready); });
+    watch_.emplace(loop_, fd_.get(), EPOLLOUT, [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
   } catch (const Error& error) {
     go_down({DownReason::resources, error.what()});
   }

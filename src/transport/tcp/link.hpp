@@ -12,6 +12,7 @@
 #include <netio/loop.hpp>
 
 #include "base/file_descriptor.hpp"
+#include "base/out_of_memory.hpp"
 #include "base/url.hpp"
 #include "memory/store.hpp"
 #include "transport/inquiry.hpp"
@@ -69,7 +70,9 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   void on_handshake_late();
   void adopt(int fd);
   // Greeting (handshake.cpp)
+  void begin();
   void begin_greeting();
+  void end_turn();
   void send_hello(const Hello& hello);
   void write_hello();
   void read_hello();
@@ -79,7 +82,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   void on_ready(std::uint32_t events);
   void read_pages();
   void write_pages();
-  void read_on() noexcept;
+  void read_on();
   void tell_room() noexcept;
   void discard();
   void on_read_end(bool failed, int error);
@@ -94,6 +97,11 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
 
   // Ends the link from inside the loop: the last event.
   void go_down(Down down) noexcept;
+  // An event of the loop's: without memory for it the link is down.
+  template <typename Event>
+  void guarded(Event&& event) noexcept {
+    guard_memory(event, [this]() noexcept { go_down(out_of_memory()); });
+  }
   [[nodiscard]] Down down_from_errno(int error) const;
   [[nodiscard]] bool moves_pages() const noexcept {
     return state_ == State::up || state_ == State::finishing;
@@ -127,6 +135,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   CallingWaiter room_waiter_{[this] { tell_room(); }};
   bool polled_ = false;  // the loop has it as a Source
   bool paused_ = false;
+  bool lacks_memory_ = false;  // already at its start
   bool starved_ = false;        // waits for on_memory
   bool read_pending_ = false;   // pages may wait in the reader; the descriptor need not tell
   bool blocked_ = false;        // the kernel takes no more; EPOLLOUT tells

@@ -92,11 +92,11 @@ void TcpLink::on_ready(std::uint32_t events) {
 bool TcpLink::poll(int) noexcept {
   if (state_ != State::up || !reading()) return false;
   const std::uint64_t before = reader_.bytes_received();
-  read_pages();
+  guarded([this] { read_pages(); });
   return reader_.bytes_received() != before || state_ != State::up;
 }
 
-void TcpLink::read_on() noexcept {
+void TcpLink::read_on() {
   if (state_ == State::finishing) {
     discard();
   } else if (state_ == State::up) {
@@ -174,7 +174,7 @@ void TcpLink::on_memory() noexcept {
   if (starved_) {
     starved_ = false;
     update_watch();
-    read_on();
+    guarded([this] { read_on(); });
   }
 }
 
@@ -191,6 +191,11 @@ void TcpLink::tell_room() noexcept {
 
 // End of the turn: writes what was posted, reads what a pause had left, reports what a call found.
 void TcpLink::run_deferred() noexcept {
+  if (lacks_memory_) return go_down(out_of_memory());
+  guarded([this] { end_turn(); });
+}
+
+void TcpLink::end_turn() {
   if (state_ == State::resolving) {
     connect_next({DownReason::name_unknown, "no address for " + peer_address_});
     return;
@@ -254,7 +259,7 @@ void TcpLink::update_watch() noexcept {
   }
   try {
     watch_->set_events(events);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     watch_.reset();
     loop_.defer(*this);  // run_deferred finds no watch, and goes down
   }

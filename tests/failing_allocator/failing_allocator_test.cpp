@@ -1,0 +1,414 @@
+// Memory runs out at the n-th allocation of a victim, for every n, each in a process of its own.
+// Nothing ends the process; a connection that ends says so; the books add up; and what comes
+// afterwards works. Only what netio allocates in the victim's calls and turns fails.
+//
+// NETIO_TEST_FAILING_AT=n tries this n alone, in this process.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <netio/netio.hpp>
+
+#include "support/allocation_counter.hpp"
+
+namespace netio::test {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT
+
+struct Way {
+  std::string name;
+  std::string address;
+  std::uint64_t failures = 1;  // so many allocations fail in a row
+  std::uint64_t stride = 1;    // each so-manyth n is tried
+};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+ContextOptions small() {
+  ContextOptions options;
+  options.page_bytes = 4096;
+  options.send_pool_bytes = 64U << 12U;
+  options.receive_pool_bytes = 256U << 12U;
+  options.large_bytes_max = 1U << 20U;
+  return options;
+}
+
+SocketOptions hasty() {
+  SocketOptions options;
+  options.reconnect_after_min = 1ms;
+  options.reconnect_after_max = 2ms;
+  options.handshake_within = 1s;
+  options.stall_after = 1s;
+  return options;
+}
+
+// Says what is wrong and ends the child.
+[[noreturn]] void give_up(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::_Exit(3);
+}
+
+// A victim and another context, turned alternately.
+class Scene {
+ public:
+  explicit Scene(std::string at) : address(std::move(at)) {}
+
+  void turn() {
+    bool worked = false;
+    {
+      const Armed armed;
+      worked = victim.loop().run_once(std::chrono::nanoseconds(0));
+    }
+    worked |= other.loop().run_once(std::chrono::nanoseconds(0));
+    if (!worked) std::this_thread::sleep_for(50us);
+  }
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) turn();
+  }
+  // True if it comes true.
+  bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = 10s) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() >= end) return false;
+      turn();
+    }
+    return true;
+  }
+  void must(const std::function<bool()>& condition, const char* what) {
+    if (!until(condition)) give_up(std::string("never: ") + what);
+  }
+  // A set-up call of the victim's may say that there is no memory.
+  bool call(const std::function<void()>& work) {
+    try {
+      const Armed armed;
+      work();
+      return true;
+    } catch (const std::bad_alloc&) {
+    } catch (const Error&) {
+    }
+    return false;
+  }
+  void check(const Socket& socket) {
+    const Books books = socket.books();
+    if (books.sent != books.acknowledged + books.dropped() + books.unacknowledged) {
+      give_up("the books do not add up");
+    }
+  }
+  // The rest of the scene is played with all memory there is.
+  void relent() {
+    fail_allocations(0, 1);
+    calm = true;
+  }
+
+  std::string address;
+  Context victim{small()};
+  Context other{small()};
+  bool calm = false;
+};
+
+// What a call-back of the victim's allocates is not netio's.
+template <typename Function>
+auto disarmed(Function function) {
+  return [function](auto&&... arguments) {
+    const Armed armed(false);
+    function(std::forward<decltype(arguments)>(arguments)...);
+  };
+}
+
+const std::string small_message(200, 's');
+const std::string large_message(20'000, 'l');
+
+void send_some(Scene& scene, Sending& socket, bool armed) {
+  for (int i = 0; i < 12; ++i) {
+    const Armed while_sending(armed);
+    const Status status = socket.send(i % 4 == 3 ? large_message : small_message);
+    (void)status;
+    if (i % 3 == 0) {
+      const Armed not_in_here(false);
+      scene.turn();
+    }
+  }
+}
+
+// The victim accepts, and receives.
+void pull(Scene& scene) {
+  Pull pull(scene.victim, hasty());
+  std::uint64_t received = 0;
+  std::uint64_t resources = 0;
+  std::uint64_t downs = 0;
+  pull.on_message(disarmed([&](const MessageView&) { ++received; }));
+  pull.on_down(disarmed([&](const PeerInfo&, const Down& down) {
+    ++downs;
+    if (down.reason == DownReason::resources) ++resources;
+  }));
+  const std::string address = pull.bind(scene.address);
+  Push good(scene.other, hasty());
+  good.connect(address);
+  if (!scene.until([&] { return good.peers_connected() == 1; })) give_up("no first connection");
+  send_some(scene, good, false);
+  {
+    Push passing(scene.other, hasty());
+    passing.connect(address);
+    scene.must([&] { return passing.peers_connected() == 1 && good.peers_connected() == 1; },
+               "both are connected");
+    send_some(scene, passing, false);
+    send_some(scene, good, false);
+    scene.turns(20);
+    scene.check(pull);
+  }
+  scene.turns(20);
+  scene.must([&] { return pull.peers_connected() == good.peers_connected(); }, "it is forgotten");
+  scene.relent();
+  scene.must([&] { return good.peers_connected() == 1; }, "the good one is back");
+  Push late(scene.other, hasty());
+  late.connect(address);
+  scene.must([&] { return late.peers_connected() == 1; }, "a new one is let in");
+  const std::uint64_t before = received;
+  send_some(scene, late, false);
+  scene.must([&] { return late.books().sent != 0 && late.books().unacknowledged == 0; },
+             "what is sent arrives");
+  if (late.books().acknowledged != late.books().sent || received == before) give_up("lost");
+  scene.must([&] { return good.books().unacknowledged == 0; }, "the good one knows");
+  if (resources == 0 && downs < 2 && good.books().dropped() != 0) give_up("lost without a word");
+  if (pull.books().delivered != received) give_up("not what was delivered");
+  scene.check(good);
+  scene.check(late);
+}
+
+// The victim connects, sends, and comes back to who went.
+void push(Scene& scene) {
+  auto pull = std::make_unique<Pull>(scene.other, hasty());
+  std::uint64_t received = 0;
+  const auto take = [&](const MessageView&) { ++received; };
+  pull->on_message(take);
+  const std::string address = pull->bind(scene.address);
+  Push push(scene.victim, hasty());
+  std::uint64_t downs = 0;
+  push.on_writable(disarmed([] {}));
+  push.on_down(disarmed([&](const PeerInfo&, const Down&) { ++downs; }));
+  while (!scene.call([&] { push.connect(address); })) {
+  }
+  scene.must([&] { return push.peers_connected() == 1; }, "it is connected");
+  send_some(scene, push, true);
+  scene.turns(10);
+  pull.reset();
+  scene.turns(10);
+  send_some(scene, push, true);
+  pull = std::make_unique<Pull>(scene.other, hasty());
+  pull->on_message(take);
+  (void)pull->bind(address);
+  scene.must([&] { return push.peers_connected() == 1; }, "it is back");
+  send_some(scene, push, true);
+  scene.turns(20);
+  scene.check(push);
+  scene.relent();
+  scene.must([&] { return push.peers_connected() == 1; }, "it is back in the end");
+  const std::uint64_t before = received;
+  send_some(scene, push, false);
+  scene.must([&] { return push.books().unacknowledged == 0 && received > before; }, "it arrives");
+  scene.check(push);
+}
+
+// The victim publishes, to one who reads and to those who change their minds and fall behind.
+void publish(Scene& scene) {
+  Publish publish(scene.victim, {}, hasty());
+  const std::string address = publish.bind(scene.address);
+  publish.on_down(disarmed([](const PeerInfo&, const Down&) {}));
+  publish.on_subscribe(disarmed([](const PeerInfo&, std::span<const TagRange>) {}));
+  publish.on_unsubscribe(disarmed([](const PeerInfo&, std::span<const TagRange>) {}));
+  Subscribe good(scene.other, {}, hasty());
+  std::uint64_t received = 0;
+  good.on_message([&](const MessageView&) { ++received; });
+  bool subscribed = false;
+  good.on_subscribed([&](const PeerInfo&, const Subscribed&) { subscribed = true; });
+  good.subscribe_all();
+  good.connect(address);
+  scene.must([&] { return subscribed; }, "the good one has subscribed");
+  const auto send_all = [&](int count, bool armed) {
+    for (int i = 0; i < count; ++i) {
+      const Armed while_sending(armed);
+      const std::string& message = i % 8 == 7 ? large_message : small_message;
+      (void)(publish.send(message, static_cast<std::uint64_t>(i % 20)) == Status::ok);
+    }
+  };
+  send_all(20, true);
+  scene.turns(4);
+  for (const Policy policy : {Policy::drop_new, Policy::drop_old, Policy::sample,
+                              Policy::disconnect, Policy::block}) {
+    SubscribeOptions wanted;
+    wanted.policy = policy;
+    wanted.behind_bytes_max = 64U << 10U;
+    Subscribe passing(scene.other, wanted, hasty());
+    bool told = false;
+    passing.on_subscribed([&](const PeerInfo&, const Subscribed&) { told = true; });
+    passing.subscribe({3, 9});
+    passing.connect(address);
+    scene.must([&] { return told; }, "a subscriber is told");
+    send_all(20, true);
+    passing.pause();
+    passing.subscribe({11, 15});
+    passing.unsubscribe(TagRange{5, 6});
+    scene.turns(4);
+    for (int i = 0; i < 4; ++i) {
+      send_all(16, true);
+      scene.turn();
+    }
+    scene.check(publish);
+  }
+  scene.turns(20);
+  scene.relent();
+  subscribed = false;
+  scene.must([&] { return good.peers_connected() == 1; }, "the good one is back");
+  Subscribe late(scene.other, {}, hasty());
+  late.on_subscribed([&](const PeerInfo&, const Subscribed&) { subscribed = true; });
+  std::uint64_t at_late = 0;
+  late.on_message([&](const MessageView&) { ++at_late; });
+  late.subscribe_all();
+  late.connect(address);
+  scene.must([&] { return subscribed; }, "a new one is let in");
+  const std::uint64_t before = received;
+  scene.must(
+      [&] {
+        send_all(1, false);
+        return at_late > 10 && received > before;
+      },
+      "what is published arrives");
+  scene.check(publish);
+}
+
+// The victim subscribes, changes its mind, and comes back.
+void subscribe(Scene& scene) {
+  auto publish = std::make_unique<Publish>(scene.other, PublishOptions{}, hasty());
+  const std::string address = publish->bind(scene.address);
+  Subscribe subscribe(scene.victim, {}, hasty());
+  std::uint64_t received = 0;
+  subscribe.on_message(disarmed([&](const MessageView&) { ++received; }));
+  subscribe.on_down(disarmed([](const PeerInfo&, const Down&) {}));
+  subscribe.on_gap(disarmed([](const PeerInfo&, const Gap&) {}));
+  while (!scene.call([&] { subscribe.connect(address); })) {
+  }
+  while (!scene.call([&] { subscribe.subscribe({1, 5}); })) {
+  }
+  const auto arrives = [&] {
+    const std::uint64_t before = received;
+    return [&publish, &received, before] {
+      (void)(publish->send(small_message, 3) == Status::ok);
+      return received > before;
+    };
+  };
+  scene.must(arrives(), "what is published arrives");
+  (void)scene.call([&] { subscribe.subscribe({7, 9}); });
+  scene.turns(4);
+  (void)scene.call([&] { subscribe.unsubscribe(TagRange{4, 5}); });
+  scene.turns(4);
+  publish.reset();
+  scene.turns(10);
+  publish = std::make_unique<Publish>(scene.other, PublishOptions{}, hasty());
+  (void)publish->bind(address);
+  scene.must(arrives(), "it is back");
+  scene.relent();
+  scene.must(arrives(), "it goes on");
+  scene.check(subscribe);
+}
+
+struct Play {
+  const char* name;
+  void (*run)(Scene&);
+};
+void PrintTo(const Play& play, std::ostream* out) { *out << play.name; }
+
+// What a child found, as its exit status.
+enum Found : int { lived, none_failed, broken = 3 };
+
+int play(const Play& what, const Way& way, std::uint64_t n) {
+  try {
+    Scene scene(way.address);
+    fail_allocations(n, way.failures);
+    what.run(scene);
+  } catch (const std::exception& error) {
+    give_up(std::string("uncaught: ") + error.what());
+  }
+  return allocations_failed() != 0 ? lived : none_failed;
+}
+
+int in_a_child(const Play& what, const Way& way, std::uint64_t n) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    std::_Exit(play(what, way, n));
+  }
+  int status = 0;
+  (void)::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+class FailingAllocator : public testing::TestWithParam<std::tuple<Play, Way>> {};
+
+TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
+  const auto& [what, way] = GetParam();
+#ifndef NETIO_WITH_FABRIC
+  if (way.address.starts_with("ofi")) GTEST_SKIP() << "built without libfabric";
+#endif
+  if (const std::uint64_t alone = number_in("NETIO_TEST_FAILING_AT", 0); alone != 0) {
+    EXPECT_NE(play(what, way, alone), broken);
+    return;
+  }
+  const std::uint64_t stride = number_in("NETIO_TEST_FAILING_STRIDE", way.stride);
+  ASSERT_EQ(in_a_child(what, way, 0), none_failed) << "with all memory there is";
+  std::string broken_at;
+  std::uint64_t tried = 0;
+  // How many allocations there are depends on how the bytes come: the end is where none failed,
+  // several times in a row.
+  for (std::uint64_t n = 1, ends = 0; ends < 3; n += stride, ++tried) {
+    const int found = in_a_child(what, way, n);
+    ends = found == none_failed ? ends + 1 : 0;
+    if (found != lived && found != none_failed) {
+      broken_at += " " + std::to_string(n) + " (" + std::to_string(found) + ")";
+    }
+  }
+  EXPECT_EQ(broken_at, "");
+  std::printf("%llu tried, each %lluth\n", static_cast<unsigned long long>(tried),
+              static_cast<unsigned long long>(stride));
+}
+
+std::vector<Way> ways() {
+  std::vector<Way> ways;
+  for (const std::uint64_t failures : {1U, 40U}) {
+    const std::string suffix = failures == 1 ? "_once" : "_for_a_while";
+    ways.push_back({"tcp" + suffix, "tcp://127.0.0.1:0", failures, 1});
+    ways.push_back({"shm" + suffix, "shm://*", failures, 1});
+    ways.push_back({"inproc" + suffix, "inproc://*", failures, 1});
+    ways.push_back({"ofi_tcp" + suffix, "ofi+tcp://127.0.0.1:0", failures, 1});
+  }
+  return ways;
+}
+
+INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,
+                         testing::Combine(testing::Values(Play{"pull", pull}, Play{"push", push},
+                                                          Play{"publish", publish},
+                                                          Play{"subscribe", subscribe}),
+                                          testing::ValuesIn(ways())),
+                         [](const auto& row) {
+                           return std::string(std::get<0>(row.param).name) + "_on_" +
+                                  std::get<1>(row.param).name;
+                         });
+
+}  // namespace
+}  // namespace netio::test
