@@ -343,6 +343,22 @@ TEST_F(CliPublish, a_stopped_subscriber_with_the_policy_block_holds_the_publishe
   EXPECT_EQ(report("sub")["verification"]["passed"], true);
 }
 
+TEST_F(CliPublish, a_stopped_subscriber_holds_the_publisher_up_for_a_bounded_time) {
+  Process publisher(netio_command(pub({"--size", "4KiB", "--block-for-max", "200ms"})));
+  Process subscriber(netio_command(sub("sub", address_of(publisher), {"--policy", "block"})));
+  EXPECT_TRUE(subscriber.wait_for_err("from number 0 on")) << subscriber.err();
+  subscriber.signal(SIGSTOP);
+  EXPECT_TRUE(publisher.wait_for_err("held the publisher up for too long")) << publisher.err();
+  subscriber.signal(SIGCONT);
+  EXPECT_TRUE(subscriber.wait_for_err("policy drop_new (not block)")) << subscriber.err();
+  EXPECT_TRUE(publisher.wait_for_err("has the policy block again")) << publisher.err();
+  publisher.signal(SIGINT);
+  EXPECT_EQ(publisher.wait(), 130) << publisher.err();
+  EXPECT_EQ(subscriber.wait(), 0) << subscriber.err();
+  EXPECT_GE(report("pub")["counters"]["demoted"], 1);
+  EXPECT_GT(report("sub")["books"]["missed"], 0);
+}
+
 // --- Coming and going.
 
 TEST_F(CliPublish, a_killed_subscriber_is_reported_and_disturbs_no_other) {

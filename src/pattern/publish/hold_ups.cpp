@@ -57,6 +57,7 @@ bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexc
   const auto enough = static_cast<std::int64_t>(subscriber.held_bytes / progress_part);
   if (subscriber.held_since_ns == 0 || progress - subscriber.held_progress > enough) {
     subscriber.held_since_ns = clock_ns_;
+    subscriber.held_from_ns = now_ns;
     subscriber.held_progress = progress;
     subscriber.held_bytes = sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
     return false;
@@ -89,7 +90,9 @@ void HoldUps::judge() {
     Subscriber& subscriber = *subscribers_.find(*peer);
     if (!subscriber.demoted) {
       ++demoted_;
-      subscriber.account->holding.spend(static_cast<double>(clock_ns_ - subscriber.held_since_ns));
+      const std::int64_t held_ns = now_ns - subscriber.held_from_ns;
+      subscriber.account->holding.spend(
+          static_cast<double>(std::min(held_ns, 2 * block_for_max_ns_)));
     }
     guard_memory([&] { subscribers_.demote(subscriber, !subscriber.demoted); },
                  [&]() noexcept { subscriber.peer.fail(out_of_memory()); });

@@ -42,6 +42,7 @@ struct Subscriber {
   bool blocking = false;           // the user was refused because of it
   bool demoted = false;            // it asked for Policy::block, and has Policy::drop_new for now
   std::int64_t held_since_ns = 0;  // the publisher is held up, and no part of held_bytes was taken
+  std::int64_t held_from_ns = 0;   // the same by the loop's clock
   std::uint64_t held_bytes = 0;
   std::int64_t held_progress = 0;  // Sender::backlog_progress() at that time
   std::int64_t behind_for_max_ns = 0;
