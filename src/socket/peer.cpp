@@ -182,8 +182,13 @@ void Peer::fail(DownReason reason, const char* what) noexcept {
 
 void Peer::end_for(std::string detail, DownReason reason) noexcept {
   if (end_) return;
-  guard_memory([&] { end_ = Down{reason, address_ + ": " + detail}; },
-               [&]() noexcept { end_ = Down{reason, std::move(detail)}; });
+  guard_memory(
+      [&] {
+        end_ = Down{reason, address_ + ": " + detail};
+      },
+      [&]() noexcept {
+        end_ = Down{reason, std::move(detail)};
+      });
 }
 
 void Peer::dismiss(std::string detail, DownReason reason) noexcept {

@@ -61,8 +61,11 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
       socket_.context().large_pool().wait(*this);
       break;
     case Receiver::Result::bad:
-      guard_memory([this] { fail({receiver_.reason(), std::string("sent ") + receiver_.defect()}); },
-                   [this]() noexcept { fail(out_of_memory(receiver_.reason())); });
+      guard_memory(
+          [this] {
+            fail({receiver_.reason(), std::string("sent ") + receiver_.defect()});
+          },
+          [this]() noexcept { fail(out_of_memory(receiver_.reason())); });
       break;
   }
 }

@@ -182,8 +182,7 @@ void SendCore::add_to(Counters& counters) const noexcept {
 void SendCore::ready(Peer& peer) noexcept {
   peer.behind_since_ns = 0;
   if (stopped_ || std::find(ready_.begin(), ready_.end(), &peer) != ready_.end()) return;
-  guard_memory([&] { ready_.push_back(&peer); },
-               [&]() noexcept { peer.fail(out_of_memory()); });
+  guard_memory([&] { ready_.push_back(&peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
 }
 
 void SendCore::tell_writable() noexcept {

@@ -172,8 +172,7 @@ void SocketCore::remember(Peer& peer) {
     records_.erase(outdated);
   }
   const PeerRecord record = peer.surrender();
-  guard_memory([&] { records_.push_back(record); },
-               [&]() noexcept { record.add_to(forgotten_); });
+  guard_memory([&] { records_.push_back(record); }, [&]() noexcept { record.add_to(forgotten_); });
 }
 
 void SocketCore::peer_up(Peer& peer) {

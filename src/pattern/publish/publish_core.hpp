@@ -98,7 +98,7 @@ class PublishCore final : public Distribution {
   Timer slow_timer_;            // runs while somebody may be behind for too long
   bool stopped_ = false;
   bool wanted_ = false;        // a send was refused: on_writable is owed
-  bool failed_ = false;  // somebody's backlog
+  bool failed_ = false;        // somebody's backlog
   bool worth_trying_ = false;  // and something has changed since
   bool lacks_memory_ = false;  // the last refusal was for that, and none has come home since
   std::uint64_t sent_ = 0;

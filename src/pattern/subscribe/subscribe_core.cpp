@@ -87,15 +87,15 @@ void SubscribeCore::tell_all() {
 
 void SubscribeCore::tell(Peer& peer, Publisher& publisher, const TagSet& removed,
                          const TagSet& added) {
-    const bool in_step = publisher.complete && !publisher.refused &&
-                         publisher.revision == revision_ - 1 && publisher.revision != 0;
-    if (in_step && tell_change(peer, removed.ranges(), added.ranges())) {
-      publisher.revision = revision_;
-      publisher.unanswered.push_back(revision_);
-    } else {
-      tell_whole(peer, publisher);
-    }
-    peer.link()->flush();
+  const bool in_step = publisher.complete && !publisher.refused &&
+                       publisher.revision == revision_ - 1 && publisher.revision != 0;
+  if (in_step && tell_change(peer, removed.ranges(), added.ranges())) {
+    publisher.revision = revision_;
+    publisher.unanswered.push_back(revision_);
+  } else {
+    tell_whole(peer, publisher);
+  }
+  peer.link()->flush();
 }
 
 void SubscribeCore::ready(Peer& peer) noexcept {
