@@ -1,5 +1,5 @@
-// Replaces the global operator new by one that counts, and fails when it is told to. All forms, so that none is paired with a
-// delete of a sanitizer's.
+// Replaces the global operator new by one that counts, and fails when it is told to. All forms, so
+// that none is paired with a delete of a sanitizer's.
 #include "support/allocation_counter.hpp"
 
 #include <cstddef>

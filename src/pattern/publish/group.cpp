@@ -20,8 +20,7 @@ constexpr std::size_t slot_bytes = 64;
 
 }  // namespace
 
-Group::Group(const GroupKind& kind, const TagSet& its_tags,
-             std::uint64_t message_bytes_max) noexcept
+Group::Group(const GroupKind& kind, const TagSet& its_tags, std::uint64_t message_bytes_max)
     : tags(its_tags), kind_(kind) {
   const std::size_t frame_max = kind.body_max - frame_word_bytes - sizeof(std::uint64_t);
   gather_bytes_max_ =

@@ -44,7 +44,7 @@ struct Outgoing {
 
 class Group {
  public:
-  Group(const GroupKind& kind, const TagSet& tags, std::uint64_t message_bytes_max) noexcept;
+  Group(const GroupKind& kind, const TagSet& tags, std::uint64_t message_bytes_max);
 
   [[nodiscard]] const GroupKind& kind() const noexcept { return kind_; }
   // Into the open page, if it has room: nearly always.

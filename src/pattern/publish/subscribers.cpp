@@ -410,6 +410,11 @@ void Subscribers::begin_again() noexcept {
 
 bool Subscribers::complete_again() noexcept {
   incomplete_ = false;
+  // Those that somebody was about to enter.
+  std::erase_if(groups_, [this](const auto& group) {
+    if (group->members.empty()) on_group_gone(*group);
+    return group->members.empty();
+  });
   if (all_ == &missed_ && !too_few()) release();
   return !incomplete_;
 }

@@ -48,7 +48,8 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory
 // a connection that says nothing takes one descriptor. Throws Error.
 void ShmLink::begin() {
   if (url_) make_what_is_passed();
-  watch_.emplace(loop_, socket_.get(), EPOLLIN, [this](std::uint32_t) { guarded([this] { on_readable(); }); });
+  watch_.emplace(loop_, socket_.get(), EPOLLIN,
+                 [this](std::uint32_t) { guarded([this] { on_readable(); }); });
 }
 
 void ShmLink::make_what_is_passed() {

@@ -58,9 +58,8 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)
       loop_(shared.resources.loop),
       peer_address_(to_string(url)),
       url_(url),
-      handshake_timer_(loop_, [this] {
-        go_bad(DownReason::handshake_timeout, "did not answer in time");
-      }) {}
+      handshake_timer_(
+          loop_, [this] { go_bad(DownReason::handshake_timeout, "did not answer in time"); }) {}
 
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string address,
                  FileDescriptor fd)

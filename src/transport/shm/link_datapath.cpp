@@ -212,7 +212,8 @@ void ShmLink::run_deferred() noexcept {
   if (state_ == State::finishing && !std::exchange(shut_, true)) {
     (void)::shutdown(socket_.get(), SHUT_WR);
   }
-  if (ended_ && (state_ == State::finishing || reading())) guarded([this] { (void)take_pages(64); });
+  if (ended_ && (state_ == State::finishing || reading()))
+    guarded([this] { (void)take_pages(64); });
 }
 
 void ShmLink::pause(bool paused) noexcept {

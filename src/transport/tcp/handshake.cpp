@@ -22,7 +22,8 @@ void TcpLink::begin_greeting() {
   hello_in_.reserve(hello_fixed_bytes);
   if (!watch_) {
     try {
-      watch_.emplace(loop_, fd_.get(), EPOLLIN, [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
+      watch_.emplace(loop_, fd_.get(), EPOLLIN,
+                     [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
     } catch (const Error&) {
       loop_.defer(*this);  // run_deferred finds no watch and goes down
       return;

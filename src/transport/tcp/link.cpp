@@ -132,7 +132,8 @@ void TcpLink::begin_connect(const InternetAddress& address) {
     return;
   }
   try {
-    watch_.emplace(loop_, fd_.get(), EPOLLOUT, [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
+    watch_.emplace(loop_, fd_.get(), EPOLLOUT,
+                   [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
   } catch (const Error& error) {
     go_down({DownReason::resources, error.what()});
   }

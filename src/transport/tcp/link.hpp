@@ -135,7 +135,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   CallingWaiter room_waiter_{[this] { tell_room(); }};
   bool polled_ = false;  // the loop has it as a Source
   bool paused_ = false;
-  bool lacks_memory_ = false;  // already at its start
+  bool lacks_memory_ = false;   // already at its start
   bool starved_ = false;        // waits for on_memory
   bool read_pending_ = false;   // pages may wait in the reader; the descriptor need not tell
   bool blocked_ = false;        // the kernel takes no more; EPOLLOUT tells
