@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -18,6 +19,14 @@ namespace netio::detail {
 namespace {
 enum Passed : std::uint8_t { board, memory, lifeline, passed_count };
 
+// Of shared memory, and not more than is mapped in any case; 0 of anything else, which may be a
+// file whose system does not answer.
+std::size_t size_of(int fd) noexcept {
+  struct stat status {};
+  if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &status) != 0 || status.st_size < 0) return 0;
+  return std::min(static_cast<std::size_t>(status.st_size), shm_memory_bytes_max);
+}
+
 // What is sent for each sleep of the peer's: one byte, 0.
 bool is_ring(std::span<const std::byte> bytes, const UnixMessage& message) noexcept {
   return message.bytes == 1 && bytes[0] == std::byte{} && message.passed.empty();
@@ -25,13 +34,14 @@ bool is_ring(std::span<const std::byte> bytes, const UnixMessage& message) noexc
 }  // namespace
 
 ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory,
-                    FileDescriptor lifeline)
+                    PeerAddressSpace space, FileDescriptor lifeline)
     : ours(*reinterpret_cast<ShmBoard*>(link.board_->bytes().data())),
       their_board(std::move(board)),
       theirs(*reinterpret_cast<const ShmBoard*>(their_board.bytes().data())),
       doorbell(ShmBell{ours, theirs, link.socket_.get()}),
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
-      memory(ShmPeerMemory::create(std::move(their_memory), std::move(lifeline), ours, link)),
+      memory(ShmPeerMemory::create(std::move(their_memory), std::move(space), std::move(lifeline),
+                                   ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
             link.shared_.links),
       receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
@@ -172,9 +182,11 @@ bool ShmLink::map_theirs(UnixMessage& message) {
     if (!url_) make_what_is_passed();
     SharedMemory their_board = SharedMemory::open(
         std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
-    SharedMemory their_memory =
-        SharedMemory::open(std::move(message.passed[memory]), 1, shm_memory_bytes_max);
-    wire_.emplace(*this, std::move(their_board), std::move(their_memory),
+    // Of what could still change: open() holds it to what was taken.
+    const std::size_t bytes = size_of(message.passed[memory].get());
+    PeerAddressSpace space = PeerAddressSpace::take(bytes);
+    SharedMemory their_memory = SharedMemory::open(std::move(message.passed[memory]), 1, bytes);
+    wire_.emplace(*this, std::move(their_board), std::move(their_memory), std::move(space),
                   std::move(message.passed[lifeline]));
     ++shared_.links;
     loop_.add_source(*this);

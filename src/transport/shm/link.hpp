@@ -87,7 +87,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   // What there is once both boards are known.
   struct Wire {
-    Wire(ShmLink& link, SharedMemory board, SharedMemory memory, FileDescriptor lifeline);
+    Wire(ShmLink& link, SharedMemory board, SharedMemory memory, PeerAddressSpace space,
+         FileDescriptor lifeline);
     ShmBoard& ours;
     SharedMemory their_board;
     const ShmBoard& theirs;
