@@ -116,8 +116,8 @@ void SocketCore::on_exhausted(const std::string& address, Down down) noexcept {
 }
 
 Refusal SocketCore::objection(const Hello& theirs, bool accepted, std::string& text) {
-  if (theirs.version_min > wire_version || theirs.version_max < wire_version) {
-    text = "wire version " + std::to_string(wire_version) + " is spoken here, " +
+  if (theirs.version_min > theirs.version_here || theirs.version_max < theirs.version_here) {
+    text = "wire version " + std::to_string(theirs.version_here) + " is spoken here, " +
            std::to_string(theirs.version_min) + " to " + std::to_string(theirs.version_max) +
            " there; use the same release of netio at both ends";
     return Refusal::version;

@@ -186,8 +186,9 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   return bytes;
 }
 
-HelloResult parse(std::span<const std::byte> from, Hello& hello) {
+HelloResult parse(std::span<const std::byte> from, Hello& hello, std::uint16_t version) {
   hello = Hello();
+  hello.version_here = version;
   const std::size_t magic_seen = std::min(from.size(), magic.size());
   if (magic_seen != 0 && std::memcmp(from.data(), magic.data(), magic_seen) != 0) {
     return {HelloParse::foreign, 0, foreign_name(from)};
@@ -203,7 +204,7 @@ HelloResult parse(std::span<const std::byte> from, Hello& hello) {
   for_lasting_fields(hello,
                      [&](std::size_t offset, auto& member) { get(from.data(), offset, member); });
   if (hello.version_min > hello.version_max) return defective("hello with an empty version range");
-  const bool same_version = hello.version_min <= wire_version && wire_version <= hello.version_max;
+  const bool same_version = hello.version_min <= version && version <= hello.version_max;
   if (same_version) {
     const char* const what = parse_this_version(from.first(bytes), hello);
     if (what != nullptr) return defective(what);

@@ -11,6 +11,8 @@
 namespace netio::detail {
 
 inline constexpr std::uint16_t wire_version = 1;
+// In shared memory, and only there.
+inline constexpr std::uint16_t shm_wire_version = 2;
 // Sequences stay below this: 22 years of 100 million messages a second. A peer that lies about
 // where it stands cannot make sums of them wrap.
 inline constexpr std::uint64_t sequence_end = std::uint64_t{1} << 56U;
@@ -42,6 +44,8 @@ struct Hello {
   std::uint32_t receives = 0;           // on fabrics: messages to be sent before more are granted,
   std::uint32_t receive_bytes = 0;      // and the largest of them
   std::string text;                     // why refused, for a person; cut after 1024 bytes
+  // Not sent: the version that parse() was to look for.
+  std::uint16_t version_here = wire_version;
 
   bool operator==(const Hello&) const = default;
 };
@@ -63,7 +67,9 @@ struct HelloResult {
 // Looks at the bytes received so far. Decides "foreign" from the first byte that differs.
 // A hello of another version is `done` with its version range, pattern, mode and refusal (unknown
 // values as they are), the rest unread. Modes and refusals of this version may be unknown too:
-// take such a refusal for `other`. The text is safe to print.
-HelloResult parse(std::span<const std::byte> from, Hello& hello);
+// take such a refusal for `other`. The text is safe to print. `version` is the only one spoken
+// here.
+HelloResult parse(std::span<const std::byte> from, Hello& hello,
+                  std::uint16_t version = wire_version);
 
 }  // namespace netio::detail

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "conformance/evil.hpp"
@@ -21,7 +20,7 @@ using detail::WirePattern;
 
 using RawShmPtr = std::unique_ptr<RawShm>;
 
-enum Passed : std::uint8_t { board, memory, bell, lifeline };
+enum Passed : std::uint8_t { board, memory, lifeline };
 constexpr std::size_t unix_descriptors_most = 253;  // unix(7)
 
 class BadShmHello : public EvilSender {
@@ -43,13 +42,13 @@ class BadShmHello : public EvilSender {
   // A sound hello with something else in place of one descriptor.
   Down told_of_passed(Passed which, int fd) {
     RawShm raw(address());
-    std::array<int, 4> passed = raw.descriptors();
+    std::array<int, 3> passed = raw.descriptors();
     passed.at(which) = fd;
     EXPECT_TRUE(raw.send(sound_, passed));
     return down_of(raw);
   }
 
-  const Bytes sound_ = hello_of(sound_hello(WirePattern::push, 5));
+  const Bytes sound_ = hello_of(sound_shm_hello(WirePattern::push, 5));
 
  private:
   Watchdog watchdog_{100};
@@ -105,7 +104,7 @@ TEST_F(BadShmHello, that_is_not_said_again_brings_nobody_up) {
   RawShm silent(address());
   ASSERT_TRUE(silent.send(sound_, silent.descriptors()));
   ASSERT_SOON(pump_, silent.answered());
-  silent.post(message_page(0, payload(0, 24)));
+  silent.next_slot().turn.store(1);
   EXPECT_EQ(down_of(silent).reason, DownReason::handshake_timeout) << at_pull_.why();
   RawShm leaving(address());
   ASSERT_TRUE(leaving.send(sound_, leaving.descriptors()));
@@ -115,7 +114,7 @@ TEST_F(BadShmHello, that_is_not_said_again_brings_nobody_up) {
   RawShm refusing(address());
   ASSERT_TRUE(refusing.send(sound_, refusing.descriptors()));
   ASSERT_SOON(pump_, refusing.answered());
-  detail::Hello refusal = sound_hello(WirePattern::push, 5);
+  detail::Hello refusal = sound_shm_hello(WirePattern::push, 5);
   refusal.refusal = detail::Refusal::other;
   refusal.text = "no room for it";
   ASSERT_TRUE(refusing.send(hello_of(refusal)));
@@ -126,15 +125,15 @@ TEST_F(BadShmHello, that_is_not_said_again_brings_nobody_up) {
   EXPECT_TRUE(evil_received_.empty());
 }
 
-TEST_F(BadShmHello, with_more_or_fewer_descriptors_than_four_is_refused) {
+TEST_F(BadShmHello, with_more_or_fewer_descriptors_than_three_is_refused) {
   const RawShm spare(address());
-  const std::array<int, 4> four = spare.descriptors();
-  const int any = four[bell];
-  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3},
+  const std::array<int, 3> three = spare.descriptors();
+  const int any = three[lifeline];
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{4},
                                   std::size_t{5}, std::size_t{8}, unix_descriptors_most}) {
     SCOPED_TRACE(count);
     std::vector<int> passed(count, any);
-    std::copy_n(four.begin(), std::min(count, four.size()), passed.begin());
+    std::copy_n(three.begin(), std::min(count, three.size()), passed.begin());
     const Down down = told_of(sound_, passed);
     EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
   }
@@ -188,68 +187,34 @@ TEST_F(BadShmHello, with_something_else_than_memory_is_refused) {
   }
 }
 
-// --- Bells. Whoever rings must neither wait nor be ended by what hangs there.
+// --- Rings.
 
-class BadShmBell : public BadShmHello {
- protected:
-  // Passes it for a bell, then sleeps behind it and sends what has to be answered.
-  void ring_at(int fd) {
+TEST_F(BadShmHello, what_is_no_ring_is_refused) {
+  for (const std::string_view text : {std::string_view("x"), std::string_view("\0\0", 2)}) {
     RawShm raw(address());
-    std::array<int, 4> passed = raw.descriptors();
-    passed[bell] = fd;
-    ASSERT_TRUE(raw.send(sound_, passed));
-    ASSERT_SOON(pump_, raw.answered() || raw.ended());
-    std::uint32_t sleep = ShmBoard::asleep | ShmBoard::wants_room;
-    for (std::uint64_t i = 0; i < 10 && raw.answered() && !raw.ended(); ++i) {
-      raw.ours().sleep.store(sleep += ShmBoard::next_sleep);
-      raw.post(message_page(i, payload(i, 24)));
-      pump_.run_for(2ms);
-    }
-    good_messages(3);
+    ASSERT_TRUE(raw.greet(sound_));
+    ASSERT_SOON(pump_, raw.answered());
+    ASSERT_TRUE(raw.send(text));
+    EXPECT_EQ(down_of(raw).reason, DownReason::protocol_error) << at_pull_.why();
   }
-};
-
-TEST_F(BadShmBell, that_is_full_blocks_nobody) {
-  const FileDescriptor event(::eventfd(0, EFD_CLOEXEC));
-  const std::uint64_t most = ~std::uint64_t{0} - 1;
-  ASSERT_EQ(::write(event.get(), &most, sizeof most), static_cast<ssize_t>(sizeof most));
-  ring_at(event.get());
 }
 
-TEST_F(BadShmBell, that_is_a_full_pipe_blocks_nobody) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
-  const FileDescriptor reading(ends[0]);
-  const FileDescriptor writing(ends[1]);
-  while (::write(writing.get(), "full", 4) > 0) {
-  }
-  ASSERT_EQ(::fcntl(writing.get(), F_SETFL, 0), 0);
-  ring_at(writing.get());
+TEST_F(BadShmHello, rings_without_end_stop_nobody) {
+  RawShm raw(address());
+  ASSERT_TRUE(raw.greet(sound_));
+  ASSERT_SOON(pump_, raw.answered());
+  pump_.after_each_turn([&] {
+    for (int i = 0; i < 1000; ++i) raw.ring();
+  });
+  good_messages(300);
+  EXPECT_FALSE(raw.ended());
+  pump_.forget_checks();
 }
 
-TEST_F(BadShmBell, that_is_a_pipe_nobody_reads_ends_nobody) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-  FileDescriptor reading(ends[0]);
-  const FileDescriptor writing(ends[1]);
-  reading.reset();
-  ring_at(writing.get());
-}
-
-TEST_F(BadShmBell, that_is_no_bell_at_all_is_not_written_to) {
-  const FileDescriptor file(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  const FileDescriptor folder(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-  const FileDescriptor one(ends[0]);
-  FileDescriptor other(ends[1]);
-  other.reset();
-  for (const FileDescriptor* each : {&file, &folder, &timer, &one}) {
-    ASSERT_TRUE(*each);
-    ring_at(each->get());
-  }
-  EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), 0);
+TEST_F(BadShmHello, of_the_version_that_is_spoken_elsewhere_is_refused) {
+  const Down down = told_of(hello_of(sound_hello(WirePattern::push, 5)));
+  EXPECT_EQ(down.reason, DownReason::version_mismatch) << down.detail;
+  EXPECT_NE(down.detail.find("wire version 2 is spoken here"), std::string::npos) << down.detail;
 }
 
 // --- The answer to one that dials.
@@ -283,15 +248,16 @@ class BadShmAnswer : public EvilReceiver {
 };
 
 TEST_F(BadShmAnswer, that_is_wrong_is_told_of) {
-  const Bytes hello = hello_of(sound_hello(WirePattern::pull, 9));
+  const Bytes hello = hello_of(sound_shm_hello(WirePattern::pull, 9));
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.send("HTTP/1.1 200 OK\r\n\r\n"); }).reason,
             DownReason::foreign_protocol);
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.send(hello); }).reason, DownReason::protocol_error);
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.greet(std::span(hello).first(40)); }).reason,
             DownReason::protocol_error);
-  EXPECT_EQ(
-      told_of([&](RawShm& raw) { raw.greet(hello_of(sound_hello(WirePattern::push, 9))); }).reason,
-      DownReason::pattern_mismatch);
+  EXPECT_EQ(told_of([&](RawShm& raw) {
+              raw.greet(hello_of(sound_shm_hello(WirePattern::push, 9)));
+            }).reason,
+            DownReason::pattern_mismatch);
   EXPECT_EQ(told_of([](RawShm& raw) { raw.close(); }).reason, DownReason::lost);
   EXPECT_EQ(told_of([](RawShm&) {}).reason, DownReason::handshake_timeout);
 }

@@ -53,7 +53,7 @@ class BadShm : public EvilSender {
   RawShmPtr met(std::uint8_t session = 66) {
     RawShmPtr raw = std::make_unique<RawShm>(address());
     const std::size_t ups = at_pull_.ups.size();
-    EXPECT_TRUE(raw->greet(hello_of(sound_hello(WirePattern::push, session))));
+    EXPECT_TRUE(raw->greet(hello_of(sound_shm_hello(WirePattern::push, session))));
     EXPECT_SOON(pump_, raw->answered() && at_pull_.ups.size() == ups + 1);
     return raw;
   }
@@ -197,7 +197,7 @@ TEST_F(BadShm, a_page_larger_than_the_quota_is_refused_and_not_waited_for) {
   Pull pull(there_, options);
   Seen at_pull(pull);
   RawShm raw(pull.bind(place()));
-  raw.greet(hello_of(sound_hello(WirePattern::push, 68)));
+  raw.greet(hello_of(sound_shm_hello(WirePattern::push, 68)));
   ASSERT_SOON(pump_, raw.answered() && at_pull.ups.size() == 1);
   PageHeader header;
   header.bytes = RawShm::memory_bytes;
@@ -332,7 +332,7 @@ class BadShmReceiver : public EvilReceiver {
   RawShmPtr met(std::uint8_t session = 66) {
     RawShmPtr raw = std::make_unique<RawShm>(address());
     const std::size_t ups = at_push_.ups.size();
-    EXPECT_TRUE(raw->greet(hello_of(sound_hello(WirePattern::pull, session))));
+    EXPECT_TRUE(raw->greet(hello_of(sound_shm_hello(WirePattern::pull, session))));
     EXPECT_SOON(pump_, raw->answered() && at_push_.ups.size() == ups + 1);
     return raw;
   }
@@ -422,7 +422,7 @@ TEST_F(BadShmReceiver, that_never_gives_a_page_back_keeps_nobody_waiting) {
     const std::string at = push.bind(place());
     good.connect(at);
     RawShm raw(at);
-    raw.greet(hello_of(sound_hello(WirePattern::pull, 70)));
+    raw.greet(hello_of(sound_shm_hello(WirePattern::pull, 70)));
     ASSERT_SOON(pump_, raw.answered() && push.peers_connected() == 2);
     const Bytes message(9000);
     ASSERT_SOON(pump_,

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <system_error>
@@ -58,15 +57,14 @@ RawShm::RawShm(FileDescriptor socket)
     : socket_(std::move(socket)),
       board_(SharedMemory::create("raw board", sizeof(ShmBoard), sizeof(ShmBoard))),
       memory_(SharedMemory::create("raw pages", memory_bytes, memory_bytes)),
-      bell_(check(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
       ours_(reinterpret_cast<ShmBoard*>(board_.bytes().data())) {
   std::array<int, 2> ends{};
   check(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), "pipe");
   lifeline_ = {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-std::array<int, 4> RawShm::descriptors() const {
-  return {board_.fd(), memory_.fd(), bell_.get(), lifeline_[1].get()};
+std::array<int, 3> RawShm::descriptors() const {
+  return {board_.fd(), memory_.fd(), lifeline_[1].get()};
 }
 
 bool RawShm::send(std::span<const std::byte> bytes, std::span<const int> passed) {
@@ -94,11 +92,10 @@ bool RawShm::answered() {
   const int error = detail::receive_message(socket_.get(), bytes, message);
   if (error == EAGAIN) return false;
   ended_ = error != 0 || message.bytes == 0;
-  if (ended_ || message.passed.size() != 4) return false;
+  if (ended_ || message.passed.size() != 3) return false;
   their_board_.emplace(
       SharedMemory::open(std::move(message.passed[0]), sizeof(ShmBoard), 2 * sizeof(ShmBoard)));
-  their_bell_ = std::move(message.passed[2]);
-  their_lifeline_ = std::move(message.passed[3]);
+  their_lifeline_ = std::move(message.passed[2]);
   theirs_ = reinterpret_cast<const ShmBoard*>(their_board_->bytes().data());
   if (!greeting_.empty()) send(greeting_);
   return true;
@@ -140,8 +137,8 @@ void RawShm::post_at(std::span<const std::byte> page, std::uint64_t place, std::
 }
 
 void RawShm::ring() const {
-  const std::uint64_t one = 1;
-  (void)!::write(their_bell_.get(), &one, sizeof one);
+  const std::byte one{};
+  (void)!::send(socket_.get(), &one, sizeof one, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 std::uint64_t RawShm::waiting() const {

@@ -24,6 +24,14 @@ inline constexpr int sound_seals = -1;  // all that a sound peer sets
 [[nodiscard]] detail::FileDescriptor memory_of(std::size_t bytes, int seals = sound_seals,
                                                bool allocated = true);
 
+// As raw_tcp's, in the version that is spoken in shared memory.
+[[nodiscard]] inline detail::Hello sound_shm_hello(detail::WirePattern pattern,
+                                                   std::uint8_t session = 1) {
+  detail::Hello hello = sound_hello(pattern, session);
+  hello.version_min = hello.version_max = detail::shm_wire_version;
+  return hello;
+}
+
 class RawShm {
  public:
   static constexpr std::size_t memory_bytes = std::size_t{1} << 20U;
@@ -42,13 +50,14 @@ class RawShm {
     if (connected_) greeting_.assign(hello.begin(), hello.end());
     return send(hello, descriptors());
   }
-  // Board, memory, bell, lifeline.
-  [[nodiscard]] std::array<int, 4> descriptors() const;
+  // Board, memory, lifeline.
+  [[nodiscard]] std::array<int, 3> descriptors() const;
 
   // The peer has answered with a hello, and its board can be read.
   [[nodiscard]] bool answered();
   [[nodiscard]] bool ended();
   void close() { socket_.reset(); }
+  [[nodiscard]] int fd() const { return socket_.get(); }
 
   [[nodiscard]] detail::ShmBoard& ours() { return *ours_; }
   [[nodiscard]] const detail::ShmBoard& theirs() const { return *theirs_; }
@@ -73,9 +82,7 @@ class RawShm {
   std::vector<std::byte> greeting_;
   detail::SharedMemory board_;
   detail::SharedMemory memory_;
-  detail::FileDescriptor bell_;
   std::array<detail::FileDescriptor, 2> lifeline_;
-  detail::FileDescriptor their_bell_;
   detail::FileDescriptor their_lifeline_;
   std::optional<detail::SharedMemory> their_board_;
   detail::ShmBoard* ours_ = nullptr;

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <unistd.h>
+#include <sys/socket.h>
 #include <utility>
 
 #include "transport/shm/board.hpp"
@@ -16,16 +17,18 @@ namespace netio::detail {
 struct ShmBell {
   ShmBoard& ours;
   const ShmBoard& theirs;
-  int their_bell;  // an eventfd
+  int socket;  // of the greeting
 
   [[nodiscard]] std::uint32_t their_sleep() const noexcept {
     return theirs.sleep.load(std::memory_order_relaxed);
   }
   void say(std::uint32_t sleep) noexcept { ours.sleep.store(sleep, std::memory_order_relaxed); }
   static void fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  // Never blocks: this end of the connection is ours alone, and MSG_DONTWAIT is for this call. If
+  // the socket is full, the peer has rings to read, and one is enough.
   void ring() noexcept {
-    const std::uint64_t one = 1;
-    (void)!::write(their_bell, &one, sizeof one);
+    const std::byte one{};
+    (void)!::send(socket, &one, sizeof one, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 };
 

@@ -1,11 +1,10 @@
-// A shm link's greeting: a hello each way with four descriptors; then the one that connected says
+// A shm link's greeting: a hello each way with three descriptors; then the one that connected says
 // that it has mapped what it got. Nobody is up before both have, and who cannot says why.
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -18,26 +17,31 @@
 namespace netio::detail {
 
 namespace {
-enum Passed : std::uint8_t { board, memory, bell, lifeline, passed_count };
+enum Passed : std::uint8_t { board, memory, lifeline, passed_count };
 
-// What only a descriptor without a file can be rung at: a pipe or a file may block who writes, or
-// end the process with a signal; an eventfd that is full says so.
-bool makes_a_bell(int fd) noexcept {
+// Of shared memory, and not more than is mapped in any case; 0 of anything else, which may be a
+// file whose system does not answer.
+std::size_t size_of(int fd) noexcept {
   struct stat status {};
-  if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != 0) return false;
-  const int flags = fcntl(fd, F_GETFL);
-  return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+  if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &status) != 0 || status.st_size < 0) return 0;
+  return std::min(static_cast<std::size_t>(status.st_size), shm_memory_bytes_max);
+}
+
+// What is sent for each sleep of the peer's: one byte, 0.
+bool is_ring(std::span<const std::byte> bytes, const UnixMessage& message) noexcept {
+  return message.bytes == 1 && bytes[0] == std::byte{} && message.passed.empty();
 }
 }  // namespace
 
 ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory,
-                    FileDescriptor lifeline)
+                    PeerAddressSpace space, FileDescriptor lifeline)
     : ours(*reinterpret_cast<ShmBoard*>(link.board_->bytes().data())),
       their_board(std::move(board)),
       theirs(*reinterpret_cast<const ShmBoard*>(their_board.bytes().data())),
-      doorbell(ShmBell{ours, theirs, link.their_bell_.get()}),
+      doorbell(ShmBell{ours, theirs, link.socket_.get()}),
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
-      memory(ShmPeerMemory::create(std::move(their_memory), std::move(lifeline), ours, link)),
+      memory(ShmPeerMemory::create(std::move(their_memory), std::move(space), std::move(lifeline),
+                                   ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
             link.shared_.links),
       receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
@@ -54,21 +58,21 @@ void ShmLink::begin() {
 
 void ShmLink::make_what_is_passed() {
   board_.emplace(SharedMemory::create("netio board", sizeof(ShmBoard), sizeof(ShmBoard)));
-  bell_.reset(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd"));
   std::array<int, 2> ends{};
   (void)checked(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), "make a pipe");
   lifeline_.reset(ends[0]);
   lifeline_to_pass_.reset(ends[1]);
 }
 
-int ShmLink::say(const Hello& hello, std::span<const int> passed) noexcept {
+int ShmLink::say(Hello hello, std::span<const int> passed) noexcept {
+  hello.version_min = hello.version_max = shm_wire_version;
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   return send_message(socket_.get(), {bytes.data(), used}, passed);
 }
 
 void ShmLink::send_hello(const Hello& hello) {
-  const std::array<int, passed_count> passed{board_->fd(), shared_.memory->fd(), bell_.get(),
+  const std::array<int, passed_count> passed{board_->fd(), shared_.memory->fd(),
                                              lifeline_to_pass_.get()};
   // What a peer that went had to say before is still read.
   if (const int error = say(hello, passed); error != 0 && error != EPIPE && error != ECONNRESET) {
@@ -95,8 +99,9 @@ void ShmLink::on_readable() {
   if (error == ECONNRESET) error = receive_message(socket_.get(), bytes, message);
   if (error == EAGAIN || error == EWOULDBLOCK) return;
   if (state_ != State::greeting && state_ != State::answered) {
+    if (error == 0 && is_ring(bytes, message)) return;  // the loop is awake, and polls next
     if (error == 0 && message.bytes != 0) {
-      go_bad(DownReason::protocol_error, "sent a second hello");
+      go_bad(DownReason::protocol_error, "sent a second hello, or what is no ring");
     } else {
       on_ended();
     }
@@ -119,7 +124,7 @@ void ShmLink::on_readable() {
     return;
   }
   Hello theirs;
-  const HelloResult result = parse({bytes.data(), message.bytes}, theirs);
+  const HelloResult result = parse({bytes.data(), message.bytes}, theirs, shm_wire_version);
   if (result.state == HelloParse::foreign) {
     go_bad(DownReason::foreign_protocol, "does not speak netio: " + result.what);
   } else if (result.state != HelloParse::done || result.bytes != message.bytes) {
@@ -176,18 +181,15 @@ bool ShmLink::map_theirs(UnixMessage& message) {
     go_bad(DownReason::protocol_error, "sent a hello without its memory");
     return false;
   }
-  if (!makes_a_bell(message.passed[bell].get())) {
-    go_bad(DownReason::protocol_error, "passed a bell that cannot be rung");
-    return false;
-  }
   try {
     if (!url_) make_what_is_passed();
     SharedMemory their_board = SharedMemory::open(
         std::move(message.passed[board]), sizeof(ShmBoard), sizeof(ShmBoard) + small_page_bytes);
-    SharedMemory their_memory =
-        SharedMemory::open(std::move(message.passed[memory]), 1, shm_memory_bytes_max);
-    their_bell_ = std::move(message.passed[bell]);
-    wire_.emplace(*this, std::move(their_board), std::move(their_memory),
+    // Of what could still change: open() holds it to what was taken.
+    const std::size_t bytes = size_of(message.passed[memory].get());
+    PeerAddressSpace space = PeerAddressSpace::take(bytes);
+    SharedMemory their_memory = SharedMemory::open(std::move(message.passed[memory]), 1, bytes);
+    wire_.emplace(*this, std::move(their_board), std::move(their_memory), std::move(space),
                   std::move(message.passed[lifeline]));
     ++shared_.links;
     loop_.add_source(*this);

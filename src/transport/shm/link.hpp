@@ -1,5 +1,5 @@
 // A Link through shared memory: a Unix socket to greet and to see the end, two boards with the
-// pages, and a bell for who sleeps. Owner thread only.
+// pages. Who sleeps is rung for through the socket. Owner thread only.
 #pragma once
 
 #include <cstddef>
@@ -89,7 +89,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   // What there is once both boards are known.
   struct Wire {
-    Wire(ShmLink& link, SharedMemory board, SharedMemory memory, FileDescriptor lifeline);
+    Wire(ShmLink& link, SharedMemory board, SharedMemory memory, PeerAddressSpace space,
+         FileDescriptor lifeline);
     ShmBoard& ours;
     SharedMemory their_board;
     const ShmBoard& theirs;
@@ -105,7 +106,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   void connect();
   void begin();
   void make_what_is_passed();
-  int say(const Hello& hello, std::span<const int> passed) noexcept;
+  int say(Hello hello, std::span<const int> passed) noexcept;
   void send_hello(const Hello& hello);
   Down refusal(DownReason reason, const std::string& why);
   void on_readable();
@@ -116,7 +117,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   bool poll(int budget) noexcept override;
   bool may_sleep() noexcept override;
   bool look_on() noexcept;
-  [[nodiscard]] int fd() const noexcept override { return bell_.get(); }
+  [[nodiscard]] int fd() const noexcept override { return -1; }  // watch_ wakes
   bool take_pages(int budget);
   bool take_turn(int budget);
   bool reap() noexcept;
@@ -149,10 +150,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   std::string peer_address_;
   std::optional<Url> url_;  // dialed only
   FileDescriptor socket_;
-  FileDescriptor bell_;
   FileDescriptor lifeline_;          // the end that is read
   FileDescriptor lifeline_to_pass_;  // to the peer, who closes it last
-  FileDescriptor their_bell_;
   std::optional<SharedMemory> board_;
   std::optional<Watch> watch_;
   std::optional<Down> failure_;       // found in start(), told from the loop

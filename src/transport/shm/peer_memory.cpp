@@ -5,9 +5,10 @@
 
 namespace netio::detail {
 
-ShmPeerMemory::ShmPeerMemory(SharedMemory memory, FileDescriptor lifeline, ShmBoard& ours,
-                             Owner& owner)
-    : memory_(std::move(memory)),
+ShmPeerMemory::ShmPeerMemory(SharedMemory memory, PeerAddressSpace space, FileDescriptor lifeline,
+                             ShmBoard& ours, Owner& owner)
+    : space_(std::move(space)),
+      memory_(std::move(memory)),
       lifeline_(std::move(lifeline)),
       ours_(&ours),
       owner_(&owner),

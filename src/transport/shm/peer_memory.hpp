@@ -12,6 +12,7 @@
 #include "base/fork_watch.hpp"
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
+#include "transport/shm/address_space.hpp"
 #include "transport/shm/board.hpp"
 
 namespace netio::detail {
@@ -29,8 +30,10 @@ class ShmPeerMemory final : public Store {
   };
 
   // `lifeline` is closed when nothing of the peer's memory is used here any more.
-  static Ptr create(SharedMemory memory, FileDescriptor lifeline, ShmBoard& ours, Owner& owner) {
-    return Ptr(new ShmPeerMemory(std::move(memory), std::move(lifeline), ours, owner));
+  static Ptr create(SharedMemory memory, PeerAddressSpace space, FileDescriptor lifeline,
+                    ShmBoard& ours, Owner& owner) {
+    return Ptr(
+        new ShmPeerMemory(std::move(memory), std::move(space), std::move(lifeline), ours, owner));
   }
   // The link is gone: nobody is told any more.
   void forget_owner() noexcept {
@@ -51,12 +54,14 @@ class ShmPeerMemory final : public Store {
     std::optional<Block> block;
     bool out = false;
   };
-  ShmPeerMemory(SharedMemory memory, FileDescriptor lifeline, ShmBoard& ours, Owner& owner);
+  ShmPeerMemory(SharedMemory memory, PeerAddressSpace space, FileDescriptor lifeline,
+                ShmBoard& ours, Owner& owner);
   ~ShmPeerMemory() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the mapping
   void forget_quotas() noexcept override;
 
+  PeerAddressSpace space_;  // of memory_, which goes first
   SharedMemory memory_;
   FileDescriptor lifeline_;
   ShmBoard* ours_;

@@ -74,14 +74,14 @@ int send_message(int socket, std::span<const std::byte> bytes,
     std::memcpy(CMSG_DATA(head), passed.data(), passed.size_bytes());
   }
   for (;;) {
-    if (sendmsg(socket, &message, MSG_NOSIGNAL) >= 0) return 0;
+    if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return 0;
     if (errno != EINTR) return errno;
   }
 }
 
 int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) {
   iovec part{to.data(), to.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max)> control{};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max)> control;
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -89,7 +89,7 @@ int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) 
   message.msg_controllen = control.size();
   ssize_t got = -1;
   do {
-    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
   if (got < 0) return errno;
   received.bytes = static_cast<std::size_t>(got);
