@@ -287,32 +287,31 @@ enum netio_policy {
 };
 // As netio::SocketOptions (netio/options.hpp). Begin with netio_socket_defaults().
 struct netio_socket_options {
-  uint64_t flush_after_ns;          // a page that is not full leaves then at the latest
-  uint64_t message_bytes_max;       // the largest message, sent or taken
-  uint64_t send_bytes_max;          // per peer: what may wait for the wire before NETIO_AGAIN
-  uint64_t receive_bytes_max;       // memory of the receive pool that kept messages may hold
-  double high_watermark;            // of netio_fill(): cb_high_watermark
-  double low_watermark;             // of netio_fill(): cb_low_watermark
-  uint64_t reconnect_after_min_ns;  // delay before another attempt, doubled up to the next
-  uint64_t reconnect_after_max_ns;  // the longest delay
-  uint64_t handshake_within_ns;     // for a connection attempt, and for the greeting after it
-  uint64_t half_open_max;           // accepted and not greeted; of more, the oldest are ended
-  uint64_t stall_after_ns;          // a message begun and not continued ends the connection
-  uint64_t keep_alive_after_s;      // silence before the kernel probes the peer's host
-  uint64_t acknowledge_after_ns;    // acknowledgements wait no longer
-  int32_t flush_when_idle;          // or at the end of a turn, if the wire is idle
-  int32_t unbuffered;          // pair, and what a subscriber asks for; others are by their name
-  int32_t policy;              // subscribe asks: what happens when it is behind (netio_policy)
-  int32_t behind_for_max_ms;   // NETIO_POLICY_DISCONNECT only; 0: the amount alone decides
-  uint64_t behind_bytes_max;   // what may wait there beyond what the wire has taken
-  uint64_t granted_bytes_max;  // publish grants at most: so much of that
-  uint64_t ranges_max;         // ranges in one subscriber's set
-  int32_t block_allowed;       // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
+  uint64_t flush_after_ns;               // a page that is not full leaves then at the latest
+  uint64_t message_bytes_max;            // the largest message, sent or taken
+  uint64_t send_bytes_max;               // per peer: what may wait for the wire before NETIO_AGAIN
+  uint64_t receive_bytes_max;            // memory of the receive pool that kept messages may hold
+  double high_watermark, low_watermark;  // of netio_fill(): cb_high_watermark, cb_low_watermark
+  // The delay before another attempt to connect, doubled up to the longest:
+  uint64_t reconnect_after_min_ns, reconnect_after_max_ns;
+  uint64_t handshake_within_ns;   // for a connection attempt, and for the greeting after it
+  uint64_t half_open_max;         // accepted and not greeted; of more, the oldest are ended
+  uint64_t stall_after_ns;        // a message begun and not continued ends the connection
+  uint64_t keep_alive_after_s;    // silence before the kernel probes the peer's host
+  uint64_t acknowledge_after_ns;  // acknowledgements wait no longer
+  int32_t flush_when_idle;        // or at the end of a turn, if the wire is idle
+  int32_t unbuffered;             // pair, and what a subscriber asks for; others are by their name
+  int32_t policy;                 // subscribe asks: what happens when it is behind (netio_policy)
+  int32_t behind_for_max_ms;      // NETIO_POLICY_DISCONNECT only; 0: the amount alone decides
+  uint64_t behind_bytes_max;      // what may wait there beyond what the wire has taken
+  uint64_t granted_bytes_max;     // publish grants at most: so much of that
+  uint64_t ranges_max;            // ranges in one subscriber's set
+  int32_t block_allowed;          // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
   int32_t reserved_number;
   uint64_t subscribers_min;   // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
   uint64_t block_for_max_ns;  // publish: NETIO_POLICY_BLOCK may hold it up for so long; 0: for ever
   uint64_t ranges_all_max, behind_bytes_all_max;  // publish: of all subscribers together
-  uint64_t peers_max;         // so many may be connected; who connects beyond that is refused
+  uint64_t peers_max;  // so many may be connected; who connects beyond that is refused
   uint64_t reserved[7];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
@@ -423,8 +422,7 @@ NETIO_API int netio_pair_socket_init(struct netio_context* context,
 
 // --- Publish and subscribe. Tags from `first` to `last`, both included.
 struct netio_tags {
-  uint64_t first;  // the lowest
-  uint64_t last;   // the highest
+  uint64_t first, last;  // the lowest and the highest
 };
 // Sends each message to all subscribers of its tag.
 struct netio_publish_socket {

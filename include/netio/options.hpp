@@ -54,7 +54,8 @@ struct SocketOptions {
   std::size_t peers_max = 4096;
   // A message begun and not continued for this long ends the connection.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
-  // Idle time before the kernel probes whether the peer's host is still there.
+  // Idle time before the kernel probes whether the peer's host is still there. A host that answers
+  // nothing for twice as long, idle or with data under way, is taken for gone (tcp).
   std::chrono::seconds keep_alive_after = std::chrono::seconds(10);
   // Delivered messages are acknowledged within this, if no page goes back sooner.
   std::chrono::nanoseconds acknowledge_after = std::chrono::milliseconds(5);

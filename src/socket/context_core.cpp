@@ -182,14 +182,19 @@ bool ContextCore::all_closed() const noexcept {
   });
 }
 
-void ContextCore::bury(std::unique_ptr<SocketCore> socket) {
-  buried_.push_back(std::move(socket));
+// Without memory: a socket may be destroyed because there is none.
+void ContextCore::bury(std::unique_ptr<SocketCore> socket) noexcept {
+  socket->buried_before = std::move(buried_);
+  buried_ = std::move(socket);
   loop.defer(*this);
 }
 
 // What a call-back had captured dies with its socket, and may be another socket.
 void ContextCore::run_deferred() noexcept {
-  while (!buried_.empty()) const auto dead = std::exchange(buried_, {});
+  while (buried_) {
+    std::unique_ptr<SocketCore> dead = std::move(buried_);
+    while (dead) dead = std::move(dead->buried_before);
+  }
   if (!then_ || !all_closed()) return;
   const auto then = std::exchange(then_, nullptr);
   then();

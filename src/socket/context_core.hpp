@@ -46,7 +46,7 @@ class ContextCore final : private Deferred {
   // A socket has closed, or is about to be destroyed.
   void socket_closed() noexcept;
   // The socket is not used any more, but may be on the stack.
-  void bury(std::unique_ptr<SocketCore> socket);
+  void bury(std::unique_ptr<SocketCore> socket) noexcept;
 
  private:
   void run_deferred() noexcept override;
@@ -60,8 +60,8 @@ class ContextCore final : private Deferred {
   LargePool::Ptr large_pool_;
   InquiryLine inquiries_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
-  std::vector<SocketCore*> sockets_;  // in the order in which they were made
-  std::vector<std::unique_ptr<SocketCore>> buried_;
+  std::vector<SocketCore*> sockets_;    // in the order in which they were made
+  std::unique_ptr<SocketCore> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
   bool closing_ = false;
 };

@@ -163,7 +163,7 @@ void Peer::come_up(const Hello& theirs) {
   sender.attach(*link_);
   if (held_back() && !closing_) link_->pause(true);
   stall_bytes_ = heard_bytes_ = 0;
-  stall_since_ns_ = up_since_ns_;
+  stall_since_ns_ = answered_ns_ = up_since_ns_;
   socket_.peer_up(*this);
   if (up_ && !down_) on_writable();
 }

@@ -89,6 +89,8 @@ class Peer final : public Newcomer,
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
   void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
+  // Ends a connection whose other host is gone.
+  void check_host(std::int64_t now_ns) noexcept;
 
   [[nodiscard]] ReceiveBooks& receive_books() noexcept { return receiver_.books; }
 
@@ -174,6 +176,7 @@ class Peer final : public Newcomer,
   std::uint64_t stall_bytes_ = 0;     // received when last checked
   std::int64_t stall_since_ns_ = 0;   // when that was last more than before
   bool stall_suspected_ = false;      // the time was up when last checked
+  std::int64_t answered_ns_ = 0;      // when the host was last not known to be silent
 };
 
 }  // namespace netio::detail

@@ -227,4 +227,17 @@ void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcep
   }
 }
 
+// What an idle connection is given by keep-alive: silence, and as long again for the probes. The
+// kernel counts from the last answer, which after silence is old: so this side counts too, from
+// when it first saw that nothing is answered.
+void Peer::check_host(std::int64_t now_ns) noexcept {
+  if (!up_ || down_) return;
+  using std::chrono::nanoseconds;
+  const std::int64_t unanswered_ns = nanoseconds(link_->unanswered_for()).count();
+  if (unanswered_ns == 0 || now_ns - unanswered_ns > answered_ns_) answered_ns_ = now_ns;
+  const std::int64_t most_ns = 2 * nanoseconds(socket_.options().keep_alive_after).count();
+  if (unanswered_ns == 0 || now_ns - answered_ns_ < most_ns) return;
+  fail(DownReason::lost, "the host does not answer any more");
+}
+
 }  // namespace netio::detail

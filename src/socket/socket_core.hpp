@@ -98,6 +98,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
 
   SendCore sending;
   ReceiveCore receiving;
+  std::unique_ptr<SocketCore> buried_before;  // in its context's list
 
  private:
   void on_accept(std::unique_ptr<Link> link) noexcept override;

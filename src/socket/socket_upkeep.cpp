@@ -134,7 +134,10 @@ std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
 
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
-  for (const auto& peer : peers_) peer->check_stall(now_ns, options_.stall_after.count());
+  for (const auto& peer : peers_) {
+    peer->check_stall(now_ns, options_.stall_after.count());
+    peer->check_host(now_ns);
+  }
 }
 
 void SocketCore::forget_gone_peers() {

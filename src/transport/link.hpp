@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -146,6 +147,11 @@ class Link {
   [[nodiscard]] virtual bool mid_page() const noexcept = 0;
   // Neither paused nor out of memory: what does not come is the peer's doing.
   [[nodiscard]] virtual bool reading() const noexcept = 0;
+  // For how long the peer's host has answered nothing, though the system has asked it, by data or
+  // probes, more than once; 0 where it answers, was not asked, or the wire finds out by itself.
+  [[nodiscard]] virtual std::chrono::milliseconds unanswered_for() const noexcept {
+    return std::chrono::milliseconds(0);
+  }
 
   [[nodiscard]] virtual std::string peer_address() const = 0;
 

@@ -260,9 +260,9 @@ TEST_P(Coroutines, the_socket_may_be_destroyed_when_its_peer_goes_or_it_is_close
     right->on_down([&](const PeerInfo&, const Down&) { destroy(); });
     right->on_closed([&](const Books&) { destroy(); });
     if (closing) {
-      static_cast<Socket&>(*right).close();
+      static_cast<Socket&>(*right).close(500ms);  // nobody reads at the other end
     } else {
-      left.close();
+      left.close(500ms);
     }
     ASSERT_SOON(pump_, asked && receive_answer_);
     EXPECT_EQ(receive_answer_, Status::closed);

@@ -188,7 +188,9 @@ TEST_P(PublishPolicy, disconnect_ends_who_is_behind_by_too_much) {
 }
 
 TEST_P(PublishPolicy, disconnect_ends_who_is_behind_for_too_long) {
-  Publish publish(here_, {}, options());
+  SocketOptions quick = options();
+  quick.handshake_within = 500ms;  // who does not take the good-bye is cut then
+  Publish publish(here_, {}, quick);
   Seen at_publish(publish);
   Follower slow(*this, bind(publish), {.policy = Policy::disconnect, .behind_for_max = 50ms});
   ASSERT_SOON(pump_, slow.told());

@@ -4,30 +4,21 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "conformance/evil.hpp"
+#include "support/own_network.hpp"
 
 namespace netio::test {
 namespace {
 
 constexpr int not_possible = 77;  // exit code: this machine lets no process have its own network
 constexpr std::size_t dead_names = 500;
-
-bool write_whole(const char* path, std::string_view text) {
-  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool done = ::write(fd, text.data(), text.size()) == std::ssize(text);
-  ::close(fd);
-  return done;
-}
 
 bool mount_over(const char* path, std::string_view text) {
   std::array<char, 32> file = {"/tmp/netio-names-XXXXXX"};
@@ -40,23 +31,9 @@ bool mount_over(const char* path, std::string_view text) {
   return done;
 }
 
-bool bring_up_loopback() {
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  ifreq request{};
-  std::memcpy(request.ifr_name, "lo", 3);
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  const bool done = ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-  ::close(fd);
-  return done;
-}
-
 // A network of our own, whose one name server takes questions and answers none.
 bool kill_name_service() {
-  const uid_t user = ::getuid();
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) != 0) return false;
-  const bool root = write_whole("/proc/self/setgroups", "deny") &&
-                    write_whole("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
-  if (!root || !bring_up_loopback()) return false;
+  if (!enter_own_network(CLONE_NEWNS)) return false;
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   if (!mount_over("/etc/resolv.conf", "nameserver 127.0.0.1\n")) return false;
   if (!mount_over("/etc/nsswitch.conf", "hosts: files dns\n")) return false;

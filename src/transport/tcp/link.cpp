@@ -239,4 +239,17 @@ Down TcpLink::down_from_errno(int error) const {
   }
 }
 
+// Keep-alive does not run while data is under way, and the kernel would repeat that for a quarter
+// of an hour. A host whose window is shut answers probes, however late its program reads.
+std::chrono::milliseconds TcpLink::unanswered_for() const noexcept {
+  constexpr int asked_often = 2;
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return {};
+  const bool repeats = info.tcpi_unacked != 0 && info.tcpi_retransmits >= asked_often;
+  const bool probes = info.tcpi_probes > asked_often;
+  if (!repeats && !probes) return {};
+  return std::chrono::milliseconds(info.tcpi_last_ack_recv);
+}
+
 }  // namespace netio::detail
