@@ -31,7 +31,10 @@ class NETIO_API Sending {
   [[nodiscard]] Status send(Message&& message) noexcept;
   // Lends the bytes: they are not copied (shm: once, to where the peer can read them) and must stay
   // unchanged until on_released is called with `token`, which happens once for every ok, also when
-  // the connection breaks. Destroying the socket ends all loans at once, without calls.
+  // the connection breaks. Destroying the socket ends all loans at once, without calls. On a fabric
+  // peers can read the bytes until the loan ends; netio's own large buffers (of allocate() or kept
+  // messages) may stay readable after it, with what they hold then: see "Locked memory" in
+  // docs/guide.md.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag = 0) noexcept;
   // What was lent with this token is the caller's again.

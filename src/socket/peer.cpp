@@ -30,12 +30,18 @@ DownReason reason_of(Refusal refusal) noexcept {
   }
 }
 
-// The address is wrong, or the program there. At an address where no netio was met yet, trying
-// again would end the same way. Where one was met it is another matter: a proxy answers for a
-// program that restarts, a name is about to be known again, or another release is being started.
+// The address is wrong, or the program there: it is told once, and tried again slowly, if at all.
+// Where a netio was met before, it always is: a proxy answers for a program that restarts, a name
+// is about to be known again, or another release is being started.
 bool wrong_place(DownReason reason) noexcept {
   return reason == DownReason::name_unknown || reason == DownReason::foreign_protocol ||
          reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
+}
+
+// What speaks no netio may stand in for a program that is about to: only what a host name or a
+// netio there has said is an answer for good.
+bool final_answer(DownReason reason) noexcept {
+  return wrong_place(reason) && reason != DownReason::foreign_protocol;
 }
 
 }  // namespace
@@ -234,7 +240,7 @@ void Peer::end_connection() noexcept {
   const bool met = their_session_ != SessionId{};
   const bool told_before = wrong && !was_up && told_wrong_ == down.reason;
   told_wrong_ = wrong ? std::optional(down.reason) : std::nullopt;
-  retrying_ = dialed() && (met || !wrong) && (!closing_ || sender.pending());
+  retrying_ = dialed() && (met || !final_answer(down.reason)) && (!closing_ || sender.pending());
   if (retrying_) {
     schedule_retry(wrong);
   } else {

@@ -102,7 +102,7 @@ TEST_F(ForeignClient, that_hangs_up_at_once_is_no_trouble) {
 
 using ForeignServer = EvilReceiver;
 
-TEST_F(ForeignServer, is_named_and_not_tried_again) {
+TEST_F(ForeignServer, is_named_and_will_be_tried_again) {
   struct Case {
     std::string answer;
     const char* name;
@@ -116,12 +116,9 @@ TEST_F(ForeignServer, is_named_and_not_tried_again) {
     EXPECT_EQ(gone.down.reason, DownReason::foreign_protocol) << gone.down.detail;
     EXPECT_NE(gone.down.detail.find(one.name), std::string::npos) << gone.down.detail;
     EXPECT_TRUE(gone.peer.dialed);
-    EXPECT_FALSE(gone.peer.retrying) << "it will not learn netio";
+    EXPECT_TRUE(gone.peer.retrying) << "another program may listen there later";
     good_messages();
   }
-  const std::size_t downs = at_push_.downs.size();
-  pump_.run_for(100ms);
-  EXPECT_EQ(at_push_.downs.size(), downs);
   EXPECT_EQ(push_.peers_connected(), 1U);
 }
 
