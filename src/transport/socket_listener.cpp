@@ -44,6 +44,12 @@ void SocketListener::accept_at(std::string address, FileDescriptor fd) {
   watch_.emplace(loop_, fd_.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
 }
 
+FileDescriptor SocketListener::stop_accepting() noexcept {
+  watch_.reset();
+  retry_timer_.stop();
+  return std::move(fd_);
+}
+
 void SocketListener::pause(bool paused) noexcept {
   paused_ = paused;
   update_watch();
@@ -65,6 +71,7 @@ void SocketListener::update_watch() noexcept {
 
 void SocketListener::accept_some() {
   for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
+    if (const std::string why = why_not_now(); !why.empty()) return hold_back(why);
     FileDescriptor connection(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!connection) {
       const int error = errno;
@@ -92,14 +99,17 @@ void SocketListener::wait_for_descriptors(int error) noexcept {
     exhausted_ = false;
     return;
   }
+  hold_back(why_exhausted(error) + errno_text(error));
+}
+
+void SocketListener::hold_back(const std::string& why) {
   retry_timer_.start_once(retry_after);
   update_watch();
   if (std::exchange(exhausted_, true)) return;
   Down down = out_of_memory();
   guard_memory(
       [&] {
-        down.detail = address_ + " cannot accept connections, which wait until it can: " +
-                      why_exhausted(error) + errno_text(error);
+        down.detail = address_ + " cannot accept connections, which wait until it can: " + why;
       },
       []() noexcept {});
   events_.on_exhausted(address_, std::move(down));

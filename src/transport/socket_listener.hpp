@@ -24,11 +24,16 @@ class SocketListener : public Listener {
   // Begins to accept: `fd` is bound and listens at `address`. Once. Throws Error.
   void accept_at(std::string address, FileDescriptor fd);
   [[nodiscard]] bool copied_by_fork() const noexcept { return loop_.copied_by_fork(); }
+  // For good: the listening socket is the caller's.
+  [[nodiscard]] FileDescriptor stop_accepting() noexcept;
+  // Why nobody is let in for now; asked again soon. Empty if somebody may be.
+  [[nodiscard]] virtual std::string why_not_now() const { return {}; }
   [[nodiscard]] virtual std::unique_ptr<Link> link_of(FileDescriptor connection) = 0;
 
  private:
   void accept_some();
   void wait_for_descriptors(int error) noexcept;
+  void hold_back(const std::string& why);
   void update_watch() noexcept;
 
   Loop& loop_;

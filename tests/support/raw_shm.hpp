@@ -43,7 +43,9 @@ class RawShm {
 
   // One message with these descriptors, which stay the caller's. False if it is not taken.
   bool send(std::span<const std::byte> bytes, std::span<const int> passed = {});
-  bool send(std::string_view text) { return send(std::as_bytes(std::span(text))); }
+  bool send(std::string_view text, std::span<const int> passed = {}) {
+    return send(std::as_bytes(std::span(text)), passed);
+  }
   // A hello, with everything that goes with it. Who connected says it once more when it is
   // answered.
   bool greet(std::span<const std::byte> hello) {

@@ -31,6 +31,11 @@ std::size_t size_of(int fd) noexcept {
 bool is_ring(std::span<const std::byte> bytes, const UnixMessage& message) noexcept {
   return message.bytes == 1 && bytes[0] == std::byte{} && message.passed.empty();
 }
+
+// None of what could wait when it is closed. They ask nothing that a file could answer late, as
+// fstat() would.
+bool is_pipe(int fd) noexcept { return fcntl(fd, F_GETPIPE_SZ) >= 0; }
+bool is_memory(int fd) noexcept { return fcntl(fd, F_GET_SEALS) >= 0; }
 }  // namespace
 
 ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory,
@@ -98,6 +103,18 @@ void ShmLink::on_readable() {
   // Of a peer that did not read our hello; what it had said is behind that.
   if (error == ECONNRESET) error = receive_message(socket_.get(), bytes, message);
   if (error == EAGAIN || error == EWOULDBLOCK) return;
+  // What was not asked for, or not wanted, may be anything.
+  struct Rest {
+    UnixMessage& message;
+    ClosingLine& closing;
+    ~Rest() {
+      for (FileDescriptor& each : message.passed) closing.close(std::move(each));
+    }
+  } const rest{message, shared_.closing};
+  hear(bytes, message, error);
+}
+
+void ShmLink::hear(std::span<std::byte> bytes, UnixMessage& message, int error) {
   if (state_ != State::greeting && state_ != State::answered) {
     if (error == 0 && is_ring(bytes, message)) return;  // the loop is awake, and polls next
     if (error == 0 && message.bytes != 0) {
@@ -179,6 +196,14 @@ void ShmLink::take_hello(const Hello& theirs, UnixMessage& message) {
 bool ShmLink::map_theirs(UnixMessage& message) {
   if (message.passed.size() != passed_count) {
     go_bad(DownReason::protocol_error, "sent a hello without its memory");
+    return false;
+  }
+  if (!is_memory(message.passed[board].get()) || !is_memory(message.passed[memory].get())) {
+    go_bad(DownReason::protocol_error, "passed what is no shared memory");
+    return false;
+  }
+  if (!is_pipe(message.passed[lifeline].get())) {
+    go_bad(DownReason::protocol_error, "passed a lifeline that is no pipe");
     return false;
   }
   try {

@@ -72,7 +72,9 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
         go_bad(DownReason::handshake_timeout, their_hello_
                                                   ? "did not map this side's memory in time"
                                                   : "connected but sent no hello in time");
-      }) {}
+      }) {
+  stranger_ = true;
+}
 
 ShmLink::~ShmLink() { cut(); }
 
@@ -94,7 +96,9 @@ void ShmLink::connect() {
       if (error == 0 && ::connect(socket_.get(), address.get(), address.bytes) != 0) error = errno;
       if (error != 0) failure_ = why_not_connected(error);
     }
-    if (std::string other; !failure_ && !same_user(socket_.get(), other)) {
+    std::string other;
+    stranger_ = !failure_ && !same_user(socket_.get(), other);
+    if (stranger_) {
       failure_ = refusal(DownReason::rejected,
                          "user " + std::to_string(geteuid()) + " and another user, " + other +
                              ", do not share memory: run both ends as one user, or use tcp://");
@@ -159,7 +163,11 @@ void ShmLink::cut() noexcept {
   stop_starving();
   room_waiter_.stop_waiting();
   home_waiter_.stop_waiting();
-  socket_.reset();
+  if (stranger_) {
+    shared_.closing.close_unread(std::move(socket_));
+  } else {
+    shared_.closing.close_emptied(std::move(socket_));
+  }
   if (!wire_) return;
   --shared_.links;
   shared_.memory_came_home.notify();  // who had its share may have more

@@ -21,6 +21,7 @@
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
 #include "transport/link.hpp"
+#include "transport/shm/closing.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/receives.hpp"
 #include "transport/shm/sends.hpp"
@@ -50,6 +51,7 @@ struct ShmShared {
   RangePool::Ptr loans;                  // behind them
   std::size_t links = 0;                 // that are up
   std::list<ShmGrave> graves;
+  ClosingLine closing;
 };
 
 class ShmLink final : public Link, private Source, private Deferred, private ShmPeerMemory::Owner {
@@ -110,6 +112,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   void send_hello(const Hello& hello);
   Down refusal(DownReason reason, const std::string& why);
   void on_readable();
+  void hear(std::span<std::byte> bytes, UnixMessage& message, int error);
   void take_hello(const Hello& theirs, UnixMessage& message);
   bool map_theirs(UnixMessage& message);
   void come_up(const Hello& theirs);
@@ -174,8 +177,9 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   bool room_found_ = false;     // inside a call of the user's; the owner is still to be told
   bool room_to_tell_ = false;   // on_writable, on_sent or on_idle may be owed
   bool was_busy_ = false;       // on_idle is owed
-  bool ended_ = false;          // the peer has ended, or died: what it left is still read
-  bool shut_ = false;           // our side of the socket is shut
+  bool stranger_ = false;  // at the other end there is another user, or one that is not known yet
+  bool ended_ = false;     // the peer has ended, or died: what it left is still read
+  bool shut_ = false;      // our side of the socket is shut
 };
 
 }  // namespace netio::detail

@@ -100,6 +100,27 @@ ShmListener::~ShmListener() {
   // Another may have the path since, or the parent, of which this is a copy.
   if (copied_by_fork()) return;
   if (!path_.empty() && inode_of(path_) == inode_) (void)unlink(path_.c_str());
+  end_who_waits();
+}
+
+// What they have passed already would be closed with the listening socket.
+void ShmListener::end_who_waits() noexcept {
+  FileDescriptor listening = stop_accepting();
+  if (!listening) return;
+  (void)shutdown(listening.get(), SHUT_RDWR);  // nobody more comes
+  for (;;) {
+    FileDescriptor one(accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!one) break;
+    shared_.closing.close_unread(std::move(one));
+  }
+  if (errno == EMFILE || errno == ENFILE) shared_.closing.close(std::move(listening));
+}
+
+std::string ShmListener::why_not_now() const {
+  if (!shared_.closing.full()) return {};
+  return "other users' connections cannot be closed, because of what they passed; end the "
+         "processes "
+         "that connected (ss -xp shows them), or listen at a path that they may not connect to";
 }
 
 std::unique_ptr<Link> ShmListener::link_of(FileDescriptor connection) {

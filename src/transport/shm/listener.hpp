@@ -19,6 +19,8 @@ class ShmListener final : public SocketListener {
   ~ShmListener() override;
 
  private:
+  void end_who_waits() noexcept;
+  [[nodiscard]] std::string why_not_now() const override;
   [[nodiscard]] std::unique_ptr<Link> link_of(FileDescriptor connection) override;
 
   ShmShared& shared_;

@@ -79,9 +79,15 @@ int send_message(int socket, std::span<const std::byte> bytes,
   }
 }
 
-int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) {
+namespace {
+// Returns what recvmsg() does. `any`: whether something came with it, which of the end nothing
+// does.
+ssize_t take_message(int socket, std::span<std::byte> to, UnixMessage& received, int& flags,
+                     bool& any) {
   iovec part{to.data(), to.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max)> control;
+  alignas(cmsghdr)
+      std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max) + CMSG_SPACE(sizeof(ucred))>
+          control;
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -91,7 +97,9 @@ int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) 
   do {
     got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return errno;
+  if (got < 0) return got;
+  flags = message.msg_flags;
+  any = message.msg_controllen != 0;
   received.bytes = static_cast<std::size_t>(got);
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr;
        head = CMSG_NXTHDR(&message, head)) {
@@ -102,8 +110,29 @@ int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) 
       received.passed.emplace_back(fd);
     }
   }
-  if ((message.msg_flags & MSG_TRUNC) != 0) return EMSGSIZE;
-  return (message.msg_flags & MSG_CTRUNC) != 0 ? EMFILE : 0;
+  return got;
+}
+}  // namespace
+
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) {
+  int flags = 0;
+  bool any = false;
+  if (take_message(socket, to, received, flags, any) < 0) return errno;
+  if ((flags & MSG_TRUNC) != 0) return EMSGSIZE;
+  return (flags & MSG_CTRUNC) != 0 ? EMFILE : 0;
+}
+
+// With the sender's credentials a message without bytes is told from the end.
+bool take_left_over(int socket, UnixMessage& message) {
+  const int yes = 1;
+  (void)setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+  std::array<std::byte, 1> first;
+  int flags = 0;
+  bool any = false;
+  ssize_t got = take_message(socket, first, message, flags, any);
+  // Told once, before what is there.
+  if (got < 0 && errno == ECONNRESET) got = take_message(socket, first, message, flags, any);
+  return got > 0 || (got == 0 && any);
 }
 
 bool same_user(int socket, std::string& other) noexcept {

@@ -41,6 +41,9 @@ struct UnixMessage {
 // 0, or an errno: EMSGSIZE for what was too long, EMFILE if this process may not have as many more
 // descriptors as were passed.
 int receive_message(int socket, std::span<std::byte> to, UnixMessage& message);
+// Of a socket that is shut down: throws the next message away, but for its descriptors. False if
+// there is none. Messages without bytes are some too.
+bool take_left_over(int socket, UnixMessage& message);
 
 // Whether the process at the other end is of this user, or was root's when it began to listen (both
 // ends ask: root and a user never share); its number in words if it is another's.
