@@ -5,8 +5,10 @@
 #include <functional>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "conformance/evil.hpp"
+#include "support/child.hpp"
 #include "support/raw_shm.hpp"
 #include "support/watchdog.hpp"
 
@@ -99,6 +101,43 @@ TEST_F(ShmPassed, to_a_listener_that_closes_holds_up_nobody) {
     lingering.forget();
   }
   good_messages(3);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+}
+
+// More than there are threads: each of them hangs, and still nobody waits.
+TEST(ShmPassedByAnother, holds_up_nobody) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user too";
+  constexpr std::size_t evil = 12;
+  const Child child([](const std::string& address, int report_to) {
+    if (::setresuid(65534, 65534, 65534) != 0) std::abort();
+    std::vector<RawShm> raws;
+    for (std::size_t i = 0; i < evil; ++i) {
+      Lingering lingering;
+      raws.emplace_back(address).send("anything", std::array{lingering.fd()});
+    }
+    report(report_to);
+    ::pause();
+  });
+  Context here(wary_context());
+  Context there(wary_context());
+  Pump pump{&here, &there};
+  Pull pull(there);
+  Seen at_pull(pull);
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) { ++received; });
+  const std::string address = pull.bind("shm://*");
+  child.begin(address);
+  ASSERT_TRUE(child.wait_for_report());
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_SOON(pump, at_pull.downs.size() == evil);
+  for (const Seen::Gone& gone : at_pull.downs) {
+    EXPECT_EQ(gone.down.reason, DownReason::rejected) << at_pull.why();
+  }
+  Push push(here);
+  push.connect(address);
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  ASSERT_EQ(push.send("good"), Status::ok);
+  ASSERT_SOON(pump, received == 1);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
 }
 
