@@ -195,6 +195,7 @@ TEST_F(BadShm, a_page_larger_than_the_quota_is_refused_and_not_waited_for) {
   SocketOptions options = wary_options();
   options.receive_bytes_max = 512U << 10U;
   Pull pull(there_, options);
+  pull.on_message([](const MessageView&) {});
   Seen at_pull(pull);
   RawShm raw(pull.bind(place()));
   raw.greet(hello_of(sound_shm_hello(WirePattern::push, 68)));
