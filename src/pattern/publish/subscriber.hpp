@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <netio/subscription.hpp>
@@ -18,9 +19,11 @@ class Group;
 class Peer;
 
 struct Subscriber {
-  explicit Subscriber(Peer& its_peer) noexcept : peer(its_peer) {}
+  Subscriber(Peer& its_peer, std::shared_ptr<Account> its_account) noexcept
+      : peer(its_peer), account(std::move(its_account)) {}
 
   Peer& peer;
+  std::shared_ptr<Account> account;  // of its host; never null
   TagSet set;
   Group* group = nullptr;  // null while the set is empty
 
@@ -34,7 +37,6 @@ struct Subscriber {
   std::size_t ranges_counted = 0;    // in the account, and among those of all
   std::uint64_t answered = 0;        // the revision of the last answer; 0: none
   std::uint32_t behind_for_ms = 0;   // told in that answer
-  std::shared_ptr<Account> account;  // of its host
   std::vector<std::byte> aside;      // of a ChangeLine: sizes and payloads
   std::size_t aside_done = 0;        // of these
 

@@ -52,9 +52,9 @@ const Subscriber* Subscribers::find(const Peer& peer) const noexcept {
 }
 
 Subscriber& Subscribers::join(Peer& peer) {
-  Subscriber& subscriber = subscribers_.try_emplace(&peer, peer).first->second;
-  subscriber.account =
+  std::shared_ptr<Account> account =
       allowances.account_of(peer.info(true).address, socket_.context().loop.now().count());
+  Subscriber& subscriber = subscribers_.try_emplace(&peer, peer, std::move(account)).first->second;
   peer.sender.backlog.set_budget(&behind_budget_);
   return subscriber;
 }
