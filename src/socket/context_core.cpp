@@ -40,9 +40,8 @@ void check(const ContextOptions& options) {
   }
   // 1 TiB: what rounds a size up, or adds two of them, is far from where it would wrap.
   constexpr std::size_t bytes_most = std::size_t{1} << 40U;
-  if (std::max({options.send_pool_bytes, options.receive_pool_bytes, options.large_bytes_max,
-                options.large_kept_bytes_max}) > bytes_most) {
-    throw Error("make a context", "a pool or its bound is over 1 TiB", "choose at most 2^40 bytes");
+  if (std::max(options.send_pool_bytes, options.receive_pool_bytes) > bytes_most) {
+    throw Error("make a context", "a pool is over 1 TiB", "choose at most 2^40 bytes");
   }
 }
 

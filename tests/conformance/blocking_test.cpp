@@ -123,6 +123,7 @@ TEST_P(Blocking, the_shortest_time_limit_does_a_turn) {
 
 TEST_P(Blocking, closing_waits_for_ever_if_it_is_told_so) {
   Pull pull(there_, options());
+  pull.on_message([](const MessageView&) {});
   const std::string address = bind(pull);
   std::atomic<int> closed = 0;
   const auto send_and_close = [&](auto& push) {
