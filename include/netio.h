@@ -287,11 +287,12 @@ enum netio_policy {
 };
 // As netio::SocketOptions (netio/options.hpp). Begin with netio_socket_defaults().
 struct netio_socket_options {
-  uint64_t flush_after_ns;               // a page that is not full leaves then at the latest
-  uint64_t message_bytes_max;            // the largest message, sent or taken
-  uint64_t send_bytes_max;               // per peer: what may wait for the wire before NETIO_AGAIN
-  uint64_t receive_bytes_max;            // memory of the receive pool that kept messages may hold
-  double high_watermark, low_watermark;  // of netio_fill(): cb_high_watermark, cb_low_watermark
+  uint64_t flush_after_ns;     // a page that is not full leaves then at the latest
+  uint64_t message_bytes_max;  // the largest message, sent or taken
+  uint64_t send_bytes_max;     // per peer: what may wait for the wire before NETIO_AGAIN
+  uint64_t receive_bytes_max;  // memory of the receive pool that kept messages may hold
+  double high_watermark;       // of netio_fill(): cb_high_watermark
+  double low_watermark;        // of netio_fill(): cb_low_watermark
   // The delay before another attempt to connect, doubled up to the longest:
   uint64_t reconnect_after_min_ns, reconnect_after_max_ns;
   uint64_t handshake_within_ns;   // for a connection attempt, and for the greeting after it
@@ -310,8 +311,9 @@ struct netio_socket_options {
   int32_t reserved_number;
   uint64_t subscribers_min;   // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
   uint64_t block_for_max_ns;  // publish: NETIO_POLICY_BLOCK may hold it up for so long; 0: for ever
-  uint64_t ranges_all_max, behind_bytes_all_max;  // publish: of all subscribers together
-  uint64_t peers_max;  // so many may be connected; who connects beyond that is refused
+  uint64_t ranges_all_max;    // publish: ranges in the sets of all subscribers together
+  uint64_t behind_bytes_all_max;  // publish: what the queues of all subscribers may copy
+  uint64_t peers_max;             // so many may be connected; who connects beyond that is refused
   uint64_t reserved[7];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
@@ -422,7 +424,8 @@ NETIO_API int netio_pair_socket_init(struct netio_context* context,
 
 // --- Publish and subscribe. Tags from `first` to `last`, both included.
 struct netio_tags {
-  uint64_t first, last;  // the lowest and the highest
+  uint64_t first;  // the lowest
+  uint64_t last;   // the highest
 };
 // Sends each message to all subscribers of its tag.
 struct netio_publish_socket {
