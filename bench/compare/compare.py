@@ -159,8 +159,23 @@ def source_of(build):
     raise NotMeasured(f"{build}/CMakeCache.txt does not say where its source is")
 
 
+def newer_header(build):
+    """A public header that was changed after the library was built, or None."""
+    built = os.path.getmtime(os.path.join(build, "libnetio.a"))
+    for folder, _, names in os.walk(os.path.join(source_of(build), "include")):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.getmtime(path) > built:
+                return path
+    return None
+
+
 def compile_paths(build, folder, name):
     program = os.path.join(folder, name)
+    changed = newer_header(build)
+    if changed:
+        raise NotMeasured(f"{changed} was changed after {build} was built: build it again, or give "
+                          "the build of a worktree that stays as it is")
     words = [os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-DNDEBUG",
              "-I" + os.path.join(source_of(build), "include"), os.path.join(HERE, "paths.cpp"),
              os.path.join(build, "libnetio.a"), "-ldl", "-pthread", "-o", program]
