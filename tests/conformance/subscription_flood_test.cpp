@@ -116,8 +116,11 @@ class SubscriptionFlood : public EvilSubscriber {
     const std::chrono::duration<double> taken = Clock::now() - begin;
     EXPECT_LT(pages, (at_once + a_second * taken.count()) / cost + 2 * in_buffers + 10);
     EXPECT_LT(heap_most_ - std::min(heap, heap_most_), 64 * mebi);
+    // On a busy machine its thread may be late to read the answers, which is another matter.
     for (const Seen::Gone& gone : at_publish_.downs) {
-      EXPECT_NE(gone.down.reason, DownReason::protocol_error) << gone.down.detail;
+      EXPECT_TRUE(gone.down.reason != DownReason::protocol_error ||
+                  gone.down.detail.find("does not read the answers") != std::string::npos)
+          << gone.down.detail;
     }
     good_messages();
   }
