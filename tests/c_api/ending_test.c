@@ -12,12 +12,20 @@ static void count_closed(struct netio_socket* socket, const struct netio_books* 
   ++calls;
 }
 
+static int received;
+static void count_message(struct netio_socket* socket, const struct netio_message* message) {
+  (void)socket;
+  (void)message;
+  ++received;
+}
+
 static void connect_pair(struct netio_context* ctx, struct netio_context* other,
                          struct netio_send_socket* sender, struct netio_recv_socket* receiver) {
   memset(sender, 0, sizeof *sender);
   memset(receiver, 0, sizeof *receiver);
   CHECK_OK(netio_send_socket_init(ctx, sender, NULL));
   CHECK_OK(netio_recv_socket_init(other, receiver, NULL));
+  receiver->socket.cb_msg_received = count_message;
   CHECK_OK(netio_listen(&receiver->socket, "tcp://127.0.0.1:0"));
   CHECK_OK(netio_connect(&sender->socket, netio_address(&receiver->socket)));
   TURN_UNTIL(*ctx, *other, netio_connections(&sender->socket) == 1);
@@ -93,12 +101,6 @@ static void signals_of_one_number_are_counted(void) {
   CHECK_OK(netio_context_free(&ctx));
 }
 
-static int received;
-static void count_message(struct netio_socket* socket, const struct netio_message* message) {
-  (void)socket;
-  (void)message;
-  ++received;
-}
 static void a_child_is_told_and_frees_only_copies(void) {
   struct netio_context here;
   struct netio_context there;
@@ -110,7 +112,7 @@ static void a_child_is_told_and_frees_only_copies(void) {
   make_context(&here);
   make_context(&there);
   connect_pair(&here, &there, &sender, &receiver);
-  receiver.socket.cb_msg_received = count_message;
+  received = 0;
   memset(&wake, 0, sizeof wake);
   CHECK_OK(netio_signal_init(&here.evloop, &wake));
   child = fork();

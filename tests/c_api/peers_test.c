@@ -95,6 +95,10 @@ static void on_caught_up(struct netio_publish_socket* socket,
   ++caught_up;
 }
 
+static void ignore(struct netio_socket* socket, const struct netio_message* message) {
+  (void)socket, (void)message;
+}
+
 static void a_slow_subscriber_is_named(void) {
   static const char filler[32768];
   static struct netio_publish_socket publisher;
@@ -114,6 +118,7 @@ static void a_slow_subscriber_is_named(void) {
     options.policy = i == 0 ? NETIO_POLICY_DROP_OLD : NETIO_POLICY_BLOCK;
     options.behind_bytes_max = 1U << 20U;
     CHECK_OK(netio_subscribe_socket_init(&there, both[i], &options));
+    both[i]->socket.cb_msg_received = ignore;
     CHECK_OK(netio_subscribe(both[i], 5));
     CHECK_OK(netio_connect(&both[i]->socket, netio_address(&publisher.socket)));
     TURN_UNTIL(here, there, netio_connections(&publisher.socket) == i + 1);

@@ -272,6 +272,7 @@ static void each_may_be_freed_in_its_own_call_backs(const char* address) {
     CHECK_OK(netio_subscribe_socket_init(&there, &subscriber, &options));
     subscriber.cb_subscribed = answered_and_freed;
     subscriber.cb_gap = missed_and_freed;
+    subscriber.socket.cb_msg_received = count_only;
     CHECK_OK(netio_subscribe(&subscriber, 5));
     CHECK_OK(netio_connect(&subscriber.socket, netio_address(&publisher.socket)));
     TURN_UNTIL(here, there, gone != NULL || answers == 1);
