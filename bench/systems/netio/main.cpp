@@ -36,6 +36,7 @@ ContextOptions context_options(const Options& options) {
 SocketOptions socket_options(const Options& options) {
   SocketOptions socket;
   socket.mode = options.buffered ? Mode::buffered : Mode::unbuffered;
+  socket.peers_max = std::size_t{1} << 20U;  // however many are to be measured
   if (many_on_a_fabric(options)) {
     socket.receive_bytes_max = std::max(socket.receive_bytes_max, receive_bytes(options));
   }
