@@ -1,44 +1,10 @@
 // Whatever a peer sends to a listening Pull: no crash, no read outside a page, that connection
 // ended, and a good client served before and after.
-#include <arpa/inet.h>
-#include <array>
-#include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <netinet/in.h>
-#include <string>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <netio/netio.hpp>
-
-#include "wire/hello.hpp"
+#include "scene.hpp"
 
 namespace {
-
-using namespace std::chrono_literals;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "connection_fuzz: %s\n", what);
-  std::abort();
-}
-
-netio::ContextOptions small_context() {
-  netio::ContextOptions options;
-  options.send_pool_bytes = options.receive_pool_bytes = 4U << 20U;
-  options.large_bytes_max = 64U << 20U;
-  return options;
-}
-
-netio::SocketOptions small_messages() {
-  netio::SocketOptions options;
-  options.message_bytes_max = 1U << 20U;
-  return options;
-}
 
 // The socket under attack and a good client of it, in one context, there for all inputs.
 class Scene {
@@ -51,60 +17,31 @@ class Scene {
     });
     pull_.on_down([this](const netio::PeerInfo&, const netio::Down&) { attack_over_ = true; });
     const std::string address = pull_.bind("tcp://127.0.0.1:0");
-    port_ = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
+    port_ = port_of(address);
     good_.connect(address);
-    turn_until([this] { return good_.peers_connected() == 1; }, "the good client cannot connect");
+    turn_until(
+        context_, [this] { return good_.peers_connected() == 1; },
+        "the good client cannot connect");
   }
 
   void attack(const std::uint8_t* data, std::size_t size, bool greet) {
-    const int fd = connected_socket();
-    if (greet) {
-      netio::detail::Hello hello;
-      hello.page_bytes_max = 64U << 10U;
-      hello.message_bytes_max = 1U << 20U;
-      ++attacks_;
-      std::memcpy(hello.session.data(), &attacks_, sizeof attacks_);
-      std::array<std::byte, netio::detail::hello_bytes_max> bytes;
-      const std::size_t encoded = netio::detail::encode(hello, bytes);
-      require(send(fd, bytes.data(), encoded, MSG_NOSIGNAL) >= 0, "the hello is not taken");
-    }
-    // More than the socket buffer takes at once is not needed, nor is an answer.
-    if (size != 0) (void)!send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    shutdown(fd, SHUT_WR);
+    const int fd = connect_to(port_);
+    if (greet) send_hello(fd, netio::detail::WirePattern::push, ++attacks_);
+    send_and_end(fd, data, size);
     attack_over_ = false;
-    turn_until([this] { return attack_over_; }, "the attacker's connection does not end");
+    turn_until(
+        context_, [this] { return attack_over_; }, "the attacker's connection does not end");
     close(fd);
   }
 
   void serve_good_client() {
     require(good_.send("good") == netio::Status::ok, "the good client cannot send");
     ++good_sent_;
-    turn_until([this] { return good_received_ >= good_sent_; }, "the good client is not served");
+    turn_until(
+        context_, [this] { return good_received_ >= good_sent_; }, "the good client is not served");
   }
 
  private:
-  template <typename Condition>
-  void turn_until(Condition condition, const char* what) {
-    const auto give_up = std::chrono::steady_clock::now() + 10s;
-    while (!condition()) {
-      context_.loop().run_once(1ms);
-      require(std::chrono::steady_clock::now() < give_up, what);
-    }
-  }
-
-  [[nodiscard]] int connected_socket() const {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port_);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (;;) {
-      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
-      require(errno == EINTR, "cannot connect");  // the fuzzer's own clock
-      close(fd);
-    }
-  }
-
   netio::Context context_{small_context()};
   netio::Pull pull_{context_, small_messages()};
   netio::Push good_{context_};

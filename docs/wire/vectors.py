@@ -500,6 +500,10 @@ def main():
     controls = [(v["name"], frame(bytes.fromhex(v["hex"]), CONTROL, kind=v["kind"])[0])
                 for v in vectors["control"]]
     write_corpus("control", controls)
+    # To a publisher (even) and to a subscriber (odd), behind a good hello.
+    write_corpus("publish", [(f"{who}_{v['name']}", bytes([2 + who]) +
+                              bytes.fromhex(control_page(0, v["kind"], bytes.fromhex(v["hex"]))["hex"]))
+                             for v in vectors["control"] for who in (0, 1)])
     # One after the other, as far as the frame walker can go through them.
     write_corpus("control", [("all", b"".join(data for _, data in controls))])
 
