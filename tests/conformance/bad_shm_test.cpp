@@ -343,6 +343,9 @@ class BadShmReceiver : public EvilReceiver {
       if (push_.send(payload(sent_, 9000), good_tag) == Status::ok) ++sent_;
       return raw.waiting() >= count;
     }());
+    // No page is open that would leave later, and make true what is to be a lie.
+    push_.flush();
+    pump_.turns(3);
   }
 
  private:
