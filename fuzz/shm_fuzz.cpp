@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -65,7 +65,6 @@ class Attacker {
       : socket_(make_unix_socket()),
         board_(SharedMemory::create("fuzz board", sizeof(ShmBoard), sizeof(ShmBoard))),
         memory_(SharedMemory::create("fuzz pages", memory_bytes, memory_bytes)),
-        bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         ours_(*reinterpret_cast<ShmBoard*>(board_.bytes().data())) {
     const UnixAddress to = UnixAddress::of("fuzz", parse_url(address, UrlForm::name));
     require(connect(socket_.get(), to.get(), to.bytes) == 0, "cannot connect");
@@ -73,15 +72,13 @@ class Attacker {
     require(pipe(ends.data()) == 0, "no pipe");
     const FileDescriptor reading(ends[0]);
     const FileDescriptor writing(ends[1]);
-    Hello hello;
-    hello.pattern = pattern;
-    hello.page_bytes_max = 64U << 10U;
-    hello.message_bytes_max = 1U << 20U;
-    std::memcpy(hello.session.data(), &session, sizeof session);
-    std::array<std::byte, hello_bytes_max> bytes;
-    const std::size_t encoded = encode(hello, bytes);
-    const std::array<int, 4> passed{board_.fd(), memory_.fd(), bell_.get(), writing.get()};
-    require(send_message(socket_.get(), {bytes.data(), encoded}, passed) == 0, "hello not taken");
+    hello_.version_min = hello_.version_max = shm_wire_version;
+    hello_.pattern = pattern;
+    hello_.page_bytes_max = 64U << 10U;
+    hello_.message_bytes_max = 1U << 20U;
+    std::memcpy(hello_.session.data(), &session, sizeof session);
+    const std::array<int, 3> passed{board_.fd(), memory_.fd(), writing.get()};
+    say_hello(passed);
   }
 
   [[nodiscard]] bool answered() {
@@ -89,10 +86,10 @@ class Attacker {
     std::array<std::byte, hello_bytes_max> bytes;
     UnixMessage message;
     if (receive_message(socket_.get(), bytes, message) != 0) return false;
-    require(message.passed.size() == 4, "not greeted");
+    require(message.passed.size() == 3, "not greeted");
     their_board_.emplace(
         SharedMemory::open(std::move(message.passed[0]), sizeof(ShmBoard), 2 * sizeof(ShmBoard)));
-    their_bell_ = std::move(message.passed[2]);
+    say_hello({});  // the third of the greeting: it is up
     return true;
   }
 
@@ -135,11 +132,16 @@ class Attacker {
         take_one(false);
         break;
     }
-    const std::uint64_t one = 1;
-    (void)!write(their_bell_.get(), &one, sizeof one);
+    const std::byte ring{};
+    (void)!send(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
  private:
+  void say_hello(std::span<const int> passed) {
+    std::array<std::byte, hello_bytes_max> bytes;
+    const std::size_t encoded = encode(hello_, bytes);
+    require(send_message(socket_.get(), {bytes.data(), encoded}, passed) == 0, "hello not taken");
+  }
   ShmSlot& next_slot() { return ours_.slots[sent_ % shm_slots]; }
 
   // A page of one message, as a good peer would send it.
@@ -185,8 +187,7 @@ class Attacker {
   FileDescriptor socket_;
   SharedMemory board_;
   SharedMemory memory_;
-  FileDescriptor bell_;
-  FileDescriptor their_bell_;
+  Hello hello_;
   std::optional<SharedMemory> their_board_;
   ShmBoard& ours_;
   std::uint64_t sent_ = 0;
