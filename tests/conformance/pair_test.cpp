@@ -140,6 +140,27 @@ TEST_P(PairSocket, pausing_one_direction_leaves_the_other) {
   settle(left);
 }
 
+// No page for an acknowledgement may be to be had when it is due, and no message may follow that
+// would carry it.
+TEST_P(PairSocket, acknowledges_once_the_wire_has_room_again) {
+  SocketOptions quick = options();
+  quick.acknowledge_after = 2ms;
+  Pair left(here_, quick);
+  Pair right(there_, options());
+  Inbox left_inbox(left);
+  Inbox right_inbox(right);
+  join(left, right);
+  right.pause();
+  const std::uint64_t taken = send_until_again(left, 4000);
+  ASSERT_EQ(send(right, payload(0, 20)), Status::ok);
+  right.flush();
+  ASSERT_SOON(pump_, left_inbox.size() == 1);
+  pump_.run_for(5 * quick.acknowledge_after);
+  right.resume();
+  ASSERT_SOON(pump_, right_inbox.size() == taken);
+  settle(right);
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(PairSocket);
 
 }  // namespace
