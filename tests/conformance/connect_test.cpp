@@ -254,6 +254,33 @@ TEST_P(Connect, many_sockets_share_a_context) {
   ASSERT_SOON(pump_, received == pairs * 20);
 }
 
+// Of tcp: who dials, and when, is the same for every transport.
+TEST(Redial, begins_with_the_shortest_delay_after_a_connection_that_held) {
+  Context here(small_context());
+  Context there(small_context());
+  Pump pump{&here, &there};
+  SocketOptions options;
+  options.reconnect_after_min = 1ms;
+  options.reconnect_after_max = 500ms;
+  std::optional<Pull> pull(std::in_place, there);
+  const std::string address = pull->bind("tcp://127.0.0.1:0");
+  Push push(here, options);
+  push.connect(address);
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  pull.reset();
+  constexpr std::uint64_t until_delays_are_longest = 11;
+  ASSERT_SOON(pump, push.counters().rejected == until_delays_are_longest);
+  pull.emplace(there).bind(address);
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  pump.run_for(options.reconnect_after_max + 50ms);
+  pull.reset();
+  ASSERT_SOON(pump, push.peers_connected() == 0);
+  constexpr std::uint64_t more = 5;
+  const auto begin = here.loop().now();
+  ASSERT_SOON(pump, push.counters().rejected == until_delays_are_longest + more);
+  EXPECT_LT(here.loop().now() - begin, more * options.reconnect_after_max / 2);
+}
+
 ON_EVERY_TRANSPORT_MODE_AND_SPELLING(Connect);
 
 }  // namespace
