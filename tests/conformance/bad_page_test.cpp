@@ -204,6 +204,27 @@ TEST_F(BadPage, at_the_very_limits_is_a_good_one) {
   EXPECT_TRUE(evil_received_[1].empty());
 }
 
+// Received as a whole, before anything of it is counted.
+class BadBatch : public BadPage {
+ protected:
+  BadBatch() {
+    pull_.on_batch([this](const Batch& batch) {
+      for (const MessageView& message : batch) take(message);
+    });
+  }
+};
+
+TEST_F(BadBatch, is_refused_before_anything_of_it_is_seen) {
+  const Bytes two = all({frame_word(8), word(1), frame_word(8), word(2)});
+  expect_refused({
+      {"fewer messages than it says", page(two, 3)},
+      {"more messages than it says", page(two, 1)},
+      {"a frame that is cut short", page(all({two, frame_word(64), word(3)}), 3)},
+      {"a frame of the wrong kind", page(all({two, control(bye)}), 2)},
+  });
+  EXPECT_TRUE(evil_received_.empty());
+}
+
 // --- What a receiver can do to a sender.
 
 using BadAcknowledgement = EvilReceiver;

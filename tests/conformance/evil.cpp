@@ -59,14 +59,16 @@ testing::AssertionResult is_readable(const Down& down) {
 }
 
 EvilSender::EvilSender() {
-  pull_.on_message([this](const MessageView& message) {
-    if (message.tag() != good_tag) {
-      evil_received_.emplace_back(message.bytes().begin(), message.bytes().end());
-      return;
-    }
-    if (!is_payload(message.bytes(), good_received_)) ++good_wrong_;
-    ++good_received_;
-  });
+  pull_.on_message([this](const MessageView& message) { take(message); });
+}
+
+void EvilSender::take(const MessageView& message) {
+  if (message.tag() != good_tag) {
+    evil_received_.emplace_back(message.bytes().begin(), message.bytes().end());
+    return;
+  }
+  if (!is_payload(message.bytes(), good_received_)) ++good_wrong_;
+  ++good_received_;
 }
 
 void EvilSender::SetUp() {

@@ -43,6 +43,8 @@ class EvilSender : public testing::Test {
   // Where to bind: any free port there.
   [[nodiscard]] virtual std::string place() const { return "tcp://127.0.0.1:0"; }
   [[nodiscard]] const std::string& address() const { return address_; }
+  // What the pull received, in order.
+  void take(const MessageView& message);
   // The good sender sends some messages, which arrive.
   void good_messages(int count = 20);
   // A raw connection that said a sound hello and was answered.
