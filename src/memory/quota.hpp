@@ -31,6 +31,8 @@ class Quota {
     return answer;
   }
   void wait() noexcept { waited_for_ = true; }
+  // Somebody was answered no, or waits, and nothing has come back since.
+  [[nodiscard]] bool waited_for() const noexcept { return waited_for_; }
 
   std::size_t links = 0;  // that take of it what they need in advance
 

@@ -30,6 +30,11 @@ class RangePool final : public Store {
   [[nodiscard]] bool plenty() const noexcept { return bytes_free() >= bytes_all() / 4 * 3; }
   // Less than a quarter is left, or no piece as large as this one. Owner thread.
   [[nodiscard]] bool scarce(const Block& like) noexcept;
+  // As LargePool::would_leave_some().
+  [[nodiscard]] bool would_leave_some(std::size_t bytes) noexcept {
+    collect();
+    return bytes_out_ == 0 || (bytes <= bytes_free() && bytes_free() - bytes >= bytes_all() / 4);
+  }
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
  private:

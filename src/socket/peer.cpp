@@ -168,8 +168,10 @@ void Peer::come_up(const Hello& theirs) {
   link_->acknowledge_from(&receiver_.books.expected);
   sender.attach(*link_);
   if (held_back() && !closing_) link_->pause(true);
-  stall_bytes_ = heard_bytes_ = 0;
-  stall_since_ns_ = answered_ns_ = up_since_ns_;
+  heard_bytes_ = 0;
+  answered_ns_ = up_since_ns_;
+  receiving_watch_.restart(0, up_since_ns_);
+  sending_watch_.restart(0, up_since_ns_);
   socket_.peer_up(*this);
   if (up_ && !down_) on_writable();
 }
@@ -223,7 +225,8 @@ void Peer::run_deferred() noexcept {
     end_connection();
     return;
   }
-  if (std::exchange(resume_, false) && up_ && !held_back()) go_on();
+  if (std::exchange(no_stranger_, false)) on_writable();
+  if (std::exchange(resume_, false) && up_ && !down_ && !held_back()) go_on();
 }
 
 void Peer::end_connection() noexcept {
@@ -259,7 +262,7 @@ void Peer::release_link() noexcept {
   receiver_.end();
   arrived_before_ = bytes_arrived();
   link_.reset();
-  bye_said_ = bye_heard_ = dismissed_ = resume_ = false;
+  bye_said_ = bye_heard_ = dismissed_ = resume_ = no_stranger_ = false;
   objection_.reset();
   end_.reset();
 }

@@ -14,6 +14,7 @@
 #include "socket/half_open.hpp"
 #include "socket/receiver.hpp"
 #include "socket/sender.hpp"
+#include "socket/stall_watch.hpp"
 #include "transport/link.hpp"
 
 namespace netio::detail {
@@ -88,6 +89,7 @@ class Peer final : public Newcomer,
 
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
+  // Ends a connection that holds memory for a message and does not go on with it.
   void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
   // Ends a connection whose other host is gone.
   void check_host(std::int64_t now_ns) noexcept;
@@ -138,6 +140,8 @@ class Peer final : public Newcomer,
   void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
   void listen_at(std::int64_t now_ns) noexcept;
+  void check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
+  void check_sending(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
 
   SocketCore& socket_;
   std::uint64_t id_;
@@ -161,6 +165,7 @@ class Peer final : public Newcomer,
   bool paused_ = false;  // by itself; over all its connections
   bool retrying_ = false;
   bool resume_ = false;            // run_deferred goes on with a held page
+  bool no_stranger_ = false;       // run_deferred tells who was refused for being one
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
@@ -173,9 +178,8 @@ class Peer final : public Newcomer,
   std::int64_t heard_ns_ = 0;         // when it was seen that bytes had come, or it came up
   std::uint64_t heard_bytes_ = 0;     // on this connection by then
   std::uint64_t arrived_before_ = 0;  // on links that are gone
-  std::uint64_t stall_bytes_ = 0;     // received when last checked
-  std::int64_t stall_since_ns_ = 0;   // when that was last more than before
-  bool stall_suspected_ = false;      // the time was up when last checked
+  StallWatch receiving_watch_;        // of the message that is begun
+  StallWatch sending_watch_;          // of large messages on their way
   std::int64_t answered_ns_ = 0;      // when the host was last not known to be silent
 };
 

@@ -1,4 +1,5 @@
 // A peer's pages, acknowledgements and good-byes.
+#include <algorithm>
 #include <utility>
 
 #include "base/out_of_memory.hpp"
@@ -15,9 +16,14 @@ void Peer::on_page(const PageHeader& header, Block& block,
     socket_.distribution().lost(*this, lost.first, lost.count);
     if (down_ || gone_) return;
   }
+  const bool was_stranger = sender.stranger();
   if (!sender.books.acknowledge(header.acknowledged)) {
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
+  }
+  if (was_stranger && sender.starved() && !sender.stranger()) {
+    no_stranger_ = true;
+    socket_.context().loop.defer(*this);
   }
   if (body.size() > socket_.context().options().page_bytes - page_header_bytes) [[unlikely]] {
     if (const char* const defect = large_page_defect(header); defect != nullptr) {
@@ -63,6 +69,7 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
       if (!held_back() && socket_.receiving.taken()) pause(false);
       break;
     case Receiver::Result::starved:
+      ++*socket_.link_options().starved_count;
       link_->pause(true);
       socket_.context().large_pool().wait(*this);
       break;
@@ -212,19 +219,41 @@ void Peer::listen_at(std::int64_t now_ns) noexcept {
 void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
   if (!up_ || down_) return;
   listen_at(now_ns);
+  check_receiving(now_ns, stall_after_ns);
+  if (up_ && !down_) check_sending(now_ns, stall_after_ns);
+}
+
+void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
   // After good-byes the peer has its end of the connection to close, and nothing else to do.
   const bool begun = link_->mid_page() || receiver_.assembling() || bye_heard_;
-  if (!begun || !link_->reading() || link_->bytes_received() != stall_bytes_) {
-    stall_bytes_ = link_->bytes_received();
-    stall_since_ns_ = now_ns;
-    stall_suspected_ = false;
-  } else if (now_ns - stall_since_ns_ >= stall_after_ns) {
-    // It may be this thread that stood still: what waits in the kernel is read before the next
-    // look.
-    if (std::exchange(stall_suspected_, true)) {
-      fail(DownReason::stalled, "began a message and did not go on with it");
-    }
-  }
+  const std::uint64_t received = link_->bytes_received();
+  if (!begun || !link_->reading()) return receiving_watch_.restart(received, now_ns);
+  const std::uint64_t large =
+      std::max<std::uint64_t>(receiver_.assembling_bytes(), link_->large_page_begun());
+  const bool waited_for =
+      large != 0 ? socket_.large_memory_waited_for() : socket_.receive_memory_waited_for();
+  const std::uint64_t held =
+      large == 0 && waited_for ? socket_.context().options().page_bytes : large;
+  const std::uint64_t least = bye_heard_ ? 1 : StallWatch::least(held, waited_for);
+  if (!receiving_watch_.stalled(received, least, now_ns, stall_after_ns)) return;
+  fail(DownReason::stalled, received == receiving_watch_.moved()
+                                ? "began a message and did not go on with it"
+                                : "goes on so slowly with a message that its memory is held for "
+                                  "ever");
+}
+
+// A peer that is slow holds back its own messages only; but not the memory that others wait for.
+void Peer::check_sending(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
+  const std::uint64_t left = sender.large_on_its_way();
+  const RangePool* const loans = link_->loans();
+  const bool waited_for = socket_.large_memory_waited_for() ||
+                          (loans != nullptr && loans->waited_for() && !loans->plenty());
+  const std::uint64_t moved = ~left;  // falls by what is added: that is seen as a beginning
+  if (left == 0 || !waited_for) return sending_watch_.restart(moved, now_ns);
+  const std::uint64_t least = StallWatch::least(left, true);
+  if (!sending_watch_.stalled(moved, least, now_ns, stall_after_ns)) return;
+  fail(DownReason::stalled,
+       "took so little of a large message that others waited for its memory in vain");
 }
 
 // What an idle connection is given by keep-alive: silence, and as long again for the probes. The

@@ -81,6 +81,8 @@ class Receiver {
   void end() noexcept;
 
   [[nodiscard]] bool assembling() const noexcept { return static_cast<bool>(large_); }
+  // Of the message in parts; 0 if none is under way.
+  [[nodiscard]] std::size_t assembling_bytes() const noexcept { return large_ ? large_bytes_ : 0; }
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
   [[nodiscard]] DownReason reason() const noexcept { return reason_; }
 

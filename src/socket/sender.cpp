@@ -42,6 +42,13 @@ Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noex
   RangePool* const loans = link_->loans();
   const std::size_t headroom = loans != nullptr ? loan_headroom : 0;
   const std::size_t all = headroom + wire_padded(message.size());
+  // The last quarter is for those who are known to take what they are sent.
+  if (stranger()) {
+    if (loans != nullptr && !loans->would_leave_some(all)) return refuse_stranger(*loans, all);
+    if (loans == nullptr && !large_pool_.would_leave_some(all)) {
+      return refuse_stranger(large_pool_, all);
+    }
+  }
   if (const Status status =
           loans != nullptr ? take_from(*loans, all, copy) : take_from(large_pool_, all, copy);
       status != Status::ok) {
@@ -146,7 +153,11 @@ Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
   prepend_frame(post, message.size(), 0, tag);
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
-  if (status != Status::ok) lease = std::move(post.body.lease);
+  if (status != Status::ok) {
+    lease = std::move(post.body.lease);
+  } else if (message.size() > body_max()) {
+    large_end_ = books.next_sequence;
+  }
   return status;
 }
 
@@ -164,6 +175,12 @@ Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
     status = take_from(large_pool_, all, lease);
   }
   return lease;
+}
+
+// Until memory comes home, or the peer acknowledges something.
+template <typename SizedPool>
+Status Sender::refuse_stranger(SizedPool& pool, std::size_t bytes) noexcept {
+  return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
 }
 
 template <typename SizedPool>
@@ -239,6 +256,7 @@ Status Sender::post_parts() noexcept {
     post.body = {large_.lease, large_.data + large_.done, part};
     if (const Status status = post_counted(post); status != Status::ok) return status;
     large_.done += part;
+    large_end_ = books.next_sequence;
     if (last) large_ = {};
   }
   return Status::ok;
@@ -292,6 +310,8 @@ void Sender::attach(Link& link) noexcept {
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   dropped_told_ = 0;
+  acknowledged_before_ = books.acknowledged;
+  large_end_ = 0;
   large_.done = 0;  // parts that the last connection carried are gone with it
   if (large_.active() && large_.total > link.limits().message_bytes_max) {
     books.drop_unposted(DropReason::not_sent, 1);
@@ -315,6 +335,13 @@ void Sender::detach() noexcept {
   stop_waiting();
   reserved_at_ = nullptr;
   page_.seal();  // no room: the fast path falls through to the check of the connection
+}
+
+std::uint64_t Sender::large_on_its_way() const noexcept {
+  if (link_ == nullptr) return 0;
+  const std::uint64_t queued = link_->queued_bytes();
+  const bool holds_large = large_.active() || (queued != 0 && books.expected < large_end_);
+  return holds_large ? large_.total - large_.done + queued : 0;
 }
 
 void Sender::drop_pending(DropReason reason) noexcept {

@@ -103,6 +103,10 @@ class Sender final : private StoreWaiter {
   }
   // The last send, or allocate(), found no memory.
   [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
+  // The peer has acknowledged nothing on this connection: nobody knows whether it takes anything.
+  [[nodiscard]] bool stranger() const noexcept { return books.acknowledged == acknowledged_before_; }
+  // What the wire has not taken of large messages, and of what was posted with them, in bytes.
+  [[nodiscard]] std::uint64_t large_on_its_way() const noexcept;
   // Something was taken that the link has not.
   [[nodiscard]] bool pending() const noexcept {
     return page_.messages() != 0 || large_.active() || !backlog.empty();
@@ -152,6 +156,8 @@ class Sender final : private StoreWaiter {
   }
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>
+  Status refuse_stranger(SizedPool& pool, std::size_t bytes) noexcept;
+  template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
   Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status open_page() noexcept;
@@ -185,6 +191,8 @@ class Sender final : private StoreWaiter {
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   Large large_;
+  std::uint64_t large_end_ = 0;            // the sequence behind the last one that was posted
+  std::uint64_t acknowledged_before_ = 0;  // on other connections
 
   std::uint64_t pages_posted_ = 0;
   std::uint64_t dropped_told_ = 0;  // to the peer, on this connection

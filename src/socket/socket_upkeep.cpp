@@ -132,6 +132,21 @@ std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
                                             std::chrono::milliseconds(10));
 }
 
+// Who lacks it because of the quota waits in either pool, by its transport.
+bool SocketCore::large_memory_waited_for() const noexcept {
+  const LargePool& large = context_.large_pool();
+  const bool waits = large.waited_for() || context_.receive_pool().waited_for();
+  return (large.waited_for() && !large.plenty()) || (waits && large_quota_->waited_for());
+}
+
+// To watch for what users release is to wait too, though nobody lacks anything.
+bool SocketCore::receive_memory_waited_for() const noexcept {
+  const Pool& pool = context_.receive_pool();
+  const bool spent =
+      pool.blocks_free() == 0 || receive_quota_->bytes_used() >= receive_quota_->bytes_max() / 4 * 3;
+  return pool.waited_for() && spent;
+}
+
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
   for (const auto& peer : peers_) {

@@ -145,6 +145,8 @@ class Link {
   // stall check.
   [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
   [[nodiscard]] virtual bool mid_page() const noexcept = 0;
+  // Bytes of memory that the page which is begun will fill, if it has some to itself.
+  [[nodiscard]] virtual std::uint64_t large_page_begun() const noexcept { return 0; }
   // Neither paused nor out of memory: what does not come is the peer's doing.
   [[nodiscard]] virtual bool reading() const noexcept = 0;
   // For how long the peer's host has answered nothing, though the system has asked it, by data or

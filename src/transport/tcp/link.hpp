@@ -56,6 +56,9 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
     return reader_.bytes_received();
   }
   [[nodiscard]] bool mid_page() const noexcept override { return reader_.mid_page(); }
+  [[nodiscard]] std::uint64_t large_page_begun() const noexcept override {
+    return reader_.large_page_begun();
+  }
   [[nodiscard]] std::chrono::milliseconds unanswered_for() const noexcept override;
   [[nodiscard]] bool reading() const noexcept override { return !paused_ && !starved_; }
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }

@@ -1,0 +1,207 @@
+// Memory for messages, taken hostage: begun and sent on byte by byte, or taken and never read. Over
+// tcp, whose peers can do either; a good peer beside them sends or receives all the while.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <netio/netio.hpp>
+
+#include "support/payload.hpp"
+#include "support/pump.hpp"
+#include "support/raw_tcp.hpp"
+#include "support/seen.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::test {
+namespace {
+
+constexpr std::size_t message_bytes = 3U << 20U;  // in a buffer of 4 MiB
+
+ContextOptions little_memory() {
+  ContextOptions options;
+  options.send_pool_bytes = 4U << 20U;
+  options.receive_pool_bytes = 4U << 20U;
+  options.large_bytes_max = 16U << 20U;  // 8 MiB of it for one socket's messages that come
+  return options;
+}
+
+SocketOptions impatient() {
+  SocketOptions options;
+  options.message_bytes_max = message_bytes;
+  options.stall_after = 200ms;
+  return options;
+}
+
+class Hostage : public testing::Test {
+ protected:
+  Context here_{little_memory()};
+  Context there_{little_memory()};
+  Pump pump_{&here_, &there_};
+  std::uint64_t stalled_ = 0;
+
+  // Who goes for stalling is counted, and nobody goes for anything else.
+  void watch(Socket& socket) {
+    socket.on_down([this](const PeerInfo& peer, const Down& down) {
+      if (!peer.was_up) return;
+      EXPECT_EQ(down.reason, DownReason::stalled) << down.detail;
+      ++stalled_;
+    });
+  }
+  // A raw connection that has said hello and was answered.
+  RawTcp greeted(const std::string& address, detail::WirePattern pattern, std::uint8_t session) {
+    RawTcp raw = RawTcp::connect(address);
+    raw.send(hello_of(sound_hello(pattern, session)));
+    EXPECT_SOON(pump_, raw.received().size() >= detail::hello_fixed_bytes);
+    return raw;
+  }
+};
+
+// --- What comes in.
+
+class SlowlySent : public Hostage {
+ protected:
+  // So many peers begin with `begin` and go on with `drop` for as long as they may; a good one
+  // sends messages of `good_bytes`, which arrive.
+  void attack(int count, const Bytes& begin, const Bytes& drop, std::size_t good_bytes) {
+    Pull pull(there_, impatient());
+    watch(pull);
+    Push push(here_, impatient());
+    std::uint64_t received = 0;
+    std::uint64_t wrong = 0;
+    pull.on_message([&](const MessageView& message) {
+      if (!is_payload(message.bytes(), received)) ++wrong;
+      ++received;
+    });
+    const std::string address = pull.bind("tcp://127.0.0.1:0");
+    std::vector<RawTcp> evil;
+    for (int i = 0; i < count; ++i) {
+      evil.push_back(greeted(address, detail::WirePattern::push, static_cast<std::uint8_t>(i)));
+      evil.back().send(begin);
+    }
+    pump_.run_for(20ms);  // before the good one asks for memory
+    push.connect(address);
+    std::uint64_t sent = 0;
+    auto next_drop = here_.loop().now();
+    ASSERT_SOON(pump_, [&] {
+      if (here_.loop().now() >= next_drop) {
+        next_drop = here_.loop().now() + 10ms;
+        for (RawTcp& each : evil) each.send(drop);
+      }
+      while (sent < 20 && push.send(payload(sent, good_bytes)) == Status::ok) ++sent;
+      return received == 20;
+    }());
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_GE(stalled_, 1U);
+    EXPECT_GE(pull.counters().starved, 1U);
+    ASSERT_SOON(pump_, push.books().acknowledged == 20);
+  }
+};
+
+Bytes begun_page(std::uint32_t bytes) {
+  detail::PageHeader header;
+  header.bytes = bytes;
+  header.messages = 1;
+  return page_of(header, {});
+}
+
+TEST_F(SlowlySent, large_pages_give_way_to_who_waits_for_their_memory) {
+  attack(2, begun_page(message_bytes), Bytes(1), message_bytes);
+}
+
+TEST_F(SlowlySent, messages_in_parts_give_way_to_who_waits_for_their_memory) {
+  const auto part = [](std::uint32_t flags, std::size_t total_bytes) {
+    Bytes body(8 + total_bytes + 8);
+    detail::store_u64(body.data(), detail::frame_word(8, flags | detail::frame_flag::more));
+    if (total_bytes != 0) detail::store_u64(body.data() + 8, message_bytes);
+    detail::PageHeader header;
+    header.bytes = static_cast<std::uint32_t>(body.size());
+    return page_of(header, body);
+  };
+  attack(2, part(0, 8), part(detail::frame_flag::continued, 0), message_bytes);
+}
+
+TEST_F(SlowlySent, pages_give_way_to_who_waits_for_their_memory) {
+  Bytes half = begun_page(60'000);
+  half.resize(half.size() + 30'000);
+  attack(24, half, Bytes(1), 1000);
+}
+
+// Where nobody waits for the memory, slow is slow.
+TEST_F(SlowlySent, a_large_message_may_take_its_time_while_nobody_waits) {
+  Pull pull(there_, impatient());
+  watch(pull);
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) { ++received; });
+  RawTcp slow = greeted(pull.bind("tcp://127.0.0.1:0"), detail::WirePattern::push, 1);
+  const Bytes page = message_page(0, payload(0, 1U << 20U));
+  // Eight times the stall limit in all: far less in each than would be due if somebody waited.
+  const std::size_t piece = page.size() / 80 + 1;
+  for (std::size_t at = 0; at < page.size(); at += piece) {
+    slow.send(std::span(page).subspan(at, std::min(piece, page.size() - at)));
+    pump_.run_for(20ms);
+  }
+  ASSERT_SOON(pump_, received == 1);
+  EXPECT_EQ(stalled_, 0U);
+}
+
+TEST_F(SlowlySent, a_large_message_that_goes_on_by_single_bytes_ends) {
+  Pull pull(there_, impatient());
+  watch(pull);
+  RawTcp slow = greeted(pull.bind("tcp://127.0.0.1:0"), detail::WirePattern::push, 1);
+  slow.send(begun_page(message_bytes));
+  ASSERT_SOON(pump_, [&] {
+    slow.send(Bytes(1));
+    pump_.run_for(10ms);
+    return stalled_ == 1;
+  }());
+}
+
+// --- What goes out.
+
+class NeverRead : public Hostage, public testing::WithParamInterface<Mode> {};
+
+TEST_P(NeverRead, large_messages_do_not_stop_who_sends_them) {
+  SocketOptions options = impatient();
+  options.mode = GetParam();
+  Push push(here_, options);
+  watch(push);
+  Pull pull(there_, options);
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView& message) {
+    EXPECT_EQ(message.size(), message_bytes);
+    ++received;
+  });
+  const std::string address = push.bind("tcp://127.0.0.1:0");
+  std::vector<RawTcp> silent;
+  for (std::uint8_t i = 0; i < 20; ++i) {
+    silent.push_back(greeted(address, detail::WirePattern::pull, i));
+  }
+  const std::vector<std::byte> message = payload(0, message_bytes);
+  std::uint64_t sent = 0;
+  const auto send_on = [&] {
+    while (push.send(message) == Status::ok) ++sent;
+  };
+  // All the memory that strangers are given is theirs before the good one comes.
+  ASSERT_SOON(pump_, [&] {
+    send_on();
+    return push.counters().starved != 0;
+  }());
+  pull.connect(address);
+  ASSERT_SOON(pump_, [&] {
+    send_on();
+    return received >= 30;
+  }());
+  EXPECT_GE(stalled_, 1U);
+  EXPECT_GE(sent, 30U);
+}
+
+INSTANTIATE_TEST_SUITE_P(modes, NeverRead, testing::Values(Mode::buffered, Mode::unbuffered),
+                         [](const auto& row) {
+                           return row.param == Mode::buffered ? "buffered" : "unbuffered";
+                         });
+
+}  // namespace
+}  // namespace netio::test
