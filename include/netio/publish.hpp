@@ -110,8 +110,8 @@ class NETIO_API Publish : public Socket {
   void on_behind(std::function<void(const PeerSnapshot&)> call);
   void on_caught_up(std::function<void(const PeerSnapshot&)> call);
   // A subscriber has held the publisher up for PublishOptions::block_for_max, and messages that do
-  // not fit its queue are dropped from now on (PeerSnapshot::demoted); or its queue is empty, and
-  // it has Policy::block again:
+  // not fit its queue are dropped from now on (PeerSnapshot::demoted); or it has taken what waited
+  // for it then, and has Policy::block again:
   void on_policy_changed(std::function<void(const PeerSnapshot&)> call);
 
  private:

@@ -18,11 +18,12 @@ class HoldUp : public EvilSubscriber {
   HoldUp() : EvilSubscriber(PublishOptions{.block_for_max = 100ms}) {
     publish_.on_policy_changed([this](const PeerSnapshot& peer) { changed_.push_back(peer); });
   }
-  // To the good one's tag, with a queue of nothing.
-  RawTcp blocking() {
+  // To the good one's tag.
+  RawTcp blocking(std::size_t behind_bytes_max = 0) {
     RawTcp raw = greeted(++session_);
-    raw.send(page_of(Change{
-        .ranges = {{good_tag, good_tag}}, .policy = WirePolicy::block, .behind_bytes_max = 0}));
+    raw.send(page_of(Change{.ranges = {{good_tag, good_tag}},
+                            .policy = WirePolicy::block,
+                            .behind_bytes_max = behind_bytes_max}));
     EXPECT_SOON(pump_, !heard(raw.received()).answers.empty());
     return raw;
   }
@@ -78,6 +79,18 @@ TEST_F(HoldUp, by_one_that_reads_slowly_and_steadily_goes_on) {
   ASSERT_SOON(pump_, (publish_more(), good_sent_ > 4000));
   EXPECT_GT(publish_.counters().agains, agains);
   EXPECT_TRUE(changed_.empty());
+  pump_.forget_checks();
+}
+
+// Slower than the publisher, it would never have an empty queue while messages are dropped.
+TEST_F(HoldUp, by_one_that_reads_again_though_slowly_is_allowed_again) {
+  RawTcp raw = blocking(8U << 20U);
+  expect_demoted();
+  std::vector<std::byte> some(std::size_t{100} << 10U);
+  pump_.after_each_turn([&] { (void)::recv(raw.fd(), some.data(), some.size(), MSG_DONTWAIT); });
+  ASSERT_SOON(pump_, (publish_more(), changed_.size() == 2));
+  EXPECT_FALSE(changed_.back().demoted);
+  EXPECT_GT(changed_.back().waiting_messages + changed_.back().wire_bytes, 0U);
   pump_.forget_checks();
 }
 

@@ -40,12 +40,22 @@ void HoldUps::begin() noexcept {
   timer_.start_periodic(std::chrono::nanoseconds(look_after_ns(block_for_max_ns_)));
 }
 
+// From here on: what it has to take, and how far it is.
+void HoldUps::measure(Subscriber& subscriber) noexcept {
+  const Sender& sender = subscriber.peer.sender;
+  subscriber.held_progress = sender.backlog_progress();
+  subscriber.held_bytes = sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
+}
+
 bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexcept {
   const Sender& sender = subscriber.peer.sender;
   if (subscriber.dismissed_since_ns != 0 || subscriber.peer.leaving()) return false;
   if (subscriber.demoted) {
     busy = true;
-    return sender.backlog.empty() && subscribers_.allowances.may_block(*subscriber.account, now_ns);
+    const std::int64_t taken = sender.backlog_progress() - subscriber.held_progress;
+    const bool goes_on =
+        sender.backlog.empty() || taken >= static_cast<std::int64_t>(subscriber.held_bytes);
+    return goes_on && subscribers_.allowances.may_block(*subscriber.account, now_ns);
   }
   const bool holds = subscriber.blocking || (lacks_memory_ && !sender.backlog.empty());
   if (sender.backlog.policy() != Policy::block || !holds) {
@@ -58,8 +68,7 @@ bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexc
   if (subscriber.held_since_ns == 0 || progress - subscriber.held_progress > enough) {
     subscriber.held_since_ns = clock_ns_;
     subscriber.held_from_ns = now_ns;
-    subscriber.held_progress = progress;
-    subscriber.held_bytes = sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
+    measure(subscriber);
     return false;
   }
   return clock_ns_ - subscriber.held_since_ns >=
@@ -90,6 +99,7 @@ void HoldUps::judge() {
     Subscriber& subscriber = *subscribers_.find(*peer);
     if (!subscriber.demoted) {
       ++demoted_;
+      measure(subscriber);
       const std::int64_t held_ns = now_ns - subscriber.held_from_ns;
       subscriber.account->holding.spend(
           static_cast<double>(std::min(held_ns, 2 * block_for_max_ns_)));

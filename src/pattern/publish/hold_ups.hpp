@@ -1,6 +1,6 @@
 // Looks after subscribers with Policy::block that hold the publisher up: one that does so for too
-// long has Policy::drop_new until its queue is empty. A timer judges, which runs while somebody
-// holds the publisher up, or has lost its policy. Owner thread only.
+// long has Policy::drop_new until it has taken what waited for it. A timer judges, which runs while
+// somebody holds the publisher up, or has lost its policy. Owner thread only.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,7 @@ class HoldUps {
   void look();
   void judge();
   // Whether its policy is to change now; `busy` if it is to be looked at again.
+  static void measure(Subscriber& subscriber) noexcept;
   bool due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexcept;
 
   SocketCore& socket_;
