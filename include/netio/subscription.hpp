@@ -51,7 +51,8 @@ struct SubscribeOptions {
   std::chrono::milliseconds behind_for_max{0};
 };
 
-// What a publisher grants at most.
+// What a publisher grants at most. What makes no sense is refused by the socket's constructor
+// (Error): sizes are up to 1 TiB, ranges 1 to 2^32.
 struct PublishOptions {
   // May a subscriber hold the publisher up? If not, who asks for `block` gets `drop_new`.
   bool block_allowed = true;

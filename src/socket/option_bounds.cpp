@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include <netio/status.hpp>
@@ -14,13 +15,22 @@ namespace {
 // 1 TiB: more than any pool has, and far from where a size plus a header would wrap.
 constexpr std::size_t bytes_most = std::size_t{1} << 40U;
 
+// Each takes 16 bytes and more.
+constexpr std::size_t ranges_most = std::size_t{1} << 32U;
+
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
   throw Error("make a socket", what, advice);
 }
 
-void check_bytes(const char* name, std::size_t bytes) {
-  if (bytes >= 1 && bytes <= bytes_most) return;
-  refuse(std::string(name) + " is " + std::to_string(bytes), "choose 1 byte to 1 TiB (2^40)");
+void check_bytes(const char* name, std::size_t bytes, bool may_be_zero = false) {
+  if (bytes <= bytes_most && (bytes >= 1 || may_be_zero)) return;
+  refuse(std::string(name) + " is " + std::to_string(bytes),
+         may_be_zero ? "choose up to 1 TiB (2^40)" : "choose 1 byte to 1 TiB (2^40)");
+}
+
+void check_ranges(const char* name, std::size_t ranges) {
+  if (ranges >= 1 && ranges <= ranges_most) return;
+  refuse(std::string(name) + " is " + std::to_string(ranges), "choose 1 to 2^32");
 }
 
 void check_time(const char* name, std::chrono::nanoseconds time, bool may_be_zero = false) {
@@ -71,13 +81,23 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
 
 const PublishOptions& checked(const PublishOptions& options) {
   check_time("block_for_max", options.block_for_max, true);
+  check_bytes("behind_bytes_max", options.behind_bytes_max, true);
   check_bytes("behind_bytes_all_max", options.behind_bytes_all_max);
-  if (options.ranges_all_max == 0) refuse("ranges_all_max is 0", "allow at least one");
+  check_ranges("ranges_max", options.ranges_max);
+  check_ranges("ranges_all_max", options.ranges_all_max);
   if (options.subscribers_min != 0 && !options.block_allowed) {
     throw Error("make a socket",
                 "subscribers_min is " + std::to_string(options.subscribers_min) +
                     ", and counts subscribers that block, but block_allowed is false",
                 "allow them to, or leave subscribers_min at 0");
+  }
+  return options;
+}
+
+const SubscribeOptions& checked(const SubscribeOptions& options) {
+  check_bytes("behind_bytes_max", options.behind_bytes_max, true);
+  if (options.behind_for_max.count() < 0 || options.behind_for_max.count() > UINT32_MAX) {
+    refuse("behind_for_max is negative, or more than 49 days", "leave the default, 0");
   }
   return options;
 }

@@ -17,5 +17,6 @@ inline constexpr std::chrono::hours time_most{24 * 36525};
 // `receive_block_bytes`: what the context reads into.
 const SocketOptions& checked(const SocketOptions& options, std::size_t receive_block_bytes);
 const PublishOptions& checked(const PublishOptions& options);
+const SubscribeOptions& checked(const SubscribeOptions& options);
 
 }  // namespace netio::detail

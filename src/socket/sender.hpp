@@ -104,7 +104,9 @@ class Sender final : private StoreWaiter {
   // The last send, or allocate(), found no memory.
   [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
   // The peer has acknowledged nothing on this connection: nobody knows whether it takes anything.
-  [[nodiscard]] bool stranger() const noexcept { return books.acknowledged == acknowledged_before_; }
+  [[nodiscard]] bool stranger() const noexcept {
+    return books.acknowledged == acknowledged_before_;
+  }
   // What the wire has not taken of large messages, and of what was posted with them, in bytes.
   [[nodiscard]] std::uint64_t large_on_its_way() const noexcept;
   // Something was taken that the link has not.

@@ -142,8 +142,8 @@ bool SocketCore::large_memory_waited_for() const noexcept {
 // To watch for what users release is to wait too, though nobody lacks anything.
 bool SocketCore::receive_memory_waited_for() const noexcept {
   const Pool& pool = context_.receive_pool();
-  const bool spent =
-      pool.blocks_free() == 0 || receive_quota_->bytes_used() >= receive_quota_->bytes_max() / 4 * 3;
+  const bool spent = pool.blocks_free() == 0 ||
+                     receive_quota_->bytes_used() >= receive_quota_->bytes_max() / 4 * 3;
   return pool.waited_for() && spent;
 }
 

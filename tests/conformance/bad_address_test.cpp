@@ -242,6 +242,22 @@ TEST_F(BadAddress, options_at_the_edge_of_their_types_are_thrown) {
           [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::min(); });
 }
 
+TEST_F(BadAddress, options_of_subscriptions_at_the_edge_of_their_types_are_thrown) {
+  const auto refused = [&](const char* what, const PublishOptions& odd) {
+    (void)error_of([&] { const Publish publish(context_, odd); }, what);
+  };
+  refused("behind_bytes_max", {.behind_bytes_max = SIZE_MAX});
+  refused("behind_bytes_all_max", {.behind_bytes_all_max = SIZE_MAX});
+  refused("ranges_max", {.ranges_max = 0});
+  refused("ranges_max", {.ranges_max = SIZE_MAX});
+  refused("ranges_all_max", {.ranges_all_max = SIZE_MAX});
+  refused("block_for_max", {.block_for_max = -1ns});
+  (void)error_of([&] { const Subscribe subscribe(context_, {.behind_bytes_max = SIZE_MAX}); },
+                 "behind_bytes_max");
+  (void)error_of([&] { const Subscribe subscribe(context_, {.behind_for_max = -1ms}); },
+                 "behind_for_max");
+}
+
 // The most that is allowed is still a size that can be asked for.
 TEST_F(BadAddress, a_message_of_the_most_that_may_be_allowed_is_refused_in_words) {
   SocketOptions most;

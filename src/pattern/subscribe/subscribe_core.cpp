@@ -7,6 +7,7 @@
 
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
+#include "socket/option_bounds.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
@@ -40,12 +41,7 @@ DropReason reason_of(GapReason reason) noexcept {
 }  // namespace
 
 SubscribeCore::SubscribeCore(SocketCore& socket, const SubscribeOptions& options)
-    : socket_(socket), options_(options) {
-  if (options.behind_for_max.count() < 0 || options.behind_for_max.count() > UINT32_MAX) {
-    throw Error("make a socket", "behind_for_max is negative, or more than 49 days",
-                "leave the default, 0");
-  }
-}
+    : socket_(socket), options_(checked(options)) {}
 
 void SubscribeCore::add(std::span<const TagRange> ranges) {
   check(ranges);

@@ -244,7 +244,13 @@ Down OfiLink::down_from(int error) const {
   switch (error) {
     case ECONNREFUSED:
       return {DownReason::refused,
-              "nobody listens at " + peer_address_ + ", or not on this fabric"};
+              "nobody listens at " + peer_address_ +
+                  ", or not on this fabric; or it turned the connection away (it is told why)"};
+    case EINPROGRESS:  // what the tcp provider says of a connection that was rejected
+      return {DownReason::rejected,
+              peer_address_ +
+                  " turned the connection away, and is told why: most often it has no receive "
+                  "memory for one more (raise receive_pool_bytes and receive_bytes_max there)"};
     case ENETUNREACH:
     case EHOSTUNREACH:
     case EADDRNOTAVAIL:
