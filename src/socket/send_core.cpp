@@ -40,7 +40,6 @@ Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
     } else if (status == Status::again || status == Status::not_connected) {
       not_ready(peer);
       peer.behind_since_ns = socket_.context().loop.now().count();
-      too_small = 0;  // the order has changed: ask those that are left once more
     } else {
       return status;
     }

@@ -133,6 +133,9 @@ TEST_F(BadPage, with_parts_that_do_not_make_a_message_is_refused) {
       {"a beginning inside another", all({first_part(1000, 64), first_part(1000, 64)})},
       {"a part that shares its page",
        page(all({frame_word(8, frame_flag::more), word(100), Bytes(8), frame_word(0)}), 1)},
+      {"a part that shares its page with what does not count",
+       page(all({frame_word(8, frame_flag::more), word(100), Bytes(8), frame_word(0)}), 0)},
+      {"a large page inside a message", all({first_part(1000, 64), header_only(200'000)})},
   });
   EXPECT_TRUE(evil_received_.empty());
 }

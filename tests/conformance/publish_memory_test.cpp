@@ -130,6 +130,25 @@ TEST_P(PublishMemory, is_left_by_who_samples_though_the_samples_grow) {
   EXPECT_TRUE(add_up(publish.books()));
 }
 
+// Nobody's link tells: there is none.
+TEST_P(PublishMemory, that_comes_home_is_told_to_who_waits_for_it) {
+  Publish publish(*publishing_, {}, options());
+  int told = 0;
+  publish.on_writable([&] { ++told; });
+  std::vector<Message> held;
+  Status status = Status::ok;
+  while (status == Status::ok) {
+    Message message = publish.allocate(message_bytes, status, 1);
+    if (message) held.push_back(std::move(message));
+  }
+  ASSERT_EQ(status, Status::again);
+  pump_.turns(10);
+  EXPECT_EQ(told, 0);
+  held.clear();
+  ASSERT_SOON(pump_, told == 1);
+  EXPECT_TRUE(publish.allocate(message_bytes, status, 1));
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(PublishMemory);
 
 }  // namespace

@@ -1,0 +1,47 @@
+// What a peer may claim to have been missed, by the time that it can have taken.
+#include "socket/receive_books.hpp"
+
+#include <gtest/gtest.h>
+
+namespace netio::detail {
+namespace {
+
+constexpr std::uint64_t at_once = std::uint64_t{1} << 24U;
+constexpr std::uint64_t in_a_second = 8'000'000'000;
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+TEST(ReceiveBooks, believe_drops_in_small_steps_no_more_than_at_once) {
+  ReceiveBooks books;
+  books.look_from(0);
+  std::uint64_t dropped = 0;
+  for (int step = 0; step < 16; ++step) {
+    dropped += at_once / 16;
+    EXPECT_EQ(books.miss_up_to(dropped, 0), at_once / 16);
+  }
+  EXPECT_FALSE(books.miss_up_to(dropped + 1, 0));
+  EXPECT_EQ(books.miss_up_to(dropped + in_a_second, second_ns), in_a_second);
+  EXPECT_FALSE(books.miss_up_to(dropped + in_a_second + 1, second_ns));
+}
+
+TEST(ReceiveBooks, believe_no_drops_that_are_taken_back) {
+  ReceiveBooks books;
+  EXPECT_EQ(books.miss_up_to(5, 0), 5U);
+  EXPECT_FALSE(books.miss_up_to(4, 0));
+  EXPECT_EQ(books.miss_up_to(5, 0), 0U);
+  EXPECT_FALSE(books.miss_up_to(sequence_end, 0));
+}
+
+TEST(ReceiveBooks, count_a_gap_between_connections_once_it_is_confirmed) {
+  ReceiveBooks books;
+  ASSERT_TRUE(books.may_resume(3, 0));
+  books.resume(3);
+  EXPECT_EQ(books.next_expected(), 0U);
+  const ReceiveBooks::Lost lost = books.confirm();
+  EXPECT_EQ(lost.first, 0U);
+  EXPECT_EQ(lost.count, 3U);
+  EXPECT_EQ(books.confirm().count, 0U);
+  EXPECT_EQ(books.next_expected(), 3U);
+}
+
+}  // namespace
+}  // namespace netio::detail
