@@ -158,6 +158,22 @@ TEST_F(BadPublisher, that_answers_what_it_was_not_asked_is_refused) {
   EXPECT_EQ(evil_answers_.size(), 1U);
 }
 
+// Not bad at all: it has forgotten this subscriber, and counts from 0 what it drops for it.
+TEST_F(BadPublisher, that_does_not_know_who_returns_counts_its_drops_anew) {
+  for (const std::uint64_t dropped : {5U, 3U}) {
+    RawTcp raw = greeted(50);
+    raw.send(answer());
+    raw.send(gap(dropped));
+    ASSERT_SOON(pump_, !gaps_.empty());
+    EXPECT_EQ(gaps_.back().first, 0U);
+    EXPECT_EQ(gaps_.back().count, dropped);
+    gaps_.clear();
+    raw.close();
+    EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  }
+  EXPECT_EQ(subscribe_.books().missed, 8U);
+}
+
 TEST_F(BadPublisher, that_grants_something_else_later_is_heard_and_its_defects_are_refused) {
   SubscribedFrame less = sound_answer();
   less.policy = WirePolicy::drop_old;

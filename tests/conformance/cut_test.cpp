@@ -379,6 +379,41 @@ TEST_P(Cut, a_network_that_comes_and_goes_is_reported_and_outlived) {
   expect_exact(push, pull);
 }
 
+// What it dropped before is told once, not again on the next connection.
+TEST_P(Cut, of_a_publisher_that_dialed_leaves_its_drops_exact) {
+  Subscribe subscribe(there_, {.policy = Policy::drop_new, .behind_bytes_max = 1U << 20U}, eager());
+  expect_increasing(subscribe);
+  std::uint64_t answers = 0;
+  subscribe.on_subscribed([&](const PeerInfo&, const Subscribed&) { ++answers; });
+  subscribe.subscribe_all();
+  Relay relay(bind(subscribe));
+  Publish publish(here_, {}, eager());
+  publish.connect(relay.address());
+  ASSERT_SOON(pump_, answers == 1);
+  subscribe.pause();
+  std::uint64_t number = 0;
+  const auto publish_one = [&] {
+    const std::uint64_t tag = ++number;
+    return publish.send(payload(tag, 20'000), tag);
+  };
+  ASSERT_SOON(pump_, publish_one() == Status::ok && publish.books().dropped() > 100);
+  subscribe.resume();
+  const auto all_known = [&] { return received_ + subscribe.books().missed == number; };
+  // The gap is told behind what waited, at the latest with the next message.
+  ASSERT_SOON(pump_, publish.books().unacknowledged == 0);
+  ASSERT_EQ(publish_one(), Status::ok);
+  ASSERT_SOON(pump_, all_known());
+  const std::uint64_t missed = subscribe.books().missed;
+  EXPECT_EQ(missed, publish.books().dropped());
+
+  relay.cut();
+  ASSERT_SOON(pump_, answers == 2);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(publish_one(), Status::ok);
+  ASSERT_SOON(pump_, all_known() && publish.books().unacknowledged == 0);
+  EXPECT_EQ(subscribe.books().missed, missed);
+  EXPECT_EQ(wrong_, 0U);
+}
+
 ON_TCP_IN_EVERY_MODE(Cut);
 
 }  // namespace
