@@ -44,9 +44,9 @@ Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noex
   const std::size_t all = headroom + wire_padded(message.size());
   // The last quarter is for those who are known to take what they are sent.
   if (stranger()) {
-    if (loans != nullptr && !loans->would_leave_some(all)) return refuse_stranger(*loans, all);
+    if (loans != nullptr && !loans->would_leave_some(all)) return lack(*loans, all);
     if (loans == nullptr && !large_pool_.would_leave_some(all)) {
-      return refuse_stranger(large_pool_, all);
+      return lack(large_pool_, all);
     }
   }
   if (const Status status =
@@ -177,17 +177,16 @@ Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
   return lease;
 }
 
-// Until memory comes home, or the peer acknowledges something.
+// Until memory comes home; or, if it was kept from a stranger, it acknowledges something.
 template <typename SizedPool>
-Status Sender::refuse_stranger(SizedPool& pool, std::size_t bytes) noexcept {
+Status Sender::lack(SizedPool& pool, std::size_t bytes) noexcept {
   return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
 }
 
 template <typename SizedPool>
 Status Sender::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
   taken = pool.take(bytes);
-  if (taken) return Status::ok;
-  return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
+  return taken ? Status::ok : lack(pool, bytes);
 }
 
 std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept {

@@ -158,7 +158,7 @@ class Sender final : private StoreWaiter {
   }
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>
-  Status refuse_stranger(SizedPool& pool, std::size_t bytes) noexcept;
+  Status lack(SizedPool& pool, std::size_t bytes) noexcept;
   template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
   Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
