@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t at_once = std::uint64_t{1} << 24U;
 constexpr std::uint64_t in_a_second = 8'000'000'000;
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t one_second_ns = 1'000'000'000;
 
 TEST(ReceiveBooks, believe_drops_in_small_steps_no_more_than_at_once) {
   ReceiveBooks books;
@@ -19,8 +19,8 @@ TEST(ReceiveBooks, believe_drops_in_small_steps_no_more_than_at_once) {
     EXPECT_EQ(books.miss_up_to(dropped, 0), at_once / 16);
   }
   EXPECT_FALSE(books.miss_up_to(dropped + 1, 0));
-  EXPECT_EQ(books.miss_up_to(dropped + in_a_second, second_ns), in_a_second);
-  EXPECT_FALSE(books.miss_up_to(dropped + in_a_second + 1, second_ns));
+  EXPECT_EQ(books.miss_up_to(dropped + in_a_second, one_second_ns), in_a_second);
+  EXPECT_FALSE(books.miss_up_to(dropped + in_a_second + 1, one_second_ns));
 }
 
 TEST(ReceiveBooks, believe_no_drops_that_are_taken_back) {
