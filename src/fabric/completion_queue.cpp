@@ -84,8 +84,14 @@ bool CompletionQueue::may_sleep() noexcept {
   return fi_trywait(fabric_, &object, 1) == 0;
 }
 
-void CompletionQueue::bury(std::vector<Operation> operations) {
+void CompletionQueue::will_bury() {
+  graves_.reserve(graves_.size() + to_bury_ + 1);
+  ++to_bury_;
+}
+
+void CompletionQueue::bury(std::vector<Operation> operations) noexcept {
   for (Operation& each : operations) each.owner = nullptr;
+  --to_bury_;
   graves_.push_back(std::move(operations));
 }
 

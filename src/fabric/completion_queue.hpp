@@ -53,8 +53,10 @@ class CompletionQueue final : private Source {
   // Reads all that is there now. From the loop, and not from within a completion.
   void drain() noexcept;
   // Operations of an endpoint that was closed: their owner is told no more. What became of them may
-  // still be in the queue: they are freed once it has been seen empty.
-  void bury(std::vector<Operation> operations);
+  // still be in the queue: they are freed once it has been seen empty. Needs no memory: there is
+  // room for as many as will_bury() was called for.
+  void bury(std::vector<Operation> operations) noexcept;
+  void will_bury();
 
  private:
   bool poll(int budget) noexcept override;
@@ -68,6 +70,7 @@ class CompletionQueue final : private Source {
   int fd_ = -1;
   std::size_t size_;
   std::vector<std::vector<Operation>> graves_;
+  std::size_t to_bury_ = 0;  // those that live
 };
 
 }  // namespace netio::detail

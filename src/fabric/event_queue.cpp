@@ -10,6 +10,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
+#include "base/out_of_memory.hpp"
 #include "fabric/error.hpp"
 
 namespace netio::detail {
@@ -47,14 +48,27 @@ bool EventQueue::read_one() {
   if (got == -FI_EAVAIL) return read_failure();
   if (got < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) return false;
   const auto& entry = *reinterpret_cast<const fi_eq_cm_entry*>(buffer.data());
-  events_.push_back({code, entry.fid, Info(code == FI_CONNREQ ? entry.info : nullptr), 0});
+  keep({code, entry.fid, Info(code == FI_CONNREQ ? entry.info : nullptr), 0});
   return true;
+}
+
+// Without memory for it, it is lost: who connects gives up in time, and who moves pages finds out
+// by its operations.
+void EventQueue::keep(Event event) noexcept {
+  guard_memory([&] { events_.push_back(std::move(event)); },
+               [&]() noexcept {
+                 if (event.request) reject(event);
+               });
+}
+
+void EventQueue::reject(const Event& event) noexcept {
+  (void)fi_reject(reinterpret_cast<fid_pep*>(event.object), event.request->handle, nullptr, 0);
 }
 
 bool EventQueue::read_failure() {
   fi_eq_err_entry entry{};
   if (fi_eq_readerr(queue_.get(), &entry, 0) < 0) return false;
-  events_.push_back({0, entry.fid, Info(), std::max(1, std::abs(entry.err))});
+  keep({0, entry.fid, Info(), std::max(1, std::abs(entry.err))});
   return true;
 }
 
@@ -83,9 +97,7 @@ void EventQueue::forget(fid* object) {
   }
   std::erase_if(events_, [object](const Event& event) {
     if (event.object != object) return false;
-    if (event.request) {
-      (void)fi_reject(reinterpret_cast<fid_pep*>(object), event.request->handle, nullptr, 0);
-    }
+    if (event.request) reject(event);
     return true;
   });
   if (!events_.empty()) loop_.defer(*this);

@@ -47,6 +47,8 @@ class EventQueue final : private Deferred {
     Info request;
     int error = 0;  // positive: it failed
   };
+  void keep(Event event) noexcept;
+  static void reject(const Event& event) noexcept;
   bool read_one();
   bool read_failure();
   void tell_all();

@@ -388,6 +388,7 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
 std::vector<Way> ways() {
   std::vector<Way> ways;
   ways.push_back({"tcp_once", "tcp://127.0.0.1:0", 1, 1});
+  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+tcp://127.0.0.1:0", 1, 4});
   for (const std::uint64_t failures : {1U, 8U}) {
     const std::string suffix = failures == 1 ? "_once" : "_for_a_while";
     ways.push_back({"shm" + suffix, "shm://*", failures, 1});

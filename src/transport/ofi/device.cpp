@@ -1,6 +1,7 @@
 // Opens and registers once, looks up often.
 #include "transport/ofi/device.hpp"
 
+#include <new>
 #include <utility>
 
 #include "fabric/error.hpp"
@@ -52,9 +53,18 @@ Device::Local Device::local(const Block* block, std::span<const std::byte> bytes
   if (holds(resources_.receive_pages(), bytes.data())) return {true, receive_region_->descriptor()};
   if (block == nullptr || !resources_.large_pool.owns(*block)) return {};
   // The whole of it: parts of one message are sent one after the other, all under one region.
-  const MemoryRegion* const region = cover(
-      large_[block].local, *block, {block->data(), block->capacity()}, MemoryRegion::Use::local);
+  LargeRegions* const regions = regions_of(*block);
+  if (regions == nullptr) return {};
+  const MemoryRegion* const region =
+      cover(regions->local, *block, {block->data(), block->capacity()}, MemoryRegion::Use::local);
   return region == nullptr ? Local() : Local{true, region->descriptor()};
+}
+
+// Null without memory for it.
+Device::LargeRegions* Device::regions_of(const Block& block) noexcept try {
+  return &large_[&block];
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 // Registering more of a buffer takes the place of what was registered, which nobody may be using.
@@ -73,13 +83,17 @@ MemoryRegion* Device::enter(std::optional<MemoryRegion>& place, std::span<const 
     return &place.emplace(domain_, bytes, use);
   } catch (const FabricError&) {
     return nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
   }
 }
 
 MemoryRegion* Device::lend(const Block& block, std::span<const std::byte> bytes,
                            std::optional<MemoryRegion>& own) noexcept {
   if (resources_.large_pool.owns(block) && block.sole()) {
-    return cover(large_[&block].lent, block, bytes, MemoryRegion::Use::lent);
+    LargeRegions* const regions = regions_of(block);
+    return regions == nullptr ? nullptr
+                              : cover(regions->lent, block, bytes, MemoryRegion::Use::lent);
   }
   return enter(own, bytes, MemoryRegion::Use::lent);
 }

@@ -69,6 +69,7 @@ class Device final : private LargePool::Watcher {
     LargeRegion lent;
   };
   void on_buffer_gone(const Block& buffer) noexcept override { large_.erase(&buffer); }
+  LargeRegions* regions_of(const Block& block) noexcept;
   MemoryRegion* enter(std::optional<MemoryRegion>& place, std::span<const std::byte> bytes,
                       MemoryRegion::Use use) noexcept;
   MemoryRegion* cover(LargeRegion& region, const Block& block, std::span<const std::byte> bytes,

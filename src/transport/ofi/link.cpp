@@ -87,6 +87,16 @@ void OfiLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
   events_ = &events;
   handshake_timer_.start_once(options_.handshake_within);
+  // No event comes from inside a call.
+  guard_memory([this] { begin(); },
+               [this]() noexcept {
+                 wire_.reset();
+                 refusal_ = out_of_memory();
+                 loop_.defer(*this);
+               });
+}
+
+void OfiLink::begin() {
   if (url_) {
     state_ = State::resolving;
     inquiry_.emplace(
@@ -94,13 +104,16 @@ void OfiLink::start(LinkEvents& events) noexcept {
         [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
          port = url_->port] { return find_ways(*gate, provider, host, port); },
         [this](Ways ways) {
-          ways_ = std::move(ways.infos);
-          connect_next(std::move(ways.failure));
+          guarded([&] {
+            ways_ = std::move(ways.infos);
+            connect_next(std::move(ways.failure));
+          });
         });
     return;
   }
   state_ = State::greeting;
   const Info request = std::exchange(request_, Info());
+  const auto listener = std::exchange(listener_, nullptr);
   bool accepting = false;
   try {
     open(request);
@@ -109,12 +122,15 @@ void OfiLink::start(LinkEvents& events) noexcept {
   } catch (const Error& error) {
     wire_.reset();
     // Also where an endpoint took the connection and closed it: this, or accepting, frees it.
-    if (!accepting) listener_->reject(request);
+    if (!accepting) listener->reject(request);
     refusal_ = {DownReason::resources,
                 std::string("cannot take ") + peer_address_ + ": " + error.what()};
-    loop_.defer(*this);  // no event comes from inside a call
+    loop_.defer(*this);
+  } catch (const std::bad_alloc&) {
+    wire_.reset();
+    if (!accepting) listener->reject(request);
+    throw;
   }
-  listener_.reset();
 }
 
 // Tries the next way; without one the last failure is the link's.
@@ -156,12 +172,12 @@ void OfiLink::on_connected() noexcept {
   if (state_ != State::connecting) return;  // accepted: its peer speaks first
   state_ = State::greeting;
   handshake_timer_.start_once(options_.handshake_within);
-  send_hello(events_->greet(nullptr));
+  guarded([this] { send_hello(events_->greet(nullptr)); });
 }
 
 void OfiLink::on_connection_failed(int error) noexcept {
   if (state_ == State::connecting) {
-    connect_next(down_from(error));
+    guarded([&] { connect_next(down_from(error)); });
   } else {
     failure_ = error;
     on_shutdown();
@@ -211,8 +227,12 @@ void OfiLink::on_handshake_late() {
                (url_ ? " did not answer in time" : " connected but sent no hello in time")});
 }
 
-void OfiLink::go_bad(DownReason reason, const std::string& what) noexcept {
-  go_down({reason, peer_address_ + ": " + what});
+void OfiLink::go_bad(DownReason reason, std::string_view what) noexcept {
+  guard_memory(
+      [&] {
+        go_down({reason, (peer_address_ + ": ").append(what)});
+      },
+      [&]() noexcept { go_down(out_of_memory(reason)); });
 }
 
 void OfiLink::go_down(Down down) noexcept {

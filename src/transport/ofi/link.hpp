@@ -8,10 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <netio/loop.hpp>
 
+#include "base/out_of_memory.hpp"
 #include "base/url.hpp"
 #include "fabric/endpoint.hpp"
 #include "fabric/passive_endpoint.hpp"
@@ -103,6 +105,7 @@ class OfiLink final : public Link,
   };
 
   // Connecting (link.cpp)
+  void begin();
   void connect_next(Down last_failure);
   void open(const Info& info);
   void on_handshake_late();
@@ -111,6 +114,7 @@ class OfiLink final : public Link,
   void on_connection_failed(int error) noexcept override;
   // Greeting (handshake.cpp)
   void send_hello(Hello hello);
+  void arrive(std::size_t slot, std::size_t bytes);
   void take_hello(std::span<const std::byte> bytes);
   void come_up(const Hello& theirs);
   // Moving pages (link_datapath.cpp)
@@ -124,6 +128,7 @@ class OfiLink final : public Link,
   void on_progress() noexcept override;
   void on_wire_failure(int error) noexcept override;
   void run_deferred() noexcept override;
+  void end_turn();
   [[nodiscard]] std::size_t window() const noexcept;
   void replenish();
   void tell_peer();
@@ -142,7 +147,12 @@ class OfiLink final : public Link,
 
   // Ends the link from inside the loop: the last event.
   void go_down(Down down) noexcept;
-  void go_bad(DownReason reason, const std::string& what) noexcept;
+  void go_bad(DownReason reason, std::string_view what) noexcept;
+  // An event of the loop's, or of the fabric's: without memory for it the link is down.
+  template <typename Event>
+  void guarded(Event&& event) noexcept {
+    guard_memory(event, [this]() noexcept { go_down(out_of_memory()); });
+  }
   [[nodiscard]] Down down_from(int error) const;
   [[nodiscard]] bool moves_pages() const noexcept {
     return state_ == State::up || state_ == State::finishing;
@@ -161,7 +171,7 @@ class OfiLink final : public Link,
   std::vector<Info> ways_;                     // not yet tried, last first
   Info request_;                               // accepted only, until it is started
   std::shared_ptr<PassiveEndpoint> listener_;  // the same
-  Timer handshake_timer_{loop_, [this] { on_handshake_late(); }};
+  Timer handshake_timer_{loop_, [this] { guarded([this] { on_handshake_late(); }); }};
   std::unique_ptr<Wire> wire_;
 
   Credits credits_;

@@ -112,6 +112,10 @@ std::uint64_t OfiLink::bytes_received() const noexcept {
 void OfiLink::on_arrival(std::size_t slot, std::size_t bytes) noexcept {
   bytes_received_ += bytes;
   loop_.defer(*this);
+  guarded([&] { arrive(slot, bytes); });
+}
+
+void OfiLink::arrive(std::size_t slot, std::size_t bytes) {
   if (state_ == State::greeting) {
     take_hello({wire_->receives.data(slot), bytes});
     if (wire_) wire_->receives.give_back(slot);
@@ -250,6 +254,10 @@ void OfiLink::run_deferred() noexcept {
     go_down(std::move(*refusal_));
     return;
   }
+  guarded([this] { end_turn(); });
+}
+
+void OfiLink::end_turn() {
   if (moves_pages()) {
     fetch();
     deliver();

@@ -32,6 +32,7 @@ class OfiOperations : private OperationOwner {
   OfiOperations(OfiOperationsOwner& owner, CompletionQueue& queue, std::size_t count)
       : owner_(owner), operations_(count), queue_(queue) {
     for (Operation& each : operations_) each.owner = this;
+    queue_.will_bury();
   }
   OfiOperations(const OfiOperations&) = delete;
   OfiOperations& operator=(const OfiOperations&) = delete;
