@@ -53,14 +53,6 @@ class LargePool final : public Store {
     return left < bytes_max_ / 4 || left < like.capacity();
   }
 
-  // With `bytes` taken, at least a quarter would be left; or nothing else is out. Owner thread.
-  [[nodiscard]] bool would_leave_some(std::size_t bytes) noexcept {
-    collect();
-    const std::size_t left = bytes_max_ - bytes_out_;
-    const std::size_t charged = charged_bytes(bytes);
-    return bytes_out_ == 0 || (charged <= left && left - charged >= bytes_max_ / 4);
-  }
-
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
   [[nodiscard]] std::size_t bytes_out() const noexcept { return bytes_out_; }
   [[nodiscard]] std::size_t bytes_kept() const noexcept { return bytes_kept_; }

@@ -30,7 +30,7 @@ class RangePool final : public Store {
   [[nodiscard]] bool plenty() const noexcept { return bytes_free() >= bytes_all() / 4 * 3; }
   // Less than a quarter is left, or no piece as large as this one. Owner thread.
   [[nodiscard]] bool scarce(const Block& like) noexcept;
-  // As LargePool::would_leave_some().
+  // With `bytes` taken, at least a quarter would be left; or nothing else is out. Owner thread.
   [[nodiscard]] bool would_leave_some(std::size_t bytes) noexcept {
     collect();
     return bytes_out_ == 0 || (bytes <= bytes_free() && bytes_free() - bytes >= bytes_all() / 4);

@@ -47,7 +47,8 @@ bool final_answer(DownReason reason) noexcept {
 }  // namespace
 
 Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link, std::optional<Url> url)
-    : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
+    : sender(*this, socket.context().large_pool(), socket.context().strangers(),
+             socket.options().message_bytes_max),
       socket_(socket),
       id_(id),
       url_(std::move(url)),

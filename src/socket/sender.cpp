@@ -43,15 +43,13 @@ Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noex
   const std::size_t headroom = loans != nullptr ? loan_headroom : 0;
   const std::size_t all = headroom + wire_padded(message.size());
   // The last quarter is for those who are known to take what they are sent.
-  if (stranger()) {
-    if (loans != nullptr && !loans->would_leave_some(all)) return lack(*loans, all);
-    if (loans == nullptr && !large_pool_.would_leave_some(all)) {
-      return lack(large_pool_, all);
-    }
-  }
-  if (const Status status =
-          loans != nullptr ? take_from(*loans, all, copy) : take_from(large_pool_, all, copy);
-      status != Status::ok) {
+  if (loans == nullptr) {
+    const bool charged = stranger() && LargePool::charged_bytes(all) <= strangers_.bytes_max();
+    copy = large_pool_.take(all, charged ? &strangers_ : nullptr);
+    if (!copy) return lack(large_pool_, all);
+  } else if (stranger() && !loans->would_leave_some(all)) {
+    return lack(*loans, all);
+  } else if (const Status status = take_from(*loans, all, copy); status != Status::ok) {
     return status;
   }
   std::byte* const to = copy->data() + headroom;

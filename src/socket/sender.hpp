@@ -39,8 +39,13 @@ class SenderOwner {
 
 class Sender final : private StoreWaiter {
  public:
-  Sender(SenderOwner& owner, LargePool& large_pool, std::uint64_t message_bytes_max)
-      : owner_(owner), large_pool_(large_pool), own_message_bytes_max_(message_bytes_max) {}
+  // `strangers`: what copies for strangers are charged to.
+  Sender(SenderOwner& owner, LargePool& large_pool, Quota& strangers,
+         std::uint64_t message_bytes_max)
+      : owner_(owner),
+        large_pool_(large_pool),
+        strangers_(strangers),
+        own_message_bytes_max_(message_bytes_max) {}
 
   // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
 
@@ -184,6 +189,7 @@ class Sender final : private StoreWaiter {
 
   SenderOwner& owner_;
   LargePool& large_pool_;
+  Quota& strangers_;
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
 
