@@ -55,7 +55,7 @@ struct SocketOptions {
   // A message begun and not continued for this long ends the connection; a large one also if less
   // than 64 KiB of it come in this time (1/64 of it, if that is less), or less than a quarter while
   // others wait for its memory. Who takes less than a quarter of a large message in this time,
-  // while others wait for that memory, is disconnected too.
+  // while others wait for that memory, is disconnected too; of a subscriber, its policy decides.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
   // Idle time before the kernel probes whether the peer's host is still there. A host that answers
   // nothing for twice as long, idle or with data under way, is taken for gone (tcp).

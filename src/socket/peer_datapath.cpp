@@ -220,7 +220,9 @@ void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcep
   if (!up_ || down_) return;
   listen_at(now_ns);
   check_receiving(now_ns, stall_after_ns);
-  if (up_ && !down_) check_sending(now_ns, stall_after_ns);
+  if (up_ && !down_ && !socket_.distribution().judges_slowness()) {
+    check_sending(now_ns, stall_after_ns);
+  }
 }
 
 void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {

@@ -130,6 +130,29 @@ TEST_P(PublishMemory, is_left_by_who_samples_though_the_samples_grow) {
   EXPECT_TRUE(add_up(publish.books()));
 }
 
+// That is what its policy says, if the publisher may be held up for ever.
+TEST_P(PublishMemory, that_who_blocks_holds_does_not_end_its_connection) {
+  SocketOptions impatient = options();
+  impatient.stall_after = 40ms;
+  Publish publish(*publishing_, {.block_for_max = 0ns}, impatient);
+  Seen at_publish(publish);
+  Reader paused(*this, bind(publish), {.policy = Policy::block, .behind_bytes_max = 64U << 20U});
+  paused.socket.subscribe_all();
+  ASSERT_SOON(pump_, paused.told());
+  paused.socket.pause();
+  const std::vector<std::byte> message = payload(7, message_bytes);
+  std::uint64_t sent = 0;
+  const auto send_on = [&] {
+    while (publish.send(message, sent) == Status::ok) ++sent;
+  };
+  const auto begin = publishing_->loop().now();
+  ASSERT_SOON(pump_, (send_on(), publishing_->loop().now() - begin > 10 * impatient.stall_after));
+  EXPECT_GT(publish.counters().agains, 0U);
+  EXPECT_TRUE(at_publish.downs.empty()) << at_publish.why();
+  paused.socket.resume();
+  ASSERT_SOON(pump_, paused.inbox.size() == sent);
+}
+
 // Nobody's link tells: there is none.
 TEST_P(PublishMemory, that_comes_home_is_told_to_who_waits_for_it) {
   Publish publish(*publishing_, {}, options());

@@ -55,6 +55,7 @@ class PublishCore final : public Distribution {
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
   [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
+  [[nodiscard]] bool judges_slowness() const noexcept override { return true; }
   void describe(const Peer& peer, PeerSnapshot& snapshot) const override;
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
