@@ -3,8 +3,8 @@
 #include "transport/inquiry_line.hpp"
 
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,7 +34,7 @@ void InquiryLine::join(const std::shared_ptr<Question>& question) {
   try {
     std::thread([shared = shared_] { serve(shared); }).detach();
     ++shared_->threads;
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no thread is left, or no memory for one
     if (shared_->threads != 0) return;  // another thread will ask
     shared_->waiting.pop_back();
     throw;

@@ -29,8 +29,8 @@ class InquiryLine {
   InquiryLine(const InquiryLine&) = delete;
   InquiryLine& operator=(const InquiryLine&) = delete;
 
-  // Asks `question` as soon as a thread is free. Never blocks. Throws std::system_error if there is
-  // no thread and none can be started; the line is unchanged then.
+  // Asks `question` as soon as a thread is free. Never blocks. If there is no thread and
+  // none can be started, throws std::system_error or std::bad_alloc; the line is unchanged then.
   void join(const std::shared_ptr<Question>& question);
   // A question that still waits is never asked. One that is being asked stays alive until it is
   // answered.

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fork_watch.hpp"
+#include "support/allocation_counter.hpp"
 #include "transport/inquiry.hpp"
 
 namespace netio::detail {
@@ -64,9 +65,10 @@ class SlowService {
 
 class InquiryLines : public testing::Test {
  protected:
-  std::unique_ptr<Inquiry<Found>> inquire(int number) {
+  std::unique_ptr<Inquiry<Found>> inquire(int number) { return inquire(line_, number); }
+  std::unique_ptr<Inquiry<Found>> inquire(InquiryLine& line, int number) {
     return std::make_unique<Inquiry<Found>>(
-        line_, loop_,
+        line, loop_,
         [service = service_, number] {
           return Found{service->ask(number), {}};
         },
@@ -107,12 +109,7 @@ TEST_F(InquiryLines, a_question_that_waits_is_never_asked_once_nobody_wants_the_
 TEST_F(InquiryLines, a_line_may_end_while_a_question_is_being_asked) {
   {
     InquiryLine shorter;
-    const Inquiry<Found> asked(
-        shorter, loop_,
-        [service = service_] {
-          return Found{service->ask(1), {}};
-        },
-        [this](const Found& found) { found_.push_back(found.number); });
+    const auto asked = inquire(shorter, 1);
     service_->wait_until_asked_by(1);
   }
   service_->answer();
@@ -120,6 +117,31 @@ TEST_F(InquiryLines, a_line_may_end_while_a_question_is_being_asked) {
   while (loop_.run_once(0ns)) {
   }
   EXPECT_TRUE(found_.empty());
+}
+
+// Whoever wanted its answer is gone by the time the next question starts a thread.
+TEST_F(InquiryLines, a_question_that_found_no_memory_is_never_asked) {
+  service_->answer();
+  std::size_t refused = 0;
+  for (int n = 1;; ++n) {
+    InquiryLine line;  // without threads
+    std::unique_ptr<Inquiry<Found>> inquiry;
+    test::fail_allocations(static_cast<std::uint64_t>(n), 1);
+    try {
+      const test::Armed armed;
+      inquiry = inquire(line, n);
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+    test::fail_allocations(0, 1);
+    const bool let_in = inquiry != nullptr;
+    if (!let_in) inquiry = inquire(line, -n);
+    run_until_found(static_cast<std::size_t>(n));
+    EXPECT_EQ(found_.back(), let_in ? n : -n);
+    if (let_in) break;
+  }
+  EXPECT_GT(refused, 3U);
+  EXPECT_EQ(service_->asked(), found_.size());
 }
 
 // Asked at once: who asks it is hardly ever without the mutex of the line, or waits for it.
