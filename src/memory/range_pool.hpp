@@ -24,6 +24,7 @@ class RangePool final : public Store {
   [[nodiscard]] bool could_ever_take(std::size_t bytes) const noexcept {
     return bytes <= bytes_all();
   }
+  [[nodiscard]] std::size_t bytes_all() const noexcept { return memory_->bytes().size() - offset_; }
   // In however many pieces.
   [[nodiscard]] std::size_t bytes_free() const noexcept { return bytes_all() - bytes_out_; }
   // As Pool::plenty().
@@ -39,7 +40,6 @@ class RangePool final : public Store {
 
  private:
   struct Range;
-  [[nodiscard]] std::size_t bytes_all() const noexcept { return memory_->bytes().size() - offset_; }
   RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset);
   ~RangePool() override;
   void recycle(Block& block) noexcept override;

@@ -35,6 +35,8 @@ namespace netio::detail {
 struct ShmGrave {
   FileDescriptor lifeline;
   std::vector<Lease> pages;
+  std::size_t arena_bytes = 0;  // of these, and
+  std::size_t loan_bytes = 0;
   std::optional<Watch> watch;
 };
 
@@ -43,6 +45,9 @@ struct ShmShared {
   explicit ShmShared(const TransportResources& its_resources);
   // A list of one, made when there was memory.
   void bury(std::list<ShmGrave> grave) noexcept;
+  // Peers that have gone hold as much as they may: nobody comes until some of it is home. One
+  // sentence of why; empty if not.
+  [[nodiscard]] std::string full_of_graves() const;
 
   TransportResources resources;
   Signal memory_came_home;
@@ -51,7 +56,13 @@ struct ShmShared {
   RangePool::Ptr loans;                  // behind them
   std::size_t links = 0;                 // that are up
   std::list<ShmGrave> graves;
+  // In all graves.
+  std::size_t buried_arena_bytes = 0;
+  std::size_t buried_loan_bytes = 0;
   ClosingLine closing;
+
+ private:
+  void open(std::list<ShmGrave>::iterator grave) noexcept;
 };
 
 class ShmLink final : public Link, private Source, private Deferred, private ShmPeerMemory::Owner {

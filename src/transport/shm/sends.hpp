@@ -47,6 +47,8 @@ class ShmSends {
   [[nodiscard]] bool consumed() const noexcept { return consumed_ == sent_; }
   [[nodiscard]] bool idle() const noexcept { return consumed() && pages_out() == 0; }
   [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
+  [[nodiscard]] std::size_t arena_bytes_out() const noexcept { return out_bytes_; }
+  [[nodiscard]] std::size_t loan_bytes_out() const noexcept { return loan_bytes_; }
   // Of `bytes_max`, what the peer has not read: small pages run out of slots first. Pages that it
   // keeps are bounded by the arena alone.
   [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
