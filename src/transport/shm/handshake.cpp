@@ -38,15 +38,13 @@ bool is_pipe(int fd) noexcept { return fcntl(fd, F_GETPIPE_SZ) >= 0; }
 bool is_memory(int fd) noexcept { return fcntl(fd, F_GET_SEALS) >= 0; }
 }  // namespace
 
-ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, SharedMemory their_memory,
-                    PeerAddressSpace space, FileDescriptor lifeline)
+ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, ShmPeerMemory::Passed passed)
     : ours(*reinterpret_cast<ShmBoard*>(link.board_->bytes().data())),
       their_board(std::move(board)),
       theirs(*reinterpret_cast<const ShmBoard*>(their_board.bytes().data())),
       doorbell(ShmBell{ours, theirs, link.socket_.get()}),
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
-      memory(ShmPeerMemory::create(std::move(their_memory), std::move(space), std::move(lifeline),
-                                   ours, link)),
+      memory(ShmPeerMemory::create(std::move(passed), link.shared_.empty, ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
             link.shared_.links),
       receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
@@ -214,8 +212,9 @@ bool ShmLink::map_theirs(UnixMessage& message) {
     const std::size_t bytes = size_of(message.passed[memory].get());
     PeerAddressSpace space = PeerAddressSpace::take(bytes);
     SharedMemory their_memory = SharedMemory::open(std::move(message.passed[memory]), 1, bytes);
-    wire_.emplace(*this, std::move(their_board), std::move(their_memory), std::move(space),
-                  std::move(message.passed[lifeline]));
+    wire_.emplace(*this, std::move(their_board),
+                  ShmPeerMemory::Passed{std::move(space), std::move(their_memory),
+                                        std::move(message.passed[lifeline])});
     ++shared_.links;
     loop_.add_source(*this);
     polled_ = true;

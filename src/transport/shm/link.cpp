@@ -40,6 +40,7 @@ ShmShared::ShmShared(const TransportResources& its_resources)
       SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
   arena = Pool::create(block, blocks, memory);
   loans = RangePool::create(memory, pages_bytes);
+  empty = std::make_shared<EmptyMemory>(resources.large_pool.bytes_max());
   arena->set_wake([this] { memory_came_home.notify(); });
   loans->set_wake([this] { memory_came_home.notify(); });
 }

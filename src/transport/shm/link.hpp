@@ -54,6 +54,7 @@ struct ShmShared {
   std::shared_ptr<SharedMemory> memory;  // that peers map
   Pool::Ptr arena;                       // pages in it
   RangePool::Ptr loans;                  // behind them
+  std::shared_ptr<EmptyMemory> empty;    // of all peers
   std::size_t links = 0;                 // that are up
   std::list<ShmGrave> graves;
   // In all graves.
@@ -102,8 +103,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   // What there is once both boards are known.
   struct Wire {
-    Wire(ShmLink& link, SharedMemory board, SharedMemory memory, PeerAddressSpace space,
-         FileDescriptor lifeline);
+    Wire(ShmLink& link, SharedMemory board, ShmPeerMemory::Passed passed);
     ShmBoard& ours;
     SharedMemory their_board;
     const ShmBoard& theirs;

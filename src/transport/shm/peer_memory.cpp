@@ -5,23 +5,26 @@
 
 namespace netio::detail {
 
-ShmPeerMemory::ShmPeerMemory(SharedMemory memory, PeerAddressSpace space, FileDescriptor lifeline,
-                             ShmBoard& ours, Owner& owner)
-    : space_(std::move(space)),
-      memory_(std::move(memory)),
-      lifeline_(std::move(lifeline)),
+ShmPeerMemory::ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours,
+                             Owner& owner)
+    : passed_(std::move(passed)),
+      looks_(passed_.memory.bytes(), std::move(empty)),
       ours_(&ours),
       owner_(&owner),
       pages_(std::make_unique<Page[]>(shm_pages)) {}
 
 const char* ShmPeerMemory::look(std::uint64_t page, std::uint64_t place, std::size_t bytes,
-                                std::span<const std::byte>& found) const noexcept {
-  const std::size_t size = memory_.bytes().size();
+                                std::span<const std::byte>& found) noexcept {
+  const std::size_t size = passed_.memory.bytes().size();
   if (page >= shm_pages || pages_[page].out) return "a page of a number that is not free";
   if (place % wire_align != 0 || place > size || bytes > size - place) {
     return "a page outside of its memory";
   }
-  found = memory_.bytes().subspan(place, bytes);
+  found = passed_.memory.bytes().subspan(place, bytes);
+  if (!looks_.allow(found)) {
+    return "messages that lie where it never wrote, more than ContextOptions::large_bytes_max "
+           "allows";
+  }
   return nullptr;
 }
 

@@ -14,6 +14,7 @@
 #include "memory/store.hpp"
 #include "transport/shm/address_space.hpp"
 #include "transport/shm/board.hpp"
+#include "transport/shm/first_looks.hpp"
 
 namespace netio::detail {
 
@@ -29,11 +30,16 @@ class ShmPeerMemory final : public Store {
     ~Owner() = default;
   };
 
-  // `lifeline` is closed when nothing of the peer's memory is used here any more.
-  static Ptr create(SharedMemory memory, PeerAddressSpace space, FileDescriptor lifeline,
-                    ShmBoard& ours, Owner& owner) {
-    return Ptr(
-        new ShmPeerMemory(std::move(memory), std::move(space), std::move(lifeline), ours, owner));
+  // What a peer passes.
+  struct Passed {
+    PeerAddressSpace space;  // of memory, which goes first
+    SharedMemory memory;
+    FileDescriptor lifeline;  // closed when nothing of the memory is used here any more
+  };
+  // Throws Error.
+  static Ptr create(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours,
+                    Owner& owner) {
+    return Ptr(new ShmPeerMemory(std::move(passed), std::move(empty), ours, owner));
   }
   // The link is gone: nobody is told any more.
   void forget_owner() noexcept {
@@ -42,9 +48,9 @@ class ShmPeerMemory final : public Store {
   }
 
   // `bytes` at `place`, known to the peer as `page`; null if they are there and not out already, or
-  // what is wrong.
+  // what is wrong. They may be read then.
   const char* look(std::uint64_t page, std::uint64_t place, std::size_t bytes,
-                   std::span<const std::byte>& found) const noexcept;
+                   std::span<const std::byte>& found) noexcept;
   // After a look(): it goes out, charged to `quota`; or back to the peer at once.
   Lease take(std::uint64_t page, std::span<const std::byte> found, Quota* quota) noexcept;
   void pass_back(std::uint64_t page) noexcept;
@@ -54,16 +60,14 @@ class ShmPeerMemory final : public Store {
     std::optional<Block> block;
     bool out = false;
   };
-  ShmPeerMemory(SharedMemory memory, PeerAddressSpace space, FileDescriptor lifeline,
-                ShmBoard& ours, Owner& owner);
+  ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours, Owner& owner);
   ~ShmPeerMemory() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the mapping
   void forget_quotas() noexcept override;
 
-  PeerAddressSpace space_;  // of memory_, which goes first
-  SharedMemory memory_;
-  FileDescriptor lifeline_;
+  Passed passed_;
+  FirstLooks looks_;
   ShmBoard* ours_;
   Owner* owner_;
   unsigned made_at_ = fork_depth();
