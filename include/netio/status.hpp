@@ -24,6 +24,7 @@ enum class [[nodiscard]] Status : std::uint8_t{
 [[nodiscard]] NETIO_API std::string_view to_string(Status status) noexcept;
 
 // Thrown by set-up calls (construct, bind, connect): what was tried, why it failed, what to do.
+// Where no memory is left they throw std::bad_alloc instead, and may be made again.
 class NETIO_API Error : public std::runtime_error {
  public:
   // what() has all three.

@@ -16,7 +16,7 @@ namespace netio::detail {
 
 class LentMemory final : private BlockOwner, private Deferred {
  public:
-  explicit LentMemory(Loop& loop) noexcept : loop_(loop) {}
+  explicit LentMemory(Loop& loop) : loop_(loop) {}
 
   void on_released(std::function<void(std::uint64_t)> call) { on_released_ = std::move(call); }
   // No more calls: the socket is being destroyed.

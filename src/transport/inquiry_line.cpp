@@ -21,9 +21,13 @@ InquiryLine::InquiryLine() : shared_(std::make_shared<Shared>()) {}
 // Who held the mutex at a fork is not there to let go.
 InquiryLine::~InquiryLine() {
   if (copied_by_fork()) return;
-  std::deque<std::shared_ptr<Question>> dropped;  // destroyed without the mutex
-  const std::lock_guard lock(shared_->mutex);
-  dropped.swap(shared_->waiting);
+  for (;;) {
+    std::shared_ptr<Question> dropped;  // destroyed without the mutex
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->waiting.empty()) return;
+    dropped = std::move(shared_->waiting.front());
+    shared_->waiting.pop_front();
+  }
 }
 
 void InquiryLine::join(const std::shared_ptr<Question>& question) {

@@ -21,12 +21,11 @@
 
 #include <netio/netio.hpp>
 
+#include "failing_allocator/scene.hpp"
 #include "support/allocation_counter.hpp"
 
 namespace netio::test {
 namespace {
-
-using namespace std::chrono_literals;  // NOLINT
 
 struct Way {
   std::string name;
@@ -35,100 +34,6 @@ struct Way {
   std::uint64_t stride = 1;    // each so-manyth n is tried
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
-
-ContextOptions small() {
-  ContextOptions options;
-  options.page_bytes = 4096;
-  options.send_pool_bytes = 64U << 12U;
-  options.receive_pool_bytes = 256U << 12U;
-  options.large_bytes_max = 1U << 20U;
-  return options;
-}
-
-SocketOptions hasty() {
-  SocketOptions options;
-  options.reconnect_after_min = 1ms;
-  options.reconnect_after_max = 2ms;
-  options.handshake_within = 1s;
-  options.stall_after = 1s;
-  return options;
-}
-
-// Says what is wrong and ends the child.
-[[noreturn]] void give_up(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
-  std::_Exit(3);
-}
-
-// A victim and another context, turned alternately.
-class Scene {
- public:
-  explicit Scene(std::string at) : address(std::move(at)) {}
-
-  void turn() {
-    bool worked = false;
-    {
-      const Armed armed;
-      worked = victim.loop().run_once(std::chrono::nanoseconds(0));
-    }
-    worked |= other.loop().run_once(std::chrono::nanoseconds(0));
-    if (!worked) std::this_thread::sleep_for(50us);
-  }
-  void turns(int count) {
-    for (int i = 0; i < count; ++i) turn();
-  }
-  // True if it comes true.
-  bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = 10s) {
-    const auto end = std::chrono::steady_clock::now() + limit;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() >= end) return false;
-      turn();
-    }
-    return true;
-  }
-  void must(const std::function<bool()>& condition, const char* what) {
-    if (!until(condition)) give_up(std::string("never: ") + what);
-  }
-  // A set-up call of the victim's may say that there is no memory.
-  bool call(const std::function<void()>& work) {
-    try {
-      const Armed armed;
-      work();
-      return true;
-    } catch (const std::bad_alloc&) {
-    } catch (const Error&) {
-    }
-    return false;
-  }
-  void check(const Socket& socket) {
-    const Books books = socket.books();
-    if (books.sent != books.acknowledged + books.dropped() + books.unacknowledged) {
-      give_up("the books do not add up");
-    }
-  }
-  // The rest of the scene is played with all memory there is.
-  void relent() {
-    fail_allocations(0, 1);
-    calm = true;
-  }
-
-  std::string address;
-  Context victim{small()};
-  Context other{small()};
-  bool calm = false;
-};
-
-// What a call-back of the victim's allocates is not netio's.
-template <typename Function>
-auto disarmed(Function function) {
-  return [function](auto&&... arguments) {
-    const Armed armed(false);
-    function(std::forward<decltype(arguments)>(arguments)...);
-  };
-}
-
-const std::string small_message(200, 's');
-const std::string large_message(20'000, 'l');
 
 void send_some(Scene& scene, Sending& socket, bool armed) {
   for (int i = 0; i < 12; ++i) {
@@ -385,6 +290,10 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
               static_cast<unsigned long long>(stride));
 }
 
+std::string name_of(const testing::TestParamInfo<std::tuple<Play, Way>>& row) {
+  return std::string(std::get<0>(row.param).name) + "_on_" + std::get<1>(row.param).name;
+}
+
 std::vector<Way> ways() {
   std::vector<Way> ways;
   ways.push_back({"tcp_once", "tcp://127.0.0.1:0", 1, 1});
@@ -397,15 +306,18 @@ std::vector<Way> ways() {
   return ways;
 }
 
+INSTANTIATE_TEST_SUITE_P(in_c, FailingAllocator,
+                         testing::Combine(testing::Values(Play{"everything", through_c}),
+                                          testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                                          Way{"shm_once", "shm://*"})),
+                         name_of);
+
 INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,
                          testing::Combine(testing::Values(Play{"pull", pull}, Play{"push", push},
                                                           Play{"publish", publish},
                                                           Play{"subscribe", subscribe}),
                                           testing::ValuesIn(ways())),
-                         [](const auto& row) {
-                           return std::string(std::get<0>(row.param).name) + "_on_" +
-                                  std::get<1>(row.param).name;
-                         });
+                         name_of);
 
 }  // namespace
 }  // namespace netio::test

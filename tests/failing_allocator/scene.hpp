@@ -1,0 +1,118 @@
+// What the plays of the failing allocator share: a victim, another context, and turns of both.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <netio/netio.hpp>
+
+#include "support/allocation_counter.hpp"
+
+namespace netio::test {
+
+using namespace std::chrono_literals;  // NOLINT
+
+inline ContextOptions small() {
+  ContextOptions options;
+  options.page_bytes = 4096;
+  options.send_pool_bytes = 64U << 12U;
+  options.receive_pool_bytes = 256U << 12U;
+  options.large_bytes_max = 1U << 20U;
+  return options;
+}
+
+inline SocketOptions hasty() {
+  SocketOptions options;
+  options.reconnect_after_min = 1ms;
+  options.reconnect_after_max = 2ms;
+  options.handshake_within = 1s;
+  options.stall_after = 1s;
+  return options;
+}
+
+// Says what is wrong and ends the child.
+[[noreturn]] inline void give_up(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::_Exit(3);
+}
+
+// A victim and another context, turned alternately.
+class Scene {
+ public:
+  explicit Scene(std::string at) : address(std::move(at)) {}
+
+  void turn() {
+    bool worked = false;
+    {
+      const Armed armed;
+      worked = turn_victim();
+    }
+    worked |= other.loop().run_once(std::chrono::nanoseconds(0));
+    if (!worked) std::this_thread::sleep_for(50us);
+  }
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) turn();
+  }
+  // True if it comes true.
+  bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = 10s) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() >= end) return false;
+      turn();
+    }
+    return true;
+  }
+  void must(const std::function<bool()>& condition, const char* what) {
+    if (!until(condition)) give_up(std::string("never: ") + what);
+  }
+  // A set-up call of the victim's may say that there is no memory.
+  bool call(const std::function<void()>& work) {
+    try {
+      const Armed armed;
+      work();
+      return true;
+    } catch (const std::bad_alloc&) {
+    } catch (const Error&) {
+    }
+    return false;
+  }
+  void check(const Socket& socket) {
+    const Books books = socket.books();
+    if (books.sent != books.acknowledged + books.dropped() + books.unacknowledged) {
+      give_up("the books do not add up");
+    }
+  }
+  // The rest of the scene is played with all memory there is.
+  void relent() { fail_allocations(0, 1); }
+
+  std::string address;
+  Context victim{small()};
+  Context other{small()};
+  // True if there was work. Called with the victim's memory failing.
+  std::function<bool()> turn_victim = [this] {
+    return victim.loop().run_once(std::chrono::nanoseconds(0));
+  };
+};
+
+// What a call-back of the victim's allocates is not netio's.
+template <typename Function>
+auto disarmed(Function function) {
+  return [function](auto&&... arguments) {
+    const Armed armed(false);
+    function(std::forward<decltype(arguments)>(arguments)...);
+  };
+}
+
+inline const std::string small_message(200, 's');
+inline const std::string large_message(20'000, 'l');
+
+// Everything by the C API (c_play.cpp).
+void through_c(Scene& scene);
+
+}  // namespace netio::test
