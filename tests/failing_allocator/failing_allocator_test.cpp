@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -237,13 +239,32 @@ void PrintTo(const Play& play, std::ostream* out) { *out << play.name; }
 // What a child found, as its exit status.
 enum Found : int { lived, none_failed, broken = 3 };
 
+std::size_t descriptors_open() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Some are closed by threads.
+bool soon_no_more_than(std::size_t before) {
+  for (int i = 0; i < 5000 && descriptors_open() > before; ++i) {
+    std::this_thread::sleep_for(1ms);
+  }
+  return descriptors_open() <= before;
+}
+
 int play(const Play& what, const Way& way, std::uint64_t n) {
+  const std::size_t before = descriptors_open();
   try {
     Scene scene(way.address);
     fail_allocations(n, way.failures);
     what.run(scene);
   } catch (const std::exception& error) {
     give_up(std::string("uncaught: ") + error.what());
+  }
+  fail_allocations(0, 1);
+  // What a provider has opened for the process stays open.
+  if (!way.address.starts_with("ofi") && !soon_no_more_than(before)) {
+    give_up("descriptors are left open");
   }
   return allocations_failed() != 0 ? lived : none_failed;
 }
@@ -300,6 +321,7 @@ std::vector<Way> ways() {
   if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+tcp://127.0.0.1:0", 1, 4});
   for (const std::uint64_t failures : {1U, 8U}) {
     const std::string suffix = failures == 1 ? "_once" : "_for_a_while";
+    if (failures > 1) ways.push_back({"tcp" + suffix, "tcp://127.0.0.1:0", failures, 1});
     ways.push_back({"shm" + suffix, "shm://*", failures, 1});
     ways.push_back({"inproc" + suffix, "inproc://*", failures, 1});
   }

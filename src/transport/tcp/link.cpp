@@ -46,7 +46,7 @@ TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, const Url& url)
       reader_(resources_, options),
       writer_(resources_.send_pool, options.queue_bytes_max) {}
 
-TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, int fd)
+TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, FileDescriptor connection)
     : shared_(shared),
       resources_(shared.resources),
       options_(options),
@@ -55,18 +55,18 @@ TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, int fd)
       handshake_timer_(loop_, [this] { guarded([this] { on_handshake_late(); }); }),
       reader_(resources_, options),
       writer_(resources_.send_pool, options.queue_bytes_max) {
-  adopt(fd);
-  peer_address_ = "tcp://" + to_string(remote_address(fd));
+  adopt(std::move(connection));
+  peer_address_ = "tcp://" + to_string(remote_address(fd_.get()));
 }
 
 TcpLink::~TcpLink() {
   if (state_ != State::down) cut();
 }
 
-void TcpLink::adopt(int fd) {
-  fd_.reset(fd);
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_keep_alive(fd, options_.keep_alive_after);
+void TcpLink::adopt(FileDescriptor fd) {
+  fd_ = std::move(fd);
+  set_option(fd_.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  set_keep_alive(fd_.get(), options_.keep_alive_after);
 }
 
 void TcpLink::start(LinkEvents& events) noexcept {
@@ -121,13 +121,13 @@ void TcpLink::connect_next(Down last_failure) {
 
 void TcpLink::begin_connect(const InternetAddress& address) {
   state_ = State::connecting;
-  const int fd = socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) {
+  FileDescriptor fd(socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) {
     connect_next(down_from_errno(errno));
     return;
   }
-  adopt(fd);
-  if (::connect(fd, address.get(), address.bytes) != 0 && errno != EINPROGRESS) {
+  adopt(std::move(fd));
+  if (::connect(fd_.get(), address.get(), address.bytes) != 0 && errno != EINPROGRESS) {
     connect_next(down_from_errno(errno));
     return;
   }

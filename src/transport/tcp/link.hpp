@@ -35,7 +35,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   // Connecting: `url` names the peer.
   TcpLink(TcpShared& shared, const LinkOptions& options, const Url& url);
   // Accepted: takes the descriptor.
-  TcpLink(TcpShared& shared, const LinkOptions& options, int fd);
+  TcpLink(TcpShared& shared, const LinkOptions& options, FileDescriptor connection);
   ~TcpLink() override;
 
   void start(LinkEvents& events) noexcept override;
@@ -72,7 +72,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   void begin_connect(const InternetAddress& address);
   void on_connected();
   void on_handshake_late();
-  void adopt(int fd);
+  void adopt(FileDescriptor fd);
   // Greeting (handshake.cpp)
   void begin();
   void begin_greeting();

@@ -89,7 +89,7 @@ TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& o
 }
 
 std::unique_ptr<Link> TcpListener::link_of(FileDescriptor connection) {
-  return std::make_unique<TcpLink>(shared_, options_, connection.release());
+  return std::make_unique<TcpLink>(shared_, options_, std::move(connection));
 }
 
 }  // namespace netio::detail
