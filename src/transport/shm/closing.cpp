@@ -13,6 +13,14 @@
 namespace netio::detail {
 
 struct ClosingLine::Shared {
+  Shared() = default;
+  // What no thread could be started for is closed here, where it may wait.
+  ~Shared() {
+    for (; count != 0; --count, ++first) FileDescriptor(waiting[first % room]).reset();
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
   std::mutex mutex;
   // All that follows is guarded by mutex.
   std::array<int, room> waiting;
@@ -65,14 +73,10 @@ void ClosingLine::close_unread(FileDescriptor socket) noexcept {
 void ClosingLine::close_emptied(FileDescriptor socket) noexcept {
   if (!socket || made_at_ != fork_depth()) return;
   (void)::shutdown(socket.get(), SHUT_RDWR);  // nothing more comes in
-  try {
-    UnixMessage message;
-    while (take_left_over(socket.get(), message)) {
-      for (FileDescriptor& each : message.passed) close(std::move(each));
-      message.passed.clear();
-    }
-  } catch (const std::exception&) {
-    close(std::move(socket));
+  UnixMessage message;
+  while (take_left_over(socket.get(), message)) {
+    for (FileDescriptor& each : message.passed) close(std::move(each));
+    message.passed.clear();
   }
 }
 

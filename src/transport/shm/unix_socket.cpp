@@ -14,7 +14,6 @@
 namespace netio::detail {
 
 namespace {
-constexpr std::size_t passed_max = 253;  // that the kernel lets through (SCM_MAX_FD)
 
 // Containers may share the names and have the same process numbers; who forked shares the rest.
 std::string this_process() {
@@ -60,7 +59,8 @@ FileDescriptor make_unix_socket() noexcept {
 int send_message(int socket, std::span<const std::byte> bytes,
                  std::span<const int> passed) noexcept {
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max)> control{};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * PassedDescriptors::room)>
+      control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -83,11 +83,11 @@ namespace {
 // Returns what recvmsg() does. `any`: whether something came with it, which of the end nothing
 // does.
 ssize_t take_message(int socket, std::span<std::byte> to, UnixMessage& received, int& flags,
-                     bool& any) {
+                     bool& any) noexcept {
   iovec part{to.data(), to.size()};
-  alignas(cmsghdr)
-      std::array<std::byte, CMSG_SPACE(sizeof(int) * passed_max) + CMSG_SPACE(sizeof(ucred))>
-          control;
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * PassedDescriptors::room) +
+                                             CMSG_SPACE(sizeof(ucred))>
+      control;
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -107,14 +107,14 @@ ssize_t take_message(int socket, std::span<std::byte> to, UnixMessage& received,
     for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
-      received.passed.emplace_back(fd);
+      received.passed.add(fd);
     }
   }
   return got;
 }
 }  // namespace
 
-int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) {
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) noexcept {
   int flags = 0;
   bool any = false;
   if (take_message(socket, to, received, flags, any) < 0) return errno;
@@ -123,7 +123,7 @@ int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) 
 }
 
 // With the sender's credentials a message without bytes is told from the end.
-bool take_left_over(int socket, UnixMessage& message) {
+bool take_left_over(int socket, UnixMessage& message) noexcept {
   const int yes = 1;
   (void)setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
   std::array<std::byte, 1> first;

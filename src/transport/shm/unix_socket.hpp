@@ -1,12 +1,13 @@
 // Unix sockets: names, whole messages with descriptors, and who is at the other end. Set-up only.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <vector>
 
 #include "base/file_descriptor.hpp"
 #include "base/url.hpp"
@@ -34,16 +35,45 @@ struct UnixAddress {
 int send_message(int socket, std::span<const std::byte> bytes,
                  std::span<const int> passed) noexcept;
 
+// Descriptors that came with a message. They are there whether there is memory or not.
+class PassedDescriptors {
+ public:
+  static constexpr std::size_t room = 253;  // what the kernel lets through (SCM_MAX_FD)
+
+  PassedDescriptors() noexcept {}  // NOLINT: what is not used is not written
+  ~PassedDescriptors() { clear(); }
+  PassedDescriptors(const PassedDescriptors&) = delete;
+  PassedDescriptors& operator=(const PassedDescriptors&) = delete;
+
+  // There must be room.
+  void add(int fd) noexcept { std::construct_at(end(), fd), ++size_; }
+  void clear() noexcept {
+    std::destroy(begin(), end());
+    size_ = 0;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] FileDescriptor& operator[](std::size_t at) noexcept { return begin()[at]; }
+  [[nodiscard]] FileDescriptor* begin() noexcept { return &all_.front(); }
+  [[nodiscard]] FileDescriptor* end() noexcept { return begin() + size_; }
+
+ private:
+  union {
+    std::array<FileDescriptor, room> all_;
+  };
+  std::size_t size_ = 0;
+};
+
 struct UnixMessage {
   std::size_t bytes = 0;  // of the buffer used; 0: the other end has ended
-  std::vector<FileDescriptor> passed;
+  PassedDescriptors passed;
 };
 // 0, or an errno: EMSGSIZE for what was too long, EMFILE if this process may not have as many more
 // descriptors as were passed.
-int receive_message(int socket, std::span<std::byte> to, UnixMessage& message);
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& message) noexcept;
 // Of a socket that is shut down: throws the next message away, but for its descriptors. False if
 // there is none. Messages without bytes are some too.
-bool take_left_over(int socket, UnixMessage& message);
+bool take_left_over(int socket, UnixMessage& message) noexcept;
 
 // Whether the process at the other end is of this user, or was root's when it began to listen (both
 // ends ask: root and a user never share); its number in words if it is another's.
