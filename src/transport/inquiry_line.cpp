@@ -38,7 +38,7 @@ void InquiryLine::join(const std::shared_ptr<Question>& question) {
   try {
     std::thread([shared = shared_] { serve(shared); }).detach();
     ++shared_->threads;
-  } catch (const std::exception&) {  // no thread is left, or no memory for one
+  } catch (const std::exception&) {     // no thread is left, or no memory for one
     if (shared_->threads != 0) return;  // another thread will ask
     shared_->waiting.pop_back();
     throw;
