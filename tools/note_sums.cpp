@@ -14,8 +14,10 @@ namespace {
 constexpr std::chrono::seconds period{1};
 // So many of a kind are said before it is summed up: a handful of peers that come or go at once.
 constexpr int said_at_first = 4;
-// Others write what notes quote: more kinds than this are one.
+// Peers write what notes quote: more kinds than this are one.
 constexpr std::size_t kinds_max = 8;
+// So many lines may be said at once. One more is allowed each second.
+constexpr int lines_at_once = 20;
 
 std::string key_of(std::string_view text) {
   std::string key;
@@ -30,12 +32,16 @@ std::string key_of(std::string_view text) {
 }  // namespace
 
 NoteSums::NoteSums(Loop& loop, std::function<void(std::string_view)> say)
-    : loop_(loop), say_(std::move(say)), timer_(loop_, [this] { say_sums(); }) {}
+    : loop_(loop),
+      say_(std::move(say)),
+      lines_left_(lines_at_once),
+      timer_(loop_, [this] { say_sums(); }) {}
 
 void NoteSums::note(std::string_view text) {
   Kind& kind = kind_of(text);
-  if (kind.said < said_at_first) {
+  if (kind.said < said_at_first && lines_left_ > 0) {
     ++kind.said;
+    --lines_left_;
     say_(text);
   } else {
     ++kind.more;
@@ -55,26 +61,31 @@ NoteSums::Kind& NoteSums::kind_of(std::string_view text) {
 
 // A kind of which nothing came for a second is begun anew.
 void NoteSums::say_sums() {
+  lines_left_ = std::min(lines_left_ + 1, lines_at_once);
   std::erase_if(kinds_, [](const Kind& kind) { return kind.said == 0 && kind.more == 0; });
-  for (Kind& kind : kinds_) {
-    if (kind.more != 0) {
-      say_(fmt::format("... and {} more like it: {}", grouped(kind.more), kind.latest));
-      kind.more = 0;
-      kind.said = said_at_first;
-    } else {
-      kind.said = 0;
-    }
+  say_the_rest();
+  for (Kind& kind : kinds_) kind.said = std::exchange(kind.more, 0) != 0 ? said_at_first : 0;
+  if (!kinds_.empty() || lines_left_ < lines_at_once) timer_.start_once(period);
+}
+
+void NoteSums::say_the_rest() {
+  std::uint64_t all = 0;
+  const Kind* most = nullptr;
+  for (const Kind& kind : kinds_) {
+    all += kind.more;
+    if (kind.more != 0 && (most == nullptr || kind.more > most->more)) most = &kind;
   }
-  if (!kinds_.empty()) timer_.start_once(period);
+  if (most == nullptr) return;
+  if (lines_left_ > 0) --lines_left_;
+  const std::string others =
+      all == most->more ? "" : fmt::format(" (and {} others)", grouped(all - most->more));
+  say_(fmt::format("... and {} more like it{}: {}", grouped(most->more), others, most->latest));
 }
 
 void NoteSums::finish() noexcept {
   timer_.stop();
-  for (const Kind& kind : std::exchange(kinds_, {})) {
-    if (kind.more != 0) {
-      say_(fmt::format("... and {} more like it: {}", grouped(kind.more), kind.latest));
-    }
-  }
+  say_the_rest();
+  kinds_.clear();
 }
 
 }  // namespace netio::cli

@@ -1,6 +1,6 @@
-// Keeps notes few: of a kind that comes again and again some are said, the others are summed up in
-// a line a second. Notes are of a kind if they differ in digits and in what is in brackets. Owner
-// thread only.
+// Keeps notes few, whatever others do that is noted: some are said one by one, and beyond that all
+// are summed up in one line a second. Notes are of one kind if they differ only in digits and in
+// what is in brackets. Owner thread only.
 #pragma once
 
 #include <chrono>
@@ -32,11 +32,14 @@ class NoteSums {
   };
   Kind& kind_of(std::string_view text);
   void say_sums();
+  // One line about all that was not said.
+  void say_the_rest();
 
   Loop& loop_;
   std::function<void(std::string_view)> say_;
   std::vector<Kind> kinds_;
-  Timer timer_;  // runs while there is a kind
+  int lines_left_;  // that may be said before all is summed up
+  Timer timer_;     // runs while there is a kind
 };
 
 }  // namespace netio::cli
