@@ -167,6 +167,18 @@ TEST_F(EmptyShmArenas, take_no_more_memory_than_large_messages_may) {
   EXPECT_EQ(at_pull_.downs.size(), 1U) << at_pull_.why();
 }
 
+// Not even to look whether they are empty.
+TEST_F(EmptyShmArenas, are_not_looked_at_for_pages_that_are_larger_than_a_message) {
+  EmptyArena arena(messages, 4096);
+  const auto raw = arena.sender(pump_, address(), 70);
+  detail::PageHeader header;
+  header.bytes = messages * EmptyArena::message_bytes;
+  header.messages = 1;
+  raw->post_at(page_of(header, {}), 0, 0);
+  ASSERT_SOON(pump_, at_pull_.downs.size() == 1);
+  EXPECT_EQ(at_pull_.downs[0].down.reason, DownReason::message_too_big) << at_pull_.why();
+}
+
 TEST_F(EmptyShmArenas, are_not_those_that_were_written_to) {
   EmptyArena arena(messages, EmptyArena::message_bytes);
   send_all(arena, 70);

@@ -47,7 +47,8 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, ShmPeerMemory::Passed pas
       memory(ShmPeerMemory::create(std::move(passed), link.shared_.empty, ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
             link.shared_.links),
-      receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
+      receives(ours, theirs, *memory, link.shared_.resources.receive_pool,
+               link.shared_.resources.page_bytes, link.options_) {
   memory->set_wake([this] { came_home.notify(); });
 }
 

@@ -161,7 +161,7 @@ bool ShmLink::take_pages(int budget) {
       shared_.resources.receive_pool.wait(pool_waiter_);
       break;
     case ShmReceives::Result::bad:
-      go_bad(DownReason::protocol_error, std::string("sent ") + receives.defect());
+      go_bad(receives.reason(), std::string("sent ") + receives.defect());
       return true;
     case ShmReceives::Result::more:
     case ShmReceives::Result::paused:
