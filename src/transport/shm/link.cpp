@@ -51,22 +51,24 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)
       loop_(shared.resources.loop),
       peer_address_(to_string(url)),
       url_(url),
+      place_(shared.closing),
       handshake_timer_(
           loop_, [this] { go_bad(DownReason::handshake_timeout, "did not answer in time"); }) {}
 
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string address,
-                 FileDescriptor fd)
+                 FileDescriptor& fd)
     : shared_(shared),
       options_(options),
       loop_(shared.resources.loop),
       peer_address_(std::move(address)),
-      socket_(std::move(fd)),
+      place_(shared.closing),
       handshake_timer_(loop_, [this] {
         go_bad(DownReason::handshake_timeout, their_hello_
                                                   ? "did not map this side's memory in time"
                                                   : "connected but sent no hello in time");
       }) {
   stranger_ = true;
+  socket_ = std::move(fd);
 }
 
 ShmLink::~ShmLink() { cut(); }

@@ -49,8 +49,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
  public:
   // Connecting.
   ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url);
-  // Accepted: takes the descriptor.
-  ShmLink(ShmShared& shared, const LinkOptions& options, std::string address, FileDescriptor fd);
+  // Accepted: takes the descriptor. Throws std::bad_alloc, and has not taken it then.
+  ShmLink(ShmShared& shared, const LinkOptions& options, std::string address, FileDescriptor& fd);
   ~ShmLink() override;
 
   void start(LinkEvents& events) noexcept override;
@@ -142,6 +142,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   State state_ = State::idle;
   std::string peer_address_;
   std::optional<Url> url_;    // dialed only
+  ClosingLine::Place place_;  // of socket_, which may hold what the peer has passed
   FileDescriptor socket_;
   FileDescriptor lifeline_;          // the end that is read
   FileDescriptor lifeline_to_pass_;  // to the peer, who closes it last
