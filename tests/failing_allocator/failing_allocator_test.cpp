@@ -276,6 +276,8 @@ bool soon_no_more_than(std::size_t before) {
 void play_once(const Play& what, const Way& way, std::uint64_t n) {
   try {
     Scene scene(way.address);
+    scene.failing_first = n;
+    scene.failing_count = way.failures;
     fail_allocations(n, way.failures);
     what.run(scene);
   } catch (const std::exception& error) {
@@ -356,6 +358,15 @@ INSTANTIATE_TEST_SUITE_P(in_c, FailingAllocator,
                          testing::Combine(testing::Values(Play{"everything", through_c}),
                                           testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
                                                           Way{"shm_once", "shm://*"})),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(that_waits, FailingAllocator,
+                         testing::Combine(testing::Values(Play{"blocking_pull", blocking_pull},
+                                                          Play{"queued_pull", queued_pull}),
+                                          testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                                          Way{"shm_once", "shm://*"},
+                                                          Way{"tcp_for_a_while",
+                                                              "tcp://127.0.0.1:0", 8})),
                          name_of);
 
 std::vector<Way> ways_of_sockets() {
