@@ -64,8 +64,8 @@ bool FirstLooks::see(Pages pages) noexcept {
   return true;
 }
 
-// Of those that were not seen before. Where the system does not say, none is. It takes about 10 us
-// to answer for a thousand pages, so it is not asked further than the answer matters.
+// Of those that were not seen before. Where the system does not say, none is. It takes some ten
+// microseconds to answer for a thousand pages, so it is asked no further than the answer matters.
 std::size_t FirstLooks::empty_of(Pages pages, std::size_t most) const noexcept {
   std::array<unsigned char, 1024> there{};
   std::size_t empty = 0;
