@@ -119,7 +119,7 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
     return Down{reason_of(theirs.refusal), address_ + " refused: " + theirs.text};
   }
   std::string text;
-  const Refusal refusal = socket_.objection(theirs, false, text);
+  const Refusal refusal = socket_.objection(theirs, !dialed(), text);
   if (refusal == Refusal::none) return std::nullopt;
   return Down{reason_of(refusal), address_ + " cannot be used: " + text};
 } catch (const std::bad_alloc&) {

@@ -27,7 +27,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
   }
   if (body.size() > socket_.context().options().page_bytes - page_header_bytes) [[unlikely]] {
     if (const char* const defect = large_page_defect(header); defect != nullptr) {
-      fail({DownReason::protocol_error, defect});
+      fail(DownReason::protocol_error, defect);
       return;
     }
   }

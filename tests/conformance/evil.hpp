@@ -72,7 +72,7 @@ class EvilSender : public testing::Test {
 // A Push at `address()`, attacked by raw receivers, while a Pull receives from it.
 class EvilReceiver : public testing::Test {
  protected:
-  EvilReceiver();
+  explicit EvilReceiver(Mode mode = Mode::buffered);
   ~EvilReceiver() override { pump_.forget_checks(); }
   void SetUp() override;
   void TearDown() override;
@@ -89,7 +89,7 @@ class EvilReceiver : public testing::Test {
   Context here_{wary_context()};
   Context there_{wary_context()};
   Pump pump_{&here_, &there_};
-  Push push_{here_, wary_options()};
+  Push push_;
   Seen at_push_{push_};
   Pull pull_{there_, wary_options()};
   Seen at_pull_{pull_};
