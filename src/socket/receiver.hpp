@@ -92,6 +92,7 @@ class Receiver {
   Result start(Block& block);
   Result walk(Block& block);
   Result walk_batch(Block& block);
+  Result deliver(Block& block);
   Result take_part(const Frame& frame, Block& block);
   Result begin_parts(const Frame& frame, Block& block);
   void deliver_whole();
