@@ -126,10 +126,11 @@ void SocketCore::send_acknowledgements() noexcept {
   if (left) acknowledge_timer_.start_once(options_.acknowledge_after);
 }
 
+// The period of the check of all peers. A peer is ended late by a quarter of its time at most.
 std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
-  // Late by a quarter at most; never so often that it is felt.
-  return std::max<std::chrono::nanoseconds>(options_.stall_after / 4,
-                                            std::chrono::milliseconds(10));
+  const auto soonest =
+      std::min<std::chrono::nanoseconds>(options_.stall_after, options_.keep_alive_after);
+  return std::max<std::chrono::nanoseconds>(soonest / 4, std::chrono::milliseconds(10));
 }
 
 // Who lacks it because of the quota waits in either pool, by its transport.
