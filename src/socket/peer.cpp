@@ -170,6 +170,7 @@ void Peer::come_up(const Hello& theirs) {
   sender.attach(*link_);
   if (held_back() && !closing_) link_->pause(true);
   heard_bytes_ = 0;
+  part_progress_ = 0;
   answered_ns_ = up_since_ns_;
   receiving_watch_.restart(0, up_since_ns_);
   sending_watch_.restart(0, up_since_ns_);

@@ -140,6 +140,7 @@ class Peer final : public Newcomer,
   void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
   void listen_at(std::int64_t now_ns) noexcept;
+  std::uint64_t receiving_progress() noexcept;
   void check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
   void check_sending(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
 
@@ -179,6 +180,7 @@ class Peer final : public Newcomer,
   std::uint64_t heard_bytes_ = 0;     // on this connection by then
   std::uint64_t arrived_before_ = 0;  // on links that are gone
   StallWatch receiving_watch_;        // of the message that is begun
+  std::uint64_t part_progress_ = 0;   // bytes of messages in parts, as far as they are here
   StallWatch sending_watch_;          // of large messages on their way
   std::int64_t answered_ns_ = 0;      // when the host was last not known to be silent
 };

@@ -225,10 +225,21 @@ void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcep
   }
 }
 
+// A counter of bytes of what the peer has begun. For a message in parts it counts payload only:
+// acknowledgements, and parts without payload, do not make the message go on.
+std::uint64_t Peer::receiving_progress() noexcept {
+  if (bye_heard_) return link_->bytes_received();
+  if (!receiver_.assembling() || link_->large_page_begun() != 0) return link_->page_progress();
+  // Pages may be large, so bytes of a part that is not complete count too. They include what stands
+  // around the payload, which is left out when the part is complete: the counter must not fall.
+  part_progress_ = std::max(part_progress_, receiver_.part_bytes() + link_->body_begun());
+  return part_progress_;
+}
+
 void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
   // After good-byes the peer has its end of the connection to close, and nothing else to do.
   const bool begun = link_->mid_page() || receiver_.assembling() || bye_heard_;
-  const std::uint64_t received = link_->bytes_received();
+  const std::uint64_t received = receiving_progress();
   if (!begun || !link_->reading()) return receiving_watch_.restart(received, now_ns);
   const std::uint64_t large =
       std::max<std::uint64_t>(receiver_.assembling_bytes(), link_->large_page_begun());

@@ -127,6 +127,7 @@ Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
 
 void Receiver::deliver_whole() {
   const Lease whole = std::move(large_);
+  whole_bytes_ += std::exchange(large_filled_, 0);
   const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_tag_);
   count(1, large_bytes_);
   if (delivery_.on_batch) {
@@ -164,6 +165,7 @@ Receiver::Result Receiver::fail(const char* what, DownReason reason) noexcept {
 void Receiver::end() noexcept {
   held_.reset();
   large_.reset();
+  whole_bytes_ += std::exchange(large_filled_, 0);
 }
 
 }  // namespace netio::detail

@@ -145,7 +145,7 @@ class Link {
   // stall check.
   [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
   [[nodiscard]] virtual bool mid_page() const noexcept = 0;
-  // Bytes of memory that the page which is begun will fill, if it has some to itself.
+  // The size of the large buffers that were taken for pages which are not complete.
   [[nodiscard]] virtual std::uint64_t large_page_begun() const noexcept { return 0; }
   // Neither paused nor out of memory: what does not come is the peer's doing.
   [[nodiscard]] virtual bool reading() const noexcept = 0;
@@ -156,6 +156,11 @@ class Link {
   }
 
   [[nodiscard]] virtual std::string peer_address() const = 0;
+  // A counter that grows by the bytes of pages that were begun. On a fabric it counts what was
+  // fetched, because a peer can send other pages meanwhile.
+  [[nodiscard]] virtual std::uint64_t page_progress() const noexcept { return bytes_received(); }
+  // The number of body bytes of the page that was begun which have arrived.
+  [[nodiscard]] virtual std::uint64_t body_begun() const noexcept { return 0; }
 
  protected:
   // What the next page's header should say; and that it was posted with that.

@@ -106,6 +106,12 @@ long OfiFetches::go_on(Endpoint& endpoint) noexcept {
 
 bool OfiFetches::first_is_here() const noexcept { return complete_ != 0; }
 
+std::uint64_t OfiFetches::bytes_held() const noexcept {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = complete_; i < used_; ++i) bytes += at(i).block ? at(i).bytes : 0;
+  return bytes;
+}
+
 OfiFetches::Page OfiFetches::take_first() noexcept {
   Fetch& fetch = at(0);
   first_ = (first_ + 1) % fetches_max;

@@ -45,6 +45,10 @@ class OfiFetches final : private OfiOperations {
   void told(std::uint32_t count) noexcept { untold_ -= count; }
 
   [[nodiscard]] bool under_way() const noexcept { return used_ != 0; }
+  // Reads were started that the peer has not served.
+  [[nodiscard]] bool reading() const noexcept { return free_reads_count_ != reads_max; }
+  // The size of the messages that memory was taken for and that are not complete.
+  [[nodiscard]] std::uint64_t bytes_held() const noexcept;
   [[nodiscard]] std::uint64_t bytes_fetched() const noexcept { return bytes_fetched_; }
 
  private:
@@ -64,6 +68,9 @@ class OfiFetches final : private OfiOperations {
     std::uint32_t bytes = 0;
   };
   [[nodiscard]] Fetch& at(std::size_t index) noexcept {
+    return fetches_[(first_ + index) % fetches_max];
+  }
+  [[nodiscard]] const Fetch& at(std::size_t index) const noexcept {
     return fetches_[(first_ + index) % fetches_max];
   }
   bool make_room(Fetch& fetch) noexcept;

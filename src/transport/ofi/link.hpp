@@ -65,8 +65,17 @@ class OfiLink final : public Link,
     return wire_ && wire_->fetches.under_way();
   }
   [[nodiscard]] bool reading() const noexcept override {
-    return !paused_ && !receive_waiter_.waiting() && !large_waiter_.waiting();
+    const bool waits = receive_waiter_.waiting() || large_waiter_.waiting();
+    return !paused_ && (!waits || (wire_ && wire_->fetches.reading()));
   }
+  [[nodiscard]] std::uint64_t large_page_begun() const noexcept override {
+    return wire_ ? wire_->fetches.bytes_held() : 0;
+  }
+  [[nodiscard]] std::uint64_t page_progress() const noexcept override {
+    return wire_ ? wire_->fetches.bytes_fetched() : 0;
+  }
+  // While reads are outstanding it is the peer's turn, even if this side waits for memory to read
+  // the next message into.
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
 
  private:

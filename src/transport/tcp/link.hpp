@@ -62,6 +62,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   [[nodiscard]] std::chrono::milliseconds unanswered_for() const noexcept override;
   [[nodiscard]] bool reading() const noexcept override { return !paused_ && !starved_; }
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
+  [[nodiscard]] std::uint64_t body_begun() const noexcept override { return reader_.body_begun(); }
 
  private:
   enum class State : std::uint8_t { idle, resolving, connecting, greeting, up, finishing, down };
