@@ -45,7 +45,7 @@ class ReceiveBooks {
   // The same, of a stream not heard before, which was for us from its beginning, or begins to be
   // now.
   void restart(bool from_beginning, std::uint64_t sequence, std::int64_t now_ns) noexcept {
-    // What was claimed counts for as long as the time does in which it can have been.
+    // Claims and the time in which they can have happened begin together, or go on together.
     if (!from_beginning) {
       since_ns_ = now_ns;
       claimed_ = 0;
@@ -112,8 +112,8 @@ class ReceiveBooks {
   }
 
   std::uint64_t missed_ = 0;
-  std::uint64_t claimed_ = 0;  // of it, since
-  std::int64_t since_ns_ = 0;  // when the streams that are for this side can have begun
+  std::uint64_t claimed_ = 0;  // of missed_, since since_ns_
+  std::int64_t since_ns_ = 0;  // the earliest time at which a message can have been missed
   std::uint64_t dropped_ = 0;  // before they were sent, as the peer last said
   bool drops_for_others_ = false;
   bool confirmed_ = true;

@@ -133,11 +133,10 @@ std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
   return std::max<std::chrono::nanoseconds>(soonest / 4, std::chrono::milliseconds(10));
 }
 
-// Who lacks it because of the quota waits in either pool, by its transport.
-bool SocketCore::large_memory_waited_for() const noexcept {
-  const LargePool& large = context_.large_pool();
-  const bool waits = large.waited_for() || context_.receive_pool().waited_for();
-  return (large.waited_for() && !large.plenty()) || (waits && large_quota_->waited_for());
+// A link waits in either pool, by its transport.
+bool SocketCore::large_quota_waited_for() const noexcept {
+  const bool waits = context_.large_pool().waited_for() || context_.receive_pool().waited_for();
+  return waits && large_quota_->waited_for();
 }
 
 // To watch for what users release is to wait too, though nobody lacks anything.
@@ -150,8 +149,12 @@ bool SocketCore::receive_memory_waited_for() const noexcept {
 
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
+  Shortages shortages(context_.large_pool());
   for (const auto& peer : peers_) {
-    peer->check_stall(now_ns, options_.stall_after.count());
+    if (peer->up()) shortages.look_at(peer->link()->loans());
+  }
+  for (const auto& peer : peers_) {
+    peer->check_stall(now_ns, options_.stall_after.count(), shortages);
     peer->check_host(now_ns);
   }
 }

@@ -56,6 +56,9 @@ class OfiLink final : public Link,
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.idle(); }
   [[nodiscard]] bool backed_up() const noexcept override { return wire_ && wire_->sends.unsent(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
+    return wire_ ? wire_->sends.holding(of) : Holding();
+  }
   void pause(bool paused) noexcept override;
   void assembling(bool under_way) noexcept override { assembling_ = under_way; }
   void finish() noexcept override;
@@ -63,10 +66,6 @@ class OfiLink final : public Link,
   [[nodiscard]] std::uint64_t bytes_received() const noexcept override;
   [[nodiscard]] bool mid_page() const noexcept override {
     return wire_ && wire_->fetches.under_way();
-  }
-  [[nodiscard]] bool reading() const noexcept override {
-    const bool waits = receive_waiter_.waiting() || large_waiter_.waiting();
-    return !paused_ && (!waits || (wire_ && wire_->fetches.reading()));
   }
   [[nodiscard]] std::uint64_t large_page_begun() const noexcept override {
     return wire_ ? wire_->fetches.bytes_held() : 0;
@@ -76,6 +75,10 @@ class OfiLink final : public Link,
   }
   // While reads are outstanding it is the peer's turn, even if this side waits for memory to read
   // the next message into.
+  [[nodiscard]] bool reading() const noexcept override {
+    const bool waits = receive_waiter_.waiting() || large_waiter_.waiting();
+    return !paused_ && (!waits || (wire_ && wire_->fetches.reading()));
+  }
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
 
  private:

@@ -108,7 +108,7 @@ std::size_t ShmSends::taken_by(const Lease& lease, const PageHeader& header) con
 // A link has a fair part of the arena, less what pages that are being filled take; and never more
 // than it leaves for others. Of loans, that alone.
 bool ShmSends::has_its_share(bool loan) const noexcept {
-  if (loan) return loan_bytes_ > loans_.bytes_free();
+  if (loan) return loan_bytes_out() > loans_.bytes_free();
   const std::size_t block = arena_.block_bytes();
   const std::size_t fair = arena_.blocks() * 3 / 4 / std::max<std::size_t>(links_, 1);
   return out_bytes_ >= std::max<std::size_t>(fair, 2) * block ||
@@ -133,7 +133,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
     slot.page = page;
     page_bytes_[page] = taken_by(lease, header);
-    (lease->owner() == &arena_ ? out_bytes_ : loan_bytes_) += page_bytes_[page];
+    (lease->owner() == &arena_ ? out_bytes_ : loan_bytes_posted_) += page_bytes_[page];
     pages_[page] = std::move(lease);
   }
   slot_bytes_[sent_ % shm_slots] = page_header_bytes + header.bytes;
@@ -160,7 +160,11 @@ bool ShmSends::reap(bool& news) noexcept {
     const std::uint32_t page =
         theirs_.returns[returned_ % shm_pages].load(std::memory_order_relaxed);
     if (page >= shm_pages || !pages_[page]) return false;
-    (pages_[page]->owner() == &arena_ ? out_bytes_ : loan_bytes_) -= page_bytes_[page];
+    if (pages_[page]->owner() == &arena_) {
+      out_bytes_ -= page_bytes_[page];
+    } else {
+      loan_bytes_returned_ += page_bytes_[page];
+    }
     pages_[page].reset();
     free_pages_.push_back(page);
     news = true;
@@ -168,6 +172,15 @@ bool ShmSends::reap(bool& news) noexcept {
   // Many links that are idle must not hold a block each.
   if (news && copies_ && copies_->sole()) copies_.reset();
   return true;
+}
+
+// Counts the pages that the peer has not given back, whether it has read them or not.
+Holding ShmSends::holding(const StorePart& of) const noexcept {
+  Holding held{0, loan_bytes_returned_};
+  for (std::size_t page = 0; page < pages_.size(); ++page) {
+    if (of.has(pages_[page])) held.left += page_bytes_[page];
+  }
+  return held;
 }
 
 std::size_t ShmSends::taken_of(std::size_t bytes_max) const noexcept {

@@ -48,7 +48,11 @@ class ShmSends {
   [[nodiscard]] bool idle() const noexcept { return consumed() && pages_out() == 0; }
   [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
   [[nodiscard]] std::size_t arena_bytes_out() const noexcept { return out_bytes_; }
-  [[nodiscard]] std::size_t loan_bytes_out() const noexcept { return loan_bytes_; }
+  [[nodiscard]] std::size_t loan_bytes_out() const noexcept {
+    return loan_bytes_posted_ - loan_bytes_returned_;
+  }
+  // See Link::holding.
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept;
   // Of `bytes_max`, what the peer has not read: small pages run out of slots first. Pages that it
   // keeps are bounded by the arena alone.
   [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
@@ -80,9 +84,9 @@ class ShmSends {
   std::vector<std::uint32_t> free_pages_;
   std::vector<Lease> pages_;
   std::array<std::size_t, shm_pages> page_bytes_{};
-  // Of what the peer has not given back: blocks and copies in the arena, and loans.
-  std::size_t out_bytes_ = 0;
-  std::size_t loan_bytes_ = 0;
+  std::size_t out_bytes_ = 0;  // in the arena, blocks and copies that the peer has not given back
+  std::size_t loan_bytes_posted_ = 0;
+  std::size_t loan_bytes_returned_ = 0;
 };
 
 }  // namespace netio::detail
