@@ -12,6 +12,7 @@
 #include "memory/large_pool.hpp"
 #include "transport/link.hpp"
 #include "transport/ofi/device.hpp"
+#include "transport/ofi/fabric_message.hpp"
 #include "transport/ofi/sends.hpp"
 #include "transport/transport.hpp"
 
@@ -54,11 +55,7 @@ class OfiFetches final : private OfiOperations {
  private:
   struct Fetch {
     PageHeader header;
-    std::array<std::byte, frame_prefix_bytes_max> prefix{};
-    std::size_t prefix_bytes = 0;
-    std::uint64_t address = 0;
-    std::uint64_t key = 0;
-    std::size_t bytes = 0;
+    LentMessage lent;
     std::size_t asked = 0;
     std::size_t done = 0;
     Lease block;

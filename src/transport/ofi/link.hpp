@@ -132,7 +132,7 @@ class OfiLink final : public Link,
   // Moving pages (link_datapath.cpp)
   void on_arrival(std::size_t slot, std::size_t bytes) noexcept override;
   void take_message(std::size_t slot, std::size_t bytes);
-  bool take_header(PageHeader header, std::size_t bytes_left);
+  bool take_header(const PageHeader& header);
   bool take_lent(std::size_t slot, const PageHeader& header);
   void deliver();
   void hand_up(Arrived& arrived);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/ofi/fabric_message.hpp"
+
 namespace netio::detail {
 
 namespace {
