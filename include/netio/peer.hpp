@@ -40,7 +40,8 @@ struct PeerSnapshot : PeerInfo {
   std::chrono::nanoseconds up_for{0};      // since its connection came up; 0 unless it is up
   std::chrono::nanoseconds behind_for{0};  // since it began to be behind; 0 unless it is
   // Since bytes last came from it, or its connection came up; 0 unless it is up. Known to the time
-  // between two looks (peers(), and every quarter of stall_after). Silence alone is no fault.
+  // between two looks (peers(), and every quarter of stall_after or of keep_alive_after, of the
+  // shorter one). Silence alone is no fault.
   std::chrono::nanoseconds silent_for{0};
 
   // Of a subscriber, once it has subscribed: what was granted.

@@ -36,7 +36,10 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
   if (!could_ever_take(bytes, quota)) return {};
   if (!waited_for()) collect();
   const std::size_t charged = charged_bytes(bytes);
-  if (charged > bytes_max_ - bytes_out_) return {};
+  if (charged > bytes_max_ - bytes_out_) {
+    lacked_ = true;
+    return {};
+  }
   if (quota != nullptr && !quota->fits(charged)) return {};
   Buffer* buffer = take_kept(charged);
   if (buffer == nullptr) {
@@ -44,6 +47,7 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
     buffer = new (std::nothrow) Buffer(*this, charged);
     if (buffer == nullptr || buffer->data() == nullptr) {
       delete buffer;
+      lacked_ = true;
       return {};
     }
   }
@@ -65,6 +69,7 @@ LargePool::Buffer* LargePool::take_kept(std::size_t capacity) noexcept {
 void LargePool::recycle(Block& block) noexcept {
   auto& buffer = static_cast<Buffer&>(block);
   bytes_out_ -= buffer.capacity();
+  lacked_ = false;
   if (buffer.capacity() > kept_bytes_max_) {
     free_buffer(buffer);
     return;

@@ -42,6 +42,13 @@ class LargePool final : public Store {
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 
+  // Three quarters of the pool. Memory that is on its way to strangers, which are peers that have
+  // acknowledged nothing on their connection, is charged to this quota.
+  [[nodiscard]] Quota& strangers() const noexcept { return *strangers_; }
+
+  // A take failed because the pool had too little, and no buffer has come home since. Not set if
+  // only a quota was spent.
+  [[nodiscard]] bool lacked() const noexcept { return lacked_; }
   // As Pool::plenty().
   [[nodiscard]] bool plenty() const noexcept {
     return bytes_max_ - bytes_out_ >= bytes_max_ / 4 * 3;
@@ -60,7 +67,9 @@ class LargePool final : public Store {
  private:
   class Buffer;
   LargePool(std::size_t bytes_max, std::size_t kept_bytes_max) noexcept
-      : bytes_max_(bytes_max), kept_bytes_max_(kept_bytes_max) {}
+      : bytes_max_(bytes_max),
+        kept_bytes_max_(kept_bytes_max),
+        strangers_(Quota::create(bytes_max / 4 * 3)) {}
   ~LargePool() override;
   void recycle(Block& block) noexcept override;
   void discard(Block& block) noexcept override;
@@ -73,8 +82,10 @@ class LargePool final : public Store {
 
   const std::size_t bytes_max_;
   const std::size_t kept_bytes_max_;
+  const Quota::Ptr strangers_;
   std::size_t bytes_out_ = 0;
   std::size_t bytes_kept_ = 0;
+  bool lacked_ = false;
   RingNode out_;   // the head of all that are out
   RingNode kept_;  // the head of those kept, the newest last
   RingNode watchers_;

@@ -167,5 +167,37 @@ TEST(LargePool, a_retired_pool_gives_its_buffers_back_from_any_thread) {
   other.join();
 }
 
+TEST(LargePool, says_that_it_lacked_until_a_buffer_comes_home) {
+  const auto pool = LargePool::create(16 * mib, 0);
+  const Quota::Ptr quota = Quota::create(1 * mib);
+  EXPECT_FALSE(pool->take(2 * mib, quota.get()));
+  Lease large = pool->take(8 * mib);
+  Lease other = pool->take(1 * mib, quota.get());
+  EXPECT_FALSE(pool->take(1 * mib, quota.get()));
+  EXPECT_FALSE(pool->lacked()) << "a quota that is spent is no lack of memory";
+  EXPECT_FALSE(pool->take(8 * mib));
+  EXPECT_TRUE(pool->lacked());
+  other.reset();
+  EXPECT_FALSE(pool->lacked());
+  EXPECT_FALSE(pool->take(16 * mib));
+  std::thread([&large] { large.reset(); }).join();
+  EXPECT_TRUE(pool->lacked());
+  pool->collect();
+  EXPECT_FALSE(pool->lacked());
+}
+
+TEST(LargePool, charges_a_buffer_to_another_quota_than_before) {
+  const auto pool = LargePool::create(16 * mib, 0);
+  const Quota::Ptr receivers = Quota::create(8 * mib);
+  Lease kept = pool->take(2 * mib, receivers.get());
+  EXPECT_EQ(receivers->bytes_used(), 2 * mib);
+  Store::charge(*kept.get(), pool->strangers());
+  EXPECT_EQ(receivers->bytes_used(), 0U);
+  EXPECT_EQ(pool->strangers().bytes_used(), 2 * mib);
+  EXPECT_EQ(pool->strangers().bytes_max(), 12 * mib);
+  kept.reset();
+  EXPECT_EQ(pool->strangers().bytes_used(), 0U);
+}
+
 }  // namespace
 }  // namespace netio::detail

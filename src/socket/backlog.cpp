@@ -48,6 +48,14 @@ double Backlog::fill(std::size_t link_bytes, std::size_t link_bytes_max,
   return std::min(std::max(waiting / most, pages), not_full);
 }
 
+std::size_t Backlog::bytes_in(const StorePart& memory) const noexcept {
+  std::size_t bytes = samples_.bytes_in(memory);
+  for (const Item& item : items_) {
+    if (memory.has(item.parcel.lease)) bytes += item.parcel.bytes;
+  }
+  return bytes;
+}
+
 void Backlog::set_budget(BehindBudget* budget) noexcept {
   if (budget_ != nullptr) budget_->bytes -= std::exchange(counted_, 0);
   budget_ = budget;

@@ -71,6 +71,8 @@ class Backlog {
   [[nodiscard]] double fill(std::size_t link_bytes, std::size_t link_bytes_max,
                             Pool& pool) const noexcept;
   [[nodiscard]] std::size_t controls() const noexcept { return controls_; }
+  // The bytes of waiting messages that lie in this memory. Walks all items.
+  [[nodiscard]] std::size_t bytes_in(const StorePart& memory) const noexcept;
   // Something was dropped for want of room since the last call.
   [[nodiscard]] bool take_overrun() noexcept { return std::exchange(overrun_, false); }
 

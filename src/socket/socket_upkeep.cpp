@@ -126,17 +126,17 @@ void SocketCore::send_acknowledgements() noexcept {
   if (left) acknowledge_timer_.start_once(options_.acknowledge_after);
 }
 
+// The period of the check of all peers. A peer is ended late by a quarter of its time at most.
 std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
-  // Late by a quarter at most; never so often that it is felt.
-  return std::max<std::chrono::nanoseconds>(options_.stall_after / 4,
-                                            std::chrono::milliseconds(10));
+  const auto soonest =
+      std::min<std::chrono::nanoseconds>(options_.stall_after, options_.keep_alive_after);
+  return std::max<std::chrono::nanoseconds>(soonest / 4, std::chrono::milliseconds(10));
 }
 
-// Who lacks it because of the quota waits in either pool, by its transport.
-bool SocketCore::large_memory_waited_for() const noexcept {
-  const LargePool& large = context_.large_pool();
-  const bool waits = large.waited_for() || context_.receive_pool().waited_for();
-  return (large.waited_for() && !large.plenty()) || (waits && large_quota_->waited_for());
+// A link waits in either pool, by its transport.
+bool SocketCore::large_quota_waited_for() const noexcept {
+  const bool waits = context_.large_pool().waited_for() || context_.receive_pool().waited_for();
+  return waits && large_quota_->waited_for();
 }
 
 // To watch for what users release is to wait too, though nobody lacks anything.
@@ -149,8 +149,12 @@ bool SocketCore::receive_memory_waited_for() const noexcept {
 
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
+  Shortages shortages(context_.large_pool());
   for (const auto& peer : peers_) {
-    peer->check_stall(now_ns, options_.stall_after.count());
+    if (peer->up()) shortages.look_at(peer->link()->loans());
+  }
+  for (const auto& peer : peers_) {
+    peer->check_stall(now_ns, options_.stall_after.count(), shortages);
     peer->check_host(now_ns);
   }
 }

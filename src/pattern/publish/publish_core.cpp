@@ -29,7 +29,8 @@ PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
                [this](Subscriber& subscriber, std::span<const std::byte> payload) {
                  return take_change(subscriber, payload);
                }),
-      slow_timer_(socket.context().loop, [this] { look_after_slow(); }) {
+      slow_timer_(socket.context().loop, [this] { look_after_slow(); }),
+      may_block_for_ever_(options.block_for_max.count() == 0) {
   subscribers.on_group_gone = [this](Group& group) { std::erase(active_, &group); };
   hold_ups.on_demoted = [this] {
     worth_trying_ = true;
@@ -262,6 +263,11 @@ std::uint64_t PublishCore::gathered_for(const Peer& peer) const noexcept {
   const Subscriber* const known = subscribers.find(peer);
   if (known == nullptr || known->group == nullptr) return 0;
   return known->group->open_messages();
+}
+
+// With block_for_max 0 the publisher waits for subscribers with Policy::block for ever.
+bool PublishCore::bears_with(const Peer& peer) const noexcept {
+  return may_block_for_ever_ && peer.sender.backlog.policy() == Policy::block;
 }
 
 void PublishCore::describe(const Peer& peer, PeerSnapshot& snapshot) const {

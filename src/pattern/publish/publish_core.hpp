@@ -55,7 +55,7 @@ class PublishCore final : public Distribution {
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
   [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
-  [[nodiscard]] bool judges_slowness() const noexcept override { return true; }
+  [[nodiscard]] bool bears_with(const Peer& peer) const noexcept override;
   void describe(const Peer& peer, PeerSnapshot& snapshot) const override;
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
@@ -102,6 +102,7 @@ class PublishCore final : public Distribution {
   std::deque<MemoryWaiter> waiters_;
   std::vector<Group*> active_;  // have an open page, or something posted in this turn
   Timer slow_timer_;            // runs while somebody may be behind for too long
+  const bool may_block_for_ever_;
   bool stopped_ = false;
   bool wanted_ = false;        // a send was refused: on_writable is owed
   bool failed_ = false;        // somebody's backlog

@@ -66,6 +66,9 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   // Who is slow is held to its share of the arena instead.
   [[nodiscard]] bool backed_up() const noexcept override { return false; }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
+    return wire_ ? wire_->sends.holding(of) : Holding();
+  }
   void pause(bool paused) noexcept override;
   void assembling(bool) noexcept override {}
   void finish() noexcept override;
@@ -154,7 +157,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   std::optional<Wire> wire_;
 
   void tell_room() noexcept;
-  CallingWaiter room_waiter_{[this] { tell_room(); }};
+  CallingWaiter room_waiter_{[this] { tell_room(); }, StoreWaiter::Lack::share};
   CallingWaiter pool_waiter_{[this] { on_memory_home(); }};
   // Waits, while the loop sleeps, for pages that other threads give back.
   CallingWaiter home_waiter_{[] {}};

@@ -81,7 +81,9 @@ ShmSends::HoldNumber ShmSends::begin_hold(Lease lease) noexcept {
 void ShmSends::drop_page(HoldNumber number) noexcept {
   ShmHold& hold = holds_[number];
   if (--hold.pages != 0) return;
-  bytes_like(hold.lease) -= hold.lease->capacity();
+  const std::size_t bytes = hold.lease->capacity();
+  bytes_like(hold.lease) -= bytes;
+  if (hold.lease->owner() != &arena_) loan_bytes_returned_ += bytes;
   hold.lease.reset();
   free_holds_.push_back(number);
   // Many links that are idle must not hold a block each.
@@ -185,6 +187,15 @@ bool ShmSends::reap(bool& news) noexcept {
     news = true;
   }
   return true;
+}
+
+// Counts what the peer has not given back, whether it has read it or not.
+Holding ShmSends::holding(const StorePart& of) const noexcept {
+  Holding held{0, loan_bytes_returned_};
+  for (const ShmHold& hold : holds_) {
+    if (of.has(hold.lease)) held.left += hold.lease->capacity();
+  }
+  return held;
 }
 
 std::size_t ShmSends::taken_of(std::size_t bytes_max) const noexcept {

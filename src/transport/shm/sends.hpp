@@ -57,6 +57,8 @@ class ShmSends {
   [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
   [[nodiscard]] std::size_t arena_bytes_out() const noexcept { return out_bytes_; }
   [[nodiscard]] std::size_t loan_bytes_out() const noexcept { return loan_bytes_; }
+  // See Link::holding.
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept;
   // Of `bytes_max`, what the peer has not read: small pages run out of slots first. Pages that it
   // keeps are bounded by the arena alone.
   [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
@@ -106,6 +108,7 @@ class ShmSends {
   // Of all holds: blocks of the arena, and loans.
   std::size_t out_bytes_ = 0;
   std::size_t loan_bytes_ = 0;
+  std::uint64_t loan_bytes_returned_ = 0;  // so far
 };
 
 }  // namespace netio::detail

@@ -34,6 +34,13 @@ bool TcpReader::mid_page() const noexcept {
   return begin_ != end_ || large_ || staged_bytes_ != 0 || rest_.bytes != 0;
 }
 
+std::uint64_t TcpReader::body_begun() const noexcept {
+  if (large_) return large_filled_;
+  const std::size_t here = end_ - begin_ + staged_bytes_;
+  const std::size_t head = rest_.bytes != 0 ? 0 : page_header_bytes;
+  return here - std::min(here, head);
+}
+
 ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
                            std::size_t budget_bytes) {
   bool short_read = false;
