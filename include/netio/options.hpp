@@ -57,8 +57,8 @@ struct SocketOptions {
   // message, if that is less), or a quarter of the message while others lack memory. A receiver is
   // disconnected if others lack the memory that large messages to it hold, and in this time it
   // takes less than a quarter of what it held. In shared memory a receiver holds a message until it
-  // has released it, and on a fabric until it has fetched all of it. A subscriber with
-  // Policy::block has all the time that PublishOptions::block_for_max gives, if that is 0.
+  // has released it, and on a fabric until it has fetched all of it. If
+  // PublishOptions::block_for_max is 0, no subscriber with Policy::block is disconnected for this.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
   // Idle time before the kernel probes whether the peer's host is still there. A host that answers
   // nothing for twice as long, idle or with data under way, is taken for gone (tcp).

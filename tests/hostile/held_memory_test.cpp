@@ -149,21 +149,61 @@ TEST_F(HeldMemory, is_given_up_by_subscribers_that_acknowledge_what_they_did_not
 
 // --- Those that acknowledge nothing: what they hold together is bounded at once.
 
-TEST_F(HeldMemory, is_left_by_silent_pullers_to_who_is_known_also_if_it_was_allocated) {
+class SilentPullers : public HeldMemory {
+ protected:
+  // A good puller gets what `send_on` sends, with silent ones beside it.
+  template <typename SendOn>
+  void expect_served(Push& push, SendOn send_on) {
+    watch(push);
+    const std::string address = push.bind("tcp://127.0.0.1:0");
+    Pull pull(receiving_, with_huge(patient()));
+    take_all(pull);
+    pull.connect(address);
+    ASSERT_SOON(pump_, (send_on(), received_ >= 1 && push.books().acknowledged >= 1));
+    std::vector<RawTcp> silent;
+    for (std::uint8_t i = 0; i < 2 * buffers; ++i) {
+      silent.push_back(greeted(address, WirePattern::pull, i));
+    }
+    const std::uint64_t before = received_;
+    ASSERT_SOON(pump_, (send_on(), received_ >= before + 20));
+    EXPECT_EQ(stalled_, 0U);
+  }
+};
+
+TEST_F(SilentPullers, leave_memory_to_who_is_known) {
+  SocketOptions buffered = with_huge(patient());
+  buffered.mode = Mode::buffered;
+  Push push(sending_, buffered);
+  expect_served(push, [&] {
+    while (push.send(message_) == Status::ok) {
+    }
+  });
+}
+
+TEST_F(SilentPullers, leave_memory_that_was_allocated_to_who_is_known) {
+  Push push(sending_, with_huge(patient()));
+  expect_served(push, [&] { send_allocated(push, huge_bytes); });
+}
+
+// It was refused the memory as a stranger, and is asked again though none came home.
+TEST_F(SilentPullers, do_not_keep_memory_from_who_becomes_known) {
   Push push(sending_, with_huge(patient()));
   watch(push);
   const std::string address = push.bind("tcp://127.0.0.1:0");
-  Pull pull(receiving_, with_huge(patient()));
-  take_all(pull);
-  pull.connect(address);
-  const auto send_on = [&] { send_allocated(push, huge_bytes); };
-  ASSERT_SOON(pump_, (send_on(), received_ >= 1 && push.books().acknowledged >= 1));
   std::vector<RawTcp> silent;
-  for (std::uint8_t i = 0; i < 2 * buffers; ++i) {
+  for (std::uint8_t i = 0; i + 1U < buffers; ++i) {
     silent.push_back(greeted(address, WirePattern::pull, i));
+    ASSERT_SOON(pump_, push.send(message_) == Status::ok);
   }
-  const std::uint64_t before = received_;
-  ASSERT_SOON(pump_, (send_on(), received_ >= before + 20));
+  Pull pull(receiving_, with_huge(patient()));
+  std::size_t received_bytes = 0;
+  pull.on_message([&](const MessageView& message) { received_bytes += message.size(); });
+  pull.connect(address);
+  ASSERT_SOON(pump_, push.peers_connected() == buffers);
+  ASSERT_EQ(push.send("known by its acknowledgement"), Status::ok);
+  ASSERT_EQ(push.send(message_), Status::again);
+  EXPECT_GE(push.counters().starved, 1U);
+  ASSERT_SOON(pump_, ((void)push.send(message_), received_bytes >= huge_bytes));
   EXPECT_EQ(stalled_, 0U);
 }
 

@@ -30,11 +30,13 @@ class UnservedLend : public EvilSender {
                          word(place_.address), word(place_.key)}),
                     1, sequence_++, detail::page_flag::lent));
   }
-  // A page that tells of one more receive, and has no message.
+  // Pages without messages, in one message of the fabric. The first tells of one more receive.
   void grant() {
     detail::PageHeader header;
     header.credits = 1;
-    raw_->send(page_of(header, {}));
+    Bytes pages = page_of(header, {});
+    while (pages.size() < 64'000) append(pages, page_of(detail::PageHeader(), {}));
+    raw_->send(pages);
   }
   void expect_stalled() {
     ASSERT_FALSE(at_pull_.downs.empty());
