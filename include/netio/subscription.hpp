@@ -70,8 +70,8 @@ struct PublishOptions {
   // refused, and the one before it stays.
   std::size_t ranges_max = std::size_t{1} << 20U;
   // Ranges in the sets of all subscribers together; each takes up to 64 bytes. The subscribers of
-  // one host may have as many as are left for the others; a set beyond that is refused, unless it
-  // has at most 64 ranges.
+  // one host may have as many as are left for the others. A set beyond that is refused, unless it
+  // has at most 64 ranges, or no more than the set before it.
   std::size_t ranges_all_max = std::size_t{1} << 22U;
   // While fewer subscribers with Policy::block are there, send() answers `again`; otherwise a
   // message that nobody wants is `ok` and lost. A subscriber counts from its first accepted set of

@@ -47,6 +47,21 @@ TEST_F(SharedRanges, are_refused_to_those_who_come_when_they_are_taken) {
   EXPECT_EQ(answer_to(third, 1900, 3).refusal, SetRefusal::none);
 }
 
+// Others came after it: together they have more than half, and it has more than it would be granted
+// now. It could not even give some of it back.
+TEST_F(SharedRanges, of_one_that_has_more_than_is_left_may_become_fewer) {
+  RawTcp first = greeted(100);
+  EXPECT_EQ(answer_to(first, 2900).refusal, SetRefusal::none);
+  std::vector<RawTcp> others;
+  for (std::uint8_t i = 0; i < 40; ++i) {
+    others.push_back(greeted(static_cast<std::uint8_t>(110 + i)));
+    EXPECT_EQ(answer_to(others.back(), 64).refusal, SetRefusal::none);
+  }
+  EXPECT_EQ(answer_to(first, 2901, 2).refusal, SetRefusal::too_many_ranges);
+  EXPECT_EQ(answer_to(first, 2900, 3).refusal, SetRefusal::none);
+  EXPECT_EQ(answer_to(first, 2899, 4).refusal, SetRefusal::none);
+}
+
 // Dropped and replaced within a connection, many times: nothing is counted twice.
 TEST_F(SharedRanges, are_counted_exactly) {
   RawTcp raw = greeted(100);

@@ -144,12 +144,12 @@ void Subscribers::edit(Subscriber& subscriber, std::uint16_t flags,
   } else {
     next.add(ranges);
   }
-  const std::size_t left = ranges_left_for(subscriber);
-  subscriber.refused =
-      next.size() > options_.ranges_max || (next.size() > ranges_always && next.size() > left);
-  if (subscriber.refused) {
-    subscriber.ranges_allowed = std::min(options_.ranges_max, std::max(left, ranges_always));
-  }
+  // A set that does not grow takes nothing from others: it is never refused.
+  const std::size_t most =
+      std::min(options_.ranges_max,
+               std::max({ranges_left_for(subscriber), ranges_always, subscriber.set.size()}));
+  subscriber.refused = next.size() > most;
+  if (subscriber.refused) subscriber.ranges_allowed = most;
   count_ranges(subscriber, std::max(subscriber.set.size(), next.size()));
 }
 
