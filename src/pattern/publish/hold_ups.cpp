@@ -43,7 +43,7 @@ void HoldUps::begin() noexcept {
 // From here on: what it has to take, and how far it is.
 void HoldUps::measure(Subscriber& subscriber) noexcept {
   const Sender& sender = subscriber.peer.sender;
-  subscriber.held_progress = sender.backlog_progress();
+  subscriber.held_progress = sender.sharing_progress();
   subscriber.held_bytes = sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
 }
 
@@ -52,7 +52,7 @@ bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexc
   if (subscriber.dismissed_since_ns != 0 || subscriber.peer.leaving()) return false;
   if (subscriber.demoted) {
     busy = true;
-    const std::int64_t taken = sender.backlog_progress() - subscriber.held_progress;
+    const std::int64_t taken = sender.sharing_progress() - subscriber.held_progress;
     const bool goes_on =
         sender.backlog.empty() || taken >= static_cast<std::int64_t>(subscriber.held_bytes);
     return goes_on && subscribers_.allowances.may_block(*subscriber.account, now_ns);
@@ -63,7 +63,7 @@ bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexc
     return false;
   }
   busy = true;
-  const std::int64_t progress = sender.backlog_progress();
+  const std::int64_t progress = sender.sharing_progress();
   const auto enough = static_cast<std::int64_t>(subscriber.held_bytes / progress_part);
   if (subscriber.held_since_ns == 0 || progress - subscriber.held_progress > enough) {
     subscriber.held_since_ns = clock_ns_;

@@ -46,7 +46,7 @@ struct Subscriber {
   std::int64_t held_since_ns = 0;  // the publisher is held up, and no part of held_bytes was taken
   std::int64_t held_from_ns = 0;   // the same by the loop's clock
   std::uint64_t held_bytes = 0;
-  std::int64_t held_progress = 0;  // Sender::backlog_progress() at that time
+  std::int64_t held_progress = 0;  // Sender::sharing_progress() at that time
   std::int64_t behind_for_max_ns = 0;
   std::int64_t dismissed_since_ns = 0;  // 0: it was not; it is served no more
 
