@@ -23,6 +23,7 @@ class Allowance {
     return left_;
   }
   void spend(double amount) noexcept { left_ -= amount; }
+  void spend_down_to_zero(double amount) noexcept { left_ = std::max(0.0, left_ - amount); }
   [[nodiscard]] bool full(std::int64_t now_ns) noexcept { return left(now_ns) >= most_; }
 
  private:
@@ -36,11 +37,19 @@ class Allowance {
 struct Account {
   Account(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
 
+  // One of the host's subscribers held the publisher up from then to then, by a clock that only
+  // HoldUps knows, and for nothing. Time that was charged for another one is not charged again.
+  // Such times are charged when they end, so `to_ns` never decreases.
+  void charge_held(std::int64_t from_ns, std::int64_t to_ns) noexcept;
+  [[nodiscard]] std::int64_t uncharged_ns(std::int64_t from_ns, std::int64_t to_ns) const noexcept;
+
   // Changes of sets: a range that is named is 1, and 64 ranges or tags that are walked over too.
   Allowance changes;
-  // Nanoseconds for which subscribers with Policy::block hold the publisher up before they are
-  // demoted.
+  // Nanoseconds for which subscribers with Policy::block hold the publisher up for nothing.
   Allowance holding;
+  // The last of those times that was charged.
+  std::int64_t charged_from_ns = 0;
+  std::int64_t charged_to_ns = 0;
   // In the sets of its subscribers.
   std::size_t ranges = 0;
 };
@@ -63,9 +72,7 @@ class Allowances {
     all_changes_.spend(cost);
   }
 
-  // How long a subscriber of this host may hold the publisher up at a time.
-  [[nodiscard]] std::int64_t may_hold_ns(Account& account, std::int64_t now_ns) const noexcept;
-  // It may be given Policy::block.
+  // Its subscribers may be given Policy::block.
   [[nodiscard]] bool may_block(Account& account, std::int64_t now_ns) const noexcept;
 
  private:

@@ -207,7 +207,8 @@ void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
 void PublishCore::not_ready(Peer& peer) noexcept {
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
-  worth_trying_ |= std::exchange(known->blocking, false);
+  worth_trying_ |= known->blocking;
+  hold_ups.end(*known, hold_ups.holds(*known));
   behind_watch.forget(*known);
   subscribers.leave(peer);
 }
@@ -238,6 +239,8 @@ const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std
   if (subscriber.dismissed_since_ns != 0 || stopped_) return nullptr;
   const Peer& peer = subscriber.peer;
   const bool too_few = subscribers.too_few();
+  const bool was_demoted = subscriber.demoted;
+  const bool held = hold_ups.holds(subscriber);
   SubscribeFrame change;
   const char* defect = parse(payload, change);
   // To publish takes no memory for this: a group more is to come.
@@ -248,8 +251,9 @@ const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std
   // By another policy, or with other tags, it may hold up nothing; if it is still there.
   Subscriber* const changed = subscribers.find(peer);
   if (changed != nullptr) {
-    worth_trying_ |= std::exchange(changed->blocking, false);
-    if (changed->demoted) hold_ups.watch();
+    worth_trying_ |= changed->blocking;
+    if (!changed->counted || changed->group == nullptr) hold_ups.end(*changed, held);
+    if (changed->demoted && !was_demoted) hold_ups.begins_demoted(*changed);
     failed_ |= changed->peer.sender.backlog.failed();
     if (failed_) socket_.touch();
   }

@@ -206,8 +206,7 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
   return change;
 }
 
-// Who asks for `block` after it, or another of its host, has held the publisher up too often has to
-// wait for it.
+// A subscriber that asks for `block` while its host has no time left has to wait for it.
 Policy Subscribers::grant(Subscriber& subscriber, Policy asked) {
   if (asked != Policy::block || !options_.block_allowed) {
     subscriber.demoted = false;
@@ -224,7 +223,6 @@ void Subscribers::demote(Subscriber& subscriber, bool demoted) {
   if (subscriber.group != nullptr) subscriber.group->close_page();
   subscriber.demoted = demoted;
   subscriber.blocking = false;
-  subscriber.held_since_ns = 0;
   backlog.set_policy(demoted ? Policy::drop_new : Policy::block, backlog.bytes_max());
   count(subscriber, !demoted);
   answer(subscriber);
