@@ -2,6 +2,7 @@
 #include "pattern/publish/allowances.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace netio::detail {
 
@@ -22,11 +23,17 @@ constexpr double hold_least_part = 8;
 
 constexpr std::size_t accounts_max = 4096;
 
+// What tells one host from another: its address, by whichever scheme it connected, or for shm and
+// inproc the scheme.
 std::string host_of(const std::string& address) {
   const std::size_t scheme = address.find("://");
-  if (address.starts_with("shm") || address.starts_with("inproc")) return address.substr(0, scheme);
+  if (scheme == address.npos) return address;
+  if (address.starts_with("shm:") || address.starts_with("inproc:")) {
+    return address.substr(0, scheme + 1);  // with the colon, which no host ends in
+  }
+  const std::size_t host = scheme + std::string_view("://").size();
   const std::size_t port = address.rfind(':');
-  return port != scheme ? address.substr(0, port) : address;
+  return address.substr(host, port > host ? port - host : address.npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What the subscribers of one host, and all of them together, may cost a publisher over time. It is
-// kept by the remote address, so that a new connection or session buys nothing. Owner thread only.
+// kept by the host's address, so that a new connection or session buys nothing. Owner thread only.
 #pragma once
 
 #include <algorithm>
@@ -58,9 +58,10 @@ class Allowances {
  public:
   Allowances(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
 
-  // The account of the host in "scheme://host:port"; of shm and inproc, where only the own user
-  // gets in, one for all. It outlives its last connection until it has filled up again. If there
-  // are very many, newcomers share one. Throws std::bad_alloc.
+  // The account of the host in "scheme://host:port", the same for all schemes; of shm and inproc,
+  // where only the own user gets in, one for all peers of the scheme. It outlives its last
+  // connection until it has filled up again. If there are very many, newcomers share one. Throws
+  // std::bad_alloc.
   std::shared_ptr<Account> account_of(const std::string& address, std::int64_t now_ns);
 
   // Whether another change may be looked at now.

@@ -1,6 +1,8 @@
 // What an account is charged for, with the time passed in.
 #include "pattern/publish/allowances.hpp"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace netio::detail {
@@ -61,6 +63,39 @@ TEST_F(HoldingAccount, may_block_with_an_eighth_of_the_longest_time) {
   charge(0, 40);
   EXPECT_FALSE(allowances.may_block(account_, 19 * account_second_ns));
   EXPECT_TRUE(allowances.may_block(account_, 20 * account_second_ns));
+}
+
+TEST(Accounts, are_one_for_each_host_whatever_the_scheme_and_port) {
+  Allowances allowances(block_for_max_ns, 0);
+  const auto account_of = [&](const char* address) { return allowances.account_of(address, 0); };
+  const auto host = account_of("tcp://192.0.2.1:4000");
+  EXPECT_EQ(account_of("tcp://192.0.2.1:4001"), host);
+  EXPECT_EQ(account_of("ofi+tcp://192.0.2.1:4002"), host);
+  EXPECT_EQ(account_of("verbs://192.0.2.1:4003"), host);
+  EXPECT_NE(account_of("tcp://192.0.2.2:4000"), host);
+  const auto host6 = account_of("tcp://[2001:db8::1]:4000");
+  EXPECT_EQ(account_of("ofi+tcp://[2001:db8::1]:4001"), host6);
+  EXPECT_NE(account_of("tcp://[2001:db8::2]:4000"), host6);
+}
+
+TEST(Accounts, are_one_for_all_peers_in_shared_memory) {
+  Allowances allowances(block_for_max_ns, 0);
+  const auto account = allowances.account_of("shm://name", 0);
+  EXPECT_EQ(allowances.account_of("shm:///a/path", 0), account);
+  EXPECT_NE(allowances.account_of("inproc://name", 0), account);
+  EXPECT_NE(allowances.account_of("tcp://shm:4000", 0), account);
+}
+
+TEST(Accounts, of_very_many_hosts_are_bounded_and_the_last_ones_share_one) {
+  Allowances allowances(block_for_max_ns, 0);
+  const auto host = [](int number) { return "tcp://host" + std::to_string(number) + ":1"; };
+  // None of them is as it was at first, so none is forgotten.
+  for (int i = 0; i < 4096; ++i) allowances.charge_change(*allowances.account_of(host(i), 0), 1);
+  const auto shared = allowances.account_of(host(5000), 0);
+  EXPECT_EQ(allowances.account_of(host(5001), 0), shared);
+  EXPECT_NE(allowances.account_of(host(1), 0), shared);
+  // Later those that nobody uses are.
+  EXPECT_NE(allowances.account_of(host(5002), account_second_ns), shared);
 }
 
 }  // namespace
