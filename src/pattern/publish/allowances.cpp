@@ -53,8 +53,10 @@ void Account::charge_held(std::int64_t from_ns, std::int64_t to_ns) noexcept {
   charged_to_ns = to_ns;
 }
 
-Allowances::Allowances(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept
+Allowances::Allowances(std::int64_t block_for_max_ns, std::size_t aside_bytes_max,
+                       std::int64_t now_ns) noexcept
     : block_for_max_ns_(block_for_max_ns),
+      aside_bytes_max_(aside_bytes_max),
       all_changes_(all_parts * changes_most, all_parts * changes_a_second, now_ns) {}
 
 std::shared_ptr<Account> Allowances::account_of(const std::string& address, std::int64_t now_ns) {

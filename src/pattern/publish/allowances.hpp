@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 namespace netio::detail {
+
+struct Subscriber;
 
 // Fills up with time, up to `most`. Spending may take it below 0.
 class Allowance {
@@ -52,11 +55,16 @@ struct Account {
   std::int64_t charged_to_ns = 0;
   // In the sets of its subscribers.
   std::size_t ranges = 0;
+  // Of a HostTurns: the one whose turn it is first.
+  std::list<Subscriber*> waiting;
+  std::size_t aside_bytes = 0;  // of their changes, which were put aside
 };
 
 class Allowances {
  public:
-  Allowances(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
+  // All hosts may have `aside_bytes_max` of changes put aside.
+  Allowances(std::int64_t block_for_max_ns, std::size_t aside_bytes_max,
+             std::int64_t now_ns) noexcept;
 
   // The account of the host in "scheme://host:port", the same for all schemes; of shm and inproc,
   // where only the own user gets in, one for all peers of the scheme. It outlives its last
@@ -66,11 +74,30 @@ class Allowances {
 
   // Whether another change may be looked at now.
   [[nodiscard]] bool may_change(Account& account, std::int64_t now_ns) noexcept {
-    return account.changes.left(now_ns) >= 0 && all_changes_.left(now_ns) >= 0;
+    return account.changes.left(now_ns) >= 0 && may_change(now_ns);
+  }
+  // The same, as far as all hosts together are concerned.
+  [[nodiscard]] bool may_change(std::int64_t now_ns) noexcept {
+    return all_changes_.left(now_ns) >= 0;
   }
   void charge_change(Account& account, double cost) noexcept {
     account.changes.spend(cost);
     all_changes_.spend(cost);
+  }
+
+  // How many bytes more it may put aside: a host may have as many as it leaves for all others.
+  [[nodiscard]] std::size_t may_put_aside(const Account& account) const noexcept {
+    const std::size_t of_others = aside_bytes_ - account.aside_bytes;
+    const std::size_t most = (aside_bytes_max_ - std::min(of_others, aside_bytes_max_)) / 2;
+    return most - std::min(account.aside_bytes, most);
+  }
+  void put_aside(Account& account, std::size_t bytes) noexcept {
+    account.aside_bytes += bytes;
+    aside_bytes_ += bytes;
+  }
+  void take_from_aside(Account& account, std::size_t bytes) noexcept {
+    account.aside_bytes -= bytes;
+    aside_bytes_ -= bytes;
   }
 
   // Its subscribers may be given Policy::block.
@@ -78,6 +105,8 @@ class Allowances {
 
  private:
   std::int64_t block_for_max_ns_;
+  std::size_t aside_bytes_max_;
+  std::size_t aside_bytes_ = 0;
   Allowance all_changes_;
   std::unordered_map<std::string, std::shared_ptr<Account>> accounts_;
   std::shared_ptr<Account> others_;

@@ -9,6 +9,7 @@ namespace netio::detail {
 namespace {
 
 constexpr std::int64_t account_second_ns = 1'000'000'000;
+constexpr std::size_t aside_bytes_max = 1000;
 constexpr std::int64_t block_for_max_ns = 10 * account_second_ns;
 
 class HoldingAccount : public testing::Test {
@@ -59,14 +60,29 @@ TEST_F(HoldingAccount, is_never_below_zero_and_gets_a_sixteenth_of_the_time) {
 }
 
 TEST_F(HoldingAccount, may_block_with_an_eighth_of_the_longest_time) {
-  Allowances allowances(block_for_max_ns, 0);
+  Allowances allowances(block_for_max_ns, aside_bytes_max, 0);
   charge(0, 40);
   EXPECT_FALSE(allowances.may_block(account_, 19 * account_second_ns));
   EXPECT_TRUE(allowances.may_block(account_, 20 * account_second_ns));
 }
 
+TEST(Accounts, may_put_aside_as_much_as_they_leave_for_others) {
+  Allowances allowances(block_for_max_ns, aside_bytes_max, 0);
+  Account& one = *allowances.account_of("tcp://192.0.2.1:4000", 0);
+  Account& other = *allowances.account_of("tcp://192.0.2.2:4000", 0);
+  EXPECT_EQ(allowances.may_put_aside(one), 500U);
+  allowances.put_aside(one, 400);
+  EXPECT_EQ(allowances.may_put_aside(one), 100U);
+  EXPECT_EQ(allowances.may_put_aside(other), 300U);
+  allowances.put_aside(one, 700);  // not asked whether it may
+  EXPECT_EQ(allowances.may_put_aside(one), 0U);
+  EXPECT_EQ(allowances.may_put_aside(other), 0U);
+  allowances.take_from_aside(one, 1100);
+  EXPECT_EQ(allowances.may_put_aside(other), 500U);
+}
+
 TEST(Accounts, are_one_for_each_host_whatever_the_scheme_and_port) {
-  Allowances allowances(block_for_max_ns, 0);
+  Allowances allowances(block_for_max_ns, aside_bytes_max, 0);
   const auto account_of = [&](const char* address) { return allowances.account_of(address, 0); };
   const auto host = account_of("tcp://192.0.2.1:4000");
   EXPECT_EQ(account_of("tcp://192.0.2.1:4001"), host);
@@ -79,7 +95,7 @@ TEST(Accounts, are_one_for_each_host_whatever_the_scheme_and_port) {
 }
 
 TEST(Accounts, are_one_for_all_peers_in_shared_memory) {
-  Allowances allowances(block_for_max_ns, 0);
+  Allowances allowances(block_for_max_ns, aside_bytes_max, 0);
   const auto account = allowances.account_of("shm://name", 0);
   EXPECT_EQ(allowances.account_of("shm:///a/path", 0), account);
   EXPECT_NE(allowances.account_of("inproc://name", 0), account);
@@ -87,7 +103,7 @@ TEST(Accounts, are_one_for_all_peers_in_shared_memory) {
 }
 
 TEST(Accounts, of_very_many_hosts_are_bounded_and_the_last_ones_share_one) {
-  Allowances allowances(block_for_max_ns, 0);
+  Allowances allowances(block_for_max_ns, aside_bytes_max, 0);
   const auto host = [](int number) { return "tcp://host" + std::to_string(number) + ":1"; };
   // None of them is as it was at first, so none is forgotten.
   for (int i = 0; i < 4096; ++i) allowances.charge_change(*allowances.account_of(host(i), 0), 1);

@@ -210,6 +210,7 @@ void PublishCore::not_ready(Peer& peer) noexcept {
   worth_trying_ |= known->blocking;
   hold_ups.end(*known, hold_ups.holds(*known));
   behind_watch.forget(*known);
+  changes_.forget(*known);
   subscribers.leave(peer);
 }
 

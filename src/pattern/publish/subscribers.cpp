@@ -35,7 +35,8 @@ constexpr std::size_t answers_max = 1024;
 }  // namespace
 
 Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
-    : allowances(options.block_for_max.count(), socket.context().loop.now().count()),
+    : allowances(options.block_for_max.count(), options.ranges_all_max * wire_range_bytes,
+                 socket.context().loop.now().count()),
       socket_(socket),
       options_(checked(options)),
       behind_budget_{0, options.behind_bytes_all_max},
