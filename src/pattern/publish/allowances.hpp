@@ -46,7 +46,8 @@ struct Account {
   void charge_held(std::int64_t from_ns, std::int64_t to_ns) noexcept;
   [[nodiscard]] std::int64_t uncharged_ns(std::int64_t from_ns, std::int64_t to_ns) const noexcept;
 
-  // Changes of sets: a range that is named is 1, and 64 ranges or tags that are walked over too.
+  // Changes of sets: a range that is named is 1, and a frame, however few it names, 8 more. 64
+  // ranges that are walked over are 1, and so are 4 rows that are moved (Groups has all it counts).
   Allowance changes;
   // Nanoseconds for which subscribers with Policy::block hold the publisher up for nothing.
   Allowance holding;

@@ -37,10 +37,10 @@ constexpr std::size_t answers_max = 1024;
 Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
     : allowances(options.block_for_max.count(), options.ranges_all_max * wire_range_bytes,
                  socket.context().loop.now().count()),
+      groups(socket.options().message_bytes_max, options.subscribers_min != 0),
       socket_(socket),
       options_(checked(options)),
-      behind_budget_{0, options.behind_bytes_all_max},
-      all_(too_few() ? &missed_ : nullptr) {}
+      behind_budget_{0, options.behind_bytes_all_max} {}
 
 Subscriber* Subscribers::find(const Peer& peer) noexcept {
   const auto found = subscribers_.find(&peer);
@@ -64,7 +64,8 @@ void Subscribers::leave(Peer& peer) noexcept {
   Subscriber* const subscriber = find(peer);
   if (subscriber == nullptr) return;
   count(*subscriber, false);
-  leave_group(*subscriber);
+  groups.leave(*subscriber);
+  charge_walk(*subscriber, 0);
 }
 
 void Subscribers::forget(Peer& peer) noexcept {
@@ -86,7 +87,7 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   try {
     defect = this->change(subscriber, frame, change);
   } catch (const std::bad_alloc&) {
-    begin_again();
+    groups.begin_again();
     throw;
   }
   if (defect == nullptr) tell(subscriber.peer, change);
@@ -126,8 +127,7 @@ void Subscribers::begin_change(Subscriber& subscriber, const SubscribeFrame& fra
   subscriber.refused = subscriber.refused && !whole;
   if (whole) return;
   subscriber.next = subscriber.set;
-  allowances.charge_change(*subscriber.account,
-                           static_cast<double>(subscriber.set.size()) / walk_part);
+  charge_walk(subscriber, static_cast<double>(subscriber.set.size()));
 }
 
 void Subscribers::edit(Subscriber& subscriber, std::uint16_t flags,
@@ -137,9 +137,7 @@ void Subscribers::edit(Subscriber& subscriber, std::uint16_t flags,
   const bool remove = (flags & subscribe_flag::remove) != 0;
   const bool behind_all =
       !remove && (next.empty() || ranges.empty() || next.ranges().back().first <= ranges[0].first);
-  if (!behind_all) {
-    allowances.charge_change(*subscriber.account, static_cast<double>(next.size()) / walk_part);
-  }
+  if (!behind_all) charge_walk(subscriber, static_cast<double>(next.size()));
   if (remove) {
     next.remove(ranges);
   } else {
@@ -170,14 +168,9 @@ void Subscribers::count_ranges(Subscriber& subscriber, std::size_t ranges) noexc
   ranges_ += ranges - before;
 }
 
-// What it costs to put the next set in the place of the set: both are compared with each other and
-// with those of groups, and the rows of their tags change.
-double Subscribers::walked(const Subscriber& subscriber) const noexcept {
-  const std::size_t rows = tags_.size();
-  const std::uint64_t rows_of_both =
-      subscriber.set.tags_up_to(rows) + subscriber.next.tags_up_to(rows);
-  const std::size_t ranges = 4 * (subscriber.set.size() + subscriber.next.size());
-  return static_cast<double>(ranges + rows_of_both + groups_.size()) / walk_part;
+// That many ranges, and what the groups have walked over since the last time.
+void Subscribers::charge_walk(Subscriber& subscriber, double ranges) noexcept {
+  allowances.charge_change(*subscriber.account, (ranges + groups.take_cost()) / walk_part);
 }
 
 Subscribers::Change Subscribers::complete(Subscriber& subscriber, const SubscribeFrame& frame) {
@@ -186,10 +179,12 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
   if (subscriber.refused) {
     subscriber.next = TagSet();
   } else {
-    allowances.charge_change(*subscriber.account, walked(subscriber));
+    // Both are copied, and compared with each other.
+    const std::size_t ranges = 4 * (subscriber.set.size() + subscriber.next.size());
     change.added = difference(subscriber.next, subscriber.set);
     change.removed = difference(subscriber.set, subscriber.next);
-    apply(subscriber, change);
+    groups.change(subscriber, kind_of(subscriber.peer), change.added, change.removed);
+    charge_walk(subscriber, static_cast<double>(ranges));
     // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
     subscriber.peer.sender.backlog.set_policy(
@@ -198,7 +193,6 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
     count(subscriber, subscriber.peer.sender.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
-    sweep_audiences();
   }
   count_ranges(subscriber, subscriber.set.size());
   subscriber.answered = frame.revision;
@@ -268,161 +262,10 @@ GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
           limits.message_bytes_max};
 }
 
-Group* Subscribers::find_group(const GroupKind& kind, const TagSet& tags) const noexcept {
-  for (const auto& group : groups_) {
-    if (group->kind() == kind && group->tags == tags) return group.get();
-  }
-  return nullptr;
-}
-
-// Messages so far are for the old set: what is open is closed before anything changes.
-void Subscribers::apply(Subscriber& subscriber, const Change& change) {
-  const GroupKind kind = kind_of(subscriber.peer);
-  Group* const now = subscriber.group;
-  if (now != nullptr) now->close_page();
-  if (subscriber.next == subscriber.set) {
-    subscriber.next.clear();
-    return;
-  }
-  const bool alone = now != nullptr && now->members.size() == 1 && !subscriber.next.empty();
-  if (alone && find_group(kind, subscriber.next) == nullptr) {
-    remove_rows(*now, change.removed);
-    add_rows(*now, change.added);
-    now->tags = subscriber.next;
-  } else {
-    leave_group(subscriber);
-  }
-  subscriber.set = std::exchange(subscriber.next, TagSet());
-  if (subscriber.group == nullptr && !subscriber.set.empty()) enter(subscriber, kind);
-}
-
-void Subscribers::enter(Subscriber& subscriber, const GroupKind& kind) {
-  Group* group = find_group(kind, subscriber.set);
-  if (group == nullptr) {
-    groups_.push_back(
-        std::make_unique<Group>(kind, subscriber.set, socket_.options().message_bytes_max));
-    group = groups_.back().get();
-    add_rows(*group, group->tags);
-  }
-  group->close_page();
-  group->members.push_back(&subscriber);
-  subscriber.group = group;
-}
-
-void Subscribers::leave_group(Subscriber& subscriber) noexcept {
-  Group* const group = std::exchange(subscriber.group, nullptr);
-  if (group == nullptr) return;
-  group->close_page();
-  std::erase(group->members, &subscriber);
-  if (!group->members.empty()) return;
-  guard_memory([&] { remove_rows(*group, group->tags); }, [this]() noexcept { begin_again(); });
-  audiences_.forget(group);
-  bodies_before_ += group->bodies_encoded();
-  on_group_gone(*group);
-  std::erase_if(groups_, [group](const auto& entry) { return entry.get() == group; });
-}
-
-// Neighbours mostly have the same audience: each is looked up once.
-void Subscribers::add_rows(Group& group, const TagSet& tags) {
-  if (all_ != nullptr) return;
-  Audience* from = nullptr;
-  Audience* to = audiences_.with(from, &group);
-  tags_.for_each_in(tags, [&](TagRow& row) {
-    if (row.audience != from) {
-      from = row.audience;
-      to = audiences_.with(from, &group);
-    }
-    row.audience = to;
-  });
-}
-
-// Subscribers that change their sets make ever new audiences; those of no row any more are kept
-// until they are many.
-void Subscribers::sweep_audiences() {
-  if (audiences_.size() < sweep_at_) return;
-  std::unordered_set<const Audience*> wanted;
-  tags_.for_each([&wanted](const TagRow& row) { wanted.insert(row.audience); });
-  audiences_.keep(wanted);
-  sweep_at_ = std::max(sweep_at_min, 2 * audiences_.size());
-}
-
-void Subscribers::remove_rows(Group& group, const TagSet& tags) {
-  if (all_ != nullptr) return;
-  Audience* from = nullptr;
-  Audience* to = nullptr;
-  tags_.for_each_in(tags, [&](TagRow& row) {
-    if (row.audience != from) {
-      from = row.audience;
-      to = audiences_.without(from, &group);
-    }
-    row.audience = to;
-  });
-}
-
-Audience* Subscribers::audience_of(std::uint64_t tag) {
-  if (all_ != nullptr) return all_;
-  Audience* audience = nullptr;
-  for (const auto& group : groups_) {
-    if (group->tags.contains(tag)) audience = audiences_.with(audience, group.get());
-  }
-  return audience;
-}
-
-std::uint64_t Subscribers::bodies_encoded() const noexcept {
-  std::uint64_t bodies = bodies_before_;
-  for (const auto& group : groups_) bodies += group->bodies_encoded();
-  return bodies;
-}
-
-void Subscribers::end_with(Audience& audience) noexcept {
-  options_.subscribers_min = 0;
-  hold(audience);
-}
-
-void Subscribers::hold(Audience& audience) noexcept {
-  for (const auto& group : groups_) group->close_page();
-  answer_with(audience);
-}
-
-void Subscribers::answer_with(Audience& audience) noexcept {
-  all_ = &audience;
-  tags_.for_each([&audience](TagRow& row) { row.audience = &audience; });
-}
-
-// As if each group came now.
-void Subscribers::release() noexcept {
-  guard_memory(
-      [this] {
-        all_ = nullptr;
-        tags_.for_each([](TagRow& row) { row.audience = nullptr; });
-        for (const auto& group : groups_) add_rows(*group, group->tags);
-      },
-      [this]() noexcept { begin_again(); });
-}
-
-// A change of the rows was not made to its end: they are made anew when there is memory.
-void Subscribers::begin_again() noexcept {
-  if (all_ != nullptr && all_ != &missed_) return;
-  incomplete_ = true;
-  hold(missed_);
-}
-
-bool Subscribers::complete_again() noexcept {
-  incomplete_ = false;
-  // Those that somebody was about to enter.
-  std::erase_if(groups_, [this](const auto& group) {
-    if (group->members.empty()) on_group_gone(*group);
-    return group->members.empty();
-  });
-  if (all_ == &missed_ && !too_few()) release();
-  return !incomplete_;
-}
-
 void Subscribers::count(Subscriber& subscriber, bool blocks) noexcept {
   if (std::exchange(subscriber.counted, blocks) == blocks) return;
   blocking_ = blocks ? blocking_ + 1 : blocking_ - 1;
-  if (too_few() && all_ == nullptr) hold(missed_);
-  if (!too_few() && all_ == &missed_) release();
+  groups.hold(blocking_ < options_.subscribers_min);
 }
 
 double Subscribers::fill() const noexcept {
