@@ -115,5 +115,29 @@ TEST_F(SharedQueues, of_many_that_sample_and_do_not_read_are_bounded) {
   EXPECT_EQ(waiting_bytes(), 0U);
 }
 
+class SharedAnswers : public EvilSubscriber {
+ protected:
+  static constexpr std::size_t all_bytes = std::size_t{64} << 10U;
+  SharedAnswers() : EvilSubscriber(PublishOptions{.behind_bytes_all_max = all_bytes}) {}
+};
+
+// An answer takes memory while messages wait in front of it.
+TEST_F(SharedAnswers, that_are_not_read_are_bounded) {
+  RawTcp raw = greeted(100);
+  Change change{.ranges = {{good_tag, good_tag}}, .behind_bytes_max = mebi};
+  raw.send(page_of(change));
+  // Its queue is full.
+  ASSERT_SOON(pump_, ((void)publish_good(20'000), publish_.books().dropped() != 0));
+  // 1024 would be too many in any case.
+  for (int i = 0; i < 500; ++i) {
+    ++change.revision;
+    raw.send(page_of(change));
+  }
+  const Seen::Gone& gone = next_down();
+  EXPECT_EQ(gone.down.reason, DownReason::protocol_error);
+  EXPECT_NE(gone.down.detail.find("does not read the answers"), std::string::npos)
+      << gone.down.detail;
+}
+
 }  // namespace
 }  // namespace netio::test

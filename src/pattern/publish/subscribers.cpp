@@ -29,7 +29,9 @@ constexpr std::size_t ranges_always = 64;
 // come.
 constexpr std::uint64_t change_sets_max = 4;
 
-// Answers that wait for a subscriber to read them.
+// Answers that wait for a subscriber to read them: in any case; and so many at most, while the
+// memory for all queues has room for them.
+constexpr std::size_t answers_always = 16;
 constexpr std::size_t answers_max = 1024;
 
 }  // namespace
@@ -103,7 +105,8 @@ const char* Subscribers::change(Subscriber& subscriber, const SubscribeFrame& fr
       first ? frame.revision > subscriber.revision : frame.revision == subscriber.revision;
   if (!in_order) return "changes its subscription out of order";
   if (subscriber.revision == 0 && !whole) return "changes a subscription that it has not begun";
-  if (subscriber.peer.sender.backlog.controls() >= answers_max) {
+  const Backlog& backlog = subscriber.peer.sender.backlog;
+  if (backlog.controls() >= (backlog.has_its_share() ? answers_always : answers_max)) {
     return "changes its subscription and does not read the answers";
   }
   if (first) begin_change(subscriber, frame, whole);
