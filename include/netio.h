@@ -478,9 +478,10 @@ struct netio_gap {
 struct netio_subscribe_socket {
   struct netio_socket socket;  // what calls take
   // A publisher took the set as it is now, or refused it. It comes again, with the same revision,
-  // when the publisher changes the policy. And: messages will not come:
+  // when the publisher changes the policy.
   void (*cb_subscribed)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                         const struct netio_subscription* subscription);
+  // Messages will not come.
   void (*cb_gap)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                  const struct netio_gap* gap);
   void* reserved[4];
