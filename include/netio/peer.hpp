@@ -46,8 +46,8 @@ struct PeerSnapshot : PeerInfo {
 
   // Of a subscriber, once it has subscribed: what was granted.
   std::optional<Policy> policy{};
-  // It was granted `block` and has `drop_new` for now, because it held the publisher up for longer
-  // than PublishOptions::block_for_max.
+  // It asked for `block` and has `drop_new` for now, because it or its host held the publisher up
+  // for longer than PublishOptions::block_for_max allows.
   bool demoted = false;
   // What was taken for it and is not posted: in its queue, an open page, the rest of a large one.
   std::uint64_t waiting_messages = 0;

@@ -64,8 +64,9 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] double sharing_fill() const noexcept;
   // How near the link is to taking no more, from 0 to 1; 1 without a link, or without memory.
   [[nodiscard]] double link_fill() const noexcept;
-  // Grows by the bytes that leave the backlog for the wire, and are taken by it.
-  [[nodiscard]] std::int64_t backlog_progress() const noexcept;
+  // Grows by the bytes of what is shared that the wire takes, whether they waited in the backlog or
+  // not. Only differences have a meaning.
+  [[nodiscard]] std::int64_t sharing_progress() const noexcept;
   // What waits for the link is dropped. What the link was begun to be given is not.
   void drop_backlog(DropReason reason) noexcept;
   // A control frame behind all that was shared so far.
@@ -209,7 +210,7 @@ class Sender final : private StoreWaiter {
 
   std::uint64_t pages_posted_ = 0;
   std::uint64_t dropped_told_ = 0;  // to the peer, on this connection
-  std::int64_t backlog_bytes_posted_ = 0;
+  std::int64_t shared_bytes_posted_ = 0;
 };
 
 }  // namespace netio::detail

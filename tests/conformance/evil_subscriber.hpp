@@ -29,7 +29,7 @@ class EvilSubscriber : public testing::Test {
   Status publish_good(std::size_t bytes = 0);
   // A raw connection that said a sound hello and was answered.
   RawTcp greeted(std::uint8_t session = 66);
-  RawTcp greeted(const detail::Hello& hello);
+  RawTcp greeted(const detail::Hello& hello, std::uint8_t host = 1);  // 127.0.0.`host`
   // A hello in which the subscriber is of one kind with the good one: pages may be shared.
   [[nodiscard]] static detail::Hello alike_hello(std::uint8_t session);
   // Waits until the raw subscriber has been answered so often; what it has heard.

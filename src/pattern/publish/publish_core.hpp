@@ -29,7 +29,7 @@ class PublishCore final : public Distribution {
 
   // The user's side.
   Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    TagRow* const row = subscribers.find_row(tag);
+    TagRow* const row = subscribers.groups.find_row(tag);
     if (row == nullptr) [[unlikely]]
       return send_first(message, tag);
     if (row->audience != nullptr) return send_wanted(*row, message);
@@ -40,7 +40,7 @@ class PublishCore final : public Distribution {
   Status send(Message& message) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
   Message allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept;
-  PublishTag tag(std::uint64_t tag) { return {&subscribers.row(tag, true), this}; }
+  PublishTag tag(std::uint64_t tag) { return {&subscribers.groups.row(tag, true), this}; }
   std::function<void()> on_writable;
 
   Subscribers subscribers;

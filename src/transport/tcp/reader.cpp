@@ -46,6 +46,8 @@ ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
   bool short_read = false;
   for (;;) {
     ReadResult result = deliver(events, paused);
+    // A pause may last, and nothing is left in the block.
+    if (result == ReadResult::paused && begin_ == end_) give_block_back();
     if (result != ReadResult::drained) return result;
     if (short_read || budget_bytes == 0) {
       deliver_begun(events);
