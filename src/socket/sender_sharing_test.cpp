@@ -7,7 +7,6 @@
 
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
-#include "memory/quota.hpp"
 #include "socket/sender.hpp"
 
 namespace netio::detail {
@@ -43,6 +42,7 @@ class FakeLink final : public Link {
   bool idle() const noexcept override { return posts_.empty(); }
   bool backed_up() const noexcept override { return !posts_.empty(); }
   std::size_t queued_bytes() const noexcept override { return queued_bytes_; }
+  Holding holding(const StorePart&) const noexcept override { return {}; }
   void pause(bool) noexcept override {}
   void assembling(bool) noexcept override {}
   void finish() noexcept override {}
@@ -74,9 +74,8 @@ class Sharing : public testing::Test, private SenderOwner {
   static constexpr std::size_t parcel_bytes = 4000;
   Pool::Ptr pool_ = Pool::create(sharing_page_bytes, 64);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  Quota::Ptr strangers_ = Quota::create(1U << 20U);
   FakeLink link_{*pool_};
-  Sender sender_{*this, *large_, *strangers_, 1U << 20U};
+  Sender sender_{*this, *large_, 1U << 20U};
 
  private:
   void on_page_opened() noexcept override {}
