@@ -9,6 +9,10 @@
 
 namespace netio::detail {
 
+namespace {
+constexpr std::size_t sizes_to_double = 8;
+}
+
 // In the ring of those that are out, or kept.
 class LargePool::Buffer final : private Mapping, public Block, public RingNode {
  public:
@@ -23,17 +27,25 @@ LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_m
 LargePool::~LargePool() { trim(0); }
 
 std::size_t LargePool::charged_bytes(std::size_t bytes) noexcept {
-  return bytes > buffer_bytes_max ? 0 : std::bit_ceil(std::max(bytes, buffer_bytes_min));
+  if (bytes > buffer_bytes_max) return 0;
+  bytes = std::max(bytes, buffer_bytes_min);
+  const std::size_t step = std::max(std::bit_floor(bytes) / sizes_to_double, buffer_bytes_min);
+  return (bytes + step - 1) / step * step;
 }
 
-bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noexcept {
+bool LargePool::is_possible(std::size_t bytes, const Quota* quota) const noexcept {
   const std::size_t charged = charged_bytes(bytes);
   return charged != 0 && charged <= bytes_max_ &&
          (quota == nullptr || charged <= quota->bytes_max());
 }
 
+bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noexcept {
+  return is_possible(bytes, quota) && !(system_refused_ && bytes_out_ == 0);
+}
+
 Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
-  if (!could_ever_take(bytes, quota)) return {};
+  system_refused_ = false;
+  if (!is_possible(bytes, quota)) return {};
   if (!waited_for()) collect();
   const std::size_t charged = charged_bytes(bytes);
   if (charged > bytes_max_ - bytes_out_) {
@@ -47,7 +59,7 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
     buffer = new (std::nothrow) Buffer(*this, charged);
     if (buffer == nullptr || buffer->data() == nullptr) {
       delete buffer;
-      lacked_ = true;
+      lacked_ = system_refused_ = true;
       return {};
     }
   }

@@ -1,5 +1,5 @@
-// Buffers for messages larger than a page: power-of-two sizes, bounded in sum, kept for reuse so
-// that a stream of large messages neither allocates nor faults.
+// Buffers for messages larger than a page: of few sizes, bounded in sum, kept for reuse so that a
+// stream of large messages neither allocates nor faults.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,9 @@ class LargePool final : public Store {
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
   using Ptr = std::unique_ptr<LargePool, Store::Retire>;
-  // Sizes go from 128 KiB by powers of two; each bound and quota counts whole buffers.
+  // Sizes are 128 KiB, and from there on eight between a power of two and the next: a message of a
+  // power of two and its frame take an eighth more than the message. Each bound and quota counts
+  // whole buffers.
   static constexpr std::size_t buffer_bytes_min = std::size_t{128} << 10U;
   static constexpr std::size_t buffer_bytes_max = std::size_t{1} << 46U;  // half the address space
 
@@ -36,7 +38,8 @@ class LargePool final : public Store {
   // At least `bytes`, aligned to 4096; not touched before it is written to, so that a lie about a
   // size costs address space, not memory. Empty when the bound or the quota does not allow it.
   [[nodiscard]] Lease take(std::size_t bytes, Quota* quota = nullptr) noexcept;
-  // True if a take of `bytes` could succeed once others are released.
+  // True if a take of `bytes` could succeed once others are released. False too if the last take
+  // failed because the system had no memory, and no buffer is out that could come home.
   [[nodiscard]] bool could_ever_take(std::size_t bytes,
                                      const Quota* quota = nullptr) const noexcept;
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
@@ -75,6 +78,7 @@ class LargePool final : public Store {
   void discard(Block& block) noexcept override;
   void forget_quotas() noexcept override;
 
+  [[nodiscard]] bool is_possible(std::size_t bytes, const Quota* quota) const noexcept;
   Buffer* take_kept(std::size_t capacity) noexcept;
   void free_buffer(Buffer& buffer) noexcept;
   // Frees kept buffers, the oldest first, until not more than `bytes_max` bytes are kept.
@@ -86,6 +90,7 @@ class LargePool final : public Store {
   std::size_t bytes_out_ = 0;
   std::size_t bytes_kept_ = 0;
   bool lacked_ = false;
+  bool system_refused_ = false;
   RingNode out_;   // the head of all that are out
   RingNode kept_;  // the head of those kept, the newest last
   RingNode watchers_;

@@ -57,7 +57,9 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
   // The user may have closed or destroyed the socket in a call-back.
   if (closing_) receiver_.end();
   if (gone_ || down_ || closing_) return;
-  link_->assembling(receiver_.assembling());
+  // A peer that waits for a large buffer keeps the memory that its parts are read into: if it gave
+  // that up, it could get the buffer while all the other memory is with peers that wait for it.
+  link_->assembling(receiver_.assembling() || result == Receiver::Result::starved);
   switch (result) {
     case Receiver::Result::done:
       socket_.page_received();

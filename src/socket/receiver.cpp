@@ -98,7 +98,8 @@ Receiver::Result Receiver::begin_parts(const Frame& frame, Block& block) {
   large_ = large_pool_.take(frame.total, large_quota_);
   if (!large_) {
     if (large_pool_.could_ever_take(frame.total, large_quota_)) return hold(block, Result::starved);
-    return fail("a message that does not fit large_bytes_max", DownReason::resources);
+    return fail("a message that does not fit large_bytes_max, or that the system has no memory for",
+                DownReason::resources);
   }
   large_bytes_ = frame.total;
   large_filled_ = 0;

@@ -66,7 +66,7 @@ testing::AssertionResult is_readable(const Down& down) {
   return testing::AssertionFailure() << to_string(down.reason) << ": \"" << down.detail << '"';
 }
 
-EvilSender::EvilSender() {
+EvilSender::EvilSender(const ContextOptions& attacked) : there_(attacked) {
   pull_.on_message([this](const MessageView& message) { take(message); });
 }
 

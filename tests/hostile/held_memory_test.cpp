@@ -73,7 +73,7 @@ class Liar {
 // Messages so large that a kernel does not take one of them.
 class HeldMemory : public Hostage {
  protected:
-  static constexpr std::size_t huge_bytes = 12U << 20U;  // in a buffer of 16 MiB
+  static constexpr std::size_t huge_bytes = (16U << 20U) - 4096;  // in a buffer of 16 MiB
   static constexpr std::size_t buffers = 4;
 
   static ContextOptions memory_for_four() {

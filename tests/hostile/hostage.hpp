@@ -22,7 +22,7 @@ namespace netio::test {
 
 class Hostage : public testing::Test {
  protected:
-  static constexpr std::size_t message_bytes = 3U << 20U;  // in a buffer of 4 MiB
+  static constexpr std::size_t message_bytes = (4U << 20U) - 4096;  // in a buffer of 4 MiB
 
   static ContextOptions little_memory() {
     ContextOptions options;

@@ -12,6 +12,13 @@ namespace {
 // messages to a pull.
 class UnservedLend : public EvilSender {
  protected:
+  // Fewer buffers than messages that may be read at a time.
+  UnservedLend() : EvilSender(little_large_memory()) {}
+  static ContextOptions little_large_memory() {
+    ContextOptions options = wary_context();
+    options.large_bytes_max = 16U << 20U;
+    return options;
+  }
   [[nodiscard]] std::string place() const override { return "ofi+tcp://127.0.0.1:0"; }
 
   void meet() {

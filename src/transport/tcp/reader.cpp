@@ -147,8 +147,10 @@ ReadResult TcpReader::begin_large(const PageHeader& header) {
   Lease large = large_pool_.take(bytes, large_quota_);
   if (!large) {
     if (large_pool_.could_ever_take(bytes, large_quota_)) return starve(large_pool_);
-    down_ = {DownReason::resources, "a message of " + std::to_string(header.bytes) +
-                                        " bytes does not fit this context's large_bytes_max"};
+    down_ = {DownReason::resources,
+             "a message of " + std::to_string(header.bytes) +
+                 " bytes does not fit this context's large_bytes_max, or the system has no "
+                 "memory for it"};
     return ReadResult::bad;
   }
   large_ = std::move(large);
