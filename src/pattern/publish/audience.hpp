@@ -58,14 +58,14 @@ class AudienceTable {
 
  private:
   struct Hash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT: the name is the standard's
     std::size_t operator()(const Audience& audience) const noexcept { return audience.hash; }
     std::size_t operator()(const std::unique_ptr<Audience>& audience) const noexcept {
       return audience->hash;
     }
   };
   struct Same {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT: the name is the standard's
     static const Audience& of(const Audience& audience) noexcept { return audience; }
     static const Audience& of(const std::unique_ptr<Audience>& audience) noexcept {
       return *audience;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <netio/publish.hpp>
@@ -73,7 +74,7 @@ class Groups {
     const TagSet& tags;
   };
   struct Order {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT: the name is the standard's
     static Key of(const Group* group) noexcept { return {group->kind(), group->tags}; }
     static const Key& of(const Key& key) noexcept { return key; }
     template <typename A, typename B>
