@@ -140,9 +140,9 @@ class Link {
   // on wires that have them, grants and acknowledgements.
   // Inside on_page it takes effect with the next page.
   virtual void pause(bool paused) noexcept = 0;
-  // A message in parts is under way, or waits for its buffer (or not any more). A large page would be
-  // a breach now. The memory that its parts are read into is not given up to others, so that it can
-  // be finished.
+  // A message in parts is under way, or waits for its buffer (or not any more). A large page would
+  // be a breach now. The memory that its parts are read into is not given up to others, so that it
+  // can be finished.
   virtual void assembling(bool under_way) noexcept = 0;
   // Ends in order: what was posted is written, the peer sees the end, what still comes is
   // discarded, then on_down(closed_by_peer). The owner bounds the time by destroying the link.
