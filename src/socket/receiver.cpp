@@ -42,8 +42,7 @@ Receiver::Result Receiver::start(Block& block) {
   return deliver(block);
 }
 
-// Delivers the rest of the page, from walker_ on, to the call-back that is set now. The user may
-// have changed the kind of call-back in the middle of the page.
+// Delivers the rest of the page, from walker_ on, to the call-back that is set now.
 Receiver::Result Receiver::deliver(Block& block) {
   return delivery_.on_batch ? walk_batch(block) : walk(block);
 }
@@ -61,8 +60,6 @@ Receiver::Result Receiver::walk(Block& block) {
     delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
-    if (!delivery_.on_message) [[unlikely]]
-      return walk_batch(block);
   }
   return finish_page();
 }

@@ -52,7 +52,7 @@ class BatchWalk {
 struct Delivery {
   std::function<void(const MessageView&)> on_message;
   std::function<void(const Batch&)> on_batch;
-  bool stopped = false;     // paused, closing or destroyed: looked at after each message
+  bool stopped = false;     // nothing more now: looked at after each message
   std::uint64_t bytes = 0;  // of payload, so far
 };
 

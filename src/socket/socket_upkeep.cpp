@@ -90,18 +90,24 @@ void ReceiveCore::on_batch(std::function<void(const Batch&)> call) {
   takers_changed();
 }
 
-// Inside a call-back this takes effect behind the message at hand, as a pause does.
+// Inside a call-back this takes effect behind the message at hand, as a pause does. The rest of its
+// page is held, and goes to the new call-back afterwards.
 void ReceiveCore::takers_changed() noexcept {
-  const Peer* const at_hand = socket_.find_peer(delivering_id_);
-  delivery.stopped = stopped_ || paused_ || !taken() || (at_hand != nullptr && at_hand->paused());
+  changed_ = delivering_id_ != 0;
+  stop_or_go();
   if (taken() && !stopped_ && !paused_) socket_.pause_peers(false);
+}
+
+void ReceiveCore::stop_or_go() noexcept {
+  const Peer* const at_hand = socket_.find_peer(delivering_id_);
+  delivery.stopped =
+      stopped_ || paused_ || changed_ || !taken() || (at_hand != nullptr && at_hand->paused());
 }
 
 void ReceiveCore::pause(bool paused) noexcept {
   if (stopped_ || paused_ == paused) return;
   paused_ = paused;
-  const Peer* const at_hand = socket_.find_peer(delivering_id_);
-  delivery.stopped = paused || !taken() || (at_hand != nullptr && at_hand->paused());
+  stop_or_go();
   socket_.pause_peers(paused);
 }
 
@@ -109,8 +115,8 @@ Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
   Peer* const peer = socket_.find_peer(id);
   if (peer == nullptr) return Status::not_connected;
   if (stopped_ || peer->paused() == paused) return Status::ok;
-  if (id == delivering_id_) delivery.stopped = paused || paused_ || !taken();
   peer->pause_alone(paused);
+  if (id == delivering_id_) stop_or_go();
   return Status::ok;
 }
 
