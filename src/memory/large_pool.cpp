@@ -33,19 +33,15 @@ std::size_t LargePool::charged_bytes(std::size_t bytes) noexcept {
   return (bytes + step - 1) / step * step;
 }
 
-bool LargePool::is_possible(std::size_t bytes, const Quota* quota) const noexcept {
+bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noexcept {
   const std::size_t charged = charged_bytes(bytes);
   return charged != 0 && charged <= bytes_max_ &&
          (quota == nullptr || charged <= quota->bytes_max());
 }
 
-bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noexcept {
-  return is_possible(bytes, quota) && !(system_refused_ && bytes_out_ == 0);
-}
-
 Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
   system_refused_ = false;
-  if (!is_possible(bytes, quota)) return {};
+  if (!could_ever_take(bytes, quota)) return {};
   if (!waited_for()) collect();
   const std::size_t charged = charged_bytes(bytes);
   if (charged > bytes_max_ - bytes_out_) {

@@ -38,10 +38,12 @@ class LargePool final : public Store {
   // At least `bytes`, aligned to 4096; not touched before it is written to, so that a lie about a
   // size costs address space, not memory. Empty when the bound or the quota does not allow it.
   [[nodiscard]] Lease take(std::size_t bytes, Quota* quota = nullptr) noexcept;
-  // True if a take of `bytes` could succeed once others are released. False too if the last take
-  // failed because the system had no memory, and no buffer is out that could come home.
+  // True if a take of `bytes` could succeed once others are released.
   [[nodiscard]] bool could_ever_take(std::size_t bytes,
                                      const Quota* quota = nullptr) const noexcept;
+  // The last take failed because the system had no memory, and no buffer is out that could come
+  // home: who waits is served when the system is asked again.
+  [[nodiscard]] bool system_refused() const noexcept { return system_refused_ && bytes_out_ == 0; }
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 
@@ -69,7 +71,7 @@ class LargePool final : public Store {
 
  private:
   class Buffer;
-  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max) noexcept
+  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max)
       : bytes_max_(bytes_max),
         kept_bytes_max_(kept_bytes_max),
         strangers_(Quota::create(bytes_max / 4 * 3)) {}
@@ -78,7 +80,6 @@ class LargePool final : public Store {
   void discard(Block& block) noexcept override;
   void forget_quotas() noexcept override;
 
-  [[nodiscard]] bool is_possible(std::size_t bytes, const Quota* quota) const noexcept;
   Buffer* take_kept(std::size_t capacity) noexcept;
   void free_buffer(Buffer& buffer) noexcept;
   // Frees kept buffers, the oldest first, until not more than `bytes_max` bytes are kept.

@@ -94,7 +94,8 @@ Receiver::Result Receiver::begin_parts(const Frame& frame, Block& block) {
   }
   large_ = large_pool_.take(frame.total, large_quota_);
   if (!large_) {
-    if (large_pool_.could_ever_take(frame.total, large_quota_)) return hold(block, Result::starved);
+    const bool may_come = large_pool_.could_ever_take(frame.total, large_quota_);
+    if (may_come && !large_pool_.system_refused()) return hold(block, Result::starved);
     return fail("a message that does not fit large_bytes_max, or that the system has no memory for",
                 DownReason::resources);
   }

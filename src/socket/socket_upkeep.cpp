@@ -155,7 +155,9 @@ bool SocketCore::receive_memory_waited_for() const noexcept {
 
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
-  Shortages shortages(context_.large_pool());
+  LargePool& large = context_.large_pool();
+  if (large.system_refused() && large.waited_for()) context_.serve_waiters();
+  Shortages shortages(large);
   for (const auto& peer : peers_) {
     if (peer->up()) shortages.look_at(peer->link()->loans());
   }

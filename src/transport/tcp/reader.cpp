@@ -149,7 +149,8 @@ ReadResult TcpReader::begin_large(const PageHeader& header) {
   const std::size_t bytes = large_offset + header.bytes;
   Lease large = large_pool_.take(bytes, large_quota_);
   if (!large) {
-    if (large_pool_.could_ever_take(bytes, large_quota_)) return starve(large_pool_);
+    const bool may_come = large_pool_.could_ever_take(bytes, large_quota_);
+    if (may_come && !large_pool_.system_refused()) return starve(large_pool_);
     down_ = {DownReason::resources,
              "a message of " + std::to_string(header.bytes) +
                  " bytes does not fit this context's large_bytes_max, or the system has no "
