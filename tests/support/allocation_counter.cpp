@@ -26,8 +26,8 @@ thread_local Failing failing;
 struct FailingOthers {
   std::atomic<const void*> sayer{nullptr};
   std::atomic<std::uint64_t> count{0};
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
+  std::atomic<std::uint64_t> first{0};
+  std::atomic<std::uint64_t> last{0};
   std::atomic<std::uint64_t> failed{0};
 };
 constinit FailingOthers failing_others;
