@@ -117,17 +117,19 @@ class SubscriptionFlood : public EvilSubscriber {
       const double wanted = at_once / cost;
       EXPECT_GT(messages_until([&] { return static_cast<double>(flood.pages()) > wanted; }, 2s),
                 0U);
-      const double rate_now = messages_rate();
+      double rate_now = messages_rate();
       if (session == 101) {
-        // What its host had in advance is used up, so most of the time is the good one's.
+        // Once what its host had in advance is used up, most of the time is the good one's.
         // With a sanitizer what the host may go on to ask for takes as much.
-        EXPECT_GT(rate_now, sanitized ? 0 : rate / 4);
+        const double enough = sanitized ? 0 : rate / 4;
+        for (int i = 0; i < 20 && rate_now <= enough; ++i) rate_now = messages_rate();
+        EXPECT_GT(rate_now, enough);
         Subscribe late(there_, {}, wary_options());
         int answers = 0;
         late.on_subscribed([&answers](const PeerInfo&, const Subscribed&) { ++answers; });
         late.subscribe(good_tag + 1);
         late.connect(address());
-        EXPECT_GT(messages_until([&] { return answers == 1; }, 20s), 0U);
+        EXPECT_GT(messages_until([&] { return answers == 1; }, sanitized ? 60s : 20s), 0U);
         EXPECT_EQ(answers, 1);
       }
       pages += static_cast<double>(flood.pages());
