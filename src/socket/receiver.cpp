@@ -22,6 +22,8 @@ Receiver::Result Receiver::take(const PageHeader& header, Block& block,
 
 Receiver::Result Receiver::go_on() {
   if (!held_) return Result::done;
+  // Delivery was stopped once more before the loop came to this page.
+  if (delivery_.stopped) return Result::held;
   const Lease page = std::move(held_);
   return started_ ? walk(*page.get()) : start(*page.get());
 }
