@@ -312,6 +312,8 @@ void PublishCore::flush() noexcept {
   if (stopped_) return;  // closing has flushed; a copy in a child of fork() must not
   for (Group* const group : active_) {
     group->close_page();
+    group
+        ->end_turn();  // a page that a refused message has opened: nothing is gathered there unseen
     for (Subscriber* const member : group->members) {
       member->peer.sender.flush();
       look_at_backlog(*member);
