@@ -295,6 +295,7 @@ void Peer::close() noexcept {
     // What is held is not wanted any more; the peer's good-bye comes behind it.
     resume_ = false;
     receiver_.end();
+    link_->assembling(false);
     link_->pause(false);
     advance_ending();
   } else if (!dialed() || !sender.pending()) {
