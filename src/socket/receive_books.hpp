@@ -42,9 +42,14 @@ class ReceiveBooks {
     if (confirmed_) resume_at_ = missed_from_ = expected;
     begin(sequence);
   }
+  struct Lost {
+    std::uint64_t first;  // number
+    std::uint64_t count;
+  };
   // The same, of a stream not heard before, which was for us from its beginning, or begins to be
-  // now.
-  void restart(bool from_beginning, std::uint64_t sequence, std::int64_t now_ns) noexcept {
+  // now. Returns what the stream before had lost on a connection that was never confirmed.
+  Lost restart(bool from_beginning, std::uint64_t sequence, std::int64_t now_ns) noexcept {
+    const Lost lost = confirm();
     if (!from_beginning) since_ns_ = now_ns;
     claimed_ = 0;
     resume_at_ = 0;
@@ -52,11 +57,8 @@ class ReceiveBooks {
     dropped_ = 0;
     drops_for_others_ = !from_beginning;
     begin(sequence);
+    return lost;
   }
-  struct Lost {
-    std::uint64_t first;  // number
-    std::uint64_t count;
-  };
   // What is known to be lost now, and was not before.
   Lost confirm() noexcept {
     if (confirmed_) return {0, 0};

@@ -43,5 +43,17 @@ TEST(ReceiveBooks, count_a_gap_between_connections_once_it_is_confirmed) {
   EXPECT_EQ(books.next_expected(), 3U);
 }
 
+TEST(ReceiveBooks, count_what_a_stream_had_lost_though_another_begins) {
+  ReceiveBooks books;
+  books.resume(3);
+  const ReceiveBooks::Lost lost = books.restart(false, 7, 0);
+  EXPECT_EQ(lost.first, 0U);
+  EXPECT_EQ(lost.count, 3U);
+  EXPECT_EQ(books.confirm().count, 0U);
+  Books all;
+  books.add_to(all);
+  EXPECT_EQ(all.missed, 3U);
+}
+
 }  // namespace
 }  // namespace netio::detail

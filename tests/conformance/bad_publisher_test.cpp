@@ -325,6 +325,27 @@ TEST_F(BadPublisher, that_was_restarted_counts_anew) {
   EXPECT_EQ(subscribe_.books().missed, 1001U);
 }
 
+// What was lost is known from the hello, and told with the first page. If that never comes, it is
+// told when another publisher answers.
+TEST_F(BadPublisher, that_is_replaced_before_its_first_page_does_not_hide_what_was_lost) {
+  RawTcp raw = greeted(100);
+  raw.send(answer());
+  ASSERT_SOON(pump_, evil_answers_.size() == 1);
+  raw.close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  greeted(100, 3).close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  EXPECT_EQ(subscribe_.books().missed, 3U);
+  RawTcp other = greeted(101);
+  other.send(answer());
+  ASSERT_SOON(pump_, evil_answers_.size() == 2);
+  ASSERT_EQ(gaps_.size(), 1U);
+  EXPECT_EQ(gaps_[0].first, 0U);
+  EXPECT_EQ(gaps_[0].count, 3U);
+  EXPECT_EQ(gaps_[0].reason, DropReason::connection_lost);
+  EXPECT_EQ(subscribe_.books().missed, 3U);
+}
+
 // The least that docs/wire.md allows it.
 TEST_F(BadPublisher, with_very_small_pages_is_told_the_set_all_the_same) {
   page_bytes_max_ = 80;
