@@ -145,6 +145,8 @@ bool Peer::settle(const Hello& theirs) {
   if (same) {
     if (theirs.last_peer != our_session_) received.forget_dropped();
     received.resume(theirs.next_sequence);
+    // The peer knew this side when it greeted it, so what it drops from then on is for this side.
+    if (all_ours) received.take_drops();
   } else {
     const auto lost = received.restart(all_ours, theirs.next_sequence, now_ns);
     if (their_session_ != SessionId{}) ++restarts_;

@@ -346,6 +346,21 @@ TEST_F(BadPublisher, that_is_replaced_before_its_first_page_does_not_hide_what_w
   EXPECT_EQ(subscribe_.books().missed, 3U);
 }
 
+// Not bad at all: it took two messages for the subscriber on a connection that broke before it had
+// answered.
+TEST_F(BadPublisher, that_drops_for_whom_it_knows_before_it_answers_is_believed) {
+  greeted(100).close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  RawTcp raw = greeted(100, 0, true);
+  raw.send(gap(2));
+  raw.send(page_of(sound_answer(2)));
+  ASSERT_SOON(pump_, evil_answers_.size() == 1);
+  ASSERT_EQ(gaps_.size(), 1U);
+  EXPECT_EQ(gaps_[0].first, 0U);
+  EXPECT_EQ(gaps_[0].count, 2U);
+  EXPECT_EQ(subscribe_.books().missed, 2U);
+}
+
 // The least that docs/wire.md allows it.
 TEST_F(BadPublisher, with_very_small_pages_is_told_the_set_all_the_same) {
   page_bytes_max_ = 80;
