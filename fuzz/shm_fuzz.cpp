@@ -85,7 +85,7 @@ class Attacker {
     if (their_board_) return true;
     std::array<std::byte, hello_bytes_max> bytes;
     UnixMessage message;
-    if (receive_message(socket_.get(), bytes, message) != 0) return false;
+    if (receive_message(socket_.get(), bytes, message, 3) != 0) return false;
     require(message.passed.size() == 3, "not greeted");
     their_board_.emplace(
         SharedMemory::open(std::move(message.passed[0]), sizeof(ShmBoard), 2 * sizeof(ShmBoard)));

@@ -218,7 +218,7 @@ struct netio_peer_snapshot {
   int32_t behind;             // it takes less than it is sent
   int32_t paused;             // netio_pause_peer()
   int32_t policy;             // of a subscriber: netio_policy, as granted; of others -1
-  int32_t demoted;            // it held the publisher up for block_for_max_ns: ..._DROP_NEW for now
+  int32_t demoted;            // it or its host held the publisher up too long: ..._DROP_NEW for now
   int32_t reserved_number;
   uint64_t reserved[7];
 };
@@ -440,7 +440,7 @@ struct netio_publish_socket {
   // is empty again. At least 100 ms pass between two of these for one peer:
   void (*cb_behind)(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer);
   void (*cb_caught_up)(struct netio_publish_socket* socket, const struct netio_peer_snapshot* peer);
-  // Look at peer->demoted:
+  // A subscriber has lost NETIO_POLICY_BLOCK (peer->demoted), or has it again:
   void (*cb_policy_changed)(struct netio_publish_socket*, const struct netio_peer_snapshot* peer);
   void* reserved[1];
 };
@@ -477,9 +477,11 @@ struct netio_gap {
 // Receives what it asks for, from all publishers.
 struct netio_subscribe_socket {
   struct netio_socket socket;  // what calls take
-  // A publisher took the set as it is now, or refused it; messages will not come:
+  // A publisher took the set as it is now, or refused it. It comes again, with the same revision,
+  // when the publisher changes the policy.
   void (*cb_subscribed)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                         const struct netio_subscription* subscription);
+  // Messages will not come.
   void (*cb_gap)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                  const struct netio_gap* gap);
   void* reserved[4];

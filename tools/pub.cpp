@@ -73,11 +73,12 @@ PubSession::PubSession(const PubArguments& arguments)
     if (peer.demoted) {
       progress_.note(fmt::format(
           "subscriber {} held the publisher up for too long (--block-for-max): it has the policy "
-          "drop_new until it has caught up",
+          "drop_new until it has taken what waited for it",
           peer.address));
     } else {
       progress_.note(
-          fmt::format("subscriber {} has caught up: it has the policy block again", peer.address));
+          fmt::format("subscriber {} has taken what waited for it: it has the policy block again",
+                      peer.address));
     }
   });
   use(publish_, outlet_);

@@ -196,9 +196,11 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
                "Let no subscriber hold the publisher up: who asks for the policy block gets "
                "drop_new")
       ->excludes(min);
-  add_parsed_to(app, "--block-for-max", "TIME", parse_duration, pub.block_for_max,
-                "A subscriber with the policy block that takes nothing holds the publisher up for "
-                "so long (10s), and then has drop_new until it has caught up; 0s: for ever");
+  add_parsed_to(
+      app, "--block-for-max", "TIME", parse_duration, pub.block_for_max,
+      "A subscriber with the policy block that takes nothing holds the publisher up for "
+      "so long (10s) at most, and then has drop_new until it has taken what waited for it; 0s: "
+      "for ever");
   app.footer(std::string(help::pub_footer));
 }
 

@@ -480,6 +480,52 @@ def stream_vectors():
     ]
 
 
+def fabric_messages():
+    """What a peer on a fabric may send behind the hello, right or wrong: a row of messages each."""
+    def raw(frames=(), **header):
+        data, _ = body(*frames)
+        return page_bytes(page_fields(**{"bytes": len(data), **header})) + data
+
+    def lent(size, sequence=0, tag=None, messages=1, flags=2, word_flags=0, place=(4096, 7),
+             tail=b""):
+        word_flags |= TAGGED if tag is not None else 0
+        data = struct.pack("<II", size, word_flags)
+        data += struct.pack("<Q", tag) if tag is not None else b""
+        data += struct.pack(f"<{len(place)}Q", *place) + tail
+        return page_bytes(page_fields(bytes=len(data), messages=messages, flags=flags,
+                                      sequence=sequence)) + data
+
+    one = raw([frame(b"hello")], messages=1)
+    two = raw([frame(b"", tag=9), frame(b"x")], messages=2, sequence=1)
+    bye = raw([frame(b"", CONTROL, kind=BYE)], flags=1, sequence=3)
+    return dict(
+        messages=[one, two, bye],
+        back_to_back=[one + two],
+        grants=[raw(credits=2), raw(credits=60, acknowledged=5) + raw()],
+        grants_too_many=[raw(credits=960), raw(credits=1)],
+        fetched=[raw(fetched=2), raw(fetched=62)],
+        fetched_too_many=[raw(fetched=64), raw(fetched=1)],
+        lent=[lent(100_000), lent(1, sequence=1, tag=5)],
+        lent_before_parts=[lent(4096), raw([frame(b"p" * 16, MORE, total=32)], sequence=1),
+                           raw([frame(b"q" * 16, CONTINUED)], messages=1, sequence=1)],
+        lent_nothing=[lent(0)],
+        lent_two=[lent(8, messages=2)],
+        lent_no_key=[lent(8, place=(4096,))],
+        lent_more_than_a_place=[lent(8, place=(1, 2, 3))],
+        lent_part=[lent(8, word_flags=MORE)],
+        lent_control=[lent(8, messages=0, flags=3)],
+        lent_in_front=[lent(8) + two],
+        lent_behind=[one + lent(8, sequence=1)],
+        nothing=[b""],
+        header_cut=[one + bytes(31)],
+        body_cut=[one[:-8]],
+        bytes_behind=[one + bytes(8)],
+        longest=[raw(bytes=0xfffffff8)],
+        flag_unknown=[raw(flags=4)],
+        reserved=[raw(reserved=1)],
+    )
+
+
 def write_corpus(folder, vectors):
     (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     for name, data in vectors:
@@ -504,6 +550,10 @@ def main():
     write_corpus("publish", [(f"{who}_{v['name']}", bytes([2 + who]) +
                               bytes.fromhex(control_page(0, v["kind"], bytes.fromhex(v["hex"]))["hex"]))
                              for v in vectors["control"] for who in (0, 1)])
+    # Each message behind its length.
+    write_corpus("fabric_message", [
+        (name, b"".join(struct.pack("<H", len(message)) + message for message in messages))
+        for name, messages in fabric_messages().items()])
     # One after the other, as far as the frame walker can go through them.
     write_corpus("control", [("all", b"".join(data for _, data in controls))])
 

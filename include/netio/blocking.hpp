@@ -8,10 +8,12 @@
 #include <concepts>
 #include <deque>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <netio/context.hpp>
 #include <netio/export.hpp>
@@ -31,11 +33,17 @@ struct Gone {
   Down down;      // the reason, and a sentence
 };
 
+// For the library: what is told of a peer that there was no memory to remember.
+[[nodiscard]] inline Gone gone_unnamed() {
+  return {{}, {DownReason::resources, "a peer went, and there was no memory to remember which"}};
+}
+
 // What came. True if it is a message, which is the caller's.
 struct [[nodiscard]] Received {
   // ok: `message`. again: the time is over. not_connected: a peer went (what it sent has been
   // received before), or a connection can never be made; of peers that went while nobody received,
-  // the latest 1,024 are told. closed: the socket was closed.
+  // the latest 1,024 are told, and those that there was no memory for as one. closed: the socket
+  // was closed.
   Status status = Status::again;
   Message message{};                   // empty unless ok
   std::uint64_t sender = 0;            // ok: the id of the peer that sent it (PeerInfo::id)
@@ -61,12 +69,24 @@ class TurnedSocket : public Base {
 
  public:
   // Waits for the next message, or that a peer goes, or the end, at most so long: see Received.
+  // Throws std::bad_alloc if there is no memory to say that a peer went; then the next call tries.
   [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever) requires receives {
-    if (arrived_.empty() && Base::paused()) Base::resume();
-    turn_until(timeout, [this] { return !arrived_.empty() || !gone_.empty() || Base::closed(); });
-    if (!arrived_.empty()) return take_first(arrived_);
-    if (!gone_.empty()) return take_first(gone_);
+    if (all_taken() && Base::paused()) Base::resume();
+    turn_until(timeout,
+               [this] { return !all_taken() || !gone_.empty() || gone_untold_ || Base::closed(); });
+    if (!all_taken()) return take_next();
+    if (!gone_.empty()) {
+      Received first = std::move(gone_.front());
+      gone_.pop_front();
+      return first;
+    }
     Received nothing;
+    if (gone_untold_) {
+      nothing.gone = std::make_unique<const Gone>(gone_unnamed());
+      nothing.status = Status::not_connected;
+      gone_untold_ = false;
+      return nothing;
+    }
     if (Base::closed()) nothing.status = Status::closed;
     return nothing;
   }
@@ -110,31 +130,43 @@ class TurnedSocket : public Base {
       : Base(context, options...), loop_(context.loop()) {
     if constexpr (sends) Base::on_writable([this] { writable_ = true; });
     if constexpr (receives) {
-      // A page at most: nothing more is taken from the wire before it was received.
-      Base::on_batch([this](const Batch& batch) {
-        for (const MessageView message : batch) {
-          arrived_.push_back({Status::ok, message.keep(), Base::sender_id()});
-        }
-        Base::pause();
+      // They have their places in advance: there may be no memory when they come.
+      arrived_.reserve(arrived_max);
+      Base::on_message([this](const MessageView& message) {
+        arrived_.push_back({Status::ok, message.keep_or_share(), Base::sender_id()});
+        arrived_bytes_ += message.size();
+        if (arrived_.size() == arrived_max || arrived_bytes_ >= arrived_bytes_max) Base::pause();
       });
       Base::on_down([this](const PeerInfo& peer, const Down& down) {
         if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
-        if (gone_.size() == gone_max) gone_.pop_front();
-        gone_.push_back({.status = Status::not_connected,
-                         .gone = std::make_unique<const Gone>(Gone{peer, down})});
+        try {
+          gone_.push_back({.status = Status::not_connected,
+                           .gone = std::make_unique<const Gone>(Gone{peer, down})});
+          if (gone_.size() > gone_max) gone_.pop_front();
+        } catch (const std::bad_alloc&) {
+          gone_untold_ = true;
+        }
       });
     }
   }
   ~TurnedSocket() = default;
 
  private:
+  // Messages that were not received so far; and their bytes, about a page. With these, nothing more
+  // is taken from the wire before all of them were received.
+  static constexpr std::size_t arrived_max = 256;
+  static constexpr std::size_t arrived_bytes_max = std::size_t{64} << 10U;
   // Of those that nobody received, the latest so many are kept.
   static constexpr std::size_t gone_max = 1024;
 
-  static Received take_first(std::deque<Received>& from) {
-    Received first = std::move(from.front());
-    from.pop_front();
-    return first;
+  [[nodiscard]] bool all_taken() const noexcept { return taken_ == arrived_.size(); }
+  Received take_next() noexcept {
+    Received next = std::move(arrived_[taken_++]);
+    if (all_taken()) {
+      arrived_.clear();
+      arrived_bytes_ = taken_ = 0;
+    }
+    return next;
   }
 
   template <class Condition>
@@ -151,8 +183,11 @@ class TurnedSocket : public Base {
   }
 
   Loop& loop_;
-  std::deque<Received> arrived_;
+  std::vector<Received> arrived_;
+  std::size_t taken_ = 0;  // of them
+  std::size_t arrived_bytes_ = 0;
   std::deque<Received> gone_;  // not told so far, at most gone_max
+  bool gone_untold_ = false;   // and some that there was no memory for
   bool writable_ = false;      // since the last refusal
 };
 
@@ -255,7 +290,8 @@ class NETIO_API QueuedPull {
   std::string bind(std::string_view address);
   void connect(std::string_view address);
 
-  // Waits for the next message, or that a peer goes, at most so long: see Received.
+  // Waits for the next message, or that a peer goes, at most so long: see Received. Throws
+  // std::bad_alloc if there was no memory to remember which peer went, nor is now to say so.
   [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever);
 
  private:

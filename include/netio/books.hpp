@@ -60,7 +60,7 @@ struct Counters {
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // of those, how many nobody had subscribed
-  std::uint64_t demoted = 0;         // times a subscriber's policy went from block to drop_new
+  std::uint64_t demoted = 0;         // times a subscriber lost Policy::block for holding it up
   std::uint64_t bodies_encoded = 0;  // how often a message was written for the wire: once for all
                                      // subscribers with the same set of tags and mode
 };

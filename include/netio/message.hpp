@@ -88,9 +88,11 @@ class NETIO_API Message {
 // given to returns; keep() it to have it longer. The payload starts at a multiple of 8 bytes.
 class NETIO_API MessageView {
  public:
-  // For the library.
+  // For the library. keep_or_share() is keep() of a message that a socket received, but shares its
+  // memory too where there is none for a copy.
   MessageView(detail::Block* block, std::span<const std::byte> bytes, std::uint64_t tag) noexcept
       : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
+  [[nodiscard]] Message keep_or_share() const noexcept;
 
   // The payload:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
@@ -109,6 +111,8 @@ class NETIO_API MessageView {
   [[nodiscard]] Message keep() const;
 
  private:
+  [[nodiscard]] Message share() const noexcept;
+
   detail::Block* block_;
   const std::byte* data_;
   std::size_t size_;

@@ -52,10 +52,13 @@ struct SocketOptions {
   // in Counters::rejected, and may try again. Those that this socket connects to itself count, and
   // are not refused.
   std::size_t peers_max = 4096;
-  // A message begun and not continued for this long ends the connection; a large one also if less
-  // than 64 KiB of it come in this time (1/64 of it, if that is less), or less than a quarter while
-  // others wait for its memory. Who takes less than a quarter of a large message in this time,
-  // while others wait for that memory, is disconnected too; of a subscriber, its policy decides.
+  // A message that was begun has to go on. Its sender is disconnected if nothing of it comes for
+  // this long. A large message has to come at a least rate: 64 KiB in this time (1/64 of the
+  // message, if that is less), or a quarter of the message while others lack memory. A receiver is
+  // disconnected if others lack the memory that large messages to it hold, and in this time it
+  // takes less than a quarter of what it held. In shared memory a receiver holds a message until it
+  // has released it, and on a fabric until it has fetched all of it. If
+  // PublishOptions::block_for_max is 0, no subscriber with Policy::block is disconnected for this.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
   // Idle time before the kernel probes whether the peer's host is still there. A host that answers
   // nothing for twice as long, idle or with data under way, is taken for gone (tcp).

@@ -40,13 +40,14 @@ struct PeerSnapshot : PeerInfo {
   std::chrono::nanoseconds up_for{0};      // since its connection came up; 0 unless it is up
   std::chrono::nanoseconds behind_for{0};  // since it began to be behind; 0 unless it is
   // Since bytes last came from it, or its connection came up; 0 unless it is up. Known to the time
-  // between two looks (peers(), and every quarter of stall_after). Silence alone is no fault.
+  // between two looks (peers(), and every quarter of stall_after or of keep_alive_after, of the
+  // shorter one). Silence alone is no fault.
   std::chrono::nanoseconds silent_for{0};
 
   // Of a subscriber, once it has subscribed: what was granted.
   std::optional<Policy> policy{};
-  // It was granted `block` and has `drop_new` for now, because it held the publisher up for longer
-  // than PublishOptions::block_for_max.
+  // It asked for `block` and has `drop_new` for now, because it or its host held the publisher up
+  // for longer than PublishOptions::block_for_max allows.
   bool demoted = false;
   // What was taken for it and is not posted: in its queue, an open page, the rest of a large one.
   std::uint64_t waiting_messages = 0;

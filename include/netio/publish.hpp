@@ -109,9 +109,10 @@ class NETIO_API Publish : public Socket {
   // may be told of once for several. For one that goes on_down comes, and no on_caught_up:
   void on_behind(std::function<void(const PeerSnapshot&)> call);
   void on_caught_up(std::function<void(const PeerSnapshot&)> call);
-  // A subscriber has held the publisher up for PublishOptions::block_for_max, and messages that do
-  // not fit its queue are dropped from now on (PeerSnapshot::demoted); or it has taken what waited
-  // for it then, and has Policy::block again:
+  // A subscriber, or its host, has held the publisher up for longer than
+  // PublishOptions::block_for_max allows: messages that do not fit the subscriber's queue are
+  // dropped from now on (PeerSnapshot::demoted). Or the subscriber has taken what waited for it
+  // then, and has Policy::block again:
   void on_policy_changed(std::function<void(const PeerSnapshot&)> call);
 
  private:

@@ -56,8 +56,9 @@ struct SubscribeOptions {
 struct PublishOptions {
   // May a subscriber hold the publisher up? If not, who asks for `block` gets `drop_new`.
   bool block_allowed = true;
-  // A subscriber with `block` may hold the publisher up for this long. If it has not taken an
-  // eighth of its queue by then, its policy becomes `drop_new` until it has taken what waits:
+  // A subscriber with `block` may hold the publisher up for this long, and all subscribers of a
+  // host for four times as long, then for a sixteenth of the time. If it has not taken an eighth of
+  // what waits by then, its policy becomes `drop_new` until it has taken what waited:
   // on_policy_changed tells of both, the subscriber is told by on_subscribed. 0: for ever.
   std::chrono::nanoseconds block_for_max = std::chrono::seconds(10);
   // The largest queue; who asks for more gets this.
@@ -70,8 +71,8 @@ struct PublishOptions {
   // refused, and the one before it stays.
   std::size_t ranges_max = std::size_t{1} << 20U;
   // Ranges in the sets of all subscribers together; each takes up to 64 bytes. The subscribers of
-  // one host may have as many as are left for the others; a set beyond that is refused, unless it
-  // has at most 64 ranges.
+  // one host may have as many as are left for the others. A set beyond that is refused, unless it
+  // has at most 64 ranges, or no more than the set before it.
   std::size_t ranges_all_max = std::size_t{1} << 22U;
   // While fewer subscribers with Policy::block are there, send() answers `again`; otherwise a
   // message that nobody wants is `ok` and lost. A subscriber counts from its first accepted set of

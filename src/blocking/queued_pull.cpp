@@ -2,7 +2,11 @@
 // reading, and the reader wakes it when half of the queue is free.
 #if __has_include(<readerwritercircularbuffer.h>)
 #include <atomic>
-#include <deque>
+#include <cassert>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
 
 #include "blocking/loop_thread.hpp"
 #include "blocking/message_queue.hpp"
@@ -27,43 +31,57 @@ struct QueuedPull::State {
     Feeder(Context& context, const SocketOptions& options, Between& of_both)
         : between_(of_both), room_(context.loop(), [this] { go_on(); }), pull_(context, options) {
       between_.room = &room_;
+      // Nothing in here may need memory: without it a message would be lost, or the process.
       pull_.on_message([this](const MessageView& message) {
-        hand_over({Status::ok, message.keep(), pull_.sender_id()});
+        hand_over(message_, {Status::ok, message.keep_or_share(), pull_.sender_id()});
       });
       pull_.on_down([this](const PeerInfo& peer, const Down& down) {
         if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
         // While nobody receives, those that go after the last message are told of as one.
-        if (!waiting_.empty() && waiting_.back().status == Status::not_connected) return;
-        hand_over({.status = Status::not_connected,
-                   .gone = std::make_unique<const Gone>(Gone{peer, down})});
+        if (gone_) return;
+        hand_over(gone_, {.status = Status::not_connected, .gone = remember(peer, down)});
       });
     }
     [[nodiscard]] netio::Pull& socket() noexcept { return pull_; }
 
    private:
+    // Null without memory; receive() says so then.
+    static std::unique_ptr<const Gone> remember(const PeerInfo& peer, const Down& down) noexcept {
+      try {
+        return std::make_unique<const Gone>(Gone{peer, down});
+      } catch (const std::bad_alloc&) {
+        return nullptr;
+      }
+    }
+    [[nodiscard]] bool waiting() const noexcept { return message_ || gone_; }
     // Moved from only if it was taken.
     bool takes(Received& item) { return between_.queue.try_enqueue(std::move(item)); }
-    void hand_over(Received item) {
-      if (waiting_.empty() && takes(item)) return;
-      waiting_.push_back(std::move(item));
-      pull_.pause();
-      if (waiting_.size() == 1) go_on();
-    }
-    void go_on() {
-      do {
-        while (!waiting_.empty() && takes(waiting_.front())) waiting_.pop_front();
-        if (waiting_.empty()) return pull_.resume();
-        between_.stalled.exchange(true);
-      } while (takes_first_after_all());
-    }
-    bool takes_first_after_all() {
-      if (!takes(waiting_.front())) return false;
-      waiting_.pop_front();
+    bool takes(std::optional<Received>& item) {
+      if (item && !takes(*item)) return false;
+      item.reset();
       return true;
     }
+    void hand_over(std::optional<Received>& place, Received item) {
+      const bool waited = waiting();
+      if (!waited && takes(item)) return;
+      assert(!place);
+      place = std::move(item);
+      pull_.pause();
+      if (!waited) go_on();
+    }
+    void go_on() {
+      if (!takes_all()) {
+        between_.stalled.exchange(true);
+        if (!takes_all()) return;
+      }
+      pull_.resume();
+    }
+    bool takes_all() { return takes(message_) && takes(gone_); }
 
     Between& between_;
-    std::deque<Received> waiting_;
+    // What the queue had no room for, in this order. While one of them waits, the socket is paused.
+    std::optional<Received> message_;
+    std::optional<Received> gone_;
     Signal room_;
     netio::Pull pull_;
   };
@@ -106,6 +124,9 @@ Received QueuedPull::receive(std::chrono::nanoseconds timeout) {
   } else if (state_->between.stalled.load(std::memory_order_relaxed) &&
              queue.size_approx() <= queue.max_capacity() / 2) {
     state_->wake_feeder();
+  }
+  if (received.status == Status::not_connected && !received.gone) [[unlikely]] {
+    received.gone = std::make_unique<const Gone>(gone_unnamed());
   }
   return received;
 }

@@ -57,9 +57,12 @@ class CompletionQueue final : private Source {
   // room for as many as will_bury() was called for.
   void bury(std::vector<Operation> operations) noexcept;
   void will_bury();
+  // How many of them are not freed so far.
+  [[nodiscard]] std::size_t graves() const noexcept { return graves_.size(); }
 
  private:
   bool poll(int budget) noexcept override;
+  bool read_burst() noexcept;
   bool may_sleep() noexcept override;
   [[nodiscard]] int fd() const noexcept override { return fd_; }
   bool read_failure() noexcept;

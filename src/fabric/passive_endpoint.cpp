@@ -22,9 +22,9 @@ bool PassiveEndpoint::address(sockaddr_storage& to, std::size_t& bytes) const no
   return fi_getname(&endpoint_->fid, &to, &bytes) == 0;
 }
 
-void PassiveEndpoint::reject(const Info& request) noexcept {
+void PassiveEndpoint::reject(fid_t handle) noexcept {
   if (endpoint_.get_deleter().copied_by_fork()) return;
-  (void)fi_reject(endpoint_.get(), request->handle, nullptr, 0);
+  (void)fi_reject(endpoint_.get(), handle, nullptr, 0);
 }
 
 }  // namespace netio::detail

@@ -23,8 +23,9 @@ class PassiveEndpoint {
 
   // The address it is bound to; true if `bytes` of `to` were filled.
   bool address(sockaddr_storage& to, std::size_t& bytes) const noexcept;
-  // Turns a request away.
-  void reject(const Info& request) noexcept;
+  // Turns a request away. Its handle suffices.
+  void reject(const Info& request) noexcept { reject(request->handle); }
+  void reject(fid_t handle) noexcept;
 
  private:
   EventQueue& events_;

@@ -9,6 +9,10 @@
 
 namespace netio::detail {
 
+namespace {
+constexpr std::size_t sizes_to_double = 8;
+}
+
 // In the ring of those that are out, or kept.
 class LargePool::Buffer final : private Mapping, public Block, public RingNode {
  public:
@@ -23,7 +27,10 @@ LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_m
 LargePool::~LargePool() { trim(0); }
 
 std::size_t LargePool::charged_bytes(std::size_t bytes) noexcept {
-  return bytes > buffer_bytes_max ? 0 : std::bit_ceil(std::max(bytes, buffer_bytes_min));
+  if (bytes > buffer_bytes_max) return 0;
+  bytes = std::max(bytes, buffer_bytes_min);
+  const std::size_t step = std::max(std::bit_floor(bytes) / sizes_to_double, buffer_bytes_min);
+  return (bytes + step - 1) / step * step;
 }
 
 bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noexcept {
@@ -33,10 +40,14 @@ bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noe
 }
 
 Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
+  system_refused_ = false;
   if (!could_ever_take(bytes, quota)) return {};
   if (!waited_for()) collect();
   const std::size_t charged = charged_bytes(bytes);
-  if (charged > bytes_max_ - bytes_out_) return {};
+  if (charged > bytes_max_ - bytes_out_) {
+    lacked_ = true;
+    return {};
+  }
   if (quota != nullptr && !quota->fits(charged)) return {};
   Buffer* buffer = take_kept(charged);
   if (buffer == nullptr) {
@@ -44,6 +55,7 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
     buffer = new (std::nothrow) Buffer(*this, charged);
     if (buffer == nullptr || buffer->data() == nullptr) {
       delete buffer;
+      lacked_ = system_refused_ = true;
       return {};
     }
   }
@@ -65,6 +77,7 @@ LargePool::Buffer* LargePool::take_kept(std::size_t capacity) noexcept {
 void LargePool::recycle(Block& block) noexcept {
   auto& buffer = static_cast<Buffer&>(block);
   bytes_out_ -= buffer.capacity();
+  lacked_ = false;
   if (buffer.capacity() > kept_bytes_max_) {
     free_buffer(buffer);
     return;

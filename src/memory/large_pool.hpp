@@ -1,5 +1,5 @@
-// Buffers for messages larger than a page: power-of-two sizes, bounded in sum, kept for reuse so
-// that a stream of large messages neither allocates nor faults.
+// Buffers for messages larger than a page: of few sizes, bounded in sum, kept for reuse so that a
+// stream of large messages neither allocates nor faults.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,9 @@ class LargePool final : public Store {
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
   using Ptr = std::unique_ptr<LargePool, Store::Retire>;
-  // Sizes go from 128 KiB by powers of two; each bound and quota counts whole buffers.
+  // Sizes are 128 KiB, and from there on eight between a power of two and the next: a message of a
+  // power of two and its frame take an eighth more than the message. Each bound and quota counts
+  // whole buffers.
   static constexpr std::size_t buffer_bytes_min = std::size_t{128} << 10U;
   static constexpr std::size_t buffer_bytes_max = std::size_t{1} << 46U;  // half the address space
 
@@ -39,9 +41,19 @@ class LargePool final : public Store {
   // True if a take of `bytes` could succeed once others are released.
   [[nodiscard]] bool could_ever_take(std::size_t bytes,
                                      const Quota* quota = nullptr) const noexcept;
+  // The last take failed because the system had no memory, and no buffer is out that could come
+  // home: who waits is served when the system is asked again.
+  [[nodiscard]] bool system_refused() const noexcept { return system_refused_ && bytes_out_ == 0; }
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 
+  // Three quarters of the pool. Memory that is on its way to strangers, which are peers that have
+  // acknowledged nothing on their connection, is charged to this quota.
+  [[nodiscard]] Quota& strangers() const noexcept { return *strangers_; }
+
+  // A take failed because the pool had too little, and no buffer has come home since. Not set if
+  // only a quota was spent.
+  [[nodiscard]] bool lacked() const noexcept { return lacked_; }
   // As Pool::plenty().
   [[nodiscard]] bool plenty() const noexcept {
     return bytes_max_ - bytes_out_ >= bytes_max_ / 4 * 3;
@@ -59,8 +71,10 @@ class LargePool final : public Store {
 
  private:
   class Buffer;
-  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max) noexcept
-      : bytes_max_(bytes_max), kept_bytes_max_(kept_bytes_max) {}
+  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max)
+      : bytes_max_(bytes_max),
+        kept_bytes_max_(kept_bytes_max),
+        strangers_(Quota::create(bytes_max / 4 * 3)) {}
   ~LargePool() override;
   void recycle(Block& block) noexcept override;
   void discard(Block& block) noexcept override;
@@ -73,8 +87,11 @@ class LargePool final : public Store {
 
   const std::size_t bytes_max_;
   const std::size_t kept_bytes_max_;
+  const Quota::Ptr strangers_;
   std::size_t bytes_out_ = 0;
   std::size_t bytes_kept_ = 0;
+  bool lacked_ = false;
+  bool system_refused_ = false;
   RingNode out_;   // the head of all that are out
   RingNode kept_;  // the head of those kept, the newest last
   RingNode watchers_;

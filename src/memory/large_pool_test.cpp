@@ -13,13 +13,15 @@ namespace {
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 
-TEST(LargePool, a_buffer_has_the_next_power_of_two_from_128_kib) {
+TEST(LargePool, a_buffer_has_an_eighth_more_than_it_is_asked_for_at_most_and_128_kib_at_least) {
   const auto pool = LargePool::create(64 * mib, 0);
   EXPECT_EQ(pool->take(0)->capacity(), 128 * kib);
   EXPECT_EQ(pool->take(1)->capacity(), 128 * kib);
   EXPECT_EQ(pool->take(128 * kib)->capacity(), 128 * kib);
   EXPECT_EQ(pool->take(128 * kib + 1)->capacity(), 256 * kib);
-  EXPECT_EQ(pool->take(5 * mib)->capacity(), 8 * mib);
+  EXPECT_EQ(pool->take(1 * mib + 1)->capacity(), 1 * mib + 128 * kib);
+  EXPECT_EQ(pool->take(5 * mib)->capacity(), 5 * mib);
+  EXPECT_EQ(pool->take(5 * mib + 1)->capacity(), 5 * mib + 512 * kib);
 }
 
 TEST(LargePool, is_scarce_with_less_than_a_quarter_or_no_other_buffer_of_the_size_left) {
@@ -68,7 +70,7 @@ TEST(LargePool, absurd_sizes_are_refused) {
 
 TEST(LargePool, what_is_out_is_counted_by_whole_buffers_and_bounded) {
   const auto pool = LargePool::create(1 * mib, 1 * mib);
-  Lease half = pool->take(300 * kib);
+  Lease half = pool->take(400 * kib);
   EXPECT_EQ(pool->bytes_out(), 512 * kib);
   const Lease quarter = pool->take(200 * kib);
   EXPECT_EQ(pool->bytes_out(), 768 * kib);
@@ -83,7 +85,7 @@ TEST(LargePool, what_is_out_is_counted_by_whole_buffers_and_bounded) {
 TEST(LargePool, a_quota_is_charged_whole_buffers) {
   const auto pool = LargePool::create(16 * mib, 0);
   const Quota::Ptr quota = Quota::create(1 * mib);
-  Lease lease = pool->take(600 * kib, quota.get());
+  Lease lease = pool->take(1 * mib - 1, quota.get());
   EXPECT_EQ(quota->bytes_used(), 1 * mib);
   EXPECT_FALSE(pool->take(1, quota.get()));
   EXPECT_TRUE(pool->could_ever_take(1, quota.get()));
@@ -91,6 +93,40 @@ TEST(LargePool, a_quota_is_charged_whole_buffers) {
   lease.reset();
   EXPECT_EQ(quota->bytes_used(), 0U);
   EXPECT_TRUE(pool->take(1, quota.get()));
+}
+
+TEST(LargePool, a_piece_of_a_shared_quota_leaves_room_for_others) {
+  const auto pool = LargePool::create(64 * mib, 0);
+  const Quota::Ptr quota = Quota::create_shared(16 * mib, [] {});
+  {
+    const Lease all = pool->take(16 * mib, quota.get());
+    EXPECT_TRUE(all) << "nobody else has anything";
+    EXPECT_FALSE(pool->take(1, quota.get()));
+  }
+  const Lease large = pool->take(10 * mib, quota.get());
+  EXPECT_FALSE(pool->take(4 * mib, quota.get())) << "2 MiB would be left";
+  const Lease small = pool->take(3 * mib, quota.get());
+  EXPECT_TRUE(small) << "3 MiB are left";
+  EXPECT_FALSE(pool->take(2 * mib, quota.get()));
+  EXPECT_TRUE(quota->waited_for());
+  EXPECT_TRUE(pool->take(1 * mib, quota.get()));
+}
+
+TEST(LargePool, what_the_system_refuses_while_nothing_is_out_does_not_come_home) {
+  constexpr std::size_t absurd = std::size_t{1} << 46U;
+  const auto pool = LargePool::create(4 * absurd, 0);
+  std::vector<Lease> leases;
+  for (Lease lease = pool->take(absurd); lease; lease = pool->take(absurd)) {
+    leases.push_back(std::move(lease));
+    if (leases.size() == 4) GTEST_SKIP() << "this machine has more address space than others";
+  }
+  EXPECT_EQ(pool->system_refused(), leases.empty()) << "one may come home";
+  leases.clear();
+  if (const bool taken = static_cast<bool>(pool->take(absurd)); !taken) {
+    EXPECT_TRUE(pool->system_refused());
+  }
+  EXPECT_TRUE(pool->take(1 * mib)) << "less may be there";
+  EXPECT_FALSE(pool->system_refused());
 }
 
 TEST(LargePool, the_buffer_returned_last_is_taken_first) {
@@ -165,6 +201,38 @@ TEST(LargePool, a_retired_pool_gives_its_buffers_back_from_any_thread) {
   pool.reset();
   leases.clear();
   other.join();
+}
+
+TEST(LargePool, says_that_it_lacked_until_a_buffer_comes_home) {
+  const auto pool = LargePool::create(16 * mib, 0);
+  const Quota::Ptr quota = Quota::create(1 * mib);
+  EXPECT_FALSE(pool->take(2 * mib, quota.get()));
+  Lease large = pool->take(8 * mib);
+  Lease other = pool->take(1 * mib, quota.get());
+  EXPECT_FALSE(pool->take(1 * mib, quota.get()));
+  EXPECT_FALSE(pool->lacked()) << "a quota that is spent is no lack of memory";
+  EXPECT_FALSE(pool->take(8 * mib));
+  EXPECT_TRUE(pool->lacked());
+  other.reset();
+  EXPECT_FALSE(pool->lacked());
+  EXPECT_FALSE(pool->take(16 * mib));
+  std::thread([&large] { large.reset(); }).join();
+  EXPECT_TRUE(pool->lacked());
+  pool->collect();
+  EXPECT_FALSE(pool->lacked());
+}
+
+TEST(LargePool, charges_a_buffer_to_another_quota_than_before) {
+  const auto pool = LargePool::create(16 * mib, 0);
+  const Quota::Ptr receivers = Quota::create(8 * mib);
+  Lease kept = pool->take(2 * mib, receivers.get());
+  EXPECT_EQ(receivers->bytes_used(), 2 * mib);
+  Store::charge(*kept.get(), pool->strangers());
+  EXPECT_EQ(receivers->bytes_used(), 0U);
+  EXPECT_EQ(pool->strangers().bytes_used(), 2 * mib);
+  EXPECT_EQ(pool->strangers().bytes_max(), 12 * mib);
+  kept.reset();
+  EXPECT_EQ(pool->strangers().bytes_used(), 0U);
 }
 
 }  // namespace

@@ -50,6 +50,18 @@ Message MessageView::keep() const {
   if (block_ == nullptr || size_ < block_->capacity() / pinned_to_kept_max) {
     return Message::copy_of(bytes(), tag_);
   }
+  return share();
+}
+
+Message MessageView::keep_or_share() const noexcept {
+  try {
+    return keep();
+  } catch (const std::bad_alloc&) {
+    return share();
+  }
+}
+
+Message MessageView::share() const noexcept {
   block_->add_count();
   return Message(block_, bytes(), tag_);
 }

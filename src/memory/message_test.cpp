@@ -9,6 +9,7 @@
 #include <netio/message.hpp>
 
 #include "memory/pool.hpp"
+#include "support/allocation_counter.hpp"
 
 namespace netio {
 namespace {
@@ -81,6 +82,22 @@ TEST(MessageView, a_smaller_message_is_copied_and_pins_nothing) {
   EXPECT_EQ(pool->blocks_out(), 0U);
   EXPECT_EQ(kept.text(), std::string(4095, 'a'));
   EXPECT_EQ(kept.tag(), 6U);
+}
+
+TEST(MessageView, a_smaller_message_is_shared_where_there_is_no_memory_for_a_copy) {
+  const auto pool = Pool::create(65536, 1);
+  Lease lease = pool->take();
+  const MessageView view(lease.get(), {lease->data(), 100}, 6);
+  test::fail_allocations(1, 1);
+  const bool before = test::arm_allocations(true);
+  Message kept = view.keep_or_share();
+  test::arm_allocations(before);
+  EXPECT_EQ(kept.data(), view.data());
+  lease.reset();
+  EXPECT_EQ(pool->blocks_out(), 1U);
+  kept = view.keep_or_share();
+  EXPECT_NE(kept.data(), view.data());
+  EXPECT_EQ(pool->blocks_out(), 0U);
 }
 
 TEST(MessageView, memory_that_nobody_counts_is_copied) {

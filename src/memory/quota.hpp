@@ -1,6 +1,7 @@
 // How much of a store one socket may hold. Owner thread only; lives until its last block is home.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -18,7 +19,12 @@ class Quota {
   // loop; it outlives the stores.
   using Ptr = std::unique_ptr<Quota, Drop>;
   static Ptr create(std::size_t bytes_max, std::function<void()> wake = {}) {
-    return Ptr(new Quota(bytes_max, std::move(wake)));
+    return Ptr(new Quota(bytes_max, std::move(wake), false));
+  }
+  // The same, for messages of several peers: one of them must leave room for those of others. It
+  // may take a piece if as much is left behind it, or a quarter, or if nothing else is out.
+  static Ptr create_shared(std::size_t bytes_max, std::function<void()> wake) {
+    return Ptr(new Quota(bytes_max, std::move(wake), true));
   }
 
   [[nodiscard]] std::size_t bytes_used() const noexcept { return bytes_used_; }
@@ -26,7 +32,9 @@ class Quota {
   // Who is answered no may wait in a store: once some of the quota is free again, wherever it was
   // spent, those who wait are served.
   [[nodiscard]] bool fits(std::size_t bytes) noexcept {
-    const bool answer = bytes <= bytes_max_ && bytes_used_ <= bytes_max_ - bytes;
+    const std::size_t left = bytes_max_ - std::min(bytes_used_, bytes_max_);
+    const std::size_t others = shared_ && bytes_used_ != 0 ? std::min(bytes, bytes_max_ / 4) : 0;
+    const bool answer = bytes <= left && left - bytes >= others;
     waited_for_ |= !answer;
     return answer;
   }
@@ -48,14 +56,15 @@ class Quota {
   }
 
  private:
-  Quota(std::size_t bytes_max, std::function<void()> wake) noexcept
-      : bytes_max_(bytes_max), wake_(std::move(wake)) {}
+  Quota(std::size_t bytes_max, std::function<void()> wake, bool shared) noexcept
+      : bytes_max_(bytes_max), shared_(shared), wake_(std::move(wake)) {}
   void drop() noexcept {
     if (--holders_ == 0) delete this;
   }
 
   std::size_t bytes_used_ = 0;
   std::size_t bytes_max_;
+  bool shared_;
   std::size_t holders_ = 1;  // the socket, and each block out
   std::function<void()> wake_;
   bool waited_for_ = false;

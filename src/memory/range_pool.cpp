@@ -22,10 +22,13 @@ RangePool::Ptr RangePool::create(std::shared_ptr<SharedMemory> memory, std::size
 }
 
 RangePool::RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset)
-    : memory_(std::move(memory)), offset_(offset), taken_to_(offset) {
+    : memory_(std::move(memory)),
+      offset_(offset),
+      taken_to_(offset),
+      strangers_(Quota::create(bytes_all() / 4 * 3)) {
   const std::span<std::byte> all = memory_->bytes().subspan(offset);
-  auto* const whole = new Range(*this, all.data(), all.size());
-  whole->join(free_);
+  first_ = new Range(*this, all.data(), all.size());
+  first_->join(free_);
 }
 
 RangePool::~RangePool() {
@@ -42,24 +45,36 @@ RangePool::Range* RangePool::make_range(std::byte* data, std::size_t bytes) noex
   return range;
 }
 
+std::size_t RangePool::charged_bytes(std::size_t bytes) noexcept {
+  return (std::max<std::size_t>(bytes, 1) + small_page_bytes - 1) & ~(small_page_bytes - 1);
+}
+
 Lease RangePool::take(std::size_t bytes) noexcept {
   if (!could_ever_take(bytes)) return {};
   if (!waited_for()) collect();
-  bytes = (std::max<std::size_t>(bytes, 1) + small_page_bytes - 1) & ~(small_page_bytes - 1);
+  bytes = charged_bytes(bytes);
+  Range* const range = find_free(bytes);
+  if (range == nullptr || !cut(*range, bytes)) {
+    lacked_ = true;
+    return {};
+  }
+  range->leave();
+  bytes_out_ += bytes;
+  return hand_out(*range, nullptr);
+}
+
+// The first that is large enough, with memory from the system; null if there is none.
+RangePool::Range* RangePool::find_free(std::size_t bytes) noexcept {
   for (RingNode* node = free_.next(); node != &free_; node = node->next()) {
     auto& range = static_cast<Range&>(*node);
     if (range.capacity() < bytes) continue;
     const auto end = static_cast<std::size_t>(range.data() - memory_->bytes().data()) + bytes;
-    if (end > taken_to_) {
-      if (!memory_->take(taken_to_, end - taken_to_)) return {};
-      taken_to_ = end;
-    }
-    if (!cut(range, bytes)) return {};
-    range.leave();
-    bytes_out_ += bytes;
-    return hand_out(range, nullptr);
+    if (end <= taken_to_) return &range;
+    if (!memory_->take(taken_to_, end - taken_to_)) return nullptr;
+    taken_to_ = end;
+    return &range;
   }
-  return {};
+  return nullptr;
 }
 
 bool RangePool::scarce(const Block& like) noexcept {
@@ -95,6 +110,7 @@ void RangePool::swallow_next(Range& range) noexcept {
 void RangePool::recycle(Block& block) noexcept {
   auto* range = static_cast<Range*>(&block);
   bytes_out_ -= range->capacity();
+  lacked_ = false;
   const auto is_free = [](const Range* neighbour) {
     return neighbour != nullptr && !neighbour->alone();
   };
@@ -106,6 +122,10 @@ void RangePool::recycle(Block& block) noexcept {
   }
   // The end of the region is used last: behind it nothing was ever touched.
   range->join(range->behind == nullptr ? free_ : *free_.next());
+}
+
+void RangePool::forget_quotas() noexcept {
+  for (Range* range = first_; range != nullptr; range = range->behind) forget_quota(*range);
 }
 
 void RangePool::discard(Block& block) noexcept { delete static_cast<Range*>(&block); }

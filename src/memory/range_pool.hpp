@@ -24,6 +24,11 @@ class RangePool final : public Store {
   [[nodiscard]] bool could_ever_take(std::size_t bytes) const noexcept {
     return bytes <= bytes_all();
   }
+  // What a take of `bytes` is charged.
+  [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
+  // As in LargePool:
+  [[nodiscard]] Quota& strangers() const noexcept { return *strangers_; }
+  [[nodiscard]] bool lacked() const noexcept { return lacked_; }
   [[nodiscard]] std::size_t bytes_all() const noexcept { return memory_->bytes().size() - offset_; }
   // In however many pieces.
   [[nodiscard]] std::size_t bytes_free() const noexcept { return bytes_all() - bytes_out_; }
@@ -31,11 +36,6 @@ class RangePool final : public Store {
   [[nodiscard]] bool plenty() const noexcept { return bytes_free() >= bytes_all() / 4 * 3; }
   // Less than a quarter is left, or no piece as large as this one. Owner thread.
   [[nodiscard]] bool scarce(const Block& like) noexcept;
-  // With `bytes` taken, at least a quarter would be left; or nothing else is out. Owner thread.
-  [[nodiscard]] bool would_leave_some(std::size_t bytes) noexcept {
-    collect();
-    return bytes_out_ == 0 || (bytes <= bytes_free() && bytes_free() - bytes >= bytes_all() / 4);
-  }
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
  private:
@@ -44,8 +44,9 @@ class RangePool final : public Store {
   ~RangePool() override;
   void recycle(Block& block) noexcept override;
   void discard(Block& block) noexcept override;
-  void forget_quotas() noexcept override {}  // none is charged
+  void forget_quotas() noexcept override;
 
+  [[nodiscard]] Range* find_free(std::size_t bytes) noexcept;
   [[nodiscard]] bool cut(Range& range, std::size_t bytes) noexcept;
   void swallow_next(Range& range) noexcept;
   Range* make_range(std::byte* data, std::size_t bytes) noexcept;
@@ -53,7 +54,10 @@ class RangePool final : public Store {
   const std::shared_ptr<SharedMemory> memory_;
   const std::size_t offset_;
   std::size_t taken_to_;  // from the system
+  const Quota::Ptr strangers_;
+  Range* first_;  // at the lowest address; it is never joined to another
   std::size_t bytes_out_ = 0;
+  bool lacked_ = false;
   RingNode free_;   // the head; the one that goes out next is first
   RingNode spare_;  // the head; records of ranges that are part of others now
 };

@@ -113,5 +113,31 @@ TEST_F(Ranges, come_home_from_other_threads_and_after_the_pool) {
   std::thread([lease = std::move(late)]() mutable { lease.reset(); }).join();
 }
 
+TEST_F(Ranges, say_that_they_lacked_until_one_comes_home) {
+  EXPECT_FALSE(pool_->lacked());
+  Lease half = pool_->take(4 * mebi);
+  EXPECT_FALSE(pool_->take(4 * mebi));
+  EXPECT_TRUE(pool_->lacked());
+  const Lease small = pool_->take(1);
+  EXPECT_TRUE(pool_->lacked()) << "that a small one was there helps nobody";
+  half.reset();
+  EXPECT_FALSE(pool_->lacked());
+}
+
+TEST_F(Ranges, are_charged_to_strangers_until_they_come_home_or_the_pool_goes) {
+  std::vector<Lease> out;
+  for (int i = 0; i < 4; ++i) out.push_back(pool_->take(1 * mebi));
+  for (const Lease& lease : out) Store::charge(*lease.get(), pool_->strangers());
+  EXPECT_EQ(pool_->strangers().bytes_used(), 4 * mebi);
+  EXPECT_TRUE(pool_->strangers().fits(1 * mebi));
+  EXPECT_FALSE(pool_->strangers().fits(2 * mebi)) << "three quarters of 7 MiB";
+  std::thread([&out] { out[1].reset(); }).join();
+  out[2].reset();
+  pool_->collect();
+  EXPECT_EQ(pool_->strangers().bytes_used(), 2 * mebi);
+  pool_.reset();
+  std::thread([&out] { out.clear(); }).join();
+}
+
 }  // namespace
 }  // namespace netio::detail

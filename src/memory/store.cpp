@@ -81,6 +81,12 @@ void Store::come_home(Block& block) noexcept {
   recycle(block);
 }
 
+void Store::charge(Block& block, Quota& quota) noexcept {
+  quota.charge(block.capacity());
+  forget_quota(block);
+  block.quota = &quota;
+}
+
 void Store::forget_quota(Block& block) noexcept {
   if (block.quota == nullptr) return;
   std::exchange(block.quota, nullptr)->discharge(block.capacity());
@@ -94,6 +100,14 @@ void Store::wait(StoreWaiter& waiter) noexcept {
   }
   // Blocks came home since the take that failed, and nobody will push onto an empty list.
   if (expected != somebody_waits) wake();
+}
+
+std::size_t Store::count_waiters(StoreWaiter::Lack lack) const noexcept {
+  std::size_t count = 0;
+  for (const RingNode* node = waiters_.next(); node != &waiters_; node = node->next()) {
+    if (static_cast<const StoreWaiter*>(node)->lack() == lack) ++count;
+  }
+  return count;
 }
 
 void Store::serve_waiters() noexcept {

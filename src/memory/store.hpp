@@ -22,6 +22,13 @@ class StoreWaiter : private RingNode {
   virtual ~StoreWaiter() = default;
   // From the loop, once per wait(): memory came home. Try again; wait() again if it is not enough.
   virtual void on_memory() noexcept = 0;
+  // Why it waits. This decides which peers have to make room for it.
+  enum class Lack : std::uint8_t {
+    memory,           // The store had no memory: every peer that holds some makes room.
+    strangers_quota,  // The quota of strangers is spent: peers whose memory is charged to it do.
+    share,            // It holds its own share of the store: no other peer has to.
+  };
+  [[nodiscard]] virtual Lack lack() const noexcept { return Lack::memory; }
   void stop_waiting() noexcept { leave(); }
   [[nodiscard]] bool waiting() const noexcept { return !alone(); }
 
@@ -32,11 +39,23 @@ class StoreWaiter : private RingNode {
 // One that makes a call of its owner's.
 class CallingWaiter final : public StoreWaiter {
  public:
-  explicit CallingWaiter(std::function<void()> call) noexcept : call_(std::move(call)) {}
+  explicit CallingWaiter(std::function<void()> call, Lack lack = Lack::memory) noexcept
+      : call_(std::move(call)), lack_(lack) {}
   void on_memory() noexcept override { call_(); }
+  [[nodiscard]] Lack lack() const noexcept override { return lack_; }
 
  private:
   std::function<void()> call_;
+  Lack lack_;
+};
+
+// All blocks of a store, or only those that are charged to one quota.
+struct StorePart {
+  const BlockOwner* store = nullptr;
+  const Quota* quota = nullptr;  // null: all blocks
+  [[nodiscard]] bool has(const Lease& lease) const noexcept {
+    return lease && lease->owner() == store && (quota == nullptr || lease->quota == quota);
+  }
 };
 
 class Store : public BlockOwner {
@@ -61,7 +80,11 @@ class Store : public BlockOwner {
   void collect() noexcept;
   // What comes home while somebody waits is left to who is served next: takes do not look for it.
   [[nodiscard]] bool waited_for() const noexcept { return !waiters_.alone(); }
+  // The number of waiters with this reason. Walks the line.
+  [[nodiscard]] std::size_t count_waiters(StoreWaiter::Lack lack) const noexcept;
 
+  // Moves the charge for a block that is out to this quota. Owner thread.
+  static void charge(Block& block, Quota& quota) noexcept;
   void give_back(Block& block) noexcept final;
 
   // Those that came home unseen by collect() included. Owner thread.

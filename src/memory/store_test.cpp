@@ -372,5 +372,19 @@ TEST(StoreStress, blocks_released_on_many_threads_all_come_home) {
   EXPECT_EQ(quota->bytes_used(), 0U);
 }
 
+TEST_F(StoreWait, those_who_wait_are_counted_by_what_they_lack) {
+  using Lack = StoreWaiter::Lack;
+  CallingWaiter for_memory([] {});
+  CallingWaiter stranger([] {}, Lack::strangers_quota);
+  CallingWaiter for_share([] {}, Lack::share);
+  for (CallingWaiter* waiter : {&stranger, &for_share, &for_memory}) pool_->wait(*waiter);
+  pool_->wait(waiter_);
+  EXPECT_EQ(pool_->count_waiters(Lack::memory), 2U);
+  EXPECT_EQ(pool_->count_waiters(Lack::strangers_quota), 1U);
+  EXPECT_EQ(pool_->count_waiters(Lack::share), 1U);
+  for_memory.stop_waiting();
+  EXPECT_EQ(pool_->count_waiters(Lack::memory), 1U);
+}
+
 }  // namespace
 }  // namespace netio::detail

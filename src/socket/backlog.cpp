@@ -48,6 +48,14 @@ double Backlog::fill(std::size_t link_bytes, std::size_t link_bytes_max,
   return std::min(std::max(waiting / most, pages), not_full);
 }
 
+std::size_t Backlog::bytes_in(const StorePart& memory) const noexcept {
+  std::size_t bytes = samples_.bytes_in(memory);
+  for (const Item& item : items_) {
+    if (memory.has(item.parcel.lease)) bytes += item.parcel.bytes;
+  }
+  return bytes;
+}
+
 void Backlog::set_budget(BehindBudget* budget) noexcept {
   if (budget_ != nullptr) budget_->bytes -= std::exchange(counted_, 0);
   budget_ = budget;
@@ -133,7 +141,6 @@ void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexc
   Item item;
   item.parcel = parcel;
   item.copied = copy_cost(parcel);
-  const std::size_t copied = item.copied;
   if (!parcel.lease) {
     try {
       Message copy = Message::copy_of({parcel.data, parcel.bytes}, parcel.tag);
@@ -144,13 +151,14 @@ void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexc
     }
   }
   if (!push(std::move(item))) return books_.drop_unposted(DropReason::not_sent, parcel.messages);
-  copied_ += copied;
   bytes_ += cost(parcel);
   messages_ += parcel.messages;
 }
 
 bool Backlog::push(Item item) noexcept {
+  const std::size_t copied = item.copied;
   guard_memory([&] { items_.push_back(std::move(item)); }, [this]() noexcept { failed_ = true; });
+  if (!failed_) copied_ += copied;
   return !failed_;
 }
 
@@ -285,6 +293,7 @@ void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, 
   item.control = kind;
   std::copy(payload.begin(), payload.end(), item.payload.begin());
   item.payload_bytes = payload.size();
+  item.copied = sizeof(Item);
   if (push(std::move(item))) ++controls_;
   settle();
 }
@@ -309,7 +318,6 @@ bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
     return false;
   }
   bytes_ += bytes;
-  copied_ += sizeof(Item);
   ++messages_;
   return true;
 }
@@ -322,9 +330,9 @@ Backlog::Item* Backlog::front(Pool& pool, std::size_t body_max) noexcept {
 
 void Backlog::pop() noexcept {
   const Item& item = items_.front();
+  copied_ -= item.copied;
   if (item.kind == Item::Kind::parcel) {
     bytes_ -= cost(item.parcel);
-    copied_ -= item.copied;
     messages_ -= item.parcel.messages;
   }
   if (item.kind == Item::Kind::control) --controls_;

@@ -71,6 +71,10 @@ class Backlog {
   [[nodiscard]] double fill(std::size_t link_bytes, std::size_t link_bytes_max,
                             Pool& pool) const noexcept;
   [[nodiscard]] std::size_t controls() const noexcept { return controls_; }
+  // The bytes of waiting messages that lie in this memory. Walks all items.
+  [[nodiscard]] std::size_t bytes_in(const StorePart& memory) const noexcept;
+  // It has as much of the budget as it leaves for the others.
+  [[nodiscard]] bool has_its_share() const noexcept { return may_copy() == 0; }
   // Something was dropped for want of room since the last call.
   [[nodiscard]] bool take_overrun() noexcept { return std::exchange(overrun_, false); }
 
@@ -120,7 +124,7 @@ class Backlog {
   void join_gaps(std::size_t at) noexcept;
   void drop(std::uint64_t messages, DropReason reason) noexcept;
   void seal_tail() noexcept;
-  bool push(Item item) noexcept;
+  bool push(Item item) noexcept;  // counts what it copies
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
 
   SendBooks& books_;

@@ -93,7 +93,6 @@ ContextCore::ContextCore(const ContextOptions& options)
   send_pool_ = Pool::create(options.page_bytes, options.send_pool_bytes / options.page_bytes);
   receive_pool_ = Pool::create(block, options.receive_pool_bytes / block);
   large_pool_ = LargePool::create(options.large_bytes_max, options.large_kept_bytes_max);
-  strangers_ = Quota::create(options.large_bytes_max / 4 * 3, [this] { serve_waiters(); });
   for (Store* store :
        {static_cast<Store*>(send_pool_.get()), static_cast<Store*>(receive_pool_.get()),
         static_cast<Store*>(large_pool_.get())}) {

@@ -33,8 +33,6 @@ class ContextCore final : private Deferred {
   // Made at the first call; throws Error without memory.
   [[nodiscard]] Pool& receive_pages();
   [[nodiscard]] LargePool& large_pool() noexcept { return *large_pool_; }
-  // Three quarters of it: what peers may hold together that have never acknowledged anything.
-  [[nodiscard]] Quota& strangers() noexcept { return *strangers_; }
   // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.
   Transport& transport(std::string_view address);
   // For simulations: addresses of this scheme, which has no transport yet, belong to the one that
@@ -65,7 +63,6 @@ class ContextCore final : private Deferred {
   Pool::Ptr receive_pool_;
   Pool::Ptr receive_pages_;
   LargePool::Ptr large_pool_;
-  Quota::Ptr strangers_;
   InquiryLine inquiries_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
   std::vector<SocketCore*> sockets_;    // in the order in which they were made

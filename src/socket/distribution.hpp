@@ -37,8 +37,8 @@ class Distribution {
   virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
   // Messages taken for the peer that its sender does not know of yet.
   [[nodiscard]] virtual std::uint64_t gathered_for(const Peer& peer) const noexcept = 0;
-  // Who is slow to take what it is sent is judged by the pattern, by the policy that it has.
-  [[nodiscard]] virtual bool judges_slowness() const noexcept { return false; }
+  // True if the peer may hold large memory for as long as it likes, even if others lack it.
+  [[nodiscard]] virtual bool bears_with(const Peer&) const noexcept { return false; }
   // Fills in what the pattern knows: the policy, and what waits that the sender does not know of.
   virtual void describe(const Peer&, PeerSnapshot&) const {}
   // From the loop: the user is called, if it was refused something that may be taken now.

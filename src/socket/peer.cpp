@@ -47,8 +47,7 @@ bool final_answer(DownReason reason) noexcept {
 }  // namespace
 
 Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link, std::optional<Url> url)
-    : sender(*this, socket.context().large_pool(), socket.context().strangers(),
-             socket.options().message_bytes_max),
+    : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
       socket_(socket),
       id_(id),
       url_(std::move(url)),
@@ -119,7 +118,7 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
     return Down{reason_of(theirs.refusal), address_ + " refused: " + theirs.text};
   }
   std::string text;
-  const Refusal refusal = socket_.objection(theirs, false, text);
+  const Refusal refusal = socket_.objection(theirs, !dialed(), text);
   if (refusal == Refusal::none) return std::nullopt;
   return Down{reason_of(refusal), address_ + " cannot be used: " + text};
 } catch (const std::bad_alloc&) {
@@ -176,8 +175,9 @@ void Peer::come_up(const Hello& theirs) {
   if (held_back() && !closing_) link_->pause(true);
   heard_bytes_ = 0;
   answered_ns_ = up_since_ns_;
+  part_progress_ = 0;
   receiving_watch_.restart(0, up_since_ns_);
-  sending_watch_.restart(0, up_since_ns_);
+  sending_watch_.stop();
   socket_.peer_up(*this);
   if (up_ && !down_) on_writable();
 }

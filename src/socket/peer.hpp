@@ -90,7 +90,8 @@ class Peer final : public Newcomer,
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
   // Ends a connection that holds memory for a message and does not go on with it.
-  void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
+  void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns,
+                   const Shortages& shortages) noexcept;
   // Ends a connection whose other host is gone.
   void check_host(std::int64_t now_ns) noexcept;
 
@@ -140,8 +141,11 @@ class Peer final : public Newcomer,
   void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
   void listen_at(std::int64_t now_ns) noexcept;
-  void check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
-  void check_sending(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept;
+  std::uint64_t receiving_progress() noexcept;
+  void check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns,
+                       const Shortages& shortages) noexcept;
+  void check_sending(std::int64_t now_ns, std::int64_t stall_after_ns,
+                     const Shortages& shortages) noexcept;
 
   SocketCore& socket_;
   std::uint64_t id_;
@@ -179,7 +183,8 @@ class Peer final : public Newcomer,
   std::uint64_t heard_bytes_ = 0;     // on this connection by then
   std::uint64_t arrived_before_ = 0;  // on links that are gone
   StallWatch receiving_watch_;        // of the message that is begun
-  StallWatch sending_watch_;          // of large messages on their way
+  std::uint64_t part_progress_ = 0;   // bytes of messages in parts, as far as they are here
+  HoldingWatch sending_watch_;        // of large messages on their way
   std::int64_t answered_ns_ = 0;      // when the host was last not known to be silent
 };
 

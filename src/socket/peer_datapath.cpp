@@ -27,7 +27,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
   }
   if (body.size() > socket_.context().options().page_bytes - page_header_bytes) [[unlikely]] {
     if (const char* const defect = large_page_defect(header); defect != nullptr) {
-      fail({DownReason::protocol_error, defect});
+      fail(DownReason::protocol_error, defect);
       return;
     }
   }
@@ -57,7 +57,9 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
   // The user may have closed or destroyed the socket in a call-back.
   if (closing_) receiver_.end();
   if (gone_ || down_ || closing_) return;
-  link_->assembling(receiver_.assembling());
+  // A peer that waits for a large buffer keeps the memory that its parts are read into: if it gave
+  // that up, it could get the buffer while all the other memory is with peers that wait for it.
+  link_->assembling(receiver_.assembling() || result == Receiver::Result::starved);
   switch (result) {
     case Receiver::Result::done:
       socket_.page_received();
@@ -216,24 +218,36 @@ void Peer::listen_at(std::int64_t now_ns) noexcept {
   heard_ns_ = now_ns;
 }
 
-void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
+void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns,
+                       const Shortages& shortages) noexcept {
   if (!up_ || down_) return;
   listen_at(now_ns);
-  check_receiving(now_ns, stall_after_ns);
-  if (up_ && !down_ && !socket_.distribution().judges_slowness()) {
-    check_sending(now_ns, stall_after_ns);
-  }
+  check_receiving(now_ns, stall_after_ns, shortages);
+  if (up_ && !down_) check_sending(now_ns, stall_after_ns, shortages);
 }
 
-void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
+// A counter of bytes of what the peer has begun. For a message in parts it counts payload only:
+// acknowledgements, and parts without payload, do not make the message go on.
+std::uint64_t Peer::receiving_progress() noexcept {
+  if (bye_heard_) return link_->bytes_received();
+  if (!receiver_.assembling() || link_->large_page_begun() != 0) return link_->page_progress();
+  // Pages may be large, so bytes of a part that is not complete count too. They include what stands
+  // around the payload, which is left out when the part is complete: the counter must not fall.
+  part_progress_ = std::max(part_progress_, receiver_.part_bytes() + link_->body_begun());
+  return part_progress_;
+}
+
+void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns,
+                           const Shortages& shortages) noexcept {
   // After good-byes the peer has its end of the connection to close, and nothing else to do.
   const bool begun = link_->mid_page() || receiver_.assembling() || bye_heard_;
-  const std::uint64_t received = link_->bytes_received();
+  const std::uint64_t received = receiving_progress();
   if (!begun || !link_->reading()) return receiving_watch_.restart(received, now_ns);
   const std::uint64_t large =
       std::max<std::uint64_t>(receiver_.assembling_bytes(), link_->large_page_begun());
   const bool waited_for =
-      large != 0 ? socket_.large_memory_waited_for() : socket_.receive_memory_waited_for();
+      large != 0 ? shortages.of_large_pool().lack_memory != 0 || socket_.large_quota_waited_for()
+                 : socket_.receive_memory_waited_for();
   const std::uint64_t held =
       large == 0 && waited_for ? socket_.context().options().page_bytes : large;
   const std::uint64_t least = bye_heard_ ? 1 : StallWatch::least(held, waited_for);
@@ -245,17 +259,19 @@ void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns) noe
 }
 
 // A peer that is slow holds back its own messages only; but not the memory that others wait for.
-void Peer::check_sending(std::int64_t now_ns, std::int64_t stall_after_ns) noexcept {
-  const std::uint64_t left = sender.large_on_its_way();
-  const RangePool* const loans = link_->loans();
-  const bool waited_for = socket_.large_memory_waited_for() ||
-                          (loans != nullptr && loans->waited_for() && !loans->plenty());
-  const std::uint64_t moved = ~left;  // falls by what is added: that is seen as a beginning
-  if (left == 0 || !waited_for) return sending_watch_.restart(moved, now_ns);
-  const std::uint64_t least = StallWatch::least(left, true);
-  if (!sending_watch_.stalled(moved, least, now_ns, stall_after_ns)) return;
+void Peer::check_sending(std::int64_t now_ns, std::int64_t stall_after_ns,
+                         const Shortages& shortages) noexcept {
+  Holding all;
+  for (const Shortage& shortage : shortages.all()) {
+    const Holding held = sender.kept_from_others(shortage);
+    all.left += held.left;
+    all.moved += held.moved;
+  }
+  if (all.left == 0 || socket_.distribution().bears_with(*this)) return sending_watch_.stop();
+  if (!sending_watch_.stalled(all.left, all.moved, now_ns, stall_after_ns)) return;
   fail(DownReason::stalled,
-       "took so little of a large message that others waited for its memory in vain");
+       "took, or gave back, so little of large messages that others waited for their memory in "
+       "vain");
 }
 
 // What an idle connection is given by keep-alive: silence, and as long again for the probes. The

@@ -50,8 +50,11 @@ class ReceiveBooks {
   // now. Returns what the stream before had lost on a connection that was never confirmed.
   Lost restart(bool from_beginning, std::uint64_t sequence, std::int64_t now_ns) noexcept {
     const Lost lost = confirm();
-    if (!from_beginning) since_ns_ = now_ns;
-    claimed_ = 0;
+    // Claims and the time in which they can have happened begin together, or go on together.
+    if (!from_beginning) {
+      since_ns_ = now_ns;
+      claimed_ = 0;
+    }
     resume_at_ = 0;
     missed_from_ = from_beginning ? 0 : sequence;
     dropped_ = 0;
@@ -98,8 +101,9 @@ class ReceiveBooks {
   [[nodiscard]] bool may_have_missed(std::uint64_t more, std::int64_t now_ns) const noexcept {
     const auto passed_ns =
         static_cast<std::uint64_t>(std::max<std::int64_t>(now_ns - since_ns_, 0));
-    if (passed_ns >= sequence_end / messages_per_ns) return true;
-    return more < sequence_end && claimed_ + more <= always_believed + passed_ns * messages_per_ns;
+    const std::uint64_t sendable =
+        std::min(passed_ns, sequence_end / messages_per_ns) * messages_per_ns;
+    return more < sequence_end && claimed_ + more <= always_believed + sendable;
   }
   [[nodiscard]] std::uint64_t unconfirmed_missed() const noexcept {
     return expected > missed_from_ ? expected - missed_from_ : 0;
@@ -110,8 +114,8 @@ class ReceiveBooks {
   }
 
   std::uint64_t missed_ = 0;
-  std::uint64_t claimed_ = 0;  // of it, by the stream that is heard now
-  std::int64_t since_ns_ = 0;  // when that was first heard of
+  std::uint64_t claimed_ = 0;  // of missed_, since since_ns_
+  std::int64_t since_ns_ = 0;  // the earliest time at which a message can have been missed
   std::uint64_t dropped_ = 0;  // before they were sent, as the peer last said
   bool drops_for_others_ = false;
   bool confirmed_ = true;

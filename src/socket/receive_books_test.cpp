@@ -55,5 +55,44 @@ TEST(ReceiveBooks, count_what_a_stream_had_lost_though_another_begins) {
   EXPECT_EQ(all.missed, 3U);
 }
 
+// A publisher that is dialed may come with one session after the other, each of which says that it
+// was ours from its beginning.
+TEST(ReceiveBooks, believe_new_sessions_no_more_than_one) {
+  ReceiveBooks books;
+  books.look_from(0);
+  ASSERT_TRUE(books.may_restart(true, in_a_second, one_second_ns));
+  books.restart(true, in_a_second, one_second_ns);
+  EXPECT_EQ(books.confirm().count, in_a_second);
+  ASSERT_TRUE(books.may_restart(true, 0, one_second_ns));
+  books.restart(true, 0, one_second_ns);
+  EXPECT_EQ(books.confirm().count, 0U);
+  EXPECT_FALSE(books.may_restart(true, in_a_second, one_second_ns));
+  EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
+}
+
+// The time that passed before a session is not the session's.
+TEST(ReceiveBooks, believe_a_session_that_others_heard_before_from_now_on) {
+  ReceiveBooks books;
+  books.look_from(0);
+  books.restart(false, in_a_second, one_second_ns);
+  EXPECT_EQ(books.confirm().count, 0U);
+  EXPECT_FALSE(books.may_resume(in_a_second + at_once + 1, one_second_ns));
+  EXPECT_TRUE(books.may_resume(in_a_second + at_once, one_second_ns));
+}
+
+TEST(ReceiveBooks, believe_no_more_than_there_are_sequences_after_any_time) {
+  constexpr std::int64_t a_year_ns = std::int64_t{365} * 86'400 * one_second_ns;
+  ReceiveBooks books;
+  books.look_from(0);
+  EXPECT_FALSE(books.may_restart(true, sequence_end, a_year_ns));
+  for (int session = 0; session < 2; ++session) {
+    books.restart(true, sequence_end / 2, a_year_ns);
+    EXPECT_EQ(books.confirm().count, sequence_end / 2);
+  }
+  EXPECT_FALSE(books.may_restart(true, sequence_end / 2, a_year_ns));
+  EXPECT_EQ(books.miss_up_to(at_once, a_year_ns), at_once);
+  EXPECT_FALSE(books.miss_up_to(at_once + 1, a_year_ns));
+}
+
 }  // namespace
 }  // namespace netio::detail

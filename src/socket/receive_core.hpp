@@ -39,6 +39,7 @@ class ReceiveCore {
   }
   void end_page() noexcept {
     delivering_id_ = 0;
+    changed_ = false;
     delivery.stopped = stopped_ || paused_ || !taken();
   }
 
@@ -47,9 +48,11 @@ class ReceiveCore {
 
  private:
   void takers_changed() noexcept;
+  void stop_or_go() noexcept;
 
   SocketCore& socket_;
   std::uint64_t delivering_id_ = 0;  // of whom a page is being delivered; 0: of nobody
+  bool changed_ = false;  // the call-back, in the middle of the page that is being delivered
   bool paused_ = false;
   bool stopped_ = false;
 };

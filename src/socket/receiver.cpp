@@ -22,10 +22,9 @@ Receiver::Result Receiver::take(const PageHeader& header, Block& block,
 
 Receiver::Result Receiver::go_on() {
   if (!held_) return Result::done;
-  // Delivery was stopped once more before the loop came to this page.
-  if (delivery_.stopped) return Result::held;
   const Lease page = std::move(held_);
-  return started_ ? walk(*page.get()) : start(*page.get());
+  if (!started_) return start(*page.get());
+  return delivery_.stopped ? hold(*page.get(), Result::held) : deliver(*page.get());
 }
 
 // A page is either one part of a large message or whole messages only (docs/wire.md).
@@ -39,9 +38,13 @@ Receiver::Result Receiver::start(Block& block) {
   }
   if (large_ && !body_.empty()) return fail("a message begins inside another");
   walker_ = FrameWalker(body_.data(), body_.size());
-  if (delivery_.on_batch) return walk_batch(block);
   started_ = true;
-  return walk(block);
+  return deliver(block);
+}
+
+// Delivers the rest of the page, from walker_ on, to the call-back that is set now.
+Receiver::Result Receiver::deliver(Block& block) {
+  return delivery_.on_batch ? walk_batch(block) : walk(block);
 }
 
 Receiver::Result Receiver::walk(Block& block) {
@@ -54,9 +57,7 @@ Receiver::Result Receiver::walk(Block& block) {
     }
     // Before the call: what the user is given counts as delivered, in a reply from inside it too.
     count(1, frame.size);
-    if (delivery_.on_message) {
-      delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
-    }
+    delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
   }
@@ -93,8 +94,10 @@ Receiver::Result Receiver::begin_parts(const Frame& frame, Block& block) {
   }
   large_ = large_pool_.take(frame.total, large_quota_);
   if (!large_) {
-    if (large_pool_.could_ever_take(frame.total, large_quota_)) return hold(block, Result::starved);
-    return fail("a message that does not fit large_bytes_max", DownReason::resources);
+    const bool may_come = large_pool_.could_ever_take(frame.total, large_quota_);
+    if (may_come && !large_pool_.system_refused()) return hold(block, Result::starved);
+    return fail("a message that does not fit large_bytes_max, or that the system has no memory for",
+                DownReason::resources);
   }
   large_bytes_ = frame.total;
   large_filled_ = 0;
@@ -123,6 +126,7 @@ Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
 
 void Receiver::deliver_whole() {
   const Lease whole = std::move(large_);
+  whole_bytes_ += std::exchange(large_filled_, 0);
   const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_tag_);
   count(1, large_bytes_);
   if (delivery_.on_batch) {
@@ -160,6 +164,7 @@ Receiver::Result Receiver::fail(const char* what, DownReason reason) noexcept {
 void Receiver::end() noexcept {
   held_.reset();
   large_.reset();
+  whole_bytes_ += std::exchange(large_filled_, 0);
 }
 
 }  // namespace netio::detail

@@ -52,7 +52,7 @@ class BatchWalk {
 struct Delivery {
   std::function<void(const MessageView&)> on_message;
   std::function<void(const Batch&)> on_batch;
-  bool stopped = false;     // paused, closing or destroyed: looked at after each message
+  bool stopped = false;     // nothing more now: looked at after each message
   std::uint64_t bytes = 0;  // of payload, so far
 };
 
@@ -83,6 +83,8 @@ class Receiver {
   [[nodiscard]] bool assembling() const noexcept { return static_cast<bool>(large_); }
   // Of the message in parts; 0 if none is under way.
   [[nodiscard]] std::size_t assembling_bytes() const noexcept { return large_ ? large_bytes_ : 0; }
+  // A counter of payload bytes that came in parts.
+  [[nodiscard]] std::uint64_t part_bytes() const noexcept { return whole_bytes_ + large_filled_; }
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
   [[nodiscard]] DownReason reason() const noexcept { return reason_; }
 
@@ -90,6 +92,7 @@ class Receiver {
 
  private:
   Result start(Block& block);
+  Result deliver(Block& block);
   Result walk(Block& block);
   Result walk_batch(Block& block);
   Result take_part(const Frame& frame, Block& block);
@@ -115,6 +118,7 @@ class Receiver {
   Lease large_;  // a message in parts
   std::size_t large_bytes_ = 0;
   std::size_t large_filled_ = 0;
+  std::uint64_t whole_bytes_ = 0;  // payload of the messages in parts before this one
   std::uint64_t large_tag_ = 0;
 
   const char* defect_ = nullptr;

@@ -53,6 +53,14 @@ Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message,
   return Put::refused;
 }
 
+std::size_t Samples::bytes_in(const StorePart& memory) const noexcept {
+  std::size_t bytes = 0;
+  for (const Entry& entry : entries_) {
+    if (memory.has(entry.lease)) bytes += entry.shared.size();
+  }
+  return bytes;
+}
+
 bool Samples::take_shared(Parcel& parcel) noexcept {
   Entry& first = entries_.front();
   if (!first.lease) return false;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "memory/block.hpp"
+#include "memory/store.hpp"
 
 namespace netio::detail {
 
@@ -23,6 +23,8 @@ class Samples {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   // Of these, what is not shared memory.
   [[nodiscard]] std::size_t copied() const noexcept { return bytes_ - shared_bytes_; }
+  // The bytes of shared messages that lie in this memory. Walks all entries.
+  [[nodiscard]] std::size_t bytes_in(const StorePart& memory) const noexcept;
 
   enum class Put : std::uint8_t {
     added,     // the first of its tag

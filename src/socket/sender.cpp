@@ -42,16 +42,9 @@ Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noex
   RangePool* const loans = link_->loans();
   const std::size_t headroom = loans != nullptr ? loan_headroom : 0;
   const std::size_t all = headroom + wire_padded(message.size());
-  // The last quarter is for those who are known to take what they are sent.
-  if (loans == nullptr) {
-    const bool charged = stranger() && LargePool::charged_bytes(all) <= strangers_.bytes_max();
-    copy = large_pool_.take(all, charged ? &strangers_ : nullptr);
-    if (!copy) return lack(large_pool_, all);
-  } else if (stranger() && !loans->would_leave_some(all)) {
-    return lack(*loans, all);
-  } else if (const Status status = take_from(*loans, all, copy); status != Status::ok) {
-    return status;
-  }
+  const Status status =
+      loans != nullptr ? take_for_peer(*loans, all, copy) : take_for_peer(large_pool_, all, copy);
+  if (status != Status::ok) return status;
   std::byte* const to = copy->data() + headroom;
   std::memcpy(to, message.data(), message.size());
   message = {to, message.size()};
@@ -85,7 +78,10 @@ void Sender::close_page() noexcept {
   reserved_at_ = nullptr;
 }
 
-Status Sender::wait_for(Store& store) noexcept {
+// The wait ends when memory comes home, or when a stranger acknowledges something.
+Status Sender::wait_for(Store& store, Lack lack) noexcept {
+  waits_in_ = &store;
+  lack_ = lack;
   store.wait(*this);
   owner_.on_starved();
   return Status::again;
@@ -137,6 +133,42 @@ Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint6
 
 Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
                         std::uint64_t tag) noexcept {
+  if (message.size() > body_max() && stranger()) [[unlikely]]
+    return pass_to_stranger(lease, message, tag);
+  return post_whole(lease, message, tag);
+}
+
+// Memory that the user allocated or kept, or that a publisher shares, is charged to the quota of
+// strangers as a copy is.
+Status Sender::pass_to_stranger(Lease& lease, std::span<const std::byte> message,
+                                std::uint64_t tag) noexcept {
+  RangePool* const loans = link_->loans();
+  if (loans != nullptr && loans->owns(*lease.get())) {
+    return pass_charged(*loans, lease, message, tag);
+  }
+  if (loans == nullptr && large_pool_.owns(*lease.get())) {
+    return pass_charged(large_pool_, lease, message, tag);
+  }
+  return post_whole(lease, message, tag);
+}
+
+template <typename SizedPool>
+Status Sender::pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
+                            std::uint64_t tag) noexcept {
+  Quota& strangers = pool.strangers();
+  const std::size_t bytes = lease->capacity();
+  if (lease->quota == &strangers || bytes > strangers.bytes_max()) {
+    return post_whole(lease, message, tag);
+  }
+  if (!strangers.fits(bytes)) return keep_from_stranger(pool);
+  const Lease posted = lease;
+  const Status status = post_whole(lease, message, tag);
+  if (status == Status::ok) Store::charge(*posted.get(), strangers);
+  return status;
+}
+
+Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
+                          std::uint64_t tag) noexcept {
   if (message.size() >
           link_->limits().lent_page_bytes_max - page_header_bytes - frame_prefix_bytes_max &&
       !is_read_in_place(lease, message.size())) {
@@ -151,11 +183,7 @@ Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
   prepend_frame(post, message.size(), 0, tag);
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
-  if (status != Status::ok) {
-    lease = std::move(post.body.lease);
-  } else if (message.size() > body_max()) {
-    large_end_ = books.next_sequence;
-  }
+  if (status != Status::ok) lease = std::move(post.body.lease);
   return status;
 }
 
@@ -175,16 +203,29 @@ Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
   return lease;
 }
 
-// Until memory comes home; or, if it was kept from a stranger, it acknowledges something.
-template <typename SizedPool>
-Status Sender::lack(SizedPool& pool, std::size_t bytes) noexcept {
-  return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
-}
-
 template <typename SizedPool>
 Status Sender::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
   taken = pool.take(bytes);
-  return taken ? Status::ok : lack(pool, bytes);
+  if (taken) return Status::ok;
+  return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
+}
+
+// Charges the memory to the quota of strangers if the peer is one. So a quarter of the pool is left
+// for peers that are known to take what they are sent. A message that is larger than the quota is
+// not charged: otherwise it could never be sent.
+template <typename SizedPool>
+Status Sender::take_for_peer(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
+  Quota& strangers = pool.strangers();
+  const std::size_t charged = SizedPool::charged_bytes(bytes);
+  const bool counts = stranger() && charged <= strangers.bytes_max();
+  if (counts && !strangers.fits(charged)) return keep_from_stranger(pool);
+  const Status status = take_from(pool, bytes, taken);
+  if (status == Status::ok && counts) Store::charge(*taken.get(), strangers);
+  return status;
+}
+
+Status Sender::keep_from_stranger(Store& store) noexcept {
+  return wait_for(store, Lack::strangers_quota);
 }
 
 std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept {
@@ -253,7 +294,6 @@ Status Sender::post_parts() noexcept {
     post.body = {large_.lease, large_.data + large_.done, part};
     if (const Status status = post_counted(post); status != Status::ok) return status;
     large_.done += part;
-    large_end_ = books.next_sequence;
     if (last) large_ = {};
   }
   return Status::ok;
@@ -308,7 +348,6 @@ void Sender::attach(Link& link) noexcept {
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   dropped_told_ = 0;
   acknowledged_before_ = books.acknowledged;
-  large_end_ = 0;
   large_.done = 0;  // parts that the last connection carried are gone with it
   if (large_.active() && large_.total > link.limits().message_bytes_max) {
     books.drop_unposted(DropReason::not_sent, 1);
@@ -334,11 +373,26 @@ void Sender::detach() noexcept {
   page_.seal();  // no room: the fast path falls through to the check of the connection
 }
 
-std::uint64_t Sender::large_on_its_way() const noexcept {
-  if (link_ == nullptr) return 0;
-  const std::uint64_t queued = link_->queued_bytes();
-  const bool holds_large = large_.active() || (queued != 0 && books.expected < large_end_);
-  return holds_large ? large_.total - large_.done + queued : 0;
+Holding Sender::holding(const StorePart& memory) const noexcept {
+  if (link_ == nullptr) return {};
+  Holding held = link_->holding(memory);
+  if (memory.has(large_.lease)) held.left += large_.total - large_.done;
+  held.left += backlog.bytes_in(memory);
+  return held;
+}
+
+// A waiter of this peer does not count: the peer would be ended for what only it lacks. For a
+// waiter that lacks the quota of strangers, only memory that is charged to the quota helps. The
+// peer that holds such memory may have acknowledged something since.
+Holding Sender::kept_from_others(const Shortage& shortage) const noexcept {
+  const bool waits = starved() && waits_in_ == shortage.store;
+  const std::size_t own_memory = waits && lack_ == Lack::memory ? 1 : 0;
+  const std::size_t own_quota = waits && lack_ == Lack::strangers_quota ? 1 : 0;
+  if (shortage.lack_memory > own_memory) return holding({shortage.store});
+  if (shortage.lack_strangers_quota > own_quota) {
+    return holding({shortage.store, shortage.strangers});
+  }
+  return {};
 }
 
 void Sender::drop_pending(DropReason reason) noexcept {

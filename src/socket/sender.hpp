@@ -16,6 +16,7 @@
 #include "socket/backlog.hpp"
 #include "socket/open_page.hpp"
 #include "socket/send_books.hpp"
+#include "socket/shortages.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
 
@@ -39,13 +40,8 @@ class SenderOwner {
 
 class Sender final : private StoreWaiter {
  public:
-  // `strangers`: what copies for strangers are charged to.
-  Sender(SenderOwner& owner, LargePool& large_pool, Quota& strangers,
-         std::uint64_t message_bytes_max)
-      : owner_(owner),
-        large_pool_(large_pool),
-        strangers_(strangers),
-        own_message_bytes_max_(message_bytes_max) {}
+  Sender(SenderOwner& owner, LargePool& large_pool, std::uint64_t message_bytes_max)
+      : owner_(owner), large_pool_(large_pool), own_message_bytes_max_(message_bytes_max) {}
 
   // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
 
@@ -68,8 +64,9 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] double sharing_fill() const noexcept;
   // How near the link is to taking no more, from 0 to 1; 1 without a link, or without memory.
   [[nodiscard]] double link_fill() const noexcept;
-  // Grows by the bytes that leave the backlog for the wire, and are taken by it.
-  [[nodiscard]] std::int64_t backlog_progress() const noexcept;
+  // Grows by the bytes of what is shared that the wire takes, whether they waited in the backlog or
+  // not. Only differences have a meaning.
+  [[nodiscard]] std::int64_t sharing_progress() const noexcept;
   // What waits for the link is dropped. What the link was begun to be given is not.
   void drop_backlog(DropReason reason) noexcept;
   // A control frame behind all that was shared so far.
@@ -112,8 +109,8 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] bool stranger() const noexcept {
     return books.acknowledged == acknowledged_before_;
   }
-  // What the wire has not taken of large messages, and of what was posted with them, in bytes.
-  [[nodiscard]] std::uint64_t large_on_its_way() const noexcept;
+  // The memory that messages to this peer hold and that other peers lack. Empty if none do.
+  [[nodiscard]] Holding kept_from_others(const Shortage& shortage) const noexcept;
   // Something was taken that the link has not.
   [[nodiscard]] bool pending() const noexcept {
     return page_.messages() != 0 || large_.active() || !backlog.empty();
@@ -163,9 +160,11 @@ class Sender final : private StoreWaiter {
   }
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>
-  Status lack(SizedPool& pool, std::size_t bytes) noexcept;
-  template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
+  template <typename SizedPool>
+  Status take_for_peer(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
+  Status keep_from_stranger(Store& store) noexcept;
+  [[nodiscard]] Holding holding(const StorePart& memory) const noexcept;
   Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status open_page() noexcept;
   void close_page() noexcept;
@@ -174,6 +173,12 @@ class Sender final : private StoreWaiter {
   Status post_parts() noexcept;
   Status post_page() noexcept;
   Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status pass_to_stranger(Lease& lease, std::span<const std::byte> message,
+                          std::uint64_t tag) noexcept;
+  template <typename SizedPool>
+  Status pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
+                      std::uint64_t tag) noexcept;
+  Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status post_parcel(const Parcel& parcel) noexcept;
   Status post_item(const Backlog::Item& item) noexcept;
@@ -183,13 +188,13 @@ class Sender final : private StoreWaiter {
     return {link_->pool(), large_pool_, link_->loans()};
   }
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
-  Status wait_for(Store& store) noexcept;
+  Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
   Status post_counted(Post& post) noexcept;
   void on_memory() noexcept override { owner_.on_sender_memory(); }
+  [[nodiscard]] Lack lack() const noexcept override { return lack_; }
 
   SenderOwner& owner_;
   LargePool& large_pool_;
-  Quota& strangers_;
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
 
@@ -199,12 +204,13 @@ class Sender final : private StoreWaiter {
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   Large large_;
-  std::uint64_t large_end_ = 0;            // the sequence behind the last one that was posted
   std::uint64_t acknowledged_before_ = 0;  // on other connections
+  const Store* waits_in_ = nullptr;        // the store of the last wait, and
+  Lack lack_ = Lack::memory;               // the reason for it
 
   std::uint64_t pages_posted_ = 0;
   std::uint64_t dropped_told_ = 0;  // to the peer, on this connection
-  std::int64_t backlog_bytes_posted_ = 0;
+  std::int64_t shared_bytes_posted_ = 0;
 };
 
 }  // namespace netio::detail

@@ -27,7 +27,10 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 void Sender::share(const Parcel& parcel) noexcept {
   if (link_ == nullptr) return books.drop_unposted(DropReason::not_sent, parcel.messages);
-  if (!pending() && !held_up(parcel.lease) && post_parcel(parcel) == Status::ok) return;
+  if (!pending() && !held_up(parcel.lease) && post_parcel(parcel) == Status::ok) {
+    shared_bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
+    return;
+  }
   backlog.add(parcel, supplies(), body_max());
 }
 
@@ -43,10 +46,10 @@ double Sender::link_fill() const noexcept {
   return static_cast<double>(std::min(link_->queued_bytes(), most)) / static_cast<double>(most);
 }
 
-std::int64_t Sender::backlog_progress() const noexcept {
+std::int64_t Sender::sharing_progress() const noexcept {
   const std::uint64_t on_their_way =
       large_.total - large_.done + (link_ != nullptr ? link_->queued_bytes() : 0);
-  return backlog_bytes_posted_ - static_cast<std::int64_t>(on_their_way);
+  return shared_bytes_posted_ - static_cast<std::int64_t>(on_their_way);
 }
 
 void Sender::drop_backlog(DropReason reason) noexcept {
@@ -126,7 +129,7 @@ Status Sender::post_backlog() noexcept {
     if (item == nullptr) return wait_for(link_->pool());
     if (held_up(item->parcel.lease)) return Status::again;
     if (const Status status = post_item(*item); status != Status::ok) return status;
-    backlog_bytes_posted_ += static_cast<std::int64_t>(item->parcel.bytes);
+    shared_bytes_posted_ += static_cast<std::int64_t>(item->parcel.bytes);
     backlog.pop_posted();
     if (const Status status = post_parts(); status != Status::ok) return status;
   }

@@ -23,8 +23,8 @@ void make_room(Entries& entries) {
   if (entries.size() == entries.capacity()) entries.reserve(2 * entries.size() + 4);
 }
 
-// What large messages one socket may hold at once: half of the context's, but always one, in its
-// buffer of up to twice its size.
+// What large messages one socket may hold at once: half of the context's, or all if one message may
+// need that.
 std::size_t large_share(const ContextOptions& context, const SocketOptions& options) {
   const std::size_t half = context.large_bytes_max / 2;
   return options.message_bytes_max <= half / 2 ? half : context.large_bytes_max;
@@ -42,8 +42,8 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       session_(random_bytes<std::tuple_size_v<SessionId>>()),
       receive_quota_(
           Quota::create(options.receive_bytes_max, [&context] { context.serve_waiters(); })),
-      large_quota_(Quota::create(large_share(context.options(), options),
-                                 [&context] { context.serve_waiters(); })),
+      large_quota_(Quota::create_shared(large_share(context.options(), options),
+                                        [&context] { context.serve_waiters(); })),
       link_options_{.queue_bytes_max = options.send_bytes_max,
                     .message_bytes_max = options.message_bytes_max,
                     .handshake_within = options.handshake_within,

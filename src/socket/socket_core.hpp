@@ -89,9 +89,9 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void pause_peers(bool paused) noexcept;
   // Null if there is none, or none any more.
   [[nodiscard]] Peer* find_peer(std::uint64_t id) noexcept;
-  // Somebody waits for memory for large messages, or for received ones, of which peers of this
-  // socket may hold what is missing.
-  [[nodiscard]] bool large_memory_waited_for() const noexcept;
+  // A link waits because this socket's quota of large memory is spent.
+  [[nodiscard]] bool large_quota_waited_for() const noexcept;
+  // A link waits for receive memory that peers of this socket may hold.
   [[nodiscard]] bool receive_memory_waited_for() const noexcept;
   // A peer has something to be looked at when the turn ends.
   void touch() noexcept;

@@ -90,18 +90,24 @@ void ReceiveCore::on_batch(std::function<void(const Batch&)> call) {
   takers_changed();
 }
 
-// Inside a call-back this takes effect behind the message at hand, as a pause does.
+// Inside a call-back this takes effect behind the message at hand, as a pause does. The rest of its
+// page is held, and goes to the new call-back afterwards.
 void ReceiveCore::takers_changed() noexcept {
-  const Peer* const at_hand = socket_.find_peer(delivering_id_);
-  delivery.stopped = stopped_ || paused_ || !taken() || (at_hand != nullptr && at_hand->paused());
+  changed_ = delivering_id_ != 0;
+  stop_or_go();
   if (taken() && !stopped_ && !paused_) socket_.pause_peers(false);
+}
+
+void ReceiveCore::stop_or_go() noexcept {
+  const Peer* const at_hand = socket_.find_peer(delivering_id_);
+  delivery.stopped =
+      stopped_ || paused_ || changed_ || !taken() || (at_hand != nullptr && at_hand->paused());
 }
 
 void ReceiveCore::pause(bool paused) noexcept {
   if (stopped_ || paused_ == paused) return;
   paused_ = paused;
-  const Peer* const at_hand = socket_.find_peer(delivering_id_);
-  delivery.stopped = paused || !taken() || (at_hand != nullptr && at_hand->paused());
+  stop_or_go();
   socket_.pause_peers(paused);
 }
 
@@ -109,8 +115,8 @@ Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
   Peer* const peer = socket_.find_peer(id);
   if (peer == nullptr) return Status::not_connected;
   if (stopped_ || peer->paused() == paused) return Status::ok;
-  if (id == delivering_id_) delivery.stopped = paused || paused_ || !taken();
   peer->pause_alone(paused);
+  if (id == delivering_id_) stop_or_go();
   return Status::ok;
 }
 
@@ -126,17 +132,17 @@ void SocketCore::send_acknowledgements() noexcept {
   if (left) acknowledge_timer_.start_once(options_.acknowledge_after);
 }
 
+// The period of the check of all peers. A peer is ended late by a quarter of its time at most.
 std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
-  // Late by a quarter at most; never so often that it is felt.
-  return std::max<std::chrono::nanoseconds>(options_.stall_after / 4,
-                                            std::chrono::milliseconds(10));
+  const auto soonest =
+      std::min<std::chrono::nanoseconds>(options_.stall_after, options_.keep_alive_after);
+  return std::max<std::chrono::nanoseconds>(soonest / 4, std::chrono::milliseconds(10));
 }
 
-// Who lacks it because of the quota waits in either pool, by its transport.
-bool SocketCore::large_memory_waited_for() const noexcept {
-  const LargePool& large = context_.large_pool();
-  const bool waits = large.waited_for() || context_.receive_pool().waited_for();
-  return (large.waited_for() && !large.plenty()) || (waits && large_quota_->waited_for());
+// A link waits in either pool, by its transport.
+bool SocketCore::large_quota_waited_for() const noexcept {
+  const bool waits = context_.large_pool().waited_for() || context_.receive_pool().waited_for();
+  return waits && large_quota_->waited_for();
 }
 
 // To watch for what users release is to wait too, though nobody lacks anything.
@@ -149,8 +155,14 @@ bool SocketCore::receive_memory_waited_for() const noexcept {
 
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
+  LargePool& large = context_.large_pool();
+  if (large.system_refused() && large.waited_for()) context_.serve_waiters();
+  Shortages shortages(large);
   for (const auto& peer : peers_) {
-    peer->check_stall(now_ns, options_.stall_after.count());
+    if (peer->up()) shortages.look_at(peer->link()->loans());
+  }
+  for (const auto& peer : peers_) {
+    peer->check_stall(now_ns, options_.stall_after.count(), shortages);
     peer->check_host(now_ns);
   }
 }

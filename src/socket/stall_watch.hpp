@@ -47,4 +47,31 @@ class StallWatch {
   bool suspected_ = false;  // the time was up at the last look
 };
 
+// Whether a peer gives back memory that others lack. In each stall_after a quarter is due of what
+// the peer held at the beginning, until as much as it held has moved; then the next round begins. A
+// quarter of what is left would never be all of it. Memory that the peer is given meanwhile counts
+// in the next round.
+class HoldingWatch {
+ public:
+  // `left` is what the peer holds now, `moved` a counter of what it gave back.
+  [[nodiscard]] bool stalled(std::uint64_t left, std::uint64_t moved, std::int64_t now_ns,
+                             std::int64_t stall_after_ns) noexcept {
+    const bool all_moved = static_cast<std::int64_t>(moved - end_) >= 0;
+    if (least_ != 0 && left != 0 && !all_moved) {
+      return watch_.stalled(moved, least_, now_ns, stall_after_ns);
+    }
+    end_ = moved + left;
+    least_ = left != 0 ? StallWatch::least(left, true) : 0;
+    watch_.restart(moved, now_ns);
+    return false;
+  }
+  // Nobody lacks the memory.
+  void stop() noexcept { least_ = 0; }
+
+ private:
+  StallWatch watch_;
+  std::uint64_t end_ = 0;    // the round is over when `moved` is this
+  std::uint64_t least_ = 0;  // due in each stall_after; 0: no round has begun
+};
+
 }  // namespace netio::detail

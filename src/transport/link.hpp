@@ -57,6 +57,12 @@ struct LinkLimits {
   std::uint64_t message_bytes_max = 0;  // what the peer takes
 };
 
+// Memory that the posts of a link hold.
+struct Holding {
+  std::uint64_t left = 0;   // bytes that the peer has to take or give back until all of it is free
+  std::uint64_t moved = 0;  // a counter that grows by the bytes that the peer takes or gives back
+};
+
 class LinkEvents {
  public:
   // The hello this side sends. A connecting link asks before it sends anything, with null; an
@@ -127,13 +133,17 @@ class Link {
   [[nodiscard]] virtual bool backed_up() const noexcept = 0;
   // Of limits().queue_bytes_max, which it reaches when post() answers again.
   [[nodiscard]] virtual std::size_t queued_bytes() const noexcept = 0;
+  // How much of this memory the posts hold. It does not depend on acknowledgements, which a peer
+  // can forge. Walks all posts.
+  [[nodiscard]] virtual Holding holding(const StorePart& of) const noexcept = 0;
 
   // While paused no message comes and nothing is read, except what is needed to see the end and,
   // on wires that have them, grants and acknowledgements.
   // Inside on_page it takes effect with the next page.
   virtual void pause(bool paused) noexcept = 0;
-  // A message in parts is under way (or not any more): a large page would be a breach now, and the
-  // memory its parts are read into is not given up to others, so that it can be finished.
+  // A message in parts is under way, or waits for its buffer (or not any more). A large page would
+  // be a breach now. The memory that its parts are read into is not given up to others, so that it
+  // can be finished.
   virtual void assembling(bool under_way) noexcept = 0;
   // Ends in order: what was posted is written, the peer sees the end, what still comes is
   // discarded, then on_down(closed_by_peer). The owner bounds the time by destroying the link.
@@ -142,12 +152,17 @@ class Link {
   // Also inside an event.
   virtual void cut() noexcept = 0;
 
-  // Grows whenever bytes arrive; and whether a page is begun and not complete. For the owner's
-  // stall check.
+  // Grows whenever bytes arrive.
   [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
+  // For the owner's stall check: whether a page is begun and not complete.
   [[nodiscard]] virtual bool mid_page() const noexcept = 0;
-  // Bytes of memory that the page which is begun will fill, if it has some to itself.
+  // The size of the large buffers that were taken for pages which are not complete.
   [[nodiscard]] virtual std::uint64_t large_page_begun() const noexcept { return 0; }
+  // A counter that grows by the bytes of pages that were begun. On a fabric it counts what was
+  // fetched, because a peer can send other pages meanwhile.
+  [[nodiscard]] virtual std::uint64_t page_progress() const noexcept { return bytes_received(); }
+  // The number of body bytes of the page that was begun which have arrived.
+  [[nodiscard]] virtual std::uint64_t body_begun() const noexcept { return 0; }
   // Neither paused nor out of memory: what does not come is the peer's doing.
   [[nodiscard]] virtual bool reading() const noexcept = 0;
   // For how long the peer's host has answered nothing, though the system has asked it, by data or

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -27,10 +28,10 @@ bool lacks_resources(int error) noexcept {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-std::string why_exhausted(int error) {
-  if (error == EMFILE) return "this process may open no more descriptors (see ulimit -n): ";
-  if (error == ENFILE) return "the system may open no more files (sysctl fs.file-max): ";
-  return "the system is out of memory for sockets: ";
+const char* why_exhausted(int error) noexcept {
+  if (error == EMFILE) return "this process may open no more descriptors (see ulimit -n)";
+  if (error == ENFILE) return "the system may open no more files (sysctl fs.file-max)";
+  return "the system is out of memory for sockets";
 }
 
 }  // namespace
@@ -64,14 +65,14 @@ void SocketListener::retry() noexcept {
 void SocketListener::update_watch() noexcept {
   try {
     watch_->set_events(paused_ || retry_timer_.running() ? 0U : std::uint32_t{EPOLLIN});
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     retry_timer_.start_once(retry_after);  // the system is out of watches or memory for now
   }
 }
 
-void SocketListener::accept_some() {
+void SocketListener::accept_some() noexcept {
   for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
-    if (const std::string why = why_not_now(); !why.empty()) return hold_back(why);
+    if (const char* const why = why_not_now(); why != nullptr) return hold_back(why);
     FileDescriptor connection(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!connection) {
       const int error = errno;
@@ -83,8 +84,9 @@ void SocketListener::accept_some() {
       continue;  // this one went before it was accepted
     }
     std::unique_ptr<Link> link;
-    guard_memory([&] { link = link_of(std::move(connection)); }, []() noexcept {});
+    guard_memory([&] { link = link_of(connection); }, []() noexcept {});
     if (!link) {
+      discard(std::move(connection));
       events_.on_exhausted(address_, out_of_memory());
       continue;
     }
@@ -99,17 +101,21 @@ void SocketListener::wait_for_descriptors(int error) noexcept {
     exhausted_ = false;
     return;
   }
-  hold_back(why_exhausted(error) + errno_text(error));
+  hold_back(why_exhausted(error), error);
 }
 
-void SocketListener::hold_back(const std::string& why) {
+// The text is made in here, because there may be no memory for it.
+void SocketListener::hold_back(const char* why, int error) noexcept {
   retry_timer_.start_once(retry_after);
   update_watch();
   if (std::exchange(exhausted_, true)) return;
   Down down = out_of_memory();
   guard_memory(
       [&] {
-        down.detail = address_ + " cannot accept connections, which wait until it can: " + why;
+        std::string detail = address_ + " cannot accept connections, which wait until it can: ";
+        detail += why;
+        if (error != 0) detail += ": " + errno_text(error);
+        down.detail = std::move(detail);
       },
       []() noexcept {});
   events_.on_exhausted(address_, std::move(down));

@@ -26,14 +26,17 @@ class SocketListener : public Listener {
   [[nodiscard]] bool copied_by_fork() const noexcept { return loop_.copied_by_fork(); }
   // For good: the listening socket is the caller's.
   [[nodiscard]] FileDescriptor stop_accepting() noexcept;
-  // Why nobody is let in for now; asked again soon. Empty if somebody may be.
-  [[nodiscard]] virtual std::string why_not_now() const { return {}; }
-  [[nodiscard]] virtual std::unique_ptr<Link> link_of(FileDescriptor connection) = 0;
+  // Why nobody is let in for now. It is asked again soon. Null if peers may be let in.
+  [[nodiscard]] virtual const char* why_not_now() noexcept { return nullptr; }
+  // Takes the connection. Throws std::bad_alloc, and has not taken it then.
+  [[nodiscard]] virtual std::unique_ptr<Link> link_of(FileDescriptor& connection) = 0;
+  // Closes a connection that there is no memory for.
+  virtual void discard(FileDescriptor connection) noexcept { connection.reset(); }
 
  private:
-  void accept_some();
+  void accept_some() noexcept;
   void wait_for_descriptors(int error) noexcept;
-  void hold_back(const std::string& why);
+  void hold_back(const char* why, int error = 0) noexcept;
   void update_watch() noexcept;
 
   Loop& loop_;

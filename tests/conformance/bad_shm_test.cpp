@@ -154,7 +154,7 @@ TEST_F(BadShm, places_outside_of_the_memory_or_the_slot_are_refused) {
       {"longer than its slot", of_size(80, ShmSlot::inline_body)},
       {"as long as can be, in a slot", of_size(~7U, ShmSlot::inline_body)},
       {"longer than the memory", of_size(RawShm::memory_bytes + 8, 0)},
-      {"as long as can be", of_size(~7U, 8)},
+      {"as long as can be", of_size(~7U, 8), DownReason::message_too_big},
   });
   EXPECT_TRUE(evil_received_.empty());
 }

@@ -8,6 +8,14 @@
 
 namespace netio::test {
 
+namespace {
+SocketOptions in_mode(Mode mode) {
+  SocketOptions options = wary_options();
+  options.mode = mode;
+  return options;
+}
+}  // namespace
+
 SocketOptions wary_options() {
   SocketOptions options;
   options.handshake_within = 300ms;
@@ -58,7 +66,7 @@ testing::AssertionResult is_readable(const Down& down) {
   return testing::AssertionFailure() << to_string(down.reason) << ": \"" << down.detail << '"';
 }
 
-EvilSender::EvilSender() {
+EvilSender::EvilSender(const ContextOptions& attacked) : there_(attacked) {
   pull_.on_message([this](const MessageView& message) { take(message); });
 }
 
@@ -117,7 +125,7 @@ const Seen::Gone& EvilSender::next_down() {
   return at_pull_.downs.size() > downs_seen_ ? at_pull_.downs[downs_seen_++] : none;
 }
 
-EvilReceiver::EvilReceiver() {
+EvilReceiver::EvilReceiver(Mode mode) : push_(here_, in_mode(mode)) {
   pull_.on_message([this](const MessageView& message) {
     EXPECT_TRUE(is_payload(message.bytes(), number_of(message.bytes())));
     ++good_received_;

@@ -34,7 +34,7 @@ inline constexpr std::size_t wary_message_bytes_max = 1U << 20U;
 // A Pull at `address()`, attacked by raw connections, while a Push sends to it.
 class EvilSender : public testing::Test {
  protected:
-  EvilSender();
+  explicit EvilSender(const ContextOptions& attacked = wary_context());
   ~EvilSender() override { pump_.forget_checks(); }
   void SetUp() override;
   // Checks that the good sender still works, and that its books are exact.
@@ -53,7 +53,7 @@ class EvilSender : public testing::Test {
   const Seen::Gone& next_down();
 
   Context here_{wary_context()};
-  Context there_{wary_context()};
+  Context there_;
   Pump pump_{&here_, &there_};
   Pull pull_{there_, wary_options()};
   Seen at_pull_{pull_};
@@ -72,7 +72,7 @@ class EvilSender : public testing::Test {
 // A Push at `address()`, attacked by raw receivers, while a Pull receives from it.
 class EvilReceiver : public testing::Test {
  protected:
-  EvilReceiver();
+  explicit EvilReceiver(Mode mode = Mode::buffered);
   ~EvilReceiver() override { pump_.forget_checks(); }
   void SetUp() override;
   void TearDown() override;
@@ -89,7 +89,7 @@ class EvilReceiver : public testing::Test {
   Context here_{wary_context()};
   Context there_{wary_context()};
   Pump pump_{&here_, &there_};
-  Push push_{here_, wary_options()};
+  Push push_;
   Seen at_push_{push_};
   Pull pull_{there_, wary_options()};
   Seen at_pull_{pull_};

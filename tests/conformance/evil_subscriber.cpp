@@ -70,8 +70,8 @@ RawTcp EvilSubscriber::greeted(std::uint8_t session) {
   return greeted(sound_hello(detail::WirePattern::subscribe, session));
 }
 
-RawTcp EvilSubscriber::greeted(const detail::Hello& hello) {
-  RawTcp raw = RawTcp::connect(address_);
+RawTcp EvilSubscriber::greeted(const detail::Hello& hello, std::uint8_t host) {
+  RawTcp raw = RawTcp::connect(address_, host);
   const std::size_t ups = at_publish_.ups.size();
   raw.send(hello_of(hello));
   EXPECT_SOON(pump_, raw.received().size() >= detail::hello_fixed_bytes &&

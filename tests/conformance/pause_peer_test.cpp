@@ -309,5 +309,33 @@ TEST_P(PausePeerCut, is_remembered_of_a_dialed_peer_and_forgotten_of_an_accepted
 
 ON_TCP_IN_EVERY_MODE(PausePeerCut);
 
+class PausePeerMemory : public Publishing {};
+
+// Each of them is paused while its message is looked at, and more of them than there are blocks to
+// read into.
+TEST_P(PausePeerMemory, is_there_for_others) {
+  constexpr std::size_t blocks = 4;
+  SocketOptions few = options();
+  few.receive_bytes_max = blocks * 4 * GetParam().page_bytes;
+  Pull pull(there_, few);
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) {
+    ++received;
+    EXPECT_EQ(pull.pause_peer(pull.sender_id()), Status::ok);
+  });
+  const std::string address = bind(pull);
+  std::vector<std::unique_ptr<Push>> pushes;
+  for (std::uint64_t i = 1; i <= 3 * blocks; ++i) {
+    pushes.push_back(std::make_unique<Push>(here_, options()));
+    pushes.back()->connect(address);
+    ASSERT_SOON(pump_, pull.peers_connected() == i);
+    ASSERT_EQ(Conformance::send(*pushes.back(), payload(0, 40)), Status::ok);
+    ASSERT_SOON(pump_, received == i);
+  }
+  EXPECT_EQ(pull.counters().starved, 0U);
+}
+
+ON_TCP_IN_EVERY_MODE(PausePeerMemory);
+
 }  // namespace
 }  // namespace netio::test

@@ -3,31 +3,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.hpp"
 #include "conformance/conformance.hpp"
 #include "support/child.hpp"
+#include "support/limit.hpp"
 #include "support/sanitized.hpp"
 
 namespace netio::test {
 namespace {
-
-// A lower limit of this process, as long as it lives.
-class Limit {
- public:
-  Limit(__rlimit_resource resource, std::size_t value) : resource_(resource) {
-    EXPECT_EQ(::getrlimit(resource_, &before_), 0);
-    rlimit less = before_;
-    less.rlim_cur = value;
-    EXPECT_EQ(::setrlimit(resource_, &less), 0);
-  }
-  ~Limit() { EXPECT_EQ(::setrlimit(resource_, &before_), 0); }
-  Limit(const Limit&) = delete;
-  Limit& operator=(const Limit&) = delete;
-
- private:
-  __rlimit_resource resource_;
-  rlimit before_{};
-};
 
 std::size_t address_space_used() {
   std::size_t pages = 0;
@@ -62,8 +44,7 @@ void fits_a_context_but_no_peer() {
 }
 
 void leave_descriptors(rlim_t more) {
-  const detail::FileDescriptor next(::dup(STDIN_FILENO));
-  const rlim_t few = static_cast<rlim_t>(next.get()) + more;
+  const rlim_t few = next_descriptor() + more;
   const rlimit limit{few, few};
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) std::abort();
 }

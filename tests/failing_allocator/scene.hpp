@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -89,9 +90,15 @@ class Scene {
     }
   }
   // The rest of the scene is played with all memory there is.
-  void relent() { fail_allocations(0, 1); }
+  void relent() {
+    fail_allocations(0, 1);
+    fail_allocations_of_others(0, 1);
+  }
 
   std::string address;
+  // Which allocations fail, for a victim in a thread of its own.
+  std::uint64_t failing_first = 0;
+  std::uint64_t failing_count = 1;
   Context victim{small()};
   Context other{small()};
   // True if there was work. Called with the victim's memory failing.
@@ -114,5 +121,8 @@ inline const std::string large_message(20'000, 'l');
 
 // Everything by the C API (c_play.cpp).
 void through_c(Scene& scene);
+// The victim waits (blocking_play.cpp); and has a loop in a thread of its own.
+void blocking_pull(Scene& scene);
+void queued_pull(Scene& scene);
 
 }  // namespace netio::test

@@ -19,13 +19,43 @@ class HoldUp : public EvilSubscriber {
     publish_.on_policy_changed([this](const PeerSnapshot& peer) { changed_.push_back(peer); });
   }
   // To the good one's tag.
-  RawTcp blocking(std::size_t behind_bytes_max = 0) {
+  RawTcp blocking(std::size_t behind_bytes_max = 0, std::uint64_t tag = good_tag) {
     RawTcp raw = greeted(++session_);
-    raw.send(page_of(Change{.ranges = {{good_tag, good_tag}},
+    raw.send(page_of(Change{.ranges = {{tag, tag}},
                             .policy = WirePolicy::block,
                             .behind_bytes_max = behind_bytes_max}));
     EXPECT_SOON(pump_, !heard(raw.received()).answers.empty());
     return raw;
+  }
+  static bool was_granted_block(RawTcp& raw) {
+    return heard(raw.received()).answers.back().policy == WirePolicy::block;
+  }
+  // As the publisher sees it now.
+  PeerSnapshot snapshot(std::uint64_t id) {
+    for (PeerSnapshot& peer : publish_.peers()) {
+      if (peer.id == id) return std::move(peer);
+    }
+    return {};
+  }
+  // The publisher is held up, and a part of block_for_max passes: far less than all of it.
+  void hold_up_for_a_while() {
+    ASSERT_SOON(pump_, (publish_more(), publish_good(message_bytes) == Status::again));
+    pump_.run_for(60ms);
+  }
+  void go(RawTcp& raw) {
+    const std::size_t before = at_publish_.downs.size();
+    raw.reset();
+    ASSERT_SOON(pump_, at_publish_.downs.size() == before + 1);
+  }
+  // Until its host may hold the publisher up no more.
+  void spend_the_time_of_the_host() {
+    for (int times = 0;; ++times) {
+      ASSERT_LT(times, 40);
+      RawTcp raw = blocking();
+      if (!was_granted_block(raw)) return go(raw);
+      hold_up_for_a_while();
+      go(raw);
+    }
   }
   // Publishes as much as is taken.
   void publish_more() {
@@ -104,6 +134,137 @@ TEST_F(HoldUp, by_one_that_comes_again_and_again_ends) {
     ASSERT_SOON(pump_, (publish_more(), changed_.size() == times + 1));
   }
   EXPECT_GE(times, 4U);
+}
+
+// It is never judged, as it never stays for block_for_max.
+TEST_F(HoldUp, by_one_that_leaves_before_it_is_judged_ends) { spend_the_time_of_the_host(); }
+
+TEST_F(HoldUp, by_one_that_takes_another_policy_before_it_is_judged_ends) {
+  RawTcp raw = greeted(++session_);
+  const std::uint64_t id = at_publish_.ups.back().id;
+  std::uint64_t revision = 0;
+  const auto ask_for = [&](WirePolicy policy) {
+    raw.send(page_of(Change{.revision = ++revision,
+                            .ranges = {{good_tag, good_tag}},
+                            .policy = policy,
+                            .behind_bytes_max = 0}));
+  };
+  for (int times = 0;; ++times) {
+    ASSERT_LT(times, 40);
+    ask_for(WirePolicy::block);
+    ASSERT_SOON(pump_, snapshot(id).policy == Policy::block || snapshot(id).demoted);
+    if (snapshot(id).demoted) break;
+    hold_up_for_a_while();
+    ask_for(WirePolicy::drop_new);
+    ASSERT_SOON(pump_, snapshot(id).policy == Policy::drop_new);
+    pump_.run_for(10ms);  // long enough to be seen without the policy
+  }
+}
+
+// This publisher tries again by a timer of its own, so it is often not waiting for anybody.
+TEST_F(HoldUp, by_one_that_changes_its_subscription_all_the_time_ends) {
+  RawTcp raw = blocking();
+  std::uint64_t revision = 1;
+  ASSERT_SOON(pump_, (publish_more(), publish_good(message_bytes) == Status::again));
+  auto tried = std::chrono::steady_clock::now();
+  auto changed = tried;
+  ASSERT_SOON(pump_, [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - tried > 20ms) {
+      publish_more();
+      tried = now;
+    }
+    if (now - changed < 1ms) return changed_.size() == 1;
+    changed = now;
+    raw.send(page_of(Change{.revision = ++revision,
+                            .ranges = {{good_tag, good_tag}, {7, 7 + revision % 2}},
+                            .policy = WirePolicy::block,
+                            .behind_bytes_max = 0}));
+    return changed_.size() == 1 || !at_publish_.downs.empty();
+  }());
+  ASSERT_EQ(changed_.size(), 1U) << at_publish_.why();
+  EXPECT_TRUE(changed_.back().demoted);
+}
+
+// All were granted the policy before the first of them held the publisher up.
+TEST_F(HoldUp, by_many_of_one_host_that_take_turns_ends) {
+  constexpr std::uint64_t first_tag = 100;
+  constexpr std::uint64_t count = 16;
+  RawTcp silent = greeted(++session_);  // has subscribed to nothing
+  std::vector<RawTcp> raws;
+  for (std::uint64_t i = 0; i < count; ++i) raws.push_back(blocking(0, first_tag + i));
+  std::uint64_t holding = 0;
+  const Bytes message(message_bytes);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::size_t changed = changed_.size();
+    int taken = 0;
+    Status status = Status::ok;
+    ASSERT_SOON(pump_, [&] {
+      for (int n = 0; n < 16 && status == Status::ok; ++n, ++taken) {
+        status = publish_.send(message, first_tag + i);
+      }
+      return status != Status::ok || taken > 500;  // more than its wire takes
+    }());
+    if (status == Status::again) {
+      ++holding;
+      ASSERT_SOON(pump_, changed_.size() > changed);
+    }
+    go(raws[i]);
+  }
+  EXPECT_GE(holding, 4U);
+  EXPECT_LT(holding, 12U);
+  // Who was granted nothing has nothing taken from it.
+  EXPECT_TRUE(heard(silent.received()).answers.empty());
+}
+
+// The publisher stands still once, whoever it waits for.
+TEST_F(HoldUp, by_many_of_one_host_at_once_counts_once) {
+  constexpr std::size_t count = 40;
+  std::vector<RawTcp> raws;
+  for (std::size_t i = 0; i < count; ++i) raws.push_back(blocking());
+  ASSERT_SOON(pump_, (publish_more(), changed_.size() == count));
+  std::vector<std::byte> some(std::size_t{256} << 10U);
+  pump_.after_each_turn([&] {
+    for (const RawTcp& raw : raws) {
+      while (::recv(raw.fd(), some.data(), some.size(), MSG_DONTWAIT) > 0) continue;
+    }
+  });
+  ASSERT_SOON(pump_, changed_.size() == 2 * count);
+  for (std::size_t i = count; i < 2 * count; ++i) EXPECT_FALSE(changed_[i].demoted);
+  pump_.forget_checks();
+}
+
+TEST_F(HoldUp, ends_and_who_is_refused_the_policy_gets_it_later_untold) {
+  spend_the_time_of_the_host();
+  RawTcp raw = blocking();
+  const std::uint64_t id = at_publish_.ups.back().id;
+  ASSERT_FALSE(was_granted_block(raw));
+  ASSERT_SOON(pump_, snapshot(id).policy == Policy::block);
+  EXPECT_FALSE(snapshot(id).demoted);
+  for (const PeerSnapshot& peer : changed_) EXPECT_NE(peer.id, id);
+}
+
+TEST_F(HoldUp, ends_and_who_is_refused_the_policy_takes_first_what_waits) {
+  RawTcp raw = greeted(++session_);
+  const std::uint64_t id = at_publish_.ups.back().id;
+  Change change{.ranges = {{good_tag, good_tag}}, .behind_bytes_max = mebi};
+  raw.send(page_of(change));
+  ASSERT_SOON(pump_, (publish_more(), snapshot(id).waiting_bytes != 0));
+  spend_the_time_of_the_host();
+  change.revision = 2;
+  change.policy = WirePolicy::block;
+  raw.send(page_of(change));
+  ASSERT_SOON(pump_, snapshot(id).demoted);
+  // Its host has had enough time for the next one.
+  ASSERT_SOON(pump_, [&] {
+    RawTcp other = blocking();
+    const bool granted = was_granted_block(other);
+    go(other);
+    return granted;
+  }());
+  pump_.run_for(50ms);
+  EXPECT_TRUE(snapshot(id).demoted);
+  ASSERT_SOON(pump_, (raw.received(), snapshot(id).policy == Policy::block));
 }
 
 // --- The same on every transport, by a subscriber of ours.

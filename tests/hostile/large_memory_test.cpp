@@ -1,63 +1,15 @@
 // Memory for messages, taken hostage: begun and sent on byte by byte, or taken and never read. Over
 // tcp, whose peers can do either; a good peer beside them sends or receives all the while.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include <netio/netio.hpp>
-
-#include "support/payload.hpp"
-#include "support/pump.hpp"
-#include "support/raw_tcp.hpp"
-#include "support/seen.hpp"
-#include "wire/frame.hpp"
+#include "hostile/hostage.hpp"
 
 namespace netio::test {
 namespace {
-
-constexpr std::size_t message_bytes = 3U << 20U;  // in a buffer of 4 MiB
-
-ContextOptions little_memory() {
-  ContextOptions options;
-  options.send_pool_bytes = 4U << 20U;
-  options.receive_pool_bytes = 4U << 20U;
-  options.large_bytes_max = 16U << 20U;  // 8 MiB of it for one socket's messages that come
-  return options;
-}
-
-SocketOptions impatient() {
-  SocketOptions options;
-  options.message_bytes_max = message_bytes;
-  options.stall_after = 200ms;
-  return options;
-}
-
-class Hostage : public testing::Test {
- protected:
-  Context here_{little_memory()};
-  Context there_{little_memory()};
-  Pump pump_{&here_, &there_};
-  std::uint64_t stalled_ = 0;
-
-  // Who goes for stalling is counted, and nobody goes for anything else.
-  void watch(Socket& socket) {
-    socket.on_down([this](const PeerInfo& peer, const Down& down) {
-      if (!peer.was_up) return;
-      EXPECT_EQ(down.reason, DownReason::stalled) << down.detail;
-      ++stalled_;
-    });
-  }
-  // A raw connection that has said hello and was answered.
-  RawTcp greeted(const std::string& address, detail::WirePattern pattern, std::uint8_t session) {
-    RawTcp raw = RawTcp::connect(address);
-    raw.send(hello_of(sound_hello(pattern, session)));
-    EXPECT_SOON(pump_, raw.received().size() >= detail::hello_fixed_bytes);
-    return raw;
-  }
-};
 
 // --- What comes in.
 
@@ -111,16 +63,21 @@ TEST_F(SlowlySent, large_pages_give_way_to_who_waits_for_their_memory) {
   attack(2, begun_page(message_bytes), Bytes(1), message_bytes);
 }
 
+// A part of so many bytes. The first says how long the message is.
+Bytes part_of(std::uint32_t bytes, bool first) {
+  const std::size_t total_bytes = first ? 8 : 0;
+  Bytes body(8 + total_bytes + bytes);
+  const std::uint32_t flags =
+      detail::frame_flag::more | (first ? 0U : detail::frame_flag::continued);
+  detail::store_u64(body.data(), detail::frame_word(bytes, flags));
+  if (first) detail::store_u64(body.data() + 8, std::uint64_t{3} << 20U);
+  detail::PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(body.size());
+  return page_of(header, body);
+}
+
 TEST_F(SlowlySent, messages_in_parts_give_way_to_who_waits_for_their_memory) {
-  const auto part = [](std::uint32_t flags, std::size_t total_bytes) {
-    Bytes body(8 + total_bytes + 8);
-    detail::store_u64(body.data(), detail::frame_word(8, flags | detail::frame_flag::more));
-    if (total_bytes != 0) detail::store_u64(body.data() + 8, message_bytes);
-    detail::PageHeader header;
-    header.bytes = static_cast<std::uint32_t>(body.size());
-    return page_of(header, body);
-  };
-  attack(2, part(0, 8), part(detail::frame_flag::continued, 0), message_bytes);
+  attack(2, part_of(8, true), part_of(8, false), message_bytes);
 }
 
 TEST_F(SlowlySent, pages_give_way_to_who_waits_for_their_memory) {
@@ -146,6 +103,59 @@ TEST_F(SlowlySent, a_large_message_may_take_its_time_while_nobody_waits) {
   ASSERT_SOON(pump_, received == 1);
   EXPECT_EQ(stalled_, 0U);
 }
+
+// The same in parts, each of which takes several times the stall limit.
+TEST_F(SlowlySent, a_message_in_parts_may_take_its_time_while_nobody_waits) {
+  ContextOptions large_pages = little_memory();
+  large_pages.page_bytes = 1U << 20U;
+  large_pages.receive_pool_bytes = 16U << 20U;
+  Context context(large_pages);
+  pump_.add(context);
+  {
+    Pull pull(context, impatient());
+    watch(pull);
+    pull.on_message([](const MessageView&) {});
+    RawTcp slow = greeted(pull.bind("tcp://127.0.0.1:0"), detail::WirePattern::push, 1);
+    slow.send(part_of(8, true));
+    const Bytes page = part_of(1'000'000, false);
+    // Twice what is due, however long a turn takes.
+    const std::size_t bytes_in_a_second = 2 * message_bytes / 64 * 5;
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::size_t at = 0; at < page.size();) {
+      pump_.run_for(10ms);
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+      const auto end = std::min(
+          page.size(),
+          static_cast<std::size_t>(passed.count() * static_cast<double>(bytes_in_a_second)));
+      slow.send(std::span(page).subspan(at, end - at));
+      at = end;
+    }
+    EXPECT_EQ(stalled_, 0U);
+  }
+  pump_.remove(context);
+}
+
+// Pages that are no part of a message do not make it go on, however many bytes they are.
+class MuchElse : public SlowlySent, public testing::WithParamInterface<bool> {};
+
+TEST_P(MuchElse, does_not_make_a_message_in_parts_go_on) {
+  Pull pull(there_, impatient());
+  watch(pull);
+  pull.on_message([](const MessageView&) {});
+  RawTcp slow = greeted(pull.bind("tcp://127.0.0.1:0"), detail::WirePattern::push, 1);
+  slow.send(part_of(8, true));
+  const Bytes page = GetParam() ? part_of(0, false) : page_of(detail::PageHeader(), {});
+  Bytes pages;
+  while (pages.size() < 32'000) append(pages, page);  // less than is read in a turn
+  ASSERT_SOON(pump_, [&] {
+    slow.send(pages);
+    return stalled_ == 1;
+  }());
+}
+
+INSTANTIATE_TEST_SUITE_P(of, MuchElse, testing::Bool(), [](const auto& row) {
+  return row.param ? "parts_of_no_bytes" : "acknowledgements";
+});
 
 TEST_F(SlowlySent, a_large_message_that_goes_on_by_single_bytes_ends) {
   Pull pull(there_, impatient());

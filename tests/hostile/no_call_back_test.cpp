@@ -1,5 +1,5 @@
-// A receiver that has no call-back yet: what is sent to it waits, and neither vanishes nor is
-// acknowledged.
+// A receiver that has no call-back, or changes it: what is sent to it waits, and neither vanishes
+// nor is acknowledged.
 #include <cstdint>
 
 #include "conformance/conformance.hpp"
@@ -58,7 +58,77 @@ TEST_P(NoCallBack, a_pair_that_only_sends_needs_none) {
   ASSERT_SOON(pump_, received == 100 && sender.books().acknowledged == 100);
 }
 
+// A receiver that changes its call-back in the middle of a page. The sender gathers its messages in
+// one page, as they are sent within one turn.
+class ChangedCallBack : public NoCallBack {
+ protected:
+  static constexpr std::uint64_t messages = 10;
+
+  // The messages arrive, whoever is called, once each and in order.
+  void take(const MessageView& message) {
+    EXPECT_TRUE(is_payload(message.bytes(), received_));
+    ++received_;
+  }
+  void take(const Batch& batch) {
+    for (const MessageView message : batch) take(message);
+  }
+  void begin() {
+    join(pull_, push_);
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      ASSERT_EQ(push_.send(payload(i, 100)), Status::ok);
+    }
+    push_.flush();
+  }
+  void expect_all() {
+    ASSERT_SOON(pump_, received_ == messages && push_.books().acknowledged == messages);
+    EXPECT_EQ(pull_.books().delivered, messages);
+  }
+
+  Pull pull_{there_, options()};
+  Push push_{here_, options()};
+  std::uint64_t received_ = 0;
+};
+
+TEST_P(ChangedCallBack, from_messages_to_batches_while_a_page_is_held_loses_nothing) {
+  pull_.on_message([this](const MessageView& message) {
+    take(message);
+    pull_.pause();
+  });
+  begin();
+  ASSERT_SOON(pump_, received_ == 1);
+  pull_.on_message({});
+  pull_.on_batch([this](const Batch& batch) { take(batch); });
+  pull_.resume();
+  expect_all();
+}
+
+TEST_P(ChangedCallBack, to_none_while_a_page_is_held_loses_nothing) {
+  pull_.on_message([this](const MessageView& message) {
+    take(message);
+    pull_.pause();
+  });
+  begin();
+  ASSERT_SOON(pump_, received_ == 1);
+  pull_.on_message({});
+  pull_.resume();
+  pump_.run_for(20ms);
+  EXPECT_EQ(pull_.books().delivered, 1U);
+  pull_.on_message([this](const MessageView& message) { take(message); });
+  expect_all();
+}
+
+TEST_P(ChangedCallBack, from_messages_to_batches_inside_a_call_loses_nothing) {
+  pull_.on_message([this](const MessageView& message) {
+    take(message);
+    pull_.on_batch([this](const Batch& batch) { take(batch); });
+    pull_.on_message({});  // the last that this call-back does
+  });
+  begin();
+  expect_all();
+}
+
 INSTANTIATE_TEST_SUITE_P(on, NoCallBack, testing::ValuesIn(every_transport()), row_name);
+INSTANTIATE_TEST_SUITE_P(on, ChangedCallBack, testing::ValuesIn(every_transport()), row_name);
 
 }  // namespace
 }  // namespace netio::test

@@ -1,9 +1,11 @@
 // More peers than a socket is to have: those that are there are served on, who comes is told why it
 // is refused, and comes in when there is room.
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "conformance/conformance.hpp"
+#include "support/raw_shm.hpp"
 #include "support/seen.hpp"
 
 namespace netio::test {
@@ -65,6 +67,33 @@ TEST_P(PeersMax, peers_that_are_connected_to_are_not_refused) {
     push.connect(bind(*pulls.back()));
   }
   ASSERT_SOON(pump_, push.peers_connected() == 3);
+}
+
+// In shared memory a peer is up with its second hello. Both get an answer to their first.
+TEST(PeersMaxInSharedMemory, is_asked_for_again_when_a_peer_is_up) {
+  Context context(small_context());
+  Pump pump{&context};
+  SocketOptions one;
+  one.peers_max = 1;
+  Pull pull(context, one);
+  Seen at_pull(pull);
+  const std::string address = pull.bind("shm://*");
+  std::array<RawShm, 2> raws{RawShm(address), RawShm(address)};
+  const auto hello = [](std::size_t i) {
+    return hello_of(sound_shm_hello(detail::WirePattern::push, static_cast<std::uint8_t>(50 + i)));
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(raws.at(i).send(hello(i), raws.at(i).descriptors()));
+    ASSERT_SOON(pump, raws.at(i).answered());
+  }
+  ASSERT_TRUE(raws[0].send(hello(0)));
+  ASSERT_SOON(pump, pull.peers_connected() == 1);
+  ASSERT_TRUE(raws[1].send(hello(1)));
+  ASSERT_SOON(pump, pull.peers_connected() == 2 || !at_pull.downs.empty());
+  EXPECT_EQ(pull.peers_connected(), 1U);
+  EXPECT_EQ(at_pull.downs.back().down.reason, DownReason::rejected) << at_pull.why();
+  EXPECT_NE(at_pull.why().find("peers_max"), std::string::npos) << at_pull.why();
+  EXPECT_SOON(pump, raws[1].ended());
 }
 
 INSTANTIATE_TEST_SUITE_P(on, PeersMax, testing::ValuesIn(every_transport()), row_name);

@@ -47,6 +47,21 @@ TEST_F(SharedRanges, are_refused_to_those_who_come_when_they_are_taken) {
   EXPECT_EQ(answer_to(third, 1900, 3).refusal, SetRefusal::none);
 }
 
+// Others came after it: together they have more than half, and it has more than it would be granted
+// now. It could not even give some of it back.
+TEST_F(SharedRanges, of_one_that_has_more_than_is_left_may_become_fewer) {
+  RawTcp first = greeted(100);
+  EXPECT_EQ(answer_to(first, 2900).refusal, SetRefusal::none);
+  std::vector<RawTcp> others;
+  for (std::uint8_t i = 0; i < 40; ++i) {
+    others.push_back(greeted(static_cast<std::uint8_t>(110 + i)));
+    EXPECT_EQ(answer_to(others.back(), 64).refusal, SetRefusal::none);
+  }
+  EXPECT_EQ(answer_to(first, 2901, 2).refusal, SetRefusal::too_many_ranges);
+  EXPECT_EQ(answer_to(first, 2900, 3).refusal, SetRefusal::none);
+  EXPECT_EQ(answer_to(first, 2899, 4).refusal, SetRefusal::none);
+}
+
 // Dropped and replaced within a connection, many times: nothing is counted twice.
 TEST_F(SharedRanges, are_counted_exactly) {
   RawTcp raw = greeted(100);
@@ -98,6 +113,30 @@ TEST_F(SharedQueues, of_many_that_sample_and_do_not_read_are_bounded) {
   silent.clear();
   ASSERT_SOON(pump_, at_publish_.downs.size() == 8);
   EXPECT_EQ(waiting_bytes(), 0U);
+}
+
+class SharedAnswers : public EvilSubscriber {
+ protected:
+  static constexpr std::size_t all_bytes = std::size_t{64} << 10U;
+  SharedAnswers() : EvilSubscriber(PublishOptions{.behind_bytes_all_max = all_bytes}) {}
+};
+
+// An answer takes memory while messages wait in front of it.
+TEST_F(SharedAnswers, that_are_not_read_are_bounded) {
+  RawTcp raw = greeted(100);
+  Change change{.ranges = {{good_tag, good_tag}}, .behind_bytes_max = mebi};
+  raw.send(page_of(change));
+  // Its queue is full.
+  ASSERT_SOON(pump_, ((void)publish_good(20'000), publish_.books().dropped() != 0));
+  // 1024 would be too many in any case.
+  for (int i = 0; i < 500; ++i) {
+    ++change.revision;
+    raw.send(page_of(change));
+  }
+  const Seen::Gone& gone = next_down();
+  EXPECT_EQ(gone.down.reason, DownReason::protocol_error);
+  EXPECT_NE(gone.down.detail.find("does not read the answers"), std::string::npos)
+      << gone.down.detail;
 }
 
 }  // namespace

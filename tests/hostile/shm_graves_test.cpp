@@ -1,6 +1,7 @@
-// Peers in shared memory that take pages, close their connection and go on holding what they were
-// passed: what they hold in this way is bounded, and those who are served are served on.
+// Peers in shared memory that hold what they were passed, while they are connected and after they
+// have closed their connection: what they hold is bounded, and those who are served are served on.
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "conformance/evil.hpp"
@@ -14,6 +15,7 @@ using detail::WirePattern;
 
 class ShmGraves : public EvilReceiver {
  protected:
+  using EvilReceiver::EvilReceiver;
   [[nodiscard]] std::string place() const override { return "shm://*"; }
 
   // Connects, is sent messages of that size until nobody takes more, and goes. False if it was not
@@ -79,6 +81,91 @@ TEST_F(ShmGraves, take_no_more_than_half_of_the_pages) {
 TEST_F(ShmGraves, are_not_without_number) {
   constexpr std::size_t most = 400;
   expect_an_end(take_and_go_all(100, most), most);
+}
+
+// A receiver that reads all, and keeps the first page in each block of the sender's arena. All
+// other pages it gives back.
+class Hoarder {
+ public:
+  Hoarder(const std::string& address, std::uint8_t session, std::size_t block_bytes)
+      : raw_(address), block_bytes_(block_bytes) {
+    EXPECT_TRUE(raw_.greet(hello_of(sound_shm_hello(WirePattern::pull, session))));
+  }
+  [[nodiscard]] RawShm& raw() { return raw_; }
+  [[nodiscard]] std::size_t blocks_held() const { return held_.size(); }
+  // False if nothing had come.
+  bool read() {
+    const std::uint64_t waiting = raw_.waiting();
+    for (std::uint64_t i = 0; i < waiting; ++i, ++read_) {
+      const detail::ShmSlot& slot = raw_.theirs().slots[read_ % detail::shm_slots];
+      if (slot.place == detail::ShmSlot::inline_body) continue;
+      if (held_.insert(slot.place / block_bytes_).second) continue;
+      raw_.ours().returns[returned_ % detail::shm_pages].store(
+          static_cast<std::uint32_t>(slot.page));
+      raw_.ours().returned.store(++returned_);
+    }
+    raw_.ours().consumed.store(read_);
+    if (waiting != 0) raw_.ring();
+    return waiting != 0;
+  }
+
+ private:
+  RawShm raw_;
+  std::size_t block_bytes_;
+  std::set<std::size_t> held_;
+  std::uint64_t read_ = 0;
+  std::uint64_t returned_ = 0;
+};
+
+class ShmHoarders : public ShmGraves {
+ protected:
+  ShmHoarders() : ShmGraves(Mode::unbuffered) {}
+  // As the arena has them with wary_context().
+  static constexpr std::size_t block_bytes = (64U << 10U) + 4096;
+  static constexpr std::size_t blocks = 64;
+
+  // Is sent short messages for as long as any come. Null if it was not let in.
+  std::unique_ptr<Hoarder> hoard(std::uint8_t session) {
+    const std::size_t downs = at_push_.downs.size();
+    const std::size_t connected = push_.peers_connected();
+    auto hoarder = std::make_unique<Hoarder>(address(), session, block_bytes);
+    EXPECT_SOON(pump_, hoarder->raw().answered() || hoarder->raw().ended());
+    EXPECT_SOON(pump_, push_.peers_connected() > connected || at_push_.downs.size() > downs);
+    if (!hoarder->raw().answered()) return nullptr;
+    for (int idle = 0; idle < 500 && hoarder->blocks_held() < blocks; ++idle) {
+      for (int i = 0; i < 64 && push_.send(payload(sent_, 200), good_tag) == Status::ok; ++i) {
+        ++sent_;
+      }
+      pump_.turns(1);
+      if (hoarder->read()) idle = 0;
+    }
+    return hoarder;
+  }
+};
+
+TEST_F(ShmHoarders, hold_no_more_than_their_share_of_the_blocks) {
+  const std::unique_ptr<Hoarder> hoarder = hoard(50);
+  ASSERT_TRUE(hoarder);
+  EXPECT_GT(hoarder->blocks_held(), 2U);
+  EXPECT_LE(hoarder->blocks_held(), blocks / 2);
+  good_messages(300);
+}
+
+TEST_F(ShmHoarders, that_go_count_the_blocks_that_they_hold) {
+  std::vector<std::unique_ptr<Hoarder>> gone;
+  for (std::uint8_t session = 50; session < 60; ++session) {
+    auto hoarder = hoard(session);
+    if (!hoarder) break;
+    const std::size_t downs = at_push_.downs.size();
+    hoarder->raw().close();
+    ASSERT_SOON(pump_, at_push_.downs.size() > downs);
+    gone.push_back(std::move(hoarder));
+  }
+  EXPECT_GE(gone.size(), 2U);
+  EXPECT_LT(gone.size(), 10U);
+  EXPECT_NE(at_push_.downs.back().down.detail.find("that have gone hold"), std::string::npos)
+      << at_push_.why();
+  good_messages(300);
 }
 
 }  // namespace

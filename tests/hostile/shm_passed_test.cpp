@@ -1,53 +1,28 @@
-// What a peer passes over a Unix socket may be such that closing it waits: a connection of tcp's
-// that lingers, with bytes that nobody takes. It holds up nobody here.
+// What a peer passes over a Unix socket may be such that closing it waits. It holds up nobody here.
 #include <array>
 #include <chrono>
+#include <fcntl.h>
 #include <functional>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <memory>
+#include <optional>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "conformance/evil.hpp"
+#include "support/allocation_counter.hpp"
 #include "support/child.hpp"
+#include "support/limit.hpp"
+#include "support/lingering.hpp"
 #include "support/raw_shm.hpp"
 #include "support/watchdog.hpp"
+#include "transport/shm/closing.hpp"
 
 namespace netio::test {
 namespace {
 
 using detail::FileDescriptor;
 using detail::WirePattern;
-
-// Its last close waits until its peer has read what is written to it, which it does not.
-class Lingering {
- public:
-  Lingering() {
-    const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof at;
-    auto* const address = reinterpret_cast<sockaddr*>(&at);
-    EXPECT_EQ(::bind(listener.get(), address, sizeof at), 0);
-    EXPECT_EQ(::listen(listener.get(), 1), 0);
-    EXPECT_EQ(::getsockname(listener.get(), address, &bytes), 0);
-    lingers_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::connect(lingers_.get(), address, sizeof at), 0);
-    reads_not_.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    const std::array<char, 4096> some{};
-    while (::send(lingers_.get(), some.data(), some.size(), MSG_DONTWAIT) > 0) {
-    }
-    const linger most{1, 30};
-    EXPECT_EQ(::setsockopt(lingers_.get(), SOL_SOCKET, SO_LINGER, &most, sizeof most), 0);
-  }
-  [[nodiscard]] int fd() const { return lingers_.get(); }
-  // The other's copy is the last.
-  void forget() { lingers_ = FileDescriptor(); }
-
- private:
-  FileDescriptor lingers_;
-  FileDescriptor reads_not_;
-};
 
 class ShmPassed : public EvilSender {
  protected:
@@ -60,13 +35,21 @@ class ShmPassed : public EvilSender {
     RawShm raw(address());
     pass(raw, lingering.fd());
     lingering.forget();
+    if (const std::uint64_t failing = std::exchange(failing_, 0); failing != 0) {
+      fail_allocations(failing, 1);
+      const Armed armed;
+      (void)there_.loop().run_once(0ns);
+    }
     const Down down = next_down().down;
     EXPECT_TRUE(is_readable(down));
     EXPECT_SOON(pump_, raw.ended());
+    lacking_.reset();
     good_messages(3);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   }
   const Bytes sound_ = hello_of(sound_shm_hello(WirePattern::push, 5));
+  std::optional<Limit> lacking_;  // while what is passed is taken
+  std::uint64_t failing_ = 0;     // the allocation that fails in that turn
 
  private:
   Watchdog watchdog_{100};
@@ -89,6 +72,81 @@ TEST_F(ShmPassed, behind_a_hello_that_is_refused_holds_up_nobody) {
     EXPECT_TRUE(raw.send(std::span<const std::byte>(), std::array{fd}));
     EXPECT_TRUE(raw.send("more", std::array{fd}));
   });
+}
+
+TEST_F(ShmPassed, in_place_of_a_ring_holds_up_nobody) {
+  expect_no_wait([&](RawShm& raw, int fd) {
+    EXPECT_TRUE(raw.greet(sound_));
+    ASSERT_SOON(pump_, raw.answered() && pull_.peers_connected() == 2);
+    EXPECT_TRUE(raw.send(std::string_view("", 1), std::array{fd}));
+  });
+}
+
+// As many as a message can pass, from each of many connections that are served in the same turn.
+TEST_F(ShmPassed, by_many_at_once_holds_up_nobody) {
+  constexpr std::size_t connections = 24;
+  constexpr std::size_t most = 253;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Lingering> lingering(connections);
+  std::vector<std::unique_ptr<RawShm>> raws;
+  for (Lingering& each : lingering) {
+    RawShm& raw = *raws.emplace_back(std::make_unique<RawShm>(address()));
+    if (!raw.send(sound_, std::vector<int>(most, each.fd()))) {
+      GTEST_SKIP() << "this user may not have so many descriptors on their way";
+    }
+    each.forget();
+  }
+  ASSERT_SOON(pump_, at_pull_.downs.size() == connections);
+  good_messages(3);
+  for (const auto& raw : raws) EXPECT_SOON(pump_, raw->ended());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+  for (Lingering& each : lingering) each.let_go();
+}
+
+// The system closes a descriptor that has no place.
+TEST_F(ShmPassed, that_finds_no_place_here_holds_up_nobody) {
+  expect_no_wait([&](RawShm& raw, int fd) {
+    EXPECT_TRUE(raw.send(sound_, std::array{fd}));
+    // The number of `fd` is free when it is forgotten: for the connection, and nothing else.
+    lacking_.emplace(RLIMIT_NOFILE, next_descriptor());
+  });
+}
+
+TEST_F(ShmPassed, to_a_listener_without_memory_holds_up_nobody) {
+  for (const std::uint64_t failing : {1U, 2U}) {
+    SCOPED_TRACE(failing);
+    expect_no_wait([&](RawShm& raw, int fd) {
+      EXPECT_TRUE(raw.send(sound_, std::array{fd}));
+      failing_ = failing;
+    });
+  }
+}
+
+TEST_F(ShmPassed, that_nobody_can_close_keeps_newcomers_out_and_no_peer_waits) {
+  std::vector<Lingering> lingering(detail::ClosingLine::threads_max);
+  const FileDescriptor any(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const auto pass = [&](int fd, const std::function<void()>& passed) {
+    RawShm raw(address());
+    EXPECT_TRUE(raw.send(sound_, std::array{fd, any.get(), any.get()}));
+    passed();
+    const std::size_t downs = at_pull_.downs.size();
+    EXPECT_SOON(pump_, at_pull_.downs.size() > downs);
+  };
+  for (Lingering& each : lingering) pass(each.fd(), [&] { each.forget(); });
+  const auto full = [this] {
+    const std::string& why = at_pull_.downs.back().down.detail;
+    return why.find("cannot be closed") != std::string::npos;
+  };
+  for (std::size_t i = 0; i < detail::ClosingLine::full_at && !full(); ++i) pass(any.get(), [] {});
+  ASSERT_TRUE(full()) << at_pull_.why();
+  Push late(there_, wary_options());
+  late.connect(address());
+  pump_.run_for(50ms);
+  EXPECT_EQ(late.peers_connected(), 0U);
+  good_messages(300);
+  for (Lingering& each : lingering) each.let_go();
+  ASSERT_SOON(pump_, late.peers_connected() == 1);
+  late.close(0s);
 }
 
 TEST_F(ShmPassed, to_a_listener_that_closes_holds_up_nobody) {

@@ -15,10 +15,13 @@ using detail::WirePolicy;
 using Clock = Attack::Clock;
 using namespace std::chrono_literals;
 
+// What subscribers cost is charged to their host: the good one is on another.
+constexpr std::uint8_t attackers_host = 2;
+
 // Of one kind with the good subscriber: pages may be shared.
 RawTcp subscriber(const std::string& address, const Bytes& first) {
   static std::uint8_t sessions = 0;
-  RawTcp raw = RawTcp::connect(address);
+  RawTcp raw = RawTcp::connect(address, attackers_host);
   raw.send(hello_of(sound_hello(WirePattern::subscribe, ++sessions)));
   raw.send(first);
   return raw;
@@ -102,7 +105,7 @@ void drop_what_never_was(const std::string& address, Clock::time_point until) {
   crowd<RawTcp>(
       8, until,
       [&] {
-        RawTcp raw = RawTcp::connect(address);
+        RawTcp raw = RawTcp::connect(address, attackers_host);
         raw.send(hello_of(sound_hello(WirePattern::publish, 77)));
         raw.send(page_of(detail::SubscribedFrame{.revision = 1}));
         raw.send(page_of(detail::GapFrame{.dropped = std::uint64_t{1} << 55U,

@@ -1,5 +1,6 @@
-// siege [--seconds S] [--only TEXT] [--list]: each attack in turn, beside a verified flow at half
-// of the rate that this machine reaches, and what came of it. Status 1 if an attack had an effect.
+// siege [--seconds S] [--only TEXT] [--untimed] [--list]: each attack in turn, beside a verified
+// flow at half of the rate that this machine reaches, and what came of it. Status 1 if an attack
+// had an effect.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -129,10 +130,10 @@ Outcome besiege(const std::string& netio, const Attack& attack, double seconds, 
 }
 
 // Why this is no good outcome; empty if it is one.
-std::string verdict(const Attack& attack, const Outcome& outcome) {
+std::string verdict(const Attack& attack, const Outcome& outcome, bool timed) {
   std::string wrong = outcome.trouble;
-  if (outcome.rate_ratio < least_rate) wrong += "slowed down; ";
-  if (outcome.lines_a_second > lines_a_second_max) wrong += "too many lines; ";
+  if (timed && outcome.rate_ratio < least_rate) wrong += "slowed down; ";
+  if (timed && outcome.lines_a_second > lines_a_second_max) wrong += "too many lines; ";
   if (outcome.resident_mib > attack.resident_mib_max) wrong += "too much memory; ";
   if (outcome.descriptors > left_over_max) wrong += "descriptors are left; ";
   if (outcome.threads > left_over_max) wrong += "threads are left; ";
@@ -156,7 +157,7 @@ void raise_limits() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int besiege_by_all(const std::string& netio, double seconds, std::string_view only) {
+int besiege_by_all(const std::string& netio, double seconds, std::string_view only, bool timed) {
   raise_limits();
   std::printf("%-14s %6s %9s %8s %6s %6s %8s  %s\n", "attack", "rate", "of msg/s", "memory", "fds",
               "threads", "lines/s", "by");
@@ -165,7 +166,7 @@ int besiege_by_all(const std::string& netio, double seconds, std::string_view on
     if (std::string_view(attack.name).find(only) == std::string_view::npos) continue;
     const double rate = machine_rate(netio, attack) / 2;
     const Outcome outcome = besiege(netio, attack, seconds, rate);
-    const std::string wrong = verdict(attack, outcome);
+    const std::string wrong = verdict(attack, outcome, timed);
     good = good && wrong.empty();
     std::printf("%-14s %6.3f %9.0f %4lld MiB %6lld %6lld %8.2f  %s%s%s\n", attack.name,
                 outcome.rate_ratio, rate, static_cast<long long>(outcome.resident_mib),
@@ -198,9 +199,14 @@ int usage(int status) {
 int main(int argc, char** argv) {
   double seconds = 60;
   std::string only;
+  bool timed = true;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--help") return netio::test::usage(0);
+    if (argument == "--untimed") {
+      timed = false;
+      continue;
+    }
     if (argument == "--list") {
       for (const auto& attack : netio::test::all_attacks()) {
         std::printf("%-14s %s\n", attack.name, attack.what);
@@ -218,7 +224,7 @@ int main(int argc, char** argv) {
   }
   if (!(seconds > 0)) return netio::test::usage(2);
   try {
-    return netio::test::besiege_by_all(NETIO_CLI_PATH, seconds, only);
+    return netio::test::besiege_by_all(NETIO_CLI_PATH, seconds, only, timed);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "siege: %s\n", error.what());
     return 1;

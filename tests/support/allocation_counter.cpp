@@ -2,6 +2,7 @@
 // that none is paired with a delete of a sanitizer's.
 #include "support/allocation_counter.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -21,7 +22,27 @@ struct Failing {
 };
 thread_local Failing failing;
 
+// The same of all threads but the one that said so.
+struct FailingOthers {
+  std::atomic<const void*> sayer{nullptr};
+  std::atomic<std::uint64_t> count{0};
+  std::atomic<std::uint64_t> first{0};
+  std::atomic<std::uint64_t> last{0};
+  std::atomic<std::uint64_t> failed{0};
+};
+constinit FailingOthers failing_others;
+
+bool fails_here() noexcept {
+  const void* const sayer = failing_others.sayer.load(std::memory_order_acquire);
+  if (sayer == nullptr || sayer == &failing) return false;
+  const std::uint64_t count = ++failing_others.count;
+  if (count < failing_others.first || count > failing_others.last) return false;
+  ++failing_others.failed;
+  return true;
+}
+
 bool fails() noexcept {
+  if (fails_here()) return true;
   if (!failing.armed) return false;
   ++failing.count;
   if (failing.first == 0 || failing.count < failing.first || failing.count > failing.last) {
@@ -57,7 +78,16 @@ void netio::test::fail_allocations(std::uint64_t first, std::uint64_t how_many) 
 bool netio::test::arm_allocations(bool armed) noexcept {
   return std::exchange(failing.armed, armed);
 }
-std::uint64_t netio::test::allocations_failed() noexcept { return failing.failed; }
+std::uint64_t netio::test::allocations_failed() noexcept {
+  return failing.failed + failing_others.failed;
+}
+void netio::test::fail_allocations_of_others(std::uint64_t first, std::uint64_t how_many) noexcept {
+  failing_others.sayer.store(nullptr);
+  failing_others.count = 0;
+  failing_others.first = first;
+  failing_others.last = first + how_many - 1;
+  if (first != 0) failing_others.sayer.store(&failing, std::memory_order_release);
+}
 std::uint64_t netio::test::allocations_while_armed() noexcept { return failing.count; }
 
 using std::align_val_t, std::nothrow_t, std::size_t;

@@ -14,8 +14,12 @@ void fail_allocations(std::uint64_t first, std::uint64_t how_many) noexcept;
 // Returns what it was.
 bool arm_allocations(bool armed) noexcept;
 [[nodiscard]] std::uint64_t allocations_while_armed() noexcept;
-// Since the thread began.
+// Since the thread began, and of others.
 [[nodiscard]] std::uint64_t allocations_failed() noexcept;
+
+// The same for all other threads together, which need not be armed: from the `first` allocation
+// that they make from here on.
+void fail_allocations_of_others(std::uint64_t first, std::uint64_t how_many) noexcept;
 
 // Arms or disarms this thread while it lives.
 class Armed {

@@ -89,7 +89,7 @@ bool RawShm::answered() {
   if (theirs_ != nullptr || ended_) return theirs_ != nullptr;
   std::array<std::byte, detail::hello_bytes_max> bytes{};
   detail::UnixMessage message;
-  const int error = detail::receive_message(socket_.get(), bytes, message);
+  const int error = detail::receive_message(socket_.get(), bytes, message, 3);
   if (error == EAGAIN) return false;
   ended_ = error != 0 || message.bytes == 0;
   if (ended_ || message.passed.size() != 3) return false;

@@ -38,8 +38,13 @@ void do_not_block(int fd) {
 
 }  // namespace
 
-RawTcp RawTcp::connect(std::string_view address) {
+RawTcp RawTcp::connect(std::string_view address, std::uint8_t host) {
   RawTcp made(new_socket());
+  if (host != 1) {
+    sockaddr_in from = loopback(0);
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
+    check(::bind(made.fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from), "bind");
+  }
   const sockaddr_in to = loopback(port_of(address));
   check(::connect(made.fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to), "connect");
   do_not_block(made.fd_);

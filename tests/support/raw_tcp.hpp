@@ -20,8 +20,9 @@ using Bytes = std::vector<std::byte>;
 
 class RawTcp {
  public:
-  // Connects to "tcp://127.0.0.1:port"; the kernel accepts before the listener does.
-  static RawTcp connect(std::string_view address);
+  // Connects to "tcp://127.0.0.1:port"; the kernel accepts before the listener does. As another
+  // host: 127.0.0.2 and so on.
+  static RawTcp connect(std::string_view address, std::uint8_t host = 1);
   explicit RawTcp(int fd) noexcept : fd_(fd) {}
   RawTcp(RawTcp&& other) noexcept { *this = std::move(other); }
   RawTcp& operator=(RawTcp&& other) noexcept {

@@ -1,15 +1,18 @@
 // What the subscribers of one host, and all of them together, may cost a publisher over time. It is
-// kept by the remote address, so that a new connection or session buys nothing. Owner thread only.
+// kept by the host's address, so that a new connection or session buys nothing. Owner thread only.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 namespace netio::detail {
+
+struct Subscriber;
 
 // Fills up with time, up to `most`. Spending may take it below 0.
 class Allowance {
@@ -23,6 +26,7 @@ class Allowance {
     return left_;
   }
   void spend(double amount) noexcept { left_ -= amount; }
+  void spend_down_to_zero(double amount) noexcept { left_ = std::max(0.0, left_ - amount); }
   [[nodiscard]] bool full(std::int64_t now_ns) noexcept { return left(now_ns) >= most_; }
 
  private:
@@ -36,40 +40,74 @@ class Allowance {
 struct Account {
   Account(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
 
-  // Changes of sets: a range that is named is 1, and 64 ranges or tags that are walked over too.
+  // One of the host's subscribers held the publisher up from then to then, by a clock that only
+  // HoldUps knows, and for nothing. Time that was charged for another one is not charged again.
+  // Such times are charged when they end, so `to_ns` never decreases.
+  void charge_held(std::int64_t from_ns, std::int64_t to_ns) noexcept;
+  [[nodiscard]] std::int64_t uncharged_ns(std::int64_t from_ns, std::int64_t to_ns) const noexcept;
+
+  // Changes of sets: a range that is named is 1, and a frame, however few it names, 8 more. 64
+  // ranges that are walked over are 1, and so are 4 rows that are moved (Groups has all it counts).
   Allowance changes;
-  // Nanoseconds for which subscribers with Policy::block hold the publisher up before they are
-  // demoted.
+  // Nanoseconds for which subscribers with Policy::block hold the publisher up for nothing.
   Allowance holding;
+  // The last of those times that was charged.
+  std::int64_t charged_from_ns = 0;
+  std::int64_t charged_to_ns = 0;
   // In the sets of its subscribers.
   std::size_t ranges = 0;
+  // Of a HostTurns: the one whose turn it is first.
+  std::list<Subscriber*> waiting;
+  std::size_t aside_bytes = 0;  // of their changes, which were put aside
 };
 
 class Allowances {
  public:
-  Allowances(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
+  // All hosts may have `aside_bytes_max` of changes put aside.
+  Allowances(std::int64_t block_for_max_ns, std::size_t aside_bytes_max,
+             std::int64_t now_ns) noexcept;
 
-  // The account of the host in "scheme://host:port"; of shm and inproc, where only the own user
-  // gets in, one for all. It outlives its last connection until it has filled up again. If there
-  // are very many, newcomers share one. Throws std::bad_alloc.
+  // The account of the host in "scheme://host:port", the same for all schemes; of shm and inproc,
+  // where only the own user gets in, one for all peers of the scheme. It outlives its last
+  // connection until it has filled up again. If there are very many, newcomers share one. Throws
+  // std::bad_alloc.
   std::shared_ptr<Account> account_of(const std::string& address, std::int64_t now_ns);
 
   // Whether another change may be looked at now.
   [[nodiscard]] bool may_change(Account& account, std::int64_t now_ns) noexcept {
-    return account.changes.left(now_ns) >= 0 && all_changes_.left(now_ns) >= 0;
+    return account.changes.left(now_ns) >= 0 && may_change(now_ns);
+  }
+  // The same, as far as all hosts together are concerned.
+  [[nodiscard]] bool may_change(std::int64_t now_ns) noexcept {
+    return all_changes_.left(now_ns) >= 0;
   }
   void charge_change(Account& account, double cost) noexcept {
     account.changes.spend(cost);
     all_changes_.spend(cost);
   }
 
-  // How long a subscriber of this host may hold the publisher up at a time.
-  [[nodiscard]] std::int64_t may_hold_ns(Account& account, std::int64_t now_ns) const noexcept;
-  // It may be given Policy::block.
+  // How many bytes more it may put aside: a host may have as many as it leaves for all others.
+  [[nodiscard]] std::size_t may_put_aside(const Account& account) const noexcept {
+    const std::size_t of_others = aside_bytes_ - account.aside_bytes;
+    const std::size_t most = (aside_bytes_max_ - std::min(of_others, aside_bytes_max_)) / 2;
+    return most - std::min(account.aside_bytes, most);
+  }
+  void put_aside(Account& account, std::size_t bytes) noexcept {
+    account.aside_bytes += bytes;
+    aside_bytes_ += bytes;
+  }
+  void take_from_aside(Account& account, std::size_t bytes) noexcept {
+    account.aside_bytes -= bytes;
+    aside_bytes_ -= bytes;
+  }
+
+  // Its subscribers may be given Policy::block.
   [[nodiscard]] bool may_block(Account& account, std::int64_t now_ns) const noexcept;
 
  private:
   std::int64_t block_for_max_ns_;
+  std::size_t aside_bytes_max_;
+  std::size_t aside_bytes_ = 0;
   Allowance all_changes_;
   std::unordered_map<std::string, std::shared_ptr<Account>> accounts_;
   std::shared_ptr<Account> others_;

@@ -24,62 +24,65 @@ ChangeLine::ChangeLine(SocketCore& socket, Subscribers& subscribers, Take take)
       timer_(socket.context().loop, [this] { go_on(); }) {}
 
 const char* ChangeLine::take(Subscriber& subscriber, std::span<const std::byte> payload) {
-  if (subscriber.aside.empty() && subscribers_.allowances.may_change(
-                                      *subscriber.account, socket_.context().loop.now().count())) {
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  crowded_ = crowded_ || !subscribers_.allowances.may_change(now_ns);
+  if (!crowded_ && subscriber.account->waiting.empty() &&
+      subscribers_.allowances.may_change(*subscriber.account, now_ns)) {
     return take_(subscriber, payload);
   }
-  put_aside(subscriber, payload);
+  return put_aside(subscriber, payload);
+}
+
+// The link is paused between two pages only: within one, or with others read behind it, it would
+// hold a block of the memory that all peers are read into, and might do so for long. Of tcp a block
+// ends where a page ends, so no more than a block is put aside.
+const char* ChangeLine::put_aside(Subscriber& subscriber, std::span<const std::byte> payload) {
+  std::vector<std::byte>& aside = subscriber.aside;
+  const bool first = aside.empty();
+  const std::uint64_t bytes = payload.size();
+  const std::size_t at = aside.size();
+  const std::size_t need = sizeof bytes + payload.size();
+  if (at + need > socket_.context().options().page_bytes &&
+      need > subscribers_.allowances.may_put_aside(*subscriber.account)) {
+    return "sends more changes of its subscription than can wait";
+  }
+  aside.resize(at + need);
+  subscribers_.allowances.put_aside(*subscriber.account, need);
+  std::memcpy(aside.data() + at, &bytes, sizeof bytes);
+  std::memcpy(aside.data() + at + sizeof bytes, payload.data(), payload.size());
+  if (first) {
+    subscriber.aside_done = 0;
+    turns_.add(*subscriber.account, subscriber);
+  }
+  if (!subscriber.peer.link()->mid_page()) subscriber.peer.pause(true);
+  if (!timer_.running()) timer_.start_periodic(look_after);
   return nullptr;
 }
 
-// Bounded: nothing is read behind the page that this is a part of.
-void ChangeLine::put_aside(Subscriber& subscriber, std::span<const std::byte> payload) {
-  std::vector<std::byte>& aside = subscriber.aside;
-  if (aside.empty()) {
-    waiting_.push_back(&subscriber.peer);
-    subscriber.aside_done = 0;
-  }
-  const std::uint64_t bytes = payload.size();
-  const std::size_t at = aside.size();
-  aside.resize(at + sizeof bytes + payload.size());
-  std::memcpy(aside.data() + at, &bytes, sizeof bytes);
-  std::memcpy(aside.data() + at + sizeof bytes, payload.data(), payload.size());
-  subscriber.peer.pause(true);
-  if (!timer_.running()) timer_.start_periodic(look_after);
+void ChangeLine::forget(Subscriber& subscriber) noexcept {
+  turns_.remove(*subscriber.account, subscriber);
+  subscribers_.allowances.take_from_aside(*subscriber.account, subscriber.aside.size());
+  subscriber.aside = {};
 }
 
-// One change of each in turn. A call-back of the user's may close or destroy the socket, which
-// lives until the turn ends.
+// A call-back of the user's may close or destroy the socket, which lives until the turn ends.
 void ChangeLine::go_on() {
+  Allowances& allowances = subscribers_.allowances;
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  turns_.begin_round();
   for (int left = changes_at_once; left > 0 && timer_.running(); --left) {
-    std::size_t at = 0;
-    Subscriber* next = nullptr;
-    while (at < waiting_.size()) {
-      next = subscribers_.find(*waiting_[at]);
-      // Gone; or another peer is where it was.
-      if (next == nullptr || next->aside.empty()) {
-        next = nullptr;
-        waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
-        continue;
-      }
-      if (subscribers_.allowances.may_change(*next->account, socket_.context().loop.now().count()))
-        break;
-      next = nullptr;
-      ++at;
-    }
+    if (!allowances.may_change(now_ns)) break;
+    Subscriber* const next =
+        turns_.next([&](Account& account) { return allowances.may_change(account, now_ns); });
+    crowded_ = crowded_ && next != nullptr;
     if (next == nullptr) break;
     Peer& peer = next->peer;
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
-    guard_memory(
-        [&] {
-          if (go_on_with(*next) && subscribers_.find(peer) != nullptr) waiting_.push_back(&peer);
-        },
-        [&]() noexcept { peer.fail(out_of_memory()); });
+    guard_memory([&] { go_on_with(*next); }, [&]() noexcept { peer.fail(out_of_memory()); });
   }
-  if (waiting_.empty()) timer_.stop();
+  if (turns_.empty()) timer_.stop();
 }
 
-bool ChangeLine::go_on_with(Subscriber& subscriber) {
+void ChangeLine::go_on_with(Subscriber& subscriber) {
   Peer& peer = subscriber.peer;
   std::uint64_t bytes = 0;
   const std::byte* const at = subscriber.aside.data() + subscriber.aside_done;
@@ -87,14 +90,12 @@ bool ChangeLine::go_on_with(Subscriber& subscriber) {
   // Taken out, because a call-back may end the subscriber.
   const std::vector<std::byte> payload(at + sizeof bytes, at + sizeof bytes + bytes);
   subscriber.aside_done += sizeof bytes + bytes;
-  const bool more = subscriber.aside_done < subscriber.aside.size();
-  if (!more) {
-    subscriber.aside = {};
+  if (subscriber.aside_done == subscriber.aside.size()) {
+    forget(subscriber);
     peer.pause(false);
   }
   const char* const defect = take_(subscriber, payload);
   if (defect != nullptr) peer.fail({DownReason::protocol_error, defect});
-  return more && defect == nullptr;
 }
 
 }  // namespace netio::detail

@@ -1,16 +1,17 @@
-// Changes of subscriptions that have to wait, because their host has had more of them than its
-// allowance: the rest of a page is put aside, and the peer is not read until that is done. A timer
-// goes on with them. Owner thread only.
+// Changes of subscriptions that have to wait, because their host, or all hosts together, have had
+// more of them than their allowance: the rest of a page is put aside, and the peer is not read
+// until that is done. A timer goes on with them, one change of each host in turn. Owner thread
+// only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include <netio/loop.hpp>
 
+#include "pattern/publish/host_turns.hpp"
 #include "pattern/publish/subscribers.hpp"
 
 namespace netio::detail {
@@ -26,19 +27,25 @@ class ChangeLine {
   // Takes the payload now, or puts it aside. What is wrong with it, or null. Throws std::bad_alloc:
   // the subscriber is to be ended.
   const char* take(Subscriber& subscriber, std::span<const std::byte> payload);
+  // The subscriber goes, or all that it put aside is done.
+  void forget(Subscriber& subscriber) noexcept;
   void stop() noexcept { timer_.stop(); }
 
  private:
-  void put_aside(Subscriber& subscriber, std::span<const std::byte> payload);
+  // What is wrong with it, or null.
+  const char* put_aside(Subscriber& subscriber, std::span<const std::byte> payload);
   void go_on();
-  // One payload; whether there are more.
-  bool go_on_with(Subscriber& subscriber);
+  // One payload.
+  void go_on_with(Subscriber& subscriber);
 
   SocketCore& socket_;
   Subscribers& subscribers_;
   Take take_;
   Timer timer_;
-  std::vector<const Peer*> waiting_;  // the one that has waited for longest first
+  HostTurns turns_;
+  // All hosts together have had too many, and since then not every host that may go on has had its
+  // turn: whoever comes has to wait in line.
+  bool crowded_ = false;
 };
 
 }  // namespace netio::detail

@@ -82,6 +82,11 @@ class Group {
   TagSet tags;
   bool active = false;  // listed as such by the publisher
 
+  // Of an AudienceTable.
+  static constexpr std::size_t no_slot = SIZE_MAX;
+  std::size_t slot = no_slot;
+  std::uint64_t key = 0;
+
  private:
   // How a message leaves.
   enum class Way : std::uint8_t {

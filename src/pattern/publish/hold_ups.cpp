@@ -13,8 +13,8 @@ namespace netio::detail {
 
 namespace {
 
-// It has gone on if it has taken so much of what it had to take. Less, however steady, would let a
-// peer that takes a byte a second hold the publisher up for ever.
+// A subscriber has gone on if it has taken this part of what it had to take. Less, however steady,
+// would let a peer that takes a byte a second hold the publisher up for ever.
 constexpr std::uint64_t progress_part = 8;
 
 // Looks are made so often within block_for_max.
@@ -24,6 +24,13 @@ constexpr std::int64_t look_after_max_ns = 100'000'000;
 
 std::int64_t look_after_ns(std::int64_t block_for_max_ns) noexcept {
   return std::clamp(block_for_max_ns / looks, look_after_min_ns, look_after_max_ns);
+}
+
+// Of what it had to take when it was measured.
+bool has_taken(const Subscriber& subscriber, std::uint64_t bytes) noexcept {
+  const Sender& sender = subscriber.peer.sender;
+  const std::int64_t taken = sender.sharing_progress() - subscriber.held_progress;
+  return sender.backlog.empty() || taken >= static_cast<std::int64_t>(bytes);
 }
 
 }  // namespace
@@ -40,80 +47,129 @@ void HoldUps::begin() noexcept {
   timer_.start_periodic(std::chrono::nanoseconds(look_after_ns(block_for_max_ns_)));
 }
 
+// While this thread stood still, nobody could take anything.
+std::int64_t HoldUps::clock_ns() const noexcept {
+  if (!timer_.running()) return looked_clock_ns_;
+  const std::int64_t passed_ns = socket_.context().loop.now().count() - looked_ns_;
+  return looked_clock_ns_ + std::min(passed_ns, 2 * look_after_ns(block_for_max_ns_));
+}
+
+bool HoldUps::holds(const Subscriber& subscriber) const noexcept {
+  if (!subscriber.counted) return false;
+  return subscriber.blocking || (lacked_memory_ && !subscriber.peer.sender.backlog.empty());
+}
+
 // From here on: what it has to take, and how far it is.
 void HoldUps::measure(Subscriber& subscriber) noexcept {
   const Sender& sender = subscriber.peer.sender;
-  subscriber.held_progress = sender.backlog_progress();
+  subscriber.held_progress = sender.sharing_progress();
   subscriber.held_bytes = sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
 }
 
-bool HoldUps::due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexcept {
-  const Sender& sender = subscriber.peer.sender;
-  if (subscriber.dismissed_since_ns != 0 || subscriber.peer.leaving()) return false;
-  if (subscriber.demoted) {
-    busy = true;
-    const std::int64_t taken = sender.backlog_progress() - subscriber.held_progress;
-    const bool goes_on =
-        sender.backlog.empty() || taken >= static_cast<std::int64_t>(subscriber.held_bytes);
-    return goes_on && subscribers_.allowances.may_block(*subscriber.account, now_ns);
-  }
-  const bool holds = subscriber.blocking || (lacks_memory_ && !sender.backlog.empty());
-  if (sender.backlog.policy() != Policy::block || !holds) {
-    subscriber.held_since_ns = 0;
-    return false;
-  }
-  busy = true;
-  const std::int64_t progress = sender.backlog_progress();
-  const auto enough = static_cast<std::int64_t>(subscriber.held_bytes / progress_part);
-  if (subscriber.held_since_ns == 0 || progress - subscriber.held_progress > enough) {
-    subscriber.held_since_ns = clock_ns_;
-    subscriber.held_from_ns = now_ns;
-    measure(subscriber);
-    return false;
-  }
-  return clock_ns_ - subscriber.held_since_ns >=
-         subscribers_.allowances.may_hold_ns(*subscriber.account, now_ns);
+void HoldUps::begins_demoted(Subscriber& subscriber) noexcept {
+  measure(subscriber);
+  watch();
 }
 
-// Judged first and told afterwards: a call-back may end any of them, close the socket or destroy
-// it, which lives until the turn ends.
+// Without a look at what it has taken: nobody knows what a connection that ends had taken.
+void HoldUps::end(Subscriber& subscriber, bool held) noexcept {
+  const bool seen = subscriber.held_from_ns != 0;
+  if (block_for_max_ns_ != 0 && (seen || held)) {
+    subscriber.account->charge_held(seen ? subscriber.held_from_ns : looked_clock_ns_, clock_ns());
+  }
+  subscriber.held_from_ns = 0;
+  subscriber.blocking = false;
+}
+
+void HoldUps::look_at(Subscriber& subscriber, std::int64_t now_ns,
+                      std::int64_t since_last_look_ns) noexcept {
+  std::int64_t from_ns = subscriber.held_from_ns;
+  const bool goes_on = from_ns != 0 && has_taken(subscriber, subscriber.held_bytes / progress_part);
+  const bool holds_now = holds(subscriber);
+  if (goes_on) from_ns = 0;
+  if (holds_now && from_ns == 0) {
+    from_ns = goes_on ? looked_clock_ns_ : looked_clock_ns_ - since_last_look_ns;
+    measure(subscriber);
+  } else if (!holds_now && from_ns != 0) {
+    from_ns += since_last_look_ns;  // this time does not count, and the time before is kept
+  }
+  subscriber.held_from_ns = from_ns;
+  subscriber.held_too_long = false;
+  if (!holds_now) return;
+  subscriber.held_too_long =
+      looked_clock_ns_ - from_ns >= block_for_max_ns_ + look_after_ns(block_for_max_ns_);
+  Account& account = *subscriber.account;
+  const auto uncharged_ns = static_cast<double>(account.uncharged_ns(from_ns, looked_clock_ns_));
+  if (subscriber.held_too_long || uncharged_ns >= account.holding.left(now_ns)) {
+    account.charge_held(from_ns, looked_clock_ns_);
+  }
+}
+
+// All subscribers of a host that has no time left lose their policy, not only those that hold the
+// publisher up now: else each of them would, for as long as it takes to see it.
+bool HoldUps::policy_is_to_change(Subscriber& subscriber, std::int64_t now_ns) noexcept {
+  Account& account = *subscriber.account;
+  if (subscriber.demoted) {
+    return has_taken(subscriber, subscriber.held_bytes) &&
+           subscribers_.allowances.may_block(account, now_ns);
+  }
+  return subscriber.counted && (subscriber.held_too_long || account.holding.left(now_ns) <= 0);
+}
+
 // Without memory for that, the next look does it.
 void HoldUps::look() {
   guard_memory([this] { judge(); }, []() noexcept {});
 }
 
+// Judged first and told afterwards: a call-back may end any of them, close the socket or destroy
+// it, which lives until the turn ends.
 void HoldUps::judge() {
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  // While this thread stood still, nobody could take anything.
-  clock_ns_ +=
-      std::min(now_ns - std::exchange(looked_ns_, now_ns), 2 * look_after_ns(block_for_max_ns_));
+  const std::int64_t before_ns = std::exchange(looked_clock_ns_, clock_ns());
+  looked_ns_ = now_ns;
+  const auto judged = [](const Subscriber& subscriber) {
+    return subscriber.dismissed_since_ns == 0 && !subscriber.peer.leaving() &&
+           subscriber.peer.link() != nullptr;
+  };
   bool busy = false;
-  due_.clear();
   subscribers_.for_each([&](Subscriber& subscriber) {
-    if (due(subscriber, now_ns, busy)) due_.push_back(&subscriber.peer);
+    if (!judged(subscriber)) return;
+    look_at(subscriber, now_ns, looked_clock_ns_ - before_ns);
+    busy = busy || subscriber.demoted || holds(subscriber);
   });
-  if (!busy) timer_.stop();
-  if (due_.empty()) return;
-  const std::vector<const Peer*> changed = std::exchange(due_, {});
+  changing_.clear();
+  subscribers_.for_each([&](Subscriber& subscriber) {
+    if (judged(subscriber) && policy_is_to_change(subscriber, now_ns)) {
+      changing_.push_back(&subscriber.peer);
+    }
+  });
+  lacked_memory_ = lacks_memory_;
+  if (!busy && changing_.empty()) timer_.stop();
+  if (changing_.empty()) return;
+  const std::vector<const Peer*> changed = std::exchange(changing_, {});
   for (const Peer* const peer : changed) {
     Subscriber& subscriber = *subscribers_.find(*peer);
     if (!subscriber.demoted) {
       ++demoted_;
       measure(subscriber);
-      const std::int64_t held_ns = now_ns - subscriber.held_from_ns;
-      subscriber.account->holding.spend(
-          static_cast<double>(std::min(held_ns, 2 * block_for_max_ns_)));
+      subscriber.held_from_ns = 0;
     }
     guard_memory([&] { subscribers_.demote(subscriber, !subscriber.demoted); },
                  [&]() noexcept { subscriber.peer.fail(out_of_memory()); });
   }
   socket_.fill_changed();
+  tell(changed);
+}
+
+// The user is told that a subscriber has its policy back only if it was told that it had lost it.
+void HoldUps::tell(const std::vector<const Peer*>& changed) {
   for (const Peer* const peer : changed) {
     if (!timer_.running()) return;
     Subscriber* const subscriber = subscribers_.find(*peer);
-    if (subscriber != nullptr && on_policy_changed) {
+    if (subscriber == nullptr || !on_policy_changed) continue;
+    const bool told_before = std::exchange(subscriber->told_demoted, subscriber->demoted);
+    if (subscriber->demoted || told_before)
       call_user(on_policy_changed, subscriber->peer.snapshot());
-    }
   }
   on_demoted();
 }

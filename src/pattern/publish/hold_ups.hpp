@@ -1,6 +1,7 @@
 // Looks after subscribers with Policy::block that hold the publisher up: one that does so for too
-// long has Policy::drop_new until it has taken what waited for it. A timer judges, which runs while
-// somebody holds the publisher up, or has lost its policy. Owner thread only.
+// long, or whose host has, has Policy::drop_new until it has taken what waited for it. A timer
+// judges, which runs while somebody holds the publisher up, or has lost its policy. Owner thread
+// only.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,10 @@ namespace netio::detail {
 
 class SocketCore;
 
+// A subscriber holds the publisher up for nothing while it takes less than an eighth of what waited
+// for it. That time begins at the look before the one that sees it. It ends uncharged when the
+// subscriber has taken an eighth, or all; else it is charged to the subscriber's host, at the
+// latest when the subscriber goes or changes its policy.
 class HoldUps {
  public:
   HoldUps(SocketCore& socket, Subscribers& subscribers, std::chrono::nanoseconds block_for_max);
@@ -23,12 +28,22 @@ class HoldUps {
   std::function<void(const PeerSnapshot&)> on_policy_changed;
   std::function<void()> on_demoted;  // set once, by the owner: it may be worth trying again
 
-  // A call of the user's was refused, or a subscriber is refused Policy::block.
+  // A call of the user's was refused.
   void watch() noexcept {
     if (block_for_max_ns_ != 0 && !timer_.running()) begin();
   }
-  // Memory is short: who has a queue may be the cause.
-  void lacks_memory(bool lacks) noexcept { lacks_memory_ = lacks; }
+  // A subscriber asked for Policy::block and is demoted from the start.
+  void begins_demoted(Subscriber& subscriber) noexcept;
+  // Whether it is a reason why calls of the user's are refused.
+  [[nodiscard]] bool holds(const Subscriber& subscriber) const noexcept;
+  // The subscriber goes, has another policy now, or wants no tag any more; `held` is whether it
+  // held the publisher up before that. The time is charged.
+  void end(Subscriber& subscriber, bool held) noexcept;
+  // Memory is short: subscribers with a queue may be the cause.
+  void lacks_memory(bool lacks) noexcept {
+    lacks_memory_ = lacks;
+    lacked_memory_ = lacked_memory_ || lacks;
+  }
   void stop() noexcept { timer_.stop(); }
   [[nodiscard]] std::uint64_t demoted() const noexcept { return demoted_; }
 
@@ -36,19 +51,25 @@ class HoldUps {
   void begin() noexcept;
   void look();
   void judge();
-  // Whether its policy is to change now; `busy` if it is to be looked at again.
+  void tell(const std::vector<const Peer*>& changed);
+  // The clock now. It is slower than the loop's where this thread stands still.
+  [[nodiscard]] std::int64_t clock_ns() const noexcept;
   static void measure(Subscriber& subscriber) noexcept;
-  bool due(Subscriber& subscriber, std::int64_t now_ns, bool& busy) noexcept;
+  // Whether and since when it holds the publisher up; what is over is charged.
+  void look_at(Subscriber& subscriber, std::int64_t now_ns,
+               std::int64_t since_last_look_ns) noexcept;
+  [[nodiscard]] bool policy_is_to_change(Subscriber& subscriber, std::int64_t now_ns) noexcept;
 
   SocketCore& socket_;
   Subscribers& subscribers_;
   std::int64_t block_for_max_ns_;
   Timer timer_;
-  std::vector<const Peer*> due_;
+  std::vector<const Peer*> changing_;
   std::uint64_t demoted_ = 0;
-  std::int64_t clock_ns_ = 1;  // of held_since_ns; slower where this thread stands still
-  std::int64_t looked_ns_ = 0;
+  std::int64_t looked_ns_ = 0;        // when the last look was, by the loop's clock
+  std::int64_t looked_clock_ns_ = 1;  // the same by clock_ns(); never 0
   bool lacks_memory_ = false;
+  bool lacked_memory_ = false;  // at any time since the last look
 };
 
 }  // namespace netio::detail

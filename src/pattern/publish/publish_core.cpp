@@ -29,8 +29,9 @@ PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
                [this](Subscriber& subscriber, std::span<const std::byte> payload) {
                  return take_change(subscriber, payload);
                }),
-      slow_timer_(socket.context().loop, [this] { look_after_slow(); }) {
-  subscribers.on_group_gone = [this](Group& group) { std::erase(active_, &group); };
+      slow_timer_(socket.context().loop, [this] { look_after_slow(); }),
+      may_block_for_ever_(options.block_for_max.count() == 0) {
+  subscribers.groups.on_group_gone = [this](Group& group) { std::erase(active_, &group); };
   hold_ups.on_demoted = [this] {
     worth_trying_ = true;
     tell_writable();
@@ -38,7 +39,7 @@ PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
 }
 
 TagRow* PublishCore::row_of(std::uint64_t tag) noexcept try {
-  return &subscribers.row(tag, false);
+  return &subscribers.groups.row(tag, false);
 } catch (const std::bad_alloc&) {
   worth_trying_ = true;
   socket_.touch();
@@ -65,11 +66,11 @@ Status PublishCore::send_wanted(TagRow& row, std::span<const std::byte> message)
 Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
   if (stopped_) return Status::closed;
   if (message.bytes.size() > socket_.options().message_bytes_max) return Status::too_big;
-  // More groups than may have an open page each at the same time.
-  const std::vector<Group*>& groups = row.audience->groups;
   if (subscribers.too_few()) return refuse(nullptr);
+  // More groups than may have an open page each at the same time.
+  const std::vector<Group*>& groups = subscribers.groups.of(*row.audience);
   message.alone = groups.size() > 1 && groups.size() > groups.front()->kind().pool->blocks() / 2;
-  for (Group* const group : row.audience->groups) {
+  for (Group* const group : groups) {
     activate(*group);
     Store* short_of = nullptr;
     const Status status = group->prepare(message, staging_, short_of);
@@ -77,9 +78,7 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
     staging_.clear();
     return status == Status::again ? refuse(short_of) : status;
   }
-  for (Group* const group : row.audience->groups) {
-    group->write(message, staging_);
-  }
+  for (Group* const group : groups) group->write(message, staging_);
   staging_.clear();
   ++sent_;
   bytes_sent_ += message.bytes.size();
@@ -165,7 +164,7 @@ Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t t
   if (status == Status::ok && (row == nullptr || subscribers.too_few())) status = refuse(nullptr);
   if (status != Status::ok) return {};
   RangePool* loans = nullptr;
-  if (row->audience != nullptr) loans = row->audience->groups.front()->kind().loans;
+  if (row->audience != nullptr) loans = subscribers.groups.of(*row->audience).front()->kind().loans;
   status = staging_.take(loans, bytes);
   if (status == Status::again) status = refuse(&staging_.waited_in());
   if (status != Status::ok) return {};
@@ -207,8 +206,10 @@ void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
 void PublishCore::not_ready(Peer& peer) noexcept {
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
-  worth_trying_ |= std::exchange(known->blocking, false);
+  worth_trying_ |= known->blocking;
+  hold_ups.end(*known, hold_ups.holds(*known));
   behind_watch.forget(*known);
+  changes_.forget(*known);
   subscribers.leave(peer);
 }
 
@@ -238,18 +239,21 @@ const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std
   if (subscriber.dismissed_since_ns != 0 || stopped_) return nullptr;
   const Peer& peer = subscriber.peer;
   const bool too_few = subscribers.too_few();
+  const bool was_demoted = subscriber.demoted;
+  const bool held = hold_ups.holds(subscriber);
   SubscribeFrame change;
   const char* defect = parse(payload, change);
   // To publish takes no memory for this: a group more is to come.
-  const std::size_t most = subscribers.groups().size() + 1;
+  const std::size_t most = subscribers.groups.all().size() + 1;
   if (active_.capacity() < most) active_.reserve(2 * most);
   if (defect == nullptr) defect = subscribers.take(subscriber, change);
   worth_trying_ |= too_few && !subscribers.too_few();
   // By another policy, or with other tags, it may hold up nothing; if it is still there.
   Subscriber* const changed = subscribers.find(peer);
   if (changed != nullptr) {
-    worth_trying_ |= std::exchange(changed->blocking, false);
-    if (changed->demoted) hold_ups.watch();
+    worth_trying_ |= changed->blocking;
+    if (!changed->counted || changed->group == nullptr) hold_ups.end(*changed, held);
+    if (changed->demoted && !was_demoted) hold_ups.begins_demoted(*changed);
     failed_ |= changed->peer.sender.backlog.failed();
     if (failed_) socket_.touch();
   }
@@ -262,6 +266,11 @@ std::uint64_t PublishCore::gathered_for(const Peer& peer) const noexcept {
   const Subscriber* const known = subscribers.find(peer);
   if (known == nullptr || known->group == nullptr) return 0;
   return known->group->open_messages();
+}
+
+// With block_for_max 0 the publisher waits for subscribers with Policy::block for ever.
+bool PublishCore::bears_with(const Peer& peer) const noexcept {
+  return may_block_for_ever_ && peer.sender.backlog.policy() == Policy::block;
 }
 
 void PublishCore::describe(const Peer& peer, PeerSnapshot& snapshot) const {
@@ -295,8 +304,8 @@ bool PublishCore::end_turn() noexcept {
   }
   active_.resize(open);
   if (std::exchange(failed_, false)) end_failed();
-  if (subscribers.incomplete()) {
-    if (subscribers.complete_again()) {
+  if (subscribers.groups.incomplete()) {
+    if (subscribers.groups.complete_again()) {
       worth_trying_ = true;
     } else if (!slow_timer_.running()) {
       slow_timer_.start_periodic(slow_look_after);
@@ -312,8 +321,9 @@ void PublishCore::flush() noexcept {
   if (stopped_) return;  // closing has flushed; a copy in a child of fork() must not
   for (Group* const group : active_) {
     group->close_page();
-    group
-        ->end_turn();  // a page that a refused message has opened: nothing is gathered there unseen
+    // Gives back a page that a refused message has opened. Otherwise later messages would be
+    // gathered in it, and nothing would post them.
+    group->end_turn();
     for (Subscriber* const member : group->members) {
       member->peer.sender.flush();
       look_at_backlog(*member);
@@ -347,7 +357,7 @@ void PublishCore::look_after_slow() noexcept {
     behind = behind || subscriber.dismissed_since_ns != 0 ||
              (!stopped_ && subscriber.peer.behind_since_ns != 0);
   });
-  if (subscribers.incomplete()) {
+  if (subscribers.groups.incomplete()) {
     behind = true;
     socket_.touch();
   }
@@ -392,17 +402,17 @@ void PublishCore::stop() noexcept {
 // Open pages are left as they are: they may lie in memory that the parent's peers see.
 void PublishCore::freeze() noexcept {
   if (std::exchange(stopped_, true)) return;
-  subscribers.answer_with(closed_);
+  subscribers.groups.answer_with(closed_);
 }
 
 void PublishCore::add_to(Counters& counters) const noexcept {
   counters.bytes_sent += bytes_sent_;
   counters.agains += agains_;
-  const std::uint64_t unwanted = subscribers.unwanted();
+  const std::uint64_t unwanted = subscribers.groups.unwanted();
   counters.published += sent_ + unwanted;
   counters.unwanted += unwanted;
   counters.demoted += hold_ups.demoted();
-  counters.bodies_encoded += subscribers.bodies_encoded();
+  counters.bodies_encoded += subscribers.groups.bodies_encoded();
 }
 
 }  // namespace netio::detail

@@ -29,7 +29,7 @@ class PublishCore final : public Distribution {
 
   // The user's side.
   Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    TagRow* const row = subscribers.find_row(tag);
+    TagRow* const row = subscribers.groups.find_row(tag);
     if (row == nullptr) [[unlikely]]
       return send_first(message, tag);
     if (row->audience != nullptr) return send_wanted(*row, message);
@@ -40,7 +40,7 @@ class PublishCore final : public Distribution {
   Status send(Message& message) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
   Message allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept;
-  PublishTag tag(std::uint64_t tag) { return {&subscribers.row(tag, true), this}; }
+  PublishTag tag(std::uint64_t tag) { return {&subscribers.groups.row(tag, true), this}; }
   std::function<void()> on_writable;
 
   Subscribers subscribers;
@@ -55,7 +55,7 @@ class PublishCore final : public Distribution {
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
   [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
-  [[nodiscard]] bool judges_slowness() const noexcept override { return true; }
+  [[nodiscard]] bool bears_with(const Peer& peer) const noexcept override;
   void describe(const Peer& peer, PeerSnapshot& snapshot) const override;
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
@@ -102,6 +102,7 @@ class PublishCore final : public Distribution {
   std::deque<MemoryWaiter> waiters_;
   std::vector<Group*> active_;  // have an open page, or something posted in this turn
   Timer slow_timer_;            // runs while somebody may be behind for too long
+  const bool may_block_for_ever_;
   bool stopped_ = false;
   bool wanted_ = false;        // a send was refused: on_writable is owed
   bool failed_ = false;        // somebody's backlog

@@ -40,15 +40,21 @@ struct Subscriber {
   std::vector<std::byte> aside;      // of a ChangeLine: sizes and payloads
   std::size_t aside_done = 0;        // of these
 
-  bool counted = false;            // among those that block, for PublishOptions::subscribers_min
-  bool blocking = false;           // the user was refused because of it
-  bool demoted = false;            // it asked for Policy::block, and has Policy::drop_new for now
-  std::int64_t held_since_ns = 0;  // the publisher is held up, and no part of held_bytes was taken
-  std::int64_t held_from_ns = 0;   // the same by the loop's clock
-  std::uint64_t held_bytes = 0;
-  std::int64_t held_progress = 0;  // Sender::backlog_progress() at that time
+  bool counted = false;  // it has Policy::block: it counts for PublishOptions::subscribers_min
+  bool demoted = false;  // it asked for Policy::block, and has Policy::drop_new for now
+  // The user was refused because of it, and since then its queue was never empty. What it changes
+  // of its subscription is no reason to forget that.
+  bool blocking = false;
+
   std::int64_t behind_for_max_ns = 0;
   std::int64_t dismissed_since_ns = 0;  // 0: it was not; it is served no more
+
+  // Of HoldUps.
+  std::int64_t held_from_ns = 0;   // it has held the publisher up since then for nothing; 0: no
+  std::uint64_t held_bytes = 0;    // what it had to take when held_progress was measured
+  std::int64_t held_progress = 0;  // Sender::sharing_progress()
+  bool held_too_long = false;
+  bool told_demoted = false;  // the user was
 
   // Of a BehindWatch.
   bool watched = false;

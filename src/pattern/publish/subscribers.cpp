@@ -29,17 +29,20 @@ constexpr std::size_t ranges_always = 64;
 // come.
 constexpr std::uint64_t change_sets_max = 4;
 
-// Answers that wait for a subscriber to read them.
+// Answers that wait for a subscriber to read them: in any case; and so many at most, while the
+// memory for all queues has room for them.
+constexpr std::size_t answers_always = 16;
 constexpr std::size_t answers_max = 1024;
 
 }  // namespace
 
 Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
-    : allowances(options.block_for_max.count(), socket.context().loop.now().count()),
+    : allowances(options.block_for_max.count(), options.ranges_all_max * wire_range_bytes,
+                 socket.context().loop.now().count()),
+      groups(socket.options().message_bytes_max, options.subscribers_min != 0),
       socket_(socket),
       options_(checked(options)),
-      behind_budget_{0, options.behind_bytes_all_max},
-      all_(too_few() ? &missed_ : nullptr) {}
+      behind_budget_{0, options.behind_bytes_all_max} {}
 
 Subscriber* Subscribers::find(const Peer& peer) noexcept {
   const auto found = subscribers_.find(&peer);
@@ -63,7 +66,8 @@ void Subscribers::leave(Peer& peer) noexcept {
   Subscriber* const subscriber = find(peer);
   if (subscriber == nullptr) return;
   count(*subscriber, false);
-  leave_group(*subscriber);
+  groups.leave(*subscriber);
+  charge_walk(*subscriber, 0);
 }
 
 void Subscribers::forget(Peer& peer) noexcept {
@@ -85,7 +89,7 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
   try {
     defect = this->change(subscriber, frame, change);
   } catch (const std::bad_alloc&) {
-    begin_again();
+    groups.begin_again();
     throw;
   }
   if (defect == nullptr) tell(subscriber.peer, change);
@@ -101,7 +105,8 @@ const char* Subscribers::change(Subscriber& subscriber, const SubscribeFrame& fr
       first ? frame.revision > subscriber.revision : frame.revision == subscriber.revision;
   if (!in_order) return "changes its subscription out of order";
   if (subscriber.revision == 0 && !whole) return "changes a subscription that it has not begun";
-  if (subscriber.peer.sender.backlog.controls() >= answers_max) {
+  const Backlog& backlog = subscriber.peer.sender.backlog;
+  if (backlog.controls() >= (backlog.has_its_share() ? answers_always : answers_max)) {
     return "changes its subscription and does not read the answers";
   }
   if (first) begin_change(subscriber, frame, whole);
@@ -125,8 +130,7 @@ void Subscribers::begin_change(Subscriber& subscriber, const SubscribeFrame& fra
   subscriber.refused = subscriber.refused && !whole;
   if (whole) return;
   subscriber.next = subscriber.set;
-  allowances.charge_change(*subscriber.account,
-                           static_cast<double>(subscriber.set.size()) / walk_part);
+  charge_walk(subscriber, static_cast<double>(subscriber.set.size()));
 }
 
 void Subscribers::edit(Subscriber& subscriber, std::uint16_t flags,
@@ -136,20 +140,18 @@ void Subscribers::edit(Subscriber& subscriber, std::uint16_t flags,
   const bool remove = (flags & subscribe_flag::remove) != 0;
   const bool behind_all =
       !remove && (next.empty() || ranges.empty() || next.ranges().back().first <= ranges[0].first);
-  if (!behind_all) {
-    allowances.charge_change(*subscriber.account, static_cast<double>(next.size()) / walk_part);
-  }
+  if (!behind_all) charge_walk(subscriber, static_cast<double>(next.size()));
   if (remove) {
     next.remove(ranges);
   } else {
     next.add(ranges);
   }
-  const std::size_t left = ranges_left_for(subscriber);
-  subscriber.refused =
-      next.size() > options_.ranges_max || (next.size() > ranges_always && next.size() > left);
-  if (subscriber.refused) {
-    subscriber.ranges_allowed = std::min(options_.ranges_max, std::max(left, ranges_always));
-  }
+  // A set that does not grow takes nothing from others: it is never refused.
+  const std::size_t most =
+      std::min(options_.ranges_max,
+               std::max({ranges_left_for(subscriber), ranges_always, subscriber.set.size()}));
+  subscriber.refused = next.size() > most;
+  if (subscriber.refused) subscriber.ranges_allowed = most;
   count_ranges(subscriber, std::max(subscriber.set.size(), next.size()));
 }
 
@@ -169,14 +171,9 @@ void Subscribers::count_ranges(Subscriber& subscriber, std::size_t ranges) noexc
   ranges_ += ranges - before;
 }
 
-// What it costs to put the next set in the place of the set: both are compared with each other and
-// with those of groups, and the rows of their tags change.
-double Subscribers::walked(const Subscriber& subscriber) const noexcept {
-  const std::size_t rows = tags_.size();
-  const std::uint64_t rows_of_both =
-      subscriber.set.tags_up_to(rows) + subscriber.next.tags_up_to(rows);
-  const std::size_t ranges = 4 * (subscriber.set.size() + subscriber.next.size());
-  return static_cast<double>(ranges + rows_of_both + groups_.size()) / walk_part;
+// That many ranges, and what the groups have walked over since the last time.
+void Subscribers::charge_walk(Subscriber& subscriber, double ranges) noexcept {
+  allowances.charge_change(*subscriber.account, (ranges + groups.take_cost()) / walk_part);
 }
 
 Subscribers::Change Subscribers::complete(Subscriber& subscriber, const SubscribeFrame& frame) {
@@ -185,10 +182,12 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
   if (subscriber.refused) {
     subscriber.next = TagSet();
   } else {
-    allowances.charge_change(*subscriber.account, walked(subscriber));
+    // Both are copied, and compared with each other.
+    const std::size_t ranges = 4 * (subscriber.set.size() + subscriber.next.size());
     change.added = difference(subscriber.next, subscriber.set);
     change.removed = difference(subscriber.set, subscriber.next);
-    apply(subscriber, change);
+    groups.change(subscriber, kind_of(subscriber.peer), change.added, change.removed);
+    charge_walk(subscriber, static_cast<double>(ranges));
     // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
     subscriber.peer.sender.backlog.set_policy(
@@ -197,7 +196,6 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
     count(subscriber, subscriber.peer.sender.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
-    sweep_audiences();
   }
   count_ranges(subscriber, subscriber.set.size());
   subscriber.answered = frame.revision;
@@ -206,8 +204,7 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
   return change;
 }
 
-// Who asks for `block` after it, or another of its host, has held the publisher up too often has to
-// wait for it.
+// A subscriber that asks for `block` while its host has no time left has to wait for it.
 Policy Subscribers::grant(Subscriber& subscriber, Policy asked) {
   if (asked != Policy::block || !options_.block_allowed) {
     subscriber.demoted = false;
@@ -224,7 +221,6 @@ void Subscribers::demote(Subscriber& subscriber, bool demoted) {
   if (subscriber.group != nullptr) subscriber.group->close_page();
   subscriber.demoted = demoted;
   subscriber.blocking = false;
-  subscriber.held_since_ns = 0;
   backlog.set_policy(demoted ? Policy::drop_new : Policy::block, backlog.bytes_max());
   count(subscriber, !demoted);
   answer(subscriber);
@@ -269,161 +265,10 @@ GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
           limits.message_bytes_max};
 }
 
-Group* Subscribers::find_group(const GroupKind& kind, const TagSet& tags) const noexcept {
-  for (const auto& group : groups_) {
-    if (group->kind() == kind && group->tags == tags) return group.get();
-  }
-  return nullptr;
-}
-
-// Messages so far are for the old set: what is open is closed before anything changes.
-void Subscribers::apply(Subscriber& subscriber, const Change& change) {
-  const GroupKind kind = kind_of(subscriber.peer);
-  Group* const now = subscriber.group;
-  if (now != nullptr) now->close_page();
-  if (subscriber.next == subscriber.set) {
-    subscriber.next.clear();
-    return;
-  }
-  const bool alone = now != nullptr && now->members.size() == 1 && !subscriber.next.empty();
-  if (alone && find_group(kind, subscriber.next) == nullptr) {
-    remove_rows(*now, change.removed);
-    add_rows(*now, change.added);
-    now->tags = subscriber.next;
-  } else {
-    leave_group(subscriber);
-  }
-  subscriber.set = std::exchange(subscriber.next, TagSet());
-  if (subscriber.group == nullptr && !subscriber.set.empty()) enter(subscriber, kind);
-}
-
-void Subscribers::enter(Subscriber& subscriber, const GroupKind& kind) {
-  Group* group = find_group(kind, subscriber.set);
-  if (group == nullptr) {
-    groups_.push_back(
-        std::make_unique<Group>(kind, subscriber.set, socket_.options().message_bytes_max));
-    group = groups_.back().get();
-    add_rows(*group, group->tags);
-  }
-  group->close_page();
-  group->members.push_back(&subscriber);
-  subscriber.group = group;
-}
-
-void Subscribers::leave_group(Subscriber& subscriber) noexcept {
-  Group* const group = std::exchange(subscriber.group, nullptr);
-  if (group == nullptr) return;
-  group->close_page();
-  std::erase(group->members, &subscriber);
-  if (!group->members.empty()) return;
-  guard_memory([&] { remove_rows(*group, group->tags); }, [this]() noexcept { begin_again(); });
-  audiences_.forget(group);
-  bodies_before_ += group->bodies_encoded();
-  on_group_gone(*group);
-  std::erase_if(groups_, [group](const auto& entry) { return entry.get() == group; });
-}
-
-// Neighbours mostly have the same audience: each is looked up once.
-void Subscribers::add_rows(Group& group, const TagSet& tags) {
-  if (all_ != nullptr) return;
-  Audience* from = nullptr;
-  Audience* to = audiences_.with(from, &group);
-  tags_.for_each_in(tags, [&](TagRow& row) {
-    if (row.audience != from) {
-      from = row.audience;
-      to = audiences_.with(from, &group);
-    }
-    row.audience = to;
-  });
-}
-
-// Subscribers that change their sets make ever new audiences; those of no row any more are kept
-// until they are many.
-void Subscribers::sweep_audiences() {
-  if (audiences_.size() < sweep_at_) return;
-  std::unordered_set<const Audience*> wanted;
-  tags_.for_each([&wanted](const TagRow& row) { wanted.insert(row.audience); });
-  audiences_.keep(wanted);
-  sweep_at_ = std::max(sweep_at_min, 2 * audiences_.size());
-}
-
-void Subscribers::remove_rows(Group& group, const TagSet& tags) {
-  if (all_ != nullptr) return;
-  Audience* from = nullptr;
-  Audience* to = nullptr;
-  tags_.for_each_in(tags, [&](TagRow& row) {
-    if (row.audience != from) {
-      from = row.audience;
-      to = audiences_.without(from, &group);
-    }
-    row.audience = to;
-  });
-}
-
-Audience* Subscribers::audience_of(std::uint64_t tag) {
-  if (all_ != nullptr) return all_;
-  Audience* audience = nullptr;
-  for (const auto& group : groups_) {
-    if (group->tags.contains(tag)) audience = audiences_.with(audience, group.get());
-  }
-  return audience;
-}
-
-std::uint64_t Subscribers::bodies_encoded() const noexcept {
-  std::uint64_t bodies = bodies_before_;
-  for (const auto& group : groups_) bodies += group->bodies_encoded();
-  return bodies;
-}
-
-void Subscribers::end_with(Audience& audience) noexcept {
-  options_.subscribers_min = 0;
-  hold(audience);
-}
-
-void Subscribers::hold(Audience& audience) noexcept {
-  for (const auto& group : groups_) group->close_page();
-  answer_with(audience);
-}
-
-void Subscribers::answer_with(Audience& audience) noexcept {
-  all_ = &audience;
-  tags_.for_each([&audience](TagRow& row) { row.audience = &audience; });
-}
-
-// As if each group came now.
-void Subscribers::release() noexcept {
-  guard_memory(
-      [this] {
-        all_ = nullptr;
-        tags_.for_each([](TagRow& row) { row.audience = nullptr; });
-        for (const auto& group : groups_) add_rows(*group, group->tags);
-      },
-      [this]() noexcept { begin_again(); });
-}
-
-// A change of the rows was not made to its end: they are made anew when there is memory.
-void Subscribers::begin_again() noexcept {
-  if (all_ != nullptr && all_ != &missed_) return;
-  incomplete_ = true;
-  hold(missed_);
-}
-
-bool Subscribers::complete_again() noexcept {
-  incomplete_ = false;
-  // Those that somebody was about to enter.
-  std::erase_if(groups_, [this](const auto& group) {
-    if (group->members.empty()) on_group_gone(*group);
-    return group->members.empty();
-  });
-  if (all_ == &missed_ && !too_few()) release();
-  return !incomplete_;
-}
-
 void Subscribers::count(Subscriber& subscriber, bool blocks) noexcept {
   if (std::exchange(subscriber.counted, blocks) == blocks) return;
   blocking_ = blocks ? blocking_ + 1 : blocking_ - 1;
-  if (too_few() && all_ == nullptr) hold(missed_);
-  if (!too_few() && all_ == &missed_) release();
+  groups.hold(blocking_ < options_.subscribers_min);
 }
 
 double Subscribers::fill() const noexcept {

@@ -5,14 +5,7 @@
 
 namespace netio::detail {
 
-namespace {
-// Looked up by their number, and not resolved: 10 MB of rows and slots. Beyond it, whoever
-// publishes ever new tags pays for them being looked up anew.
-constexpr std::size_t unresolved_max = std::size_t{1} << 17U;
-}  // namespace
-
-TagRow& TagTable::add(std::uint64_t tag, Audience* audience, bool resolved) {
-  if (!resolved && unresolved_ >= unresolved_max) forget_unresolved();
+TagTable::Row& TagTable::add(std::uint64_t tag, bool resolved) {
   if (used_ >= slots_.size() / 2) grow();
   Row* row = nullptr;
   if (free_.empty()) {
@@ -23,7 +16,7 @@ TagRow& TagTable::add(std::uint64_t tag, Audience* audience, bool resolved) {
     row = free_.back();
     free_.pop_back();
   }
-  row->audience = audience;
+  row->audience = row->own = nullptr;
   row->tag = tag;
   row->resolved = resolved;
   row->in_use = true;

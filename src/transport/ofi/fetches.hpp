@@ -12,6 +12,7 @@
 #include "memory/large_pool.hpp"
 #include "transport/link.hpp"
 #include "transport/ofi/device.hpp"
+#include "transport/ofi/fabric_message.hpp"
 #include "transport/ofi/sends.hpp"
 #include "transport/transport.hpp"
 
@@ -45,16 +46,16 @@ class OfiFetches final : private OfiOperations {
   void told(std::uint32_t count) noexcept { untold_ -= count; }
 
   [[nodiscard]] bool under_way() const noexcept { return used_ != 0; }
+  // Reads were started that the peer has not served.
+  [[nodiscard]] bool reading() const noexcept { return free_reads_count_ != reads_max; }
+  // The size of the messages that memory was taken for and that are not complete.
+  [[nodiscard]] std::uint64_t bytes_held() const noexcept;
   [[nodiscard]] std::uint64_t bytes_fetched() const noexcept { return bytes_fetched_; }
 
  private:
   struct Fetch {
     PageHeader header;
-    std::array<std::byte, frame_prefix_bytes_max> prefix{};
-    std::size_t prefix_bytes = 0;
-    std::uint64_t address = 0;
-    std::uint64_t key = 0;
-    std::size_t bytes = 0;
+    LentMessage lent;
     std::size_t asked = 0;
     std::size_t done = 0;
     Lease block;
@@ -64,6 +65,9 @@ class OfiFetches final : private OfiOperations {
     std::uint32_t bytes = 0;
   };
   [[nodiscard]] Fetch& at(std::size_t index) noexcept {
+    return fetches_[(first_ + index) % fetches_max];
+  }
+  [[nodiscard]] const Fetch& at(std::size_t index) const noexcept {
     return fetches_[(first_ + index) % fetches_max];
   }
   bool make_room(Fetch& fetch) noexcept;

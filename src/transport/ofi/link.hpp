@@ -56,6 +56,9 @@ class OfiLink final : public Link,
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.idle(); }
   [[nodiscard]] bool backed_up() const noexcept override { return wire_ && wire_->sends.unsent(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
+    return wire_ ? wire_->sends.holding(of) : Holding();
+  }
   void pause(bool paused) noexcept override;
   void assembling(bool under_way) noexcept override { assembling_ = under_way; }
   void finish() noexcept override;
@@ -64,8 +67,17 @@ class OfiLink final : public Link,
   [[nodiscard]] bool mid_page() const noexcept override {
     return wire_ && wire_->fetches.under_way();
   }
+  [[nodiscard]] std::uint64_t large_page_begun() const noexcept override {
+    return wire_ ? wire_->fetches.bytes_held() : 0;
+  }
+  [[nodiscard]] std::uint64_t page_progress() const noexcept override {
+    return wire_ ? wire_->fetches.bytes_fetched() : 0;
+  }
+  // While reads are outstanding it is the peer's turn, even if this side waits for memory to read
+  // the next message into.
   [[nodiscard]] bool reading() const noexcept override {
-    return !paused_ && !receive_waiter_.waiting() && !large_waiter_.waiting();
+    const bool waits = receive_waiter_.waiting() || large_waiter_.waiting();
+    return !paused_ && (!waits || (wire_ && wire_->fetches.reading()));
   }
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
 
@@ -120,7 +132,7 @@ class OfiLink final : public Link,
   // Moving pages (link_datapath.cpp)
   void on_arrival(std::size_t slot, std::size_t bytes) noexcept override;
   void take_message(std::size_t slot, std::size_t bytes);
-  bool take_header(PageHeader header, std::size_t bytes_left);
+  bool take_header(const PageHeader& header);
   bool take_lent(std::size_t slot, const PageHeader& header);
   void deliver();
   void hand_up(Arrived& arrived);

@@ -10,7 +10,6 @@
 namespace netio::detail {
 
 namespace {
-constexpr std::uint16_t page_flags_known = page_flag::known | page_flag::lent;
 constexpr std::chrono::milliseconds retry_after{1};
 }  // namespace
 
@@ -133,25 +132,20 @@ void OfiLink::arrive(std::size_t slot, std::size_t bytes) {
 // One message holds one page, or several small ones back to back. Grants and acknowledgements take
 // effect at once, messages in their turn.
 void OfiLink::take_message(std::size_t slot, std::size_t bytes) {
-  const std::byte* const data = wire_->receives.data(slot);
-  std::size_t messages_end = 0;
-  for (std::size_t at = 0; at < bytes || at == 0;) {
-    PageHeader header;
-    if (bytes - at >= page_header_bytes) header = load_page_header(data + at);
-    if (!take_header(header, bytes - at)) return;
-    if ((header.flags & page_flag::lent) != 0) {
-      if (at != 0 || header.bytes != bytes - page_header_bytes) {
-        go_bad(DownReason::protocol_error, "lent a message in company");
-      } else if (take_lent(slot, header)) {
-        deliver();
-      }
-      return;
-    }
-    at += page_header_bytes + header.bytes;
-    if (header.bytes != 0) messages_end = at;
+  FabricMessage message({wire_->receives.data(slot), bytes});
+  PageHeader header;
+  while (message.next(header)) {
+    if (!take_header(header)) return;
   }
-  if (messages_end == 0) {
-    PageHeader header = load_page_header(data);
+  if (message.defect() != nullptr) {
+    go_bad(DownReason::protocol_error, message.defect());
+    return;
+  }
+  if ((header.flags & page_flag::lent) != 0) {
+    if (take_lent(slot, header)) deliver();
+    return;
+  }
+  if (message.empty()) {
     header.acknowledged = highest_acknowledged_;
     events_->on_page(header, wire_->receives.block(slot), {});
     if (wire_) wire_->receives.give_back(slot);
@@ -162,16 +156,10 @@ void OfiLink::take_message(std::size_t slot, std::size_t bytes) {
   deliver();
 }
 
-bool OfiLink::take_header(PageHeader header, std::size_t bytes_left) {
-  const char* what = defect(header, page_flags_known);
-  if (bytes_left < page_header_bytes || header.bytes > bytes_left - page_header_bytes) {
-    what = "sent a page of another size than it says";
-  } else if (what == nullptr &&
-             (!credits_.granted(header.credits) || !wire_->sends.fetched(header.fetched))) {
-    what = "grants more receives, or fetched more, than there can be";
-  }
-  if (what != nullptr) {
-    go_bad(DownReason::protocol_error, what);
+// What the header tells of this side. False if that cannot be.
+bool OfiLink::take_header(const PageHeader& header) {
+  if (!credits_.granted(header.credits) || !wire_->sends.fetched(header.fetched)) {
+    go_bad(DownReason::protocol_error, "grants more receives, or fetched more, than there can be");
     return false;
   }
   highest_acknowledged_ = std::max(highest_acknowledged_, header.acknowledged);

@@ -97,25 +97,30 @@ void OfiListener::run_deferred() noexcept {
   }
 }
 
+// A request that nobody took is rejected by its handle: the rest of it may be gone with a link that
+// there was no memory for.
 void OfiListener::on_request(Info request) noexcept {
-  guard_memory([&] { take(request); },
+  const fid_t handle = request->handle;
+  std::unique_ptr<Link> link;
+  guard_memory([&] { link = take(request); },
                [&]() noexcept {
-                 if (request) endpoint_->reject(request);
+                 endpoint_->reject(handle);
                  events_.on_exhausted(address_, out_of_memory());
                });
+  if (link) events_.on_accept(std::move(link));
 }
 
-void OfiListener::take(Info& request) {
-  if (paused_) {
-    if (waiting_.size() == waiting_max) {
-      endpoint_->reject(request);
-    } else {
-      waiting_.push_back(std::move(request));
-    }
-    return;
+// Null if nobody is accepted now.
+std::unique_ptr<Link> OfiListener::take(Info& request) {
+  if (!paused_) {
+    return std::make_unique<OfiLink>(fabrics_, options_, std::move(request), endpoint_, window_);
   }
-  events_.on_accept(
-      std::make_unique<OfiLink>(fabrics_, options_, std::move(request), endpoint_, window_));
+  if (waiting_.size() == waiting_max) {
+    endpoint_->reject(request);
+  } else {
+    waiting_.push_back(std::move(request));
+  }
+  return nullptr;
 }
 
 }  // namespace netio::detail

@@ -28,7 +28,7 @@ class OfiListener final : public Listener, private ConnectionOwner, private Defe
  private:
   void listen(const Url& url);
   void on_request(Info request) noexcept override;
-  void take(Info& request);
+  std::unique_ptr<Link> take(Info& request);
   void on_connection_failed(int) noexcept override {}  // a request that went again
   void run_deferred() noexcept override;
 

@@ -11,9 +11,6 @@
 
 namespace netio::detail {
 
-// Where a lent message lies, in the page that announces it: address and key.
-inline constexpr std::size_t place_bytes = 2 * sizeof(std::uint64_t);
-
 // What a link does when its operations end.
 class OfiOperationsOwner {
  public:

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/ofi/fabric_message.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -96,7 +98,7 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   entry.descriptor = memory.descriptor;
   entry.bye = says_bye(header);
   entry.lease = std::move(post.body.lease);
-  queued_bytes_ += page_header_bytes + header.bytes;
+  posted_bytes_ += page_header_bytes + header.bytes;
   return true;
 }
 
@@ -120,7 +122,7 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
     entry = &append({.lease = std::move(page), .data = data, .descriptor = descriptor});
   }
   entry->bytes += copy_page(entry->lease->data() + entry->bytes, header, post);
-  queued_bytes_ += bytes;
+  posted_bytes_ += bytes;
   return true;
 }
 
@@ -183,16 +185,17 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   Entry& tells = append({});
   tells.head_bytes = page_header_bytes + header.bytes;
   tells.lent = true;
+  entry.all_bytes = post.body.bytes;
   entry.bytes = std::min(post.body.bytes, lend_bytes_most);
   entry.lease = std::move(post.body.lease);
   ++lends_used_;
   ++lends_unsent_;
-  queued_bytes_ += page_header_bytes + header.bytes + entry.bytes;
+  posted_bytes_ += page_header_bytes + header.bytes + entry.bytes;
   return true;
 }
 
 void OfiSends::end_lend(Lend& lend) noexcept {
-  queued_bytes_ -= lend.bytes;
+  done_bytes_ += lend.bytes;
   lend.own.reset();
   lend.lease.reset();
 }
@@ -200,6 +203,7 @@ void OfiSends::end_lend(Lend& lend) noexcept {
 bool OfiSends::fetched(std::uint32_t count) noexcept {
   if (count > lends_used_ - lends_unsent_) return false;
   for (; count != 0; --count) {
+    fetched_bytes_ += lends_[first_lend_].all_bytes;
     end_lend(lends_[first_lend_]);
     first_lend_ = (first_lend_ + 1) % lends_max;
     --lends_used_;
@@ -210,14 +214,34 @@ bool OfiSends::fetched(std::uint32_t count) noexcept {
 
 std::size_t OfiSends::taken_of(std::size_t bytes_max) const noexcept {
   return std::max(
-      {queued_bytes_, bytes_max / entries_max * used_, bytes_max / lends_max * lends_used_});
+      {queued_bytes(), bytes_max / entries_max * used_, bytes_max / lends_max * lends_used_});
+}
+
+// If the peer holds lent messages, only its fetches count, because it can take other pages
+// meanwhile. Entries complete in order: the memory is free once the last entry that lies in it is
+// done.
+Holding OfiSends::holding(const StorePart& of) const noexcept {
+  Holding lent{0, fetched_bytes_};
+  for (std::size_t i = 0; i < lends_used_; ++i) {
+    const Lend& lend = lends_[(first_lend_ + i) % lends_max];
+    if (of.has(lend.lease)) lent.left += lend.all_bytes;
+  }
+  if (lent.left != 0) return lent;
+  Holding posted{0, done_bytes_};
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < used_; ++i) {
+    const Entry& entry = entries_[(first_ + i) % entries_max];
+    bytes += entry.head_bytes + entry.bytes + entry.pad();
+    if (of.has(entry.lease)) posted.left = bytes;
+  }
+  return posted;
 }
 
 void OfiSends::drop_unsent() noexcept {
   for (; unsent_ != 0; --unsent_) {
     --used_;
     Entry& entry = entries_[past_last()];
-    queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
+    done_bytes_ += entry.head_bytes + entry.bytes + entry.pad();
     entry.lease.reset();
     if (!entry.lent) continue;
     --lends_unsent_;
@@ -234,7 +258,7 @@ void OfiSends::drop_before_bye() noexcept {
   Entry bye = std::move(entries_[last]);
   drop_unsent();
   std::memcpy(head(past_last()), bye_head.data(), bye_head.size());
-  queued_bytes_ += bye.head_bytes;
+  posted_bytes_ += bye.head_bytes;
   append(std::move(bye));
 }
 
@@ -242,7 +266,7 @@ void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
   entries_[index_of(operation)].done = true;
   while (used_ != 0 && entries_[first_].done) {
     Entry& entry = entries_[first_];
-    queued_bytes_ -= entry.head_bytes + entry.bytes + entry.pad();
+    done_bytes_ += entry.head_bytes + entry.bytes + entry.pad();
     entry.lease.reset();
     entry.done = false;
     first_ = (first_ + 1) % entries_max;

@@ -69,9 +69,13 @@ class OfiSends final : private OfiOperations {
   // All that was posted is with the peer; lent memory may still be out.
   [[nodiscard]] bool sent() const noexcept { return used_ == 0; }
   [[nodiscard]] bool idle() const noexcept { return used_ == 0 && lends_used_ == 0; }
-  [[nodiscard]] std::size_t queued_bytes() const noexcept { return queued_bytes_; }
+  [[nodiscard]] std::size_t queued_bytes() const noexcept {
+    return static_cast<std::size_t>(posted_bytes_ - done_bytes_);
+  }
   // Of `bytes_max`, what is not free: small pages run out of entries first.
   [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
+  // See Link::holding.
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept;
 
  private:
   // One message on the wire: a head and a body, or copies of several pages back to back.
@@ -88,7 +92,8 @@ class OfiSends final : private OfiOperations {
   };
   struct Lend {
     Lease lease;
-    std::size_t bytes = 0;
+    std::size_t all_bytes = 0;
+    std::size_t bytes = 0;  // as they count among what is queued
     std::optional<MemoryRegion> own;
   };
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
@@ -115,7 +120,9 @@ class OfiSends final : private OfiOperations {
   std::size_t first_lend_ = 0;
   std::size_t lends_used_ = 0;
   std::size_t lends_unsent_ = 0;  // the last so many of those used: the peer cannot know of them
-  std::size_t queued_bytes_ = 0;
+  std::uint64_t posted_bytes_ = 0;
+  std::uint64_t done_bytes_ = 0;     // of these, or dropped
+  std::uint64_t fetched_bytes_ = 0;  // by the peer, of what was lent
 };
 
 }  // namespace netio::detail

@@ -12,9 +12,14 @@ class PeerAddressSpace {
  public:
   // Half of what a process has on common machines, so that the other half is there for the rest.
   static constexpr std::size_t bytes_max = std::size_t{1} << 46U;
-  // One peer gets no more than this part of what is left: the largest are refused first, and those
-  // of ordinary size long after them.
+  // A part of it is kept for memory of ordinary size: enough for 4,096 peers, which is what
+  // SocketOptions::peers_max allows by default.
+  static constexpr std::size_t ordinary_bytes_max = std::size_t{1} << 33U;
+  static constexpr std::size_t kept_bytes = std::size_t{1} << 45U;
+  // Of the rest, one peer with larger memory gets no more than this part of what is left.
   static constexpr std::size_t part_of_rest = 8;
+  // The most that a peer that asks for `bytes` gets while `taken` are taken.
+  [[nodiscard]] static std::size_t most(std::size_t bytes, std::size_t taken) noexcept;
 
   PeerAddressSpace() noexcept = default;
   // Throws Error if that is more than one peer may have now.

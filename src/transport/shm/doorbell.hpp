@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <sys/socket.h>
@@ -25,10 +26,12 @@ struct ShmBell {
   void say(std::uint32_t sleep) noexcept { ours.sleep.store(sleep, std::memory_order_relaxed); }
   static void fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
   // Never blocks: this end of the connection is ours alone, and MSG_DONTWAIT is for this call. If
-  // the socket is full, the peer has rings to read, and one is enough.
-  void ring() noexcept {
+  // the socket is full, the peer has rings to read, and one is enough. Returns false if the system
+  // has no memory for a ring.
+  [[nodiscard]] bool ring() noexcept {
     const std::byte one{};
-    (void)!::send(socket, &one, sizeof one, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return ::send(socket, &one, sizeof one, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+           (errno != ENOBUFS && errno != ENOMEM);
   }
 };
 
@@ -48,11 +51,15 @@ class ShmDoorbell {
     bell_.fence();
     const std::uint32_t sleep = bell_.their_sleep();
     const bool wanted = pages_unrung_ || (sleep & ShmBoard::wants_room) != 0;
+    if ((sleep & ShmBoard::asleep) != 0 && wanted && sleep != last_rung_) {
+      if (!bell_.ring()) return;
+      last_rung_ = sleep;
+    }
     pages_unrung_ = room_unrung_ = false;
-    if ((sleep & ShmBoard::asleep) == 0 || !wanted || sleep == last_rung_) return;
-    last_rung_ = sleep;
-    bell_.ring();
   }
+  // The last ring() rang in vain, because the system had no memory: this side must not sleep before
+  // it has rung.
+  [[nodiscard]] bool owes_ring() const noexcept { return pages_unrung_ || room_unrung_; }
 
   // This side will sleep unless the look for what is new that has to follow finds something.
   void fall_asleep(bool wants_room) noexcept {

@@ -58,7 +58,10 @@ class Sleeper {
     said_sleep_ = false;
     if (!left_out) step({Action::fence, 0, 0});
   }
-  void ring() noexcept { step({Action::ring, 0, 0}); }
+  bool ring() noexcept {
+    step({Action::ring, 0, 0});
+    return true;
+  }
 
  private:
   std::uint64_t step(const Step& step) {
@@ -80,7 +83,7 @@ struct SideBell {
   std::uint32_t their_sleep() noexcept { return side.their_sleep(); }
   void say(std::uint32_t sleep) noexcept { side.say(sleep); }
   void fence() noexcept { side.fence(); }
-  void ring() noexcept { side.ring(); }
+  bool ring() noexcept { return side.ring(); }
 };
 
 struct Work {
@@ -297,6 +300,46 @@ TEST(Doorbell, without_the_fence_of_who_sleeps_a_wake_up_is_lost) {
   explorer.run_all();
   EXPECT_GT(explorer.stuck(), 0U);
   EXPECT_GT(explorer.ended(), 0U);
+}
+
+// --- A bell that the system has no memory for.
+
+struct WeakBell {
+  std::uint32_t& sleep;  // of the other side
+  int& rings;
+  int& fails;  // so many rings come to nothing
+
+  [[nodiscard]] std::uint32_t their_sleep() const noexcept { return sleep; }
+  void say(std::uint32_t) noexcept {}
+  static void fence() noexcept {}
+  bool ring() noexcept {
+    if (fails > 0) {
+      --fails;
+      return false;
+    }
+    ++rings;
+    return true;
+  }
+};
+
+TEST(Doorbell, a_ring_that_found_no_memory_is_rung_again) {
+  std::uint32_t sleep = ShmBoard::asleep;
+  int rings = 0;
+  int fails = 2;
+  ShmDoorbell<WeakBell> doorbell(WeakBell{sleep, rings, fails});
+  doorbell.pages_written();
+  doorbell.ring();
+  EXPECT_TRUE(doorbell.owes_ring());
+  doorbell.fall_asleep(false);
+  EXPECT_TRUE(doorbell.owes_ring());
+  EXPECT_EQ(rings, 0);
+  doorbell.wake_up();
+  doorbell.ring();
+  EXPECT_FALSE(doorbell.owes_ring());
+  EXPECT_EQ(rings, 1);
+  doorbell.pages_written();
+  doorbell.ring();
+  EXPECT_EQ(rings, 1) << "it was rung for this sleep";
 }
 
 }  // namespace

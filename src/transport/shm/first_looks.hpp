@@ -16,8 +16,11 @@ namespace netio::detail {
 class EmptyMemory {
  public:
   explicit EmptyMemory(std::size_t bytes_max) noexcept : bytes_max_(bytes_max) {}
-  // `bytes` more for who has `had`. False if it would have more than it leaves for the others.
+  // `bytes` more for a peer that has `had`. False if it would have more than it leaves for the
+  // others.
   [[nodiscard]] bool take(std::size_t bytes, std::size_t had) noexcept;
+  // The most that take() would give to it now.
+  [[nodiscard]] std::size_t most(std::size_t had) const noexcept;
   void give_back(std::size_t bytes) noexcept {
     bytes_taken_.fetch_sub(bytes, std::memory_order_relaxed);
   }
@@ -54,7 +57,8 @@ class FirstLooks {
   }
   [[nodiscard]] bool seen(Pages pages) const noexcept;
   bool see(Pages pages) noexcept;
-  [[nodiscard]] std::size_t empty_of(Pages pages) const noexcept;
+  // How many of them are empty, or some number above `most`.
+  [[nodiscard]] std::size_t empty_of(Pages pages, std::size_t most) const noexcept;
 
   static constexpr std::size_t word_bits = 64;
   [[nodiscard]] std::uint64_t* words() const noexcept {

@@ -18,6 +18,7 @@ namespace netio::detail {
 
 namespace {
 enum Passed : std::uint8_t { board, memory, lifeline, passed_count };
+static_assert(passed_count == PassedDescriptors::room);
 
 // Of shared memory, and not more than is mapped in any case; 0 of anything else, which may be a
 // file whose system does not answer.
@@ -29,7 +30,7 @@ std::size_t size_of(int fd) noexcept {
 
 // What is sent for each sleep of the peer's: one byte, 0.
 bool is_ring(std::span<const std::byte> bytes, const UnixMessage& message) noexcept {
-  return message.bytes == 1 && bytes[0] == std::byte{} && message.passed.empty();
+  return message.bytes == 1 && bytes[0] == std::byte{};
 }
 
 // None of what could wait when it is closed. They ask nothing that a file could answer late, as
@@ -47,7 +48,8 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, ShmPeerMemory::Passed pas
       memory(ShmPeerMemory::create(std::move(passed), link.shared_.empty, ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
             link.shared_.links),
-      receives(ours, theirs, *memory, link.shared_.resources.receive_pool, link.options_) {
+      receives(ours, theirs, *memory, link.shared_.resources.receive_pool,
+               link.shared_.resources.page_bytes, link.options_) {
   memory->set_wake([this] { came_home.notify(); });
 }
 
@@ -94,12 +96,17 @@ Down ShmLink::refusal(DownReason reason, const std::string& why) {
   return {reason, peer_address_ + " cannot be connected to: " + why};
 }
 
+// Only the first hello passes something. While the descriptors of others cannot be closed, no more
+// are taken.
 void ShmLink::on_readable() {
+  const bool first = state_ == State::greeting;
+  const bool full = first && shared_.closing.full();
+  const std::size_t passed_max = first && !full ? passed_count : 0;
   std::array<std::byte, hello_bytes_max> bytes;
   UnixMessage message;
-  int error = receive_message(socket_.get(), bytes, message);
+  int error = receive_message(socket_.get(), bytes, message, passed_max);
   // Of a peer that did not read our hello; what it had said is behind that.
-  if (error == ECONNRESET) error = receive_message(socket_.get(), bytes, message);
+  if (error == ECONNRESET) error = receive_message(socket_.get(), bytes, message, passed_max);
   if (error == EAGAIN || error == EWOULDBLOCK) return;
   // What was not asked for, or not wanted, may be anything.
   struct Rest {
@@ -109,13 +116,17 @@ void ShmLink::on_readable() {
       for (FileDescriptor& each : message.passed) closing.close(std::move(each));
     }
   } const rest{message, shared_.closing};
-  hear(bytes, message, error);
+  if (full && error == E2BIG) {
+    go_down(refusal(DownReason::resources, closing_is_full));
+  } else {
+    hear(bytes, message, error);
+  }
 }
 
 void ShmLink::hear(std::span<std::byte> bytes, UnixMessage& message, int error) {
   if (state_ != State::greeting && state_ != State::answered) {
     if (error == 0 && is_ring(bytes, message)) return;  // the loop is awake, and polls next
-    if (error == 0 && message.bytes != 0) {
+    if (error == E2BIG || (error == 0 && message.bytes != 0)) {
       go_bad(DownReason::protocol_error, "sent a second hello, or what is no ring");
     } else {
       on_ended();
@@ -124,6 +135,11 @@ void ShmLink::hear(std::span<std::byte> bytes, UnixMessage& message, int error) 
   }
   if (error == EMSGSIZE) {
     go_bad(DownReason::foreign_protocol, "does not speak netio: its first message is too long");
+    return;
+  }
+  if (error == E2BIG) {
+    go_bad(DownReason::protocol_error,
+           state_ == State::answered ? "passed its memory twice" : "passed more than its memory");
     return;
   }
   if (error == EMFILE) {
@@ -164,11 +180,7 @@ void ShmLink::take_hello(const Hello& theirs, UnixMessage& message) {
     }
   }
   if (state_ == State::answered) {
-    if (message.passed.empty()) {
-      come_up(*their_hello_);
-    } else {
-      go_bad(DownReason::protocol_error, "passed its memory twice");
-    }
+    come_up(*their_hello_);
     return;
   }
   if (url_) {

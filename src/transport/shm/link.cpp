@@ -20,16 +20,16 @@ std::size_t block_bytes(std::size_t page_bytes) noexcept {
   return page_bytes +
          std::max(page_bytes / 16 / small_page_bytes, std::size_t{1}) * small_page_bytes;
 }
-
-// A descriptor each.
-constexpr std::size_t graves_max = 256;
 }  // namespace
 
 ShmShared::ShmShared(const TransportResources& its_resources)
-    : resources(its_resources), memory_came_home(resources.loop, [this] {
-        arena->serve_waiters();
-        loans->serve_waiters();
-      }) {
+    : resources(its_resources),
+      memory_came_home(resources.loop,
+                       [this] {
+                         arena->serve_waiters();
+                         loans->serve_waiters();
+                       }),
+      graves(resources.loop) {
   const std::size_t block = block_bytes(resources.page_bytes);
   const std::size_t blocks = resources.send_pool.blocks();
   const std::size_t pages_bytes = blocks * block;
@@ -45,66 +45,30 @@ ShmShared::ShmShared(const TransportResources& its_resources)
   loans->set_wake([this] { memory_came_home.notify(); });
 }
 
-void ShmShared::bury(std::list<ShmGrave> grave) noexcept {
-  const auto at = grave.begin();
-  graves.splice(graves.end(), grave);
-  buried_arena_bytes += at->arena_bytes;
-  buried_loan_bytes += at->loan_bytes;
-  try {
-    at->watch.emplace(resources.loop, at->lifeline.get(), EPOLLIN,
-                      [this, at](std::uint32_t) { open(at); });
-  } catch (const std::exception&) {
-    // Without a watch the pages stay until the context goes: they may still be read.
-  }
-}
-
-void ShmShared::open(std::list<ShmGrave>::iterator grave) noexcept {
-  buried_arena_bytes -= grave->arena_bytes;
-  buried_loan_bytes -= grave->loan_bytes;
-  graves.erase(grave);
-}
-
-// A peer that reads on after its connection has ended takes its share of the memory with it, and
-// could come for another. Half is for those who are there. What several of them hold counts for
-// each: only if that half is gone indeed is it too much.
-std::string ShmShared::full_of_graves() const {
-  arena->collect();
-  loans->collect();
-  const std::size_t arena_half = arena->blocks() / 2;
-  const std::size_t loans_half = loans->bytes_all() / 2;
-  const bool too_many = graves.size() >= graves_max;
-  const bool too_large = (buried_arena_bytes > arena_half * arena->block_bytes() &&
-                          arena->blocks_free() < arena_half) ||
-                         (buried_loan_bytes > loans_half && loans->bytes_free() < loans_half);
-  if (!too_many && !too_large) return {};
-  return std::to_string(graves.size()) + " connections that have gone hold " +
-         std::to_string((buried_arena_bytes + buried_loan_bytes) >> 10U) +
-         " KiB of the memory here: release the messages that they received, or end the processes "
-         "that hold them";
-}
-
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)
     : shared_(shared),
       options_(options),
       loop_(shared.resources.loop),
       peer_address_(to_string(url)),
       url_(url),
+      place_(shared.closing),
       handshake_timer_(
           loop_, [this] { go_bad(DownReason::handshake_timeout, "did not answer in time"); }) {}
 
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string address,
-                 FileDescriptor fd)
+                 FileDescriptor& fd)
     : shared_(shared),
       options_(options),
       loop_(shared.resources.loop),
       peer_address_(std::move(address)),
-      socket_(std::move(fd)),
+      place_(shared.closing),
       handshake_timer_(loop_, [this] {
         go_bad(DownReason::handshake_timeout, their_hello_
                                                   ? "did not map this side's memory in time"
                                                   : "connected but sent no hello in time");
       }) {
   stranger_ = true;
+  socket_ = std::move(fd);
 }
 
 ShmLink::~ShmLink() { cut(); }
@@ -133,7 +97,9 @@ void ShmLink::connect() {
       failure_ = refusal(DownReason::rejected,
                          "user " + std::to_string(geteuid()) + " and another user, " + other +
                              ", do not share memory: run both ends as one user, or use tcp://");
-    } else if (std::string full = failure_ ? std::string() : shared_.full_of_graves();
+    } else if (std::string full = failure_
+                                      ? std::string()
+                                      : shared_.graves.why_full(*shared_.arena, *shared_.loans);
                !full.empty()) {
       failure_ = refusal(DownReason::resources, full);
     }
@@ -211,8 +177,8 @@ void ShmLink::cut() noexcept {
   grave.lifeline = std::move(lifeline_);
   grave.arena_bytes = wire_->sends.arena_bytes_out();
   grave.loan_bytes = wire_->sends.loan_bytes_out();
-  grave.pages = wire_->sends.take_pages();
-  shared_.bury(std::move(wire_->grave));
+  grave.holds = wire_->sends.take_holds();
+  shared_.graves.bury(std::move(wire_->grave));
 }
 
 std::size_t ShmLink::queued_bytes() const noexcept {

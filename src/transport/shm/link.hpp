@@ -23,6 +23,7 @@
 #include "transport/link.hpp"
 #include "transport/shm/closing.hpp"
 #include "transport/shm/doorbell.hpp"
+#include "transport/shm/graves.hpp"
 #include "transport/shm/receives.hpp"
 #include "transport/shm/sends.hpp"
 #include "transport/shm/unix_socket.hpp"
@@ -30,25 +31,9 @@
 
 namespace netio::detail {
 
-// Pages that a peer still reads after its link has ended; they are free when it has closed its end
-// of the lifeline, or died.
-struct ShmGrave {
-  FileDescriptor lifeline;
-  std::vector<Lease> pages;
-  std::size_t arena_bytes = 0;  // of these, and
-  std::size_t loan_bytes = 0;
-  std::optional<Watch> watch;
-};
-
 // What the shm links of a context share.
 struct ShmShared {
   explicit ShmShared(const TransportResources& its_resources);
-  // A list of one, made when there was memory.
-  void bury(std::list<ShmGrave> grave) noexcept;
-  // Peers that have gone hold as much as they may: nobody comes until some of it is home. One
-  // sentence of why; empty if not.
-  [[nodiscard]] std::string full_of_graves() const;
-
   TransportResources resources;
   Signal memory_came_home;
   std::shared_ptr<SharedMemory> memory;  // that peers map
@@ -56,22 +41,16 @@ struct ShmShared {
   RangePool::Ptr loans;                  // behind them
   std::shared_ptr<EmptyMemory> empty;    // of all peers
   std::size_t links = 0;                 // that are up
-  std::list<ShmGrave> graves;
-  // In all graves.
-  std::size_t buried_arena_bytes = 0;
-  std::size_t buried_loan_bytes = 0;
+  ShmGraves graves;
   ClosingLine closing;
-
- private:
-  void open(std::list<ShmGrave>::iterator grave) noexcept;
 };
 
 class ShmLink final : public Link, private Source, private Deferred, private ShmPeerMemory::Owner {
  public:
   // Connecting.
   ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url);
-  // Accepted: takes the descriptor.
-  ShmLink(ShmShared& shared, const LinkOptions& options, std::string address, FileDescriptor fd);
+  // Accepted: takes the descriptor. Throws std::bad_alloc, and has not taken it then.
+  ShmLink(ShmShared& shared, const LinkOptions& options, std::string address, FileDescriptor& fd);
   ~ShmLink() override;
 
   void start(LinkEvents& events) noexcept override;
@@ -87,6 +66,9 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   // Who is slow is held to its share of the arena instead.
   [[nodiscard]] bool backed_up() const noexcept override { return false; }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
+    return wire_ ? wire_->sends.holding(of) : Holding();
+  }
   void pause(bool paused) noexcept override;
   void assembling(bool) noexcept override {}
   void finish() noexcept override;
@@ -162,7 +144,8 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   LinkLimits limits_;
   State state_ = State::idle;
   std::string peer_address_;
-  std::optional<Url> url_;  // dialed only
+  std::optional<Url> url_;    // dialed only
+  ClosingLine::Place place_;  // of socket_, which may hold what the peer has passed
   FileDescriptor socket_;
   FileDescriptor lifeline_;          // the end that is read
   FileDescriptor lifeline_to_pass_;  // to the peer, who closes it last
@@ -174,7 +157,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   std::optional<Wire> wire_;
 
   void tell_room() noexcept;
-  CallingWaiter room_waiter_{[this] { tell_room(); }};
+  CallingWaiter room_waiter_{[this] { tell_room(); }, StoreWaiter::Lack::share};
   CallingWaiter pool_waiter_{[this] { on_memory_home(); }};
   // Waits, while the loop sleeps, for pages that other threads give back.
   CallingWaiter home_waiter_{[] {}};

@@ -60,6 +60,7 @@ bool ShmLink::may_sleep() noexcept {
   }
   if (std::exchange(took_lately_, false) && !look_on()) return false;
   wire_->doorbell.fall_asleep(!wire_->sends.idle() || want_writable_);
+  if (wire_->doorbell.owes_ring()) return false;
   const bool news = wire_->sends.news();
   reaps_idle_ = news;  // of a peer that was sent nothing it is a lie
   return !news && !(reading() && wire_->receives.waiting());
@@ -161,7 +162,7 @@ bool ShmLink::take_pages(int budget) {
       shared_.resources.receive_pool.wait(pool_waiter_);
       break;
     case ShmReceives::Result::bad:
-      go_bad(DownReason::protocol_error, std::string("sent ") + receives.defect());
+      go_bad(receives.reason(), std::string("sent ") + receives.defect());
       return true;
     case ShmReceives::Result::more:
     case ShmReceives::Result::paused:

@@ -103,28 +103,31 @@ ShmListener::~ShmListener() {
   end_who_waits();
 }
 
-// What they have passed already would be closed with the listening socket.
+// Whoever waits in its queue would be closed with the listening socket, and with them what they
+// have passed already.
 void ShmListener::end_who_waits() noexcept {
   FileDescriptor listening = stop_accepting();
   if (!listening) return;
   (void)shutdown(listening.get(), SHUT_RDWR);  // nobody more comes
-  for (;;) {
+  while (!shared_.closing.full()) {
     FileDescriptor one(accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!one) break;
+    if (!one && (errno == EAGAIN || errno == EINVAL)) return;  // nobody is left
+    if (!one) break;                                           // some may be
     shared_.closing.close_unread(std::move(one));
   }
-  if (errno == EMFILE || errno == ENFILE) shared_.closing.close(std::move(listening));
+  shared_.closing.close(std::move(listening));
 }
 
-std::string ShmListener::why_not_now() const {
-  if (!shared_.closing.full()) return {};
-  return "other users' connections cannot be closed, because of what they passed; end the "
-         "processes "
-         "that connected (ss -xp shows them), or listen at a path that they may not connect to";
+const char* ShmListener::why_not_now() noexcept {
+  return shared_.closing.full() ? closing_is_full : nullptr;
 }
 
-std::unique_ptr<Link> ShmListener::link_of(FileDescriptor connection) {
-  return std::make_unique<ShmLink>(shared_, options_, address(), std::move(connection));
+std::unique_ptr<Link> ShmListener::link_of(FileDescriptor& connection) {
+  return std::make_unique<ShmLink>(shared_, options_, address(), connection);
+}
+
+void ShmListener::discard(FileDescriptor connection) noexcept {
+  shared_.closing.close_unread(std::move(connection));
 }
 
 }  // namespace netio::detail

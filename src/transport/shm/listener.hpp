@@ -20,8 +20,9 @@ class ShmListener final : public SocketListener {
 
  private:
   void end_who_waits() noexcept;
-  [[nodiscard]] std::string why_not_now() const override;
-  [[nodiscard]] std::unique_ptr<Link> link_of(FileDescriptor connection) override;
+  [[nodiscard]] const char* why_not_now() noexcept override;
+  [[nodiscard]] std::unique_ptr<Link> link_of(FileDescriptor& connection) override;
+  void discard(FileDescriptor connection) noexcept override;
 
   ShmShared& shared_;
   const LinkOptions& options_;

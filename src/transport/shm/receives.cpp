@@ -1,6 +1,7 @@
 // Every word of the peer's is read once, and checked.
 #include "transport/shm/receives.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace netio::detail {
@@ -13,7 +14,23 @@ constexpr std::size_t copied_bytes_max = 8U << 10U;
 std::uint64_t read_once(const std::uint64_t& word) noexcept {
   return load_once(reinterpret_cast<const std::byte*>(&word));
 }
+
+// A page of many messages, or one message with all that may stand before it.
+std::uint64_t largest_body(std::size_t page_bytes, std::uint64_t message_bytes_max) noexcept {
+  const std::uint64_t message = std::min<std::uint64_t>(message_bytes_max, UINT32_MAX);
+  return std::max<std::uint64_t>(page_bytes, wire_padded(message) + frame_prefix_bytes_max);
+}
 }  // namespace
+
+ShmReceives::ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& memory, Pool& pool,
+                         std::size_t page_bytes, const LinkOptions& options) noexcept
+    : ours_(ours),
+      theirs_(theirs),
+      memory_(memory),
+      pool_(pool),
+      quota_(options.receive_quota),
+      large_quota_(options.large_quota),
+      body_bytes_max_(largest_body(page_bytes, options.message_bytes_max)) {}
 
 Block* ShmReceives::copy_out(std::span<const std::byte> from,
                              std::span<const std::byte>& body) noexcept {
@@ -48,6 +65,12 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
     defect_ = "a page that is longer than its slot";
     return nullptr;
   }
+  // Before the memory is looked at: the first look at so much takes long.
+  if (header.bytes > body_bytes_max_) {
+    defect_ = "a page that is larger than any message that is allowed here";
+    reason_ = DownReason::message_too_big;
+    return nullptr;
+  }
   defect_ = memory_.look(page, place, header.bytes, body);
   if (defect_ != nullptr) return nullptr;
   if (header.bytes <= copied_bytes_max) {
@@ -56,7 +79,8 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
     return copy;
   }
   Quota* quota = header.bytes > pool_.block_bytes() ? large_quota_ : quota_;
-  // Larger than may ever be: it is looked at, and refused for its size.
+  // The page is larger than the quota will ever allow. Skip the quota here; the check of the
+  // message size refuses it later.
   if (quota != nullptr && header.bytes > quota->bytes_max()) quota = nullptr;
   if (quota != nullptr && !quota->fits(header.bytes)) {
     copies_.reset();  // what we hold ourselves is not to be waited for

@@ -24,14 +24,9 @@ class ShmReceives {
     starved,  // no memory, or none that the quota allows
     bad,      // the peer breaks the rules: defect()
   };
+  // `page_bytes` is what this side's hello said.
   ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& memory, Pool& pool,
-              const LinkOptions& options)
-      : ours_(ours),
-        theirs_(theirs),
-        memory_(memory),
-        pool_(pool),
-        quota_(options.receive_quota),
-        large_quota_(options.large_quota) {}
+              std::size_t page_bytes, const LinkOptions& options) noexcept;
 
   // Gives up to `budget` pages to `events`, each of which may set `paused`.
   Result take(LinkEvents& events, const bool& paused, int budget) noexcept;
@@ -45,6 +40,8 @@ class ShmReceives {
     return slot.turn.load(std::memory_order_acquire) == taken_ + 1;
   }
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
+  // Of the defect.
+  [[nodiscard]] DownReason reason() const noexcept { return reason_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -61,13 +58,15 @@ class ShmReceives {
   Pool& pool_;
   Quota* quota_;
   Quota* large_quota_;
-  std::uint64_t taken_ = 0;  // slots
+  const std::uint64_t body_bytes_max_;  // of a page
+  std::uint64_t taken_ = 0;             // slots
   std::uint64_t bytes_ = 0;
   Lease copies_;  // of short bodies, one behind the other
   std::size_t copied_bytes_ = 0;
   Lease page_;  // of the peer's, while it is delivered
   bool peer_is_gone_ = false;
   const char* defect_ = nullptr;
+  DownReason reason_ = DownReason::protocol_error;
 };
 
 }  // namespace netio::detail

@@ -60,25 +60,34 @@ ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& m
       arena_(arena),
       loans_(loans),
       links_(links),
-      pages_(shm_pages) {
+      holds_(shm_pages) {
+  hold_of_.fill(none);
   free_pages_.reserve(shm_pages);
-  for (std::uint32_t page = shm_pages; page-- > 0;) free_pages_.push_back(page);
+  free_holds_.reserve(shm_pages);
+  for (std::uint32_t number = shm_pages; number-- > 0;) {
+    free_pages_.push_back(number);
+    free_holds_.push_back(static_cast<HoldNumber>(number));
+  }
 }
 
-// Copies lie one behind the other: what the peer keeps of short messages holds no block each.
-Lease ShmSends::copy_into_arena(const PageHeader& header, const Post& post,
-                                const std::byte*& data) noexcept {
-  if (!copies_ || copies_->capacity() - copied_bytes_ < header.bytes) {
-    copies_.reset();
-    copied_bytes_ = 0;
-    copies_ = arena_.take();
-    if (!copies_) return {};
-  }
-  std::byte* const to = copies_->data() + copied_bytes_;
-  copy_body(to, header, post);
-  copied_bytes_ += header.bytes;
-  data = to;
-  return copies_;
+ShmSends::HoldNumber ShmSends::begin_hold(Lease lease) noexcept {
+  const HoldNumber number = free_holds_.back();
+  free_holds_.pop_back();
+  bytes_like(lease) += lease->capacity();
+  holds_[number].lease = std::move(lease);
+  return number;
+}
+
+void ShmSends::drop_page(HoldNumber number) noexcept {
+  ShmHold& hold = holds_[number];
+  if (--hold.pages != 0) return;
+  const std::size_t bytes = hold.lease->capacity();
+  bytes_like(hold.lease) -= bytes;
+  if (hold.lease->owner() != &arena_) loan_bytes_returned_ += bytes;
+  hold.lease.reset();
+  free_holds_.push_back(number);
+  // Many links that are idle must not hold a block each.
+  if (number == copies_) copies_ = none;
 }
 
 bool ShmSends::is_loan(const Post& post) const noexcept {
@@ -86,33 +95,46 @@ bool ShmSends::is_loan(const Post& post) const noexcept {
          post.body.data == post.body.lease->data() + loan_headroom;
 }
 
-Lease ShmSends::in_arena(const PageHeader& header, const Post& post,
-                         const std::byte*& data) noexcept {
+// Where the body lies in memory that the peer reads, and what holds that memory. None if there is
+// no memory for it, or none that this link may have.
+ShmSends::HoldNumber ShmSends::hold_for(const PageHeader& header, Post& post,
+                                        const std::byte*& data) noexcept {
   const bool whole = post.prefix_bytes == 0 && post.body.bytes % wire_align == 0;
   if (whole && post.body.lease && post.body.lease->owner() == &arena_) {
+    if (has_its_share()) return none;
     data = post.body.data;
-    return post.body.lease;
+    return begin_hold(std::move(post.body.lease));
   }
-  if (is_loan(post)) {
+  if (lacked_loan_) {
     data = complete_loan(header, post);
-    return post.body.lease;
+    return begin_hold(std::move(post.body.lease));
   }
-  return copy_into_arena(header, post, data);
+  // Copies lie one behind the other: what the peer keeps of short messages holds no block each.
+  if (!fits_copies(header.bytes)) {
+    if (has_its_share()) return none;
+    Lease block = arena_.take();
+    if (!block) return none;
+    copies_ = begin_hold(std::move(block));
+    copied_bytes_ = 0;
+  }
+  std::byte* const to = holds_[copies_].lease->data() + copied_bytes_;
+  copy_body(to, header, post);
+  copied_bytes_ += header.bytes;
+  data = to;
+  return copies_;
 }
 
-// By a page: all of a block or loan of its own, or its part of a block with copies.
-std::size_t ShmSends::taken_by(const Lease& lease, const PageHeader& header) const noexcept {
-  return lease.get() == copies_.get() ? header.bytes : lease->capacity();
-}
-
-// A link has a fair part of the arena, less what pages that are being filled take; and never more
-// than it leaves for others. Of loans, that alone.
-bool ShmSends::has_its_share(bool loan) const noexcept {
-  if (loan) return loan_bytes_ > loans_.bytes_free();
-  const std::size_t block = arena_.block_bytes();
+// A link takes no more blocks than a fair part of the arena, less what pages that are being filled
+// take.
+bool ShmSends::has_its_share() const noexcept {
   const std::size_t fair = arena_.blocks() * 3 / 4 / std::max<std::size_t>(links_, 1);
-  return out_bytes_ >= std::max<std::size_t>(fair, 2) * block ||
-         out_bytes_ > arena_.blocks_free() * block;
+  return out_bytes_ >= std::max<std::size_t>(fair, 2) * arena_.block_bytes();
+}
+
+// A link never has more than it leaves for others.
+bool ShmSends::has_too_much(bool loan) const noexcept {
+  if (loan) return loan_bytes_ > loans_.bytes_free();
+  return out_bytes_ > arena_.blocks_free() * arena_.block_bytes();
 }
 
 bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
@@ -125,16 +147,16 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   } else {
     const std::byte* data = nullptr;
     lacked_loan_ = is_loan(post);
-    if (free_pages_.empty() || has_its_share(lacked_loan_)) return false;
-    Lease lease = in_arena(header, post, data);
-    if (!lease) return false;
+    lacked_bytes_ = header.bytes;
+    if (free_pages_.empty() || has_too_much(lacked_loan_)) return false;
+    const HoldNumber hold = hold_for(header, post, data);
+    if (hold == none) return false;
     const std::uint32_t page = free_pages_.back();
     free_pages_.pop_back();
     slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
     slot.page = page;
-    page_bytes_[page] = taken_by(lease, header);
-    (lease->owner() == &arena_ ? out_bytes_ : loan_bytes_) += page_bytes_[page];
-    pages_[page] = std::move(lease);
+    hold_of_[page] = hold;
+    ++holds_[hold].pages;
   }
   slot_bytes_[sent_ % shm_slots] = page_header_bytes + header.bytes;
   queued_bytes_ += page_header_bytes + header.bytes;
@@ -159,15 +181,21 @@ bool ShmSends::reap(bool& news) noexcept {
   for (; returned_ != returned; ++returned_) {
     const std::uint32_t page =
         theirs_.returns[returned_ % shm_pages].load(std::memory_order_relaxed);
-    if (page >= shm_pages || !pages_[page]) return false;
-    (pages_[page]->owner() == &arena_ ? out_bytes_ : loan_bytes_) -= page_bytes_[page];
-    pages_[page].reset();
+    if (page >= shm_pages || hold_of_[page] == none) return false;
+    drop_page(std::exchange(hold_of_[page], none));
     free_pages_.push_back(page);
     news = true;
   }
-  // Many links that are idle must not hold a block each.
-  if (news && copies_ && copies_->sole()) copies_.reset();
   return true;
+}
+
+// Counts what the peer has not given back, whether it has read it or not.
+Holding ShmSends::holding(const StorePart& of) const noexcept {
+  Holding held{0, loan_bytes_returned_};
+  for (const ShmHold& hold : holds_) {
+    if (of.has(hold.lease)) held.left += hold.lease->capacity();
+  }
+  return held;
 }
 
 std::size_t ShmSends::taken_of(std::size_t bytes_max) const noexcept {

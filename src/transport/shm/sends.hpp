@@ -16,6 +16,13 @@
 
 namespace netio::detail {
 
+// A block of the arena, or a loan, in which pages lie that the peer has not given back. While there
+// is one such page, nobody else can use the rest of the block: a link is charged for all of it.
+struct ShmHold {
+  Lease lease;
+  std::uint32_t pages = 0;
+};
+
 class ShmSends {
  public:
   // `arena` and `loans` lie in `memory`, which the peer maps. `links` counts those that
@@ -33,8 +40,9 @@ class ShmSends {
     return lacked_loan_ ? static_cast<Store&>(loans_) : arena_;
   }
   [[nodiscard]] bool memory() const noexcept {
-    return !free_pages_.empty() && !has_its_share(lacked_loan_) &&
-           (lacked_loan_ || arena_.blocks_free() != 0);
+    if (free_pages_.empty() || has_too_much(lacked_loan_)) return false;
+    if (lacked_loan_ || fits_copies(lacked_bytes_)) return true;
+    return !has_its_share() && arena_.blocks_free() != 0;
   }
 
   // What the peer has read and given back since. False if its numbers make no sense. `news`:
@@ -49,19 +57,32 @@ class ShmSends {
   [[nodiscard]] std::size_t pages_out() const noexcept { return shm_pages - free_pages_.size(); }
   [[nodiscard]] std::size_t arena_bytes_out() const noexcept { return out_bytes_; }
   [[nodiscard]] std::size_t loan_bytes_out() const noexcept { return loan_bytes_; }
+  // See Link::holding.
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept;
   // Of `bytes_max`, what the peer has not read: small pages run out of slots first. Pages that it
   // keeps are bounded by the arena alone.
   [[nodiscard]] std::size_t taken_of(std::size_t bytes_max) const noexcept;
-  // The connection is over: the pages that the peer has not given back.
-  [[nodiscard]] std::vector<Lease> take_pages() noexcept { return std::exchange(pages_, {}); }
+  // The connection is over: what the peer has not given back.
+  [[nodiscard]] std::vector<ShmHold> take_holds() noexcept { return std::exchange(holds_, {}); }
 
  private:
+  using HoldNumber = std::uint16_t;
+  static constexpr HoldNumber none = shm_pages;
+
   [[nodiscard]] bool is_loan(const Post& post) const noexcept;
-  [[nodiscard]] bool has_its_share(bool loan) const noexcept;
-  [[nodiscard]] std::size_t taken_by(const Lease& lease, const PageHeader& header) const noexcept;
-  Lease in_arena(const PageHeader& header, const Post& post, const std::byte*& data) noexcept;
-  Lease copy_into_arena(const PageHeader& header, const Post& post,
-                        const std::byte*& data) noexcept;
+  [[nodiscard]] bool has_its_share() const noexcept;
+  [[nodiscard]] bool has_too_much(bool loan) const noexcept;
+  [[nodiscard]] HoldNumber hold_for(const PageHeader& header, Post& post,
+                                    const std::byte*& data) noexcept;
+  HoldNumber begin_hold(Lease lease) noexcept;
+  void drop_page(HoldNumber number) noexcept;
+  // There is room for so much behind the copies.
+  [[nodiscard]] bool fits_copies(std::size_t bytes) const noexcept {
+    return copies_ != none && arena_.block_bytes() - copied_bytes_ >= bytes;
+  }
+  [[nodiscard]] std::size_t& bytes_like(const Lease& lease) noexcept {
+    return lease->owner() == &arena_ ? out_bytes_ : loan_bytes_;
+  }
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;
@@ -74,15 +95,20 @@ class ShmSends {
   std::uint64_t returned_ = 0;    // entries of the peer's returns taken
   std::size_t queued_bytes_ = 0;  // in slots that the peer has not read
   std::array<std::size_t, shm_slots> slot_bytes_{};
-  bool lacked_loan_ = false;  // put(), last
-  Lease copies_;              // the block that is being filled
-  std::size_t copied_bytes_ = 0;
+  // The last page that put() wanted memory for.
+  bool lacked_loan_ = false;
+  std::size_t lacked_bytes_ = 0;
   std::vector<std::uint32_t> free_pages_;
-  std::vector<Lease> pages_;
-  std::array<std::size_t, shm_pages> page_bytes_{};
-  // Of what the peer has not given back: blocks and copies in the arena, and loans.
+  std::array<HoldNumber, shm_pages> hold_of_;  // each page that is out
+  // As many as pages suffice: when put() returns, each hold has a page.
+  std::vector<ShmHold> holds_;
+  std::vector<HoldNumber> free_holds_;
+  HoldNumber copies_ = none;  // the block that is being filled with copies
+  std::size_t copied_bytes_ = 0;
+  // Of all holds: blocks of the arena, and loans.
   std::size_t out_bytes_ = 0;
   std::size_t loan_bytes_ = 0;
+  std::uint64_t loan_bytes_returned_ = 0;  // so far
 };
 
 }  // namespace netio::detail

@@ -80,59 +80,72 @@ int send_message(int socket, std::span<const std::byte> bytes,
 }
 
 namespace {
-// Returns what recvmsg() does. `any`: whether something came with it, which of the end nothing
-// does.
-ssize_t take_message(int socket, std::span<std::byte> to, UnixMessage& received, int& flags,
-                     bool& any) noexcept {
-  iovec part{to.data(), to.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * PassedDescriptors::room) +
-                                             CMSG_SPACE(sizeof(ucred))>
-      control;
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
+
+ssize_t receive(int socket, msghdr& message, int flags) noexcept {
   ssize_t got = -1;
   do {
-    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    got = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return got;
-  flags = message.msg_flags;
-  any = message.msg_controllen != 0;
-  received.bytes = static_cast<std::size_t>(got);
+  return got;
+}
+
+void take_passed(msghdr& message, PassedDescriptors& passed) noexcept {
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr;
        head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
     for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
-      received.passed.add(fd);
+      passed.add(fd);
     }
   }
-  return got;
 }
+
 }  // namespace
 
-int receive_message(int socket, std::span<std::byte> to, UnixMessage& received) noexcept {
-  int flags = 0;
-  bool any = false;
-  if (take_message(socket, to, received, flags, any) < 0) return errno;
-  if ((flags & MSG_TRUNC) != 0) return EMSGSIZE;
-  return (flags & MSG_CTRUNC) != 0 ? EMFILE : 0;
+// Looks at the message before it takes it. The look gives this process descriptors of its own, and
+// the message keeps those that it passes. To take the message then closes these, and does not wait,
+// because they are not the last ones of their files.
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& received,
+                    std::size_t passed_max) noexcept {
+  iovec part{to.data(), to.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * PassedDescriptors::room)> control;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (passed_max != 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_LEN(sizeof(int) * passed_max);
+  }
+  const ssize_t got = receive(socket, message, MSG_PEEK);
+  if (got < 0) return errno;
+  take_passed(message, received.passed);
+  received.bytes = static_cast<std::size_t>(got);
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return received.passed.size() == passed_max ? E2BIG : EMFILE;
+  }
+  msghdr taken{};
+  (void)receive(socket, taken, 0);
+  return (message.msg_flags & MSG_TRUNC) != 0 ? EMSGSIZE : 0;
 }
 
-// With the sender's credentials a message without bytes is told from the end.
-bool take_left_over(int socket, UnixMessage& message) noexcept {
+// The credentials of the sender tell a message without bytes from the end of the connection. There
+// is room for them alone. So a message that does not fit passes descriptors.
+bool drop_messages(int socket) noexcept {
   const int yes = 1;
   (void)setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
-  std::array<std::byte, 1> first;
-  int flags = 0;
-  bool any = false;
-  ssize_t got = take_message(socket, first, message, flags, any);
-  // Told once, before what is there.
-  if (got < 0 && errno == ECONNRESET) got = take_message(socket, first, message, flags, any);
-  return got > 0 || (got == 0 && any);
+  for (;;) {
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(ucred))> control;
+    msghdr message{};
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t got = receive(socket, message, MSG_PEEK);
+    if (got < 0 && errno == ECONNRESET) continue;  // told once, before what is there
+    if (got < 0 || message.msg_controllen == 0) return true;
+    if ((message.msg_flags & MSG_CTRUNC) != 0) return false;
+    msghdr taken{};
+    (void)receive(socket, taken, 0);
+  }
 }
 
 bool same_user(int socket, std::string& other) noexcept {

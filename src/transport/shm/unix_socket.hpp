@@ -38,29 +38,18 @@ int send_message(int socket, std::span<const std::byte> bytes,
 // Descriptors that came with a message. They are there whether there is memory or not.
 class PassedDescriptors {
  public:
-  static constexpr std::size_t room = 253;  // what the kernel lets through (SCM_MAX_FD)
-
-  PassedDescriptors() noexcept {}  // NOLINT: what is not used is not written
-  ~PassedDescriptors() { clear(); }
-  PassedDescriptors(const PassedDescriptors&) = delete;
-  PassedDescriptors& operator=(const PassedDescriptors&) = delete;
+  static constexpr std::size_t room = 3;
 
   // There must be room.
-  void add(int fd) noexcept { std::construct_at(end(), fd), ++size_; }
-  void clear() noexcept {
-    std::destroy(begin(), end());
-    size_ = 0;
-  }
+  void add(int fd) noexcept { all_.at(size_++).reset(fd); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  [[nodiscard]] FileDescriptor& operator[](std::size_t at) noexcept { return begin()[at]; }
-  [[nodiscard]] FileDescriptor* begin() noexcept { return &all_.front(); }
+  [[nodiscard]] FileDescriptor& operator[](std::size_t at) noexcept { return all_.at(at); }
+  [[nodiscard]] FileDescriptor* begin() noexcept { return all_.data(); }
   [[nodiscard]] FileDescriptor* end() noexcept { return begin() + size_; }
 
  private:
-  union {
-    std::array<FileDescriptor, room> all_;
-  };
+  std::array<FileDescriptor, room> all_;
   std::size_t size_ = 0;
 };
 
@@ -68,12 +57,18 @@ struct UnixMessage {
   std::size_t bytes = 0;  // of the buffer used; 0: the other end has ended
   PassedDescriptors passed;
 };
-// 0, or an errno: EMSGSIZE for what was too long, EMFILE if this process may not have as many more
-// descriptors as were passed.
-int receive_message(int socket, std::span<std::byte> to, UnixMessage& message) noexcept;
-// Of a socket that is shut down: throws the next message away, but for its descriptors. False if
-// there is none. Messages without bytes are some too.
-bool take_left_over(int socket, UnixMessage& message) noexcept;
+// Takes the next message with up to `passed_max` descriptors (PassedDescriptors::room at most).
+// Returns 0 or an errno:
+// - EMSGSIZE: the message was too long.
+// - E2BIG: it passes more descriptors.
+// - EMFILE: this process may not have as many more descriptors.
+// After E2BIG and EMFILE the message is still in the socket, with all that it passes. To take it
+// would close the descriptors that find no room, and that could wait.
+int receive_message(int socket, std::span<std::byte> to, UnixMessage& message,
+                    std::size_t passed_max) noexcept;
+// Throws away the messages that a socket which is shut down still holds, up to the first one that
+// passes descriptors. Returns true if there is no such message.
+bool drop_messages(int socket) noexcept;
 
 // Whether the process at the other end is of this user, or was root's when it began to listen (both
 // ends ask: root and a user never share); its number in words if it is another's.

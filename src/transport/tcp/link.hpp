@@ -48,6 +48,9 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   [[nodiscard]] bool idle() const noexcept override { return writer_.empty(); }
   [[nodiscard]] bool backed_up() const noexcept override { return !writer_.empty(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override { return writer_.taken_bytes(); }
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
+    return writer_.holding(of);
+  }
   void pause(bool paused) noexcept override;
   void assembling(bool under_way) noexcept override { reader_.assembling(under_way); }
   void finish() noexcept override;
@@ -59,6 +62,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   [[nodiscard]] std::uint64_t large_page_begun() const noexcept override {
     return reader_.large_page_begun();
   }
+  [[nodiscard]] std::uint64_t body_begun() const noexcept override { return reader_.body_begun(); }
   [[nodiscard]] std::chrono::milliseconds unanswered_for() const noexcept override;
   [[nodiscard]] bool reading() const noexcept override { return !paused_ && !starved_; }
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }

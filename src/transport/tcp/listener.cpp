@@ -88,7 +88,7 @@ TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& o
   accept_at("tcp://" + (url.host == "*" ? "*" + port : bound), std::move(fd));
 }
 
-std::unique_ptr<Link> TcpListener::link_of(FileDescriptor connection) {
+std::unique_ptr<Link> TcpListener::link_of(FileDescriptor& connection) {
   return std::make_unique<TcpLink>(shared_, options_, std::move(connection));
 }
 

@@ -16,7 +16,7 @@ class TcpListener final : public SocketListener {
               ListenerEvents& events);
 
  private:
-  [[nodiscard]] std::unique_ptr<Link> link_of(FileDescriptor connection) override;
+  [[nodiscard]] std::unique_ptr<Link> link_of(FileDescriptor& connection) override;
 
   TcpShared& shared_;
   const LinkOptions& options_;

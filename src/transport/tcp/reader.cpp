@@ -34,11 +34,23 @@ bool TcpReader::mid_page() const noexcept {
   return begin_ != end_ || large_ || staged_bytes_ != 0 || rest_.bytes != 0;
 }
 
+std::uint64_t TcpReader::body_begun() const noexcept {
+  if (large_) return large_filled_;
+  const std::size_t here = end_ - begin_ + staged_bytes_;
+  const std::size_t head = rest_.bytes != 0 ? 0 : page_header_bytes;
+  return here - std::min(here, head);
+}
+
 ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
                            std::size_t budget_bytes) {
   bool short_read = false;
   for (;;) {
     ReadResult result = deliver(events, paused);
+    // A pause may last, and nothing is left in the block. If others hold the block (the first part
+    // of a message that waits for memory), it stays here for the parts that follow.
+    if (result == ReadResult::paused && block_ && begin_ == end_ && block_->sole()) {
+      give_block_back();
+    }
     if (result != ReadResult::drained) return result;
     if (short_read || budget_bytes == 0) {
       deliver_begun(events);
@@ -137,9 +149,12 @@ ReadResult TcpReader::begin_large(const PageHeader& header) {
   const std::size_t bytes = large_offset + header.bytes;
   Lease large = large_pool_.take(bytes, large_quota_);
   if (!large) {
-    if (large_pool_.could_ever_take(bytes, large_quota_)) return starve(large_pool_);
-    down_ = {DownReason::resources, "a message of " + std::to_string(header.bytes) +
-                                        " bytes does not fit this context's large_bytes_max"};
+    const bool may_come = large_pool_.could_ever_take(bytes, large_quota_);
+    if (may_come && !large_pool_.system_refused()) return starve(large_pool_);
+    down_ = {DownReason::resources,
+             "a message of " + std::to_string(header.bytes) +
+                 " bytes does not fit this context's large_bytes_max, or the system has no "
+                 "memory for it"};
     return ReadResult::bad;
   }
   large_ = std::move(large);

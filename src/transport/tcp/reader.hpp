@@ -42,6 +42,7 @@ class TcpReader {
   [[nodiscard]] std::uint64_t large_page_begun() const noexcept {
     return large_ ? large_header_.bytes : 0;
   }
+  [[nodiscard]] std::uint64_t body_begun() const noexcept;
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_; }
   [[nodiscard]] int error() const noexcept { return error_; }
   [[nodiscard]] const Down& down() const noexcept { return down_; }

@@ -170,7 +170,19 @@ void TcpWriter::clear() noexcept {
   last_is_spill_ = false;
 }
 
+// Entries are written in order: the memory is free once the last entry that lies in it is written.
+Holding TcpWriter::holding(const StorePart& of) const noexcept {
+  Holding held{0, written_bytes_};
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    bytes += at(i).bytes();
+    if (of.has(at(i).body.lease)) held.left = bytes - first_done_;
+  }
+  return held;
+}
+
 void TcpWriter::took(std::size_t bytes) noexcept {
+  written_bytes_ += bytes;
   queued_bytes_ -= bytes;
   bytes += first_done_;
   while (count_ != 0 && bytes >= at(0).bytes()) {

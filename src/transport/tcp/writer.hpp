@@ -36,6 +36,9 @@ class TcpWriter {
     return std::max(queued_bytes_, queue_bytes_max_ / entries_max * count_);
   }
 
+  // See Link::holding.
+  [[nodiscard]] Holding holding(const StorePart& of) const noexcept;
+
   // Takes the post's lease. Not when full().
   void enqueue(Post& post, std::uint64_t acknowledged) noexcept;
   // For a post whose body is only borrowed: writes it now if nothing is before it and `may_write`,
@@ -68,6 +71,9 @@ class TcpWriter {
   static Head make_head(const Post& post, std::uint64_t acknowledged) noexcept;
   static std::uint32_t pad_of(const Post& post) noexcept;
   Entry& at(std::size_t index) noexcept { return ring_[(first_ + index) % entries_max]; }
+  [[nodiscard]] const Entry& at(std::size_t index) const noexcept {
+    return ring_[(first_ + index) % entries_max];
+  }
   void copy_behind(Lease spill, const Head& head, const Post& post, std::size_t skip) noexcept;
   [[nodiscard]] std::size_t spill_room() noexcept;
   void took(std::size_t bytes) noexcept;
@@ -79,7 +85,8 @@ class TcpWriter {
   std::size_t count_ = 0;
   std::size_t first_done_ = 0;  // bytes of the first entry that the kernel has
   std::size_t queued_bytes_ = 0;
-  bool last_is_spill_ = false;  // the last entry is a page of copies, with room behind
+  std::uint64_t written_bytes_ = 0;  // by write()
+  bool last_is_spill_ = false;       // the last entry is a page of copies, with room behind
   int error_ = 0;
 };
 

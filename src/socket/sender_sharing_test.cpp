@@ -1,0 +1,108 @@
+// How far a wire is with what is shared: the bytes that it took count, whether they waited in the
+// backlog or not.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "memory/large_pool.hpp"
+#include "memory/pool.hpp"
+#include "socket/sender.hpp"
+
+namespace netio::detail {
+namespace {
+
+constexpr std::size_t sharing_page_bytes = 8192;
+
+// Takes posts until its queue is full, and keeps them until the test takes them off.
+class FakeLink final : public Link {
+ public:
+  explicit FakeLink(Pool& pool) : pool_(pool) {
+    limits_.page_bytes_max = limits_.inject_bytes_max = sharing_page_bytes;
+    limits_.message_bytes_max = 1U << 20U;
+  }
+  void wire_takes_all() {
+    posts_.clear();
+    queued_bytes_ = 0;
+  }
+  std::size_t posts_max = 4;
+
+  void start(LinkEvents&) noexcept override {}
+  bool hear_greeting() noexcept override { return true; }
+  Pool& pool() noexcept override { return pool_; }
+  Store& receive_store() noexcept override { return pool_; }
+  Status post(Post& post) noexcept override {
+    if (posts_.size() == posts_max) return Status::again;
+    queued_bytes_ += post.body.bytes;
+    posts_.push_back(std::move(post.body.lease));
+    return Status::ok;
+  }
+  void flush() noexcept override {}
+  const LinkLimits& limits() const noexcept override { return limits_; }
+  bool idle() const noexcept override { return posts_.empty(); }
+  bool backed_up() const noexcept override { return !posts_.empty(); }
+  std::size_t queued_bytes() const noexcept override { return queued_bytes_; }
+  Holding holding(const StorePart&) const noexcept override { return {}; }
+  void pause(bool) noexcept override {}
+  void assembling(bool) noexcept override {}
+  void finish() noexcept override {}
+  void cut() noexcept override {}
+  std::uint64_t bytes_received() const noexcept override { return 0; }
+  bool mid_page() const noexcept override { return false; }
+  bool reading() const noexcept override { return true; }
+  std::string peer_address() const override { return {}; }
+
+ private:
+  Pool& pool_;
+  LinkLimits limits_;
+  std::vector<Lease> posts_;
+  std::size_t queued_bytes_ = 0;
+};
+
+class Sharing : public testing::Test, private SenderOwner {
+ protected:
+  Sharing() { sender_.attach(link_); }
+  void share_one() {
+    Parcel parcel;
+    parcel.lease = pool_->take();
+    parcel.data = parcel.lease->data();
+    parcel.bytes = parcel_bytes;
+    parcel.messages = 1;
+    parcel.framed = true;
+    sender_.share(parcel);
+  }
+  static constexpr std::size_t parcel_bytes = 4000;
+  Pool::Ptr pool_ = Pool::create(sharing_page_bytes, 64);
+  LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
+  FakeLink link_{*pool_};
+  Sender sender_{*this, *large_, 1U << 20U};
+
+ private:
+  void on_page_opened() noexcept override {}
+  void on_large_begun() noexcept override {}
+  void on_starved() noexcept override {}
+  void on_sender_memory() noexcept override {}
+};
+
+TEST_F(Sharing, goes_on_by_what_the_wire_takes_at_once) {
+  const std::int64_t before = sender_.sharing_progress();
+  for (int i = 0; i < 4; ++i) share_one();
+  EXPECT_TRUE(sender_.backlog.empty());
+  EXPECT_EQ(sender_.sharing_progress(), before);  // the link has them, and the wire has not
+  link_.wire_takes_all();
+  EXPECT_EQ(sender_.sharing_progress() - before, 4 * std::int64_t{parcel_bytes});
+}
+
+TEST_F(Sharing, goes_on_by_what_had_to_wait) {
+  const std::int64_t before = sender_.sharing_progress();
+  for (int i = 0; i < 6; ++i) share_one();
+  EXPECT_EQ(sender_.backlog.messages(), 2U);
+  link_.wire_takes_all();
+  EXPECT_EQ(sender_.sharing_progress() - before, 4 * std::int64_t{parcel_bytes});
+  sender_.flush();
+  link_.wire_takes_all();
+  EXPECT_EQ(sender_.sharing_progress() - before, 6 * std::int64_t{parcel_bytes});
+}
+
+}  // namespace
+}  // namespace netio::detail
