@@ -32,7 +32,9 @@ class ReceiveBooks {
   }
   [[nodiscard]] bool may_restart(bool from_beginning, std::uint64_t sequence,
                                  std::int64_t now_ns) const noexcept {
-    return !from_beginning || may_have_missed(sequence, now_ns);
+    // What the stream before lost without being confirmed is claimed by restart().
+    const std::uint64_t unclaimed = confirmed_ ? 0 : unconfirmed_missed();
+    return !from_beginning || may_have_missed(unclaimed + sequence, now_ns);
   }
   // When this side began to look for the peer: nothing can have been missed before.
   void look_from(std::int64_t now_ns) noexcept { since_ns_ = now_ns; }

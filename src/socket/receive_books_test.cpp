@@ -70,6 +70,15 @@ TEST(ReceiveBooks, believe_new_sessions_no_more_than_one) {
   EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
 }
 
+TEST(ReceiveBooks, believe_a_new_session_no_more_because_the_last_was_not_confirmed) {
+  ReceiveBooks books;
+  books.look_from(0);
+  ASSERT_TRUE(books.may_restart(true, in_a_second, one_second_ns));
+  books.restart(true, in_a_second, one_second_ns);
+  EXPECT_FALSE(books.may_restart(true, in_a_second, one_second_ns));
+  EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
+}
+
 // The time that passed before a session is not the session's.
 TEST(ReceiveBooks, believe_a_session_that_others_heard_before_from_now_on) {
   ReceiveBooks books;
