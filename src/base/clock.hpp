@@ -11,7 +11,13 @@ namespace netio::detail {
 // A time that never comes, for "no deadline".
 inline constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 
+// For simulations: where the time is read instead of the system's clock. A program sets it once,
+// before it makes a context. Null in all other programs.
+inline const std::int64_t* simulated_clock_ns = nullptr;
+
 inline std::int64_t monotonic_ns() noexcept {
+  if (simulated_clock_ns != nullptr) [[unlikely]]
+    return *simulated_clock_ns;
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;

@@ -23,9 +23,10 @@ class Pool final : public Store {
 
   // Empty when there is none or the quota is spent: wait() for one then. Owner thread.
   [[nodiscard]] Lease take(Quota* quota = nullptr) noexcept {
-    const bool look = free_ == nullptr || ++takes_ % takes_between_looks == 0 ||
+    const bool look = free_ == nullptr || ++takes_ == takes_between_looks ||
                       (quota != nullptr && !quota->fits(block_bytes_));
     if (look) [[unlikely]] {
+      takes_ = 0;
       if (!waited_for()) collect();
       if (free_ == nullptr || (quota != nullptr && !quota->fits(block_bytes_))) return {};
     }
@@ -68,7 +69,7 @@ class Pool final : public Store {
   std::deque<PoolBlock> blocks_;
   Block* free_ = nullptr;
   std::size_t blocks_free_ = 0;
-  std::size_t takes_ = 0;
+  std::size_t takes_ = 0;  // since the last look
 };
 
 }  // namespace netio::detail

@@ -128,19 +128,26 @@ Pool& ContextCore::receive_pages() {
   return *receive_pages_;
 }
 
+TransportResources ContextCore::resources() {
+  return {loop,
+          *send_pool_,
+          *receive_pool_,
+          *large_pool_,
+          inquiries_,
+          options_.page_bytes,
+          [this]() -> Pool& { return receive_pages(); }};
+}
+
+void ContextCore::add_transport(const std::string& scheme, const MakeTransport& make) {
+  transports_.emplace(scheme, make(resources()));
+}
+
 Transport& ContextCore::transport(std::string_view address) {
   const std::string_view scheme = scheme_of(address);
   if (const auto found = transports_.find(scheme); found != transports_.end()) {
     return *found->second;
   }
-  const TransportResources resources{loop,
-                                     *send_pool_,
-                                     *receive_pool_,
-                                     *large_pool_,
-                                     inquiries_,
-                                     options_.page_bytes,
-                                     [this]() -> Pool& { return receive_pages(); }};
-  auto made = make_transport(std::string(scheme), resources);
+  auto made = make_transport(std::string(scheme), resources());
   if (!made) {
     throw AddressError("use " + std::string(address),
                        "there is no transport '" + std::string(scheme) + "'",

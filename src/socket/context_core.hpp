@@ -35,6 +35,10 @@ class ContextCore final : private Deferred {
   [[nodiscard]] LargePool& large_pool() noexcept { return *large_pool_; }
   // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.
   Transport& transport(std::string_view address);
+  // For simulations: addresses of this scheme, which has no transport yet, belong to the one that
+  // `make` makes. They have the form scheme://host:port.
+  using MakeTransport = std::function<std::unique_ptr<Transport>(const TransportResources&)>;
+  void add_transport(const std::string& scheme, const MakeTransport& make);
 
   // Who waits for memory, in whichever pool, is served from the loop. Any thread.
   void serve_waiters() noexcept { memory_came_home_.notify(); }
@@ -49,6 +53,7 @@ class ContextCore final : private Deferred {
   void bury(std::unique_ptr<SocketCore> socket) noexcept;
 
  private:
+  [[nodiscard]] TransportResources resources();
   void run_deferred() noexcept override;
   [[nodiscard]] bool all_closed() const noexcept;
 

@@ -141,13 +141,16 @@ bool Peer::settle(const Hello& theirs) {
   }
   if (theirs.last_peer == our_session_) (void)sender.books.acknowledge(theirs.next_expected);
   sender.books.drop_posted(DropReason::connection_lost);
-  if (theirs.last_peer != our_session_) received.forget_dropped();
   if (same) {
+    if (theirs.last_peer != our_session_) received.forget_dropped();
     received.resume(theirs.next_sequence);
+    // The peer knew this side when it greeted it, so what it drops from then on is for this side.
+    if (all_ours) received.take_drops();
   } else {
-    received.restart(all_ours, theirs.next_sequence, now_ns);
+    const auto lost = received.restart(all_ours, theirs.next_sequence, now_ns);
     if (their_session_ != SessionId{}) ++restarts_;
     their_session_ = theirs.session;
+    if (lost.count != 0) socket_.distribution().lost(*this, lost.first, lost.count);
   }
   return true;
 }
@@ -162,6 +165,8 @@ void Peer::come_up(const Hello& theirs) {
           "says that it has sent more messages that did not come than can have been sent"});
     return;
   }
+  // The user was told what is lost, and may have closed or destroyed the socket in that call.
+  if (down_ || gone_) return;
   their_mode_ = theirs.mode;
   up_ = true;
   up_since_ns_ = heard_ns_ = socket_.context().loop.now().count();
@@ -295,6 +300,7 @@ void Peer::close() noexcept {
     // What is held is not wanted any more; the peer's good-bye comes behind it.
     resume_ = false;
     receiver_.end();
+    link_->assembling(false);
     link_->pause(false);
     advance_ending();
   } else if (!dialed() || !sender.pending()) {

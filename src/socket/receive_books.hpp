@@ -32,7 +32,9 @@ class ReceiveBooks {
   }
   [[nodiscard]] bool may_restart(bool from_beginning, std::uint64_t sequence,
                                  std::int64_t now_ns) const noexcept {
-    return !from_beginning || may_have_missed(sequence, now_ns);
+    // What the stream before lost without being confirmed is claimed by restart().
+    const std::uint64_t unclaimed = confirmed_ ? 0 : unconfirmed_missed();
+    return !from_beginning || may_have_missed(unclaimed + sequence, now_ns);
   }
   // When this side began to look for the peer: nothing can have been missed before.
   void look_from(std::int64_t now_ns) noexcept { since_ns_ = now_ns; }
@@ -42,9 +44,14 @@ class ReceiveBooks {
     if (confirmed_) resume_at_ = missed_from_ = expected;
     begin(sequence);
   }
+  struct Lost {
+    std::uint64_t first;  // number
+    std::uint64_t count;
+  };
   // The same, of a stream not heard before, which was for us from its beginning, or begins to be
-  // now.
-  void restart(bool from_beginning, std::uint64_t sequence, std::int64_t now_ns) noexcept {
+  // now. Returns what the stream before had lost on a connection that was never confirmed.
+  Lost restart(bool from_beginning, std::uint64_t sequence, std::int64_t now_ns) noexcept {
+    const Lost lost = confirm();
     // Claims and the time in which they can have happened begin together, or go on together.
     if (!from_beginning) {
       since_ns_ = now_ns;
@@ -55,11 +62,8 @@ class ReceiveBooks {
     dropped_ = 0;
     drops_for_others_ = !from_beginning;
     begin(sequence);
+    return lost;
   }
-  struct Lost {
-    std::uint64_t first;  // number
-    std::uint64_t count;
-  };
   // What is known to be lost now, and was not before.
   Lost confirm() noexcept {
     if (confirmed_) return {0, 0};

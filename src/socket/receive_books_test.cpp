@@ -43,6 +43,18 @@ TEST(ReceiveBooks, count_a_gap_between_connections_once_it_is_confirmed) {
   EXPECT_EQ(books.next_expected(), 3U);
 }
 
+TEST(ReceiveBooks, count_what_a_stream_had_lost_though_another_begins) {
+  ReceiveBooks books;
+  books.resume(3);
+  const ReceiveBooks::Lost lost = books.restart(false, 7, 0);
+  EXPECT_EQ(lost.first, 0U);
+  EXPECT_EQ(lost.count, 3U);
+  EXPECT_EQ(books.confirm().count, 0U);
+  Books all;
+  books.add_to(all);
+  EXPECT_EQ(all.missed, 3U);
+}
+
 // A publisher that is dialed may come with one session after the other, each of which says that it
 // was ours from its beginning.
 TEST(ReceiveBooks, believe_new_sessions_no_more_than_one) {
@@ -54,6 +66,15 @@ TEST(ReceiveBooks, believe_new_sessions_no_more_than_one) {
   ASSERT_TRUE(books.may_restart(true, 0, one_second_ns));
   books.restart(true, 0, one_second_ns);
   EXPECT_EQ(books.confirm().count, 0U);
+  EXPECT_FALSE(books.may_restart(true, in_a_second, one_second_ns));
+  EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
+}
+
+TEST(ReceiveBooks, believe_a_new_session_no_more_because_the_last_was_not_confirmed) {
+  ReceiveBooks books;
+  books.look_from(0);
+  ASSERT_TRUE(books.may_restart(true, in_a_second, one_second_ns));
+  books.restart(true, in_a_second, one_second_ns);
   EXPECT_FALSE(books.may_restart(true, in_a_second, one_second_ns));
   EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
 }

@@ -168,18 +168,25 @@ void SocketCore::remember(Peer& peer) {
   Books books;
   peer.add_to(books);
   const bool nothing_happened = books.sent + books.delivered + books.missed == 0;
-  if (peer.dialed() || peer.session() == SessionId{} || nothing_happened) {
+  auto outdated = std::ranges::find(records_, peer.session(), &PeerRecord::session);
+  const bool full = records_.size() == records_max && outdated == records_.end();
+  // A receiver remembers where the stream stands even if nothing has come. Otherwise nobody would
+  // miss what was sent and lost before the first message came. Such a record replaces no other.
+  const bool needless = nothing_happened && (full || !pattern_.receives);
+  if (peer.dialed() || peer.session() == SessionId{} || needless) {
     peer.add_to(forgotten_);
     return;
   }
-  auto outdated = std::ranges::find(records_, peer.session(), &PeerRecord::session);
-  if (records_.size() == records_max && outdated == records_.end()) outdated = records_.begin();
+  if (full) outdated = records_.begin();
   if (outdated != records_.end()) {
     outdated->add_to(forgotten_);
     records_.erase(outdated);
   }
   const PeerRecord record = peer.surrender();
-  guard_memory([&] { records_.push_back(record); }, [&]() noexcept { record.add_to(forgotten_); });
+  // Records with empty books are the first to be replaced.
+  const auto place = nothing_happened ? records_.begin() : records_.end();
+  guard_memory([&] { records_.insert(place, record); },
+               [&]() noexcept { record.add_to(forgotten_); });
 }
 
 void SocketCore::peer_up(Peer& peer) {

@@ -114,7 +114,8 @@ class Link {
   // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
   // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by
   // itself when much is posted and at the end of the turn.
-  // Without a lease the body is only borrowed until return (up to inject_bytes_max).
+  // Without a lease the body is only borrowed until return (up to inject_bytes_max; a control frame
+  // has a shorter prefix, and may be as large as the page allows).
   virtual Status post(Post& post) noexcept = 0;
   // Gives the wire now what is posted.
   virtual void flush() noexcept = 0;

@@ -140,6 +140,27 @@ TEST_F(BadPage, with_parts_that_do_not_make_a_message_is_refused) {
   EXPECT_TRUE(evil_received_.empty());
 }
 
+// Not bad at all: the socket that closes gives the message in parts up, and its sender goes on.
+TEST_F(BadPage, a_large_page_behind_parts_that_were_given_up_is_none) {
+  Pull closing(there_, wary_options());
+  Seen at_closing(closing);
+  Inbox inbox(closing);
+  RawTcp raw = RawTcp::connect(closing.bind(place()));
+  raw.send(hello_of(sound_hello(detail::WirePattern::push, 7)));
+  ASSERT_SOON(pump_, at_closing.ups.size() == 1);
+  raw.send(first_part(1000, 504));
+  ASSERT_SOON(pump_, closing.counters().pages_received == 1);
+  closing.close();
+  raw.send(later_part(496, true));
+  raw.send(page(all({frame_word(200'000), Bytes(200'000)}), 1, 1));
+  raw.send(page(control(bye), 0, 2, page_flag::control));
+  ASSERT_SOON(pump_, raw.ended());
+  raw.close();
+  ASSERT_SOON(pump_, closing.closed());
+  EXPECT_TRUE(at_closing.was_down_for(DownReason::closed_here)) << at_closing.why();
+  EXPECT_EQ(inbox.size(), 0U);
+}
+
 TEST_F(BadPage, with_wrong_control_is_refused) {
   expect_refused({
       {"of an unknown kind", page(control(99), 0, 0, page_flag::control)},

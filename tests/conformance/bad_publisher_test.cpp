@@ -71,7 +71,7 @@ class BadPublisher : public testing::Test {
     ASSERT_SOON(pump_, good_received_ == good_sent_ && publish_.books().unacknowledged == 0);
   }
   // The subscriber comes (back) and is greeted; it has told its set.
-  RawTcp greeted(std::uint8_t session, std::uint64_t next_sequence = 0) {
+  RawTcp greeted(std::uint8_t session, std::uint64_t next_sequence = 0, bool knows_it = false) {
     std::optional<RawTcp> raw;
     EXPECT_SOON(pump_, [&] {
       if (!raw) raw = server_.accept();
@@ -80,6 +80,8 @@ class BadPublisher : public testing::Test {
     if (!raw) return RawTcp(-1);
     detail::Hello hello = sound_hello(detail::WirePattern::publish, session);
     hello.next_sequence = next_sequence;
+    hello.page_bytes_max = page_bytes_max_;
+    if (knows_it) hello.last_peer = heard(raw->received()).hello.session;
     raw->send(hello_of(hello));
     EXPECT_SOON(pump_, !heard(raw->received()).changes.empty());
     return std::move(*raw);
@@ -117,6 +119,7 @@ class BadPublisher : public testing::Test {
   std::vector<Gap> gaps_;
   std::uint64_t good_received_ = 0;
   std::uint64_t evil_received_ = 0;
+  std::uint32_t page_bytes_max_ = sound_hello(detail::WirePattern::publish).page_bytes_max;
 
  private:
   static constexpr std::uint64_t good_id_ = 1;
@@ -320,6 +323,52 @@ TEST_F(BadPublisher, that_was_restarted_counts_anew) {
   EXPECT_EQ(gaps_[1].first, 0U);
   EXPECT_EQ(gaps_[1].count, 1U);
   EXPECT_EQ(subscribe_.books().missed, 1001U);
+}
+
+// What was lost is known from the hello, and told with the first page. If that never comes, it is
+// told when another publisher answers.
+TEST_F(BadPublisher, that_is_replaced_before_its_first_page_does_not_hide_what_was_lost) {
+  RawTcp raw = greeted(100);
+  raw.send(answer());
+  ASSERT_SOON(pump_, evil_answers_.size() == 1);
+  raw.close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  greeted(100, 3).close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  EXPECT_EQ(subscribe_.books().missed, 3U);
+  RawTcp other = greeted(101);
+  other.send(answer());
+  ASSERT_SOON(pump_, evil_answers_.size() == 2);
+  ASSERT_EQ(gaps_.size(), 1U);
+  EXPECT_EQ(gaps_[0].first, 0U);
+  EXPECT_EQ(gaps_[0].count, 3U);
+  EXPECT_EQ(gaps_[0].reason, DropReason::connection_lost);
+  EXPECT_EQ(subscribe_.books().missed, 3U);
+}
+
+// Not bad at all: it took two messages for the subscriber on a connection that broke before it had
+// answered.
+TEST_F(BadPublisher, that_drops_for_whom_it_knows_before_it_answers_is_believed) {
+  greeted(100).close();
+  EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  RawTcp raw = greeted(100, 0, true);
+  raw.send(gap(2));
+  raw.send(page_of(sound_answer(2)));
+  ASSERT_SOON(pump_, evil_answers_.size() == 1);
+  ASSERT_EQ(gaps_.size(), 1U);
+  EXPECT_EQ(gaps_[0].first, 0U);
+  EXPECT_EQ(gaps_[0].count, 2U);
+  EXPECT_EQ(subscribe_.books().missed, 2U);
+}
+
+// The least that docs/wire.md allows it.
+TEST_F(BadPublisher, with_very_small_pages_is_told_the_set_all_the_same) {
+  page_bytes_max_ = 80;
+  RawTcp raw = greeted(100);
+  ASSERT_FALSE(heard(raw.received()).changes.empty());
+  EXPECT_EQ(heard(raw.received()).changes[0].flags, whole_and_last);
+  raw.send(answer());
+  ASSERT_SOON(pump_, evil_answers_.size() == 1);
 }
 
 // The same session: what it said on one connection holds on the next.

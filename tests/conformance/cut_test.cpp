@@ -92,6 +92,27 @@ TEST_P(Cut, a_connection_that_ends_without_a_good_bye_is_lost_and_made_again) {
   EXPECT_TRUE(at_pull.was_down_for(DownReason::lost)) << at_pull.why();
 }
 
+TEST_P(Cut, before_the_first_message_came_is_missed_all_the_same) {
+  Pull pull(there_, eager());
+  Push push(here_, eager());
+  Seen at_push(push);
+  Seen at_pull(pull);
+  expect_increasing(pull);
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  ASSERT_SOON(pump_, at_push.ups.size() == 1 && at_pull.ups.size() == 1);
+  relay.hold(true);
+  ASSERT_EQ(send(push, payload(0, 40), 0), Status::ok);
+  push.flush();
+  pump_.turns(3);
+  relay.cut();
+  relay.hold(false);
+  ASSERT_SOON(pump_, at_push.ups.size() == 2 && at_pull.ups.size() == 2);
+  expect_exact(push, pull);
+  EXPECT_EQ(push.books().dropped(), 1U);
+  EXPECT_EQ(pull.books().missed, 1U);
+}
+
 TEST_P(Cut, in_the_middle_of_a_stream_leaves_the_books_exact) {
   Pull pull(there_, eager());
   Push push(here_, eager());

@@ -52,6 +52,30 @@ TEST_P(Pause, pausing_inside_the_call_back_takes_effect_after_the_message_at_han
   EXPECT_EQ(wrong, 0U);
 }
 
+// The rest of a page is held: it goes on only once somebody takes it.
+TEST_P(Pause, resuming_without_a_call_back_loses_nothing) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  std::uint64_t count = 0;
+  const auto take = [&](const MessageView& message) {
+    EXPECT_TRUE(is_payload(message.bytes(), count));
+    if (++count == 1) pull.pause();
+  };
+  pull.on_message(take);
+  join(pull, push);
+  send_numbered(push, 0, 5, [](std::uint64_t) { return std::size_t{20}; });
+  push.flush();
+  ASSERT_SOON(pump_, count == 1);
+  pull.resume();
+  pull.on_message(nullptr);
+  pump_.turns(20);
+  EXPECT_EQ(pull.books().delivered, 1U);
+  pull.on_message(take);
+  ASSERT_SOON(pump_, count == 5);
+  settle(push);
+  EXPECT_EQ(pull.books().delivered, 5U);
+}
+
 TEST_P(Pause, what_was_delivered_before_the_pause_is_acknowledged_meanwhile) {
   Pull pull(there_, options());
   Push push(here_, options());

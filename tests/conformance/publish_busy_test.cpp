@@ -1,4 +1,5 @@
 // How full a publisher is: as full as the subscriber that will hold it up first, and no fuller.
+#include <array>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -96,6 +97,36 @@ TEST_P(PublishBusy, is_raised_while_a_quarter_of_one_queue_of_eight_is_free) {
   EXPECT_TRUE(publish_one(publish));
   settle(publish);
   EXPECT_EQ(publish.books().dropped(), 0U);
+}
+
+// A message that is refused may have opened a page for those who would have taken it. A flush in
+// the same turn must not leave it open: what is gathered there later would stay.
+TEST_P(PublishBusy, keeps_no_page_open_for_a_message_that_it_refused) {
+  Publish publish(here_, {}, publisher_options());
+  const std::string address = bind(publish);
+  // Subscribers are asked in any order: one of the two others is asked before the one that blocks.
+  std::deque<Subscribe> subscribers;
+  std::size_t told = 0;
+  std::array<std::uint64_t, 3> received{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Subscribe& one = subscribers.emplace_back(there_, blocking, options());
+    one.on_message([&received, i](const MessageView& message) {
+      received[i] += message.tag() == 100 + i ? 1U : 0U;
+    });
+    one.on_subscribed([&told](const PeerInfo&, const Subscribed&) { ++told; });
+    one.subscribe(1);
+    one.subscribe(100 + i);
+    one.connect(address);
+    ASSERT_SOON(pump_, told == i + 1);
+  }
+  subscribers[1].pause();
+  ASSERT_GT(publish_until_held_up(publish), 0U);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(publish.send(message_, 1), Status::again);
+    publish.flush();
+    for (const std::uint64_t tag : {100U, 102U}) ASSERT_EQ(publish.send("small", tag), Status::ok);
+    EXPECT_SOON(pump_, received[0] == received[2] && received[2] == std::uint64_t(i) + 1);
+  }
 }
 
 TEST_P(PublishBusy, is_not_raised_for_subscribers_that_lose_messages) {

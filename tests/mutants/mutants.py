@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do the tests see? Each patch beside this file is one fault: a check left out, a bound off by one, a
-wake-up forgotten. Each is built in a copy of the sources and given to the unit, conformance, hostile and C
-tests, which have to fail. script/mutants runs this; CI does not, as it takes an hour or two.
+wake-up forgotten. Each is built in a copy of the sources and given to the unit, conformance, hostile, C
+and simulation tests, which have to fail. script/mutants runs this; CI does not, as it takes an hour or two.
 
 A patch begins with a sentence on what the fault does. Lines may follow it:
   Tests: REGEX       suites that are likely to see it, run first (ctest -R)
@@ -22,7 +22,7 @@ here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 # One row of each transport and mode: a fault that only one of the others shows is theirs to find.
 rows = r"^((tcp_ipv4|ofi_tcp|shm)(_buffered_64k|_unbuffered_4k)?|inproc)$"
-labels = "^(unit|conformance|hostile|c_api)$"
+labels = "^(unit|conformance|hostile|c_api|simulation)$"
 test_seconds_max = 120
 configure = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_C_FLAGS_DEBUG=-O0",
              "-DNETIO_BENCH=OFF", "-DNETIO_EXAMPLES=OFF", "-DNETIO_INSTALL=OFF", "-DNETIO_TOOLS=OFF"]

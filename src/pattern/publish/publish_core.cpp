@@ -321,6 +321,9 @@ void PublishCore::flush() noexcept {
   if (stopped_) return;  // closing has flushed; a copy in a child of fork() must not
   for (Group* const group : active_) {
     group->close_page();
+    // Gives back a page that a refused message has opened. Otherwise later messages would be
+    // gathered in it, and nothing would post them.
+    group->end_turn();
     for (Subscriber* const member : group->members) {
       member->peer.sender.flush();
       look_at_backlog(*member);

@@ -129,7 +129,8 @@ void SubscribeCore::begin(Peer& peer) {
 
 std::size_t SubscribeCore::ranges_per_page(const Peer& peer) noexcept {
   const std::size_t bytes = peer.link()->limits().inject_bytes_max;
-  return bytes < subscribe_bytes(1) ? 0 : (bytes - subscribe_head_bytes) / wire_range_bytes;
+  // The smallest page that a publisher may allow takes a frame with one range (docs/wire.md).
+  return bytes < subscribe_bytes(1) ? 1 : (bytes - subscribe_head_bytes) / wire_range_bytes;
 }
 
 // A change that was begun and could not be completed is replaced by the set as it is now.

@@ -39,9 +39,8 @@ std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const st
                                                  " bytes, which is larger than is allowed here"};
   }
   if (!large_pool_.could_ever_take(large_offset + page_body, large_quota_)) {
-    return Down{DownReason::resources,
-                "a message of " + std::to_string(lent.size) +
-                    " bytes does not fit this context's large_bytes_max"};
+    return Down{DownReason::resources, "a message of " + std::to_string(lent.size) +
+                                           " bytes does not fit this context's large_bytes_max"};
   }
   Fetch& fetch = at(used_);
   fetch = {};

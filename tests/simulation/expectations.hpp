@@ -1,0 +1,14 @@
+// What the library does not promise yet. The oracle looks away where one of these is true; who
+// makes the promise true makes the constant false.
+#pragma once
+
+namespace netio::test {
+
+// A hello that was long under way cannot be told from a new one: it takes the place of a connection
+// that is newer, and what the two sides count then differs.
+inline constexpr bool an_old_hello_may_replace_a_connection = true;
+
+// What was posted and is not acknowledged when a connection breaks is lost, though both sides live.
+inline constexpr bool messages_may_be_lost_with_a_connection = true;
+
+}  // namespace netio::test
