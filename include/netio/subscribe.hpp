@@ -45,7 +45,8 @@ class NETIO_API Subscribe : public Socket, public Receiving {
   // when the publisher changes the policy: PublishOptions::block_for_max.
   void on_subscribed(std::function<void(const PeerInfo&, const Subscribed&)> call);
   // A publisher dropped messages, or they were lost with the connection. Comes between the last
-  // message before them and the first behind; the sum of all counts is books().missed.
+  // message before them and the first behind. Once all publishers are connected again, the sum of
+  // all counts is books().missed.
   void on_gap(std::function<void(const PeerInfo&, const Gap&)> call);
 
  private:

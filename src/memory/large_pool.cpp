@@ -55,7 +55,7 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
     buffer = new (std::nothrow) Buffer(*this, charged);
     if (buffer == nullptr || buffer->data() == nullptr) {
       delete buffer;
-      lacked_ = system_refused_ = true;
+      lacked_ = system_refused_ = refused_ = true;
       return {};
     }
   }

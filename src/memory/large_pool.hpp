@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "memory/ring.hpp"
 #include "memory/store.hpp"
@@ -26,9 +27,9 @@ class LargePool final : public Store {
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }
 
   using Ptr = std::unique_ptr<LargePool, Store::Retire>;
-  // Sizes are 128 KiB, and from there on eight between a power of two and the next: a message of a
-  // power of two and its frame take an eighth more than the message. Each bound and quota counts
-  // whole buffers.
+  // Sizes are multiples of 128 KiB up to 1 MiB, and from there on eight between a power of two and
+  // the next: a large message of a power of two and its frame take an eighth more than the message.
+  // Each bound and quota counts whole buffers.
   static constexpr std::size_t buffer_bytes_min = std::size_t{128} << 10U;
   static constexpr std::size_t buffer_bytes_max = std::size_t{1} << 46U;  // half the address space
 
@@ -42,8 +43,10 @@ class LargePool final : public Store {
   [[nodiscard]] bool could_ever_take(std::size_t bytes,
                                      const Quota* quota = nullptr) const noexcept;
   // The last take failed because the system had no memory, and no buffer is out that could come
-  // home: who waits is served when the system is asked again.
+  // home.
   [[nodiscard]] bool system_refused() const noexcept { return system_refused_ && bytes_out_ == 0; }
+  // The system refused memory since the last call: it is time to ask it again for who waits.
+  [[nodiscard]] bool take_refusal() noexcept { return std::exchange(refused_, false); }
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 
@@ -91,9 +94,10 @@ class LargePool final : public Store {
   std::size_t bytes_out_ = 0;
   std::size_t bytes_kept_ = 0;
   bool lacked_ = false;
-  bool system_refused_ = false;
-  RingNode out_;   // the head of all that are out
-  RingNode kept_;  // the head of those kept, the newest last
+  bool system_refused_ = false;  // the last take
+  bool refused_ = false;         // one since take_refusal()
+  RingNode out_;                 // the head of all that are out
+  RingNode kept_;                // the head of those kept, the newest last
   RingNode watchers_;
 };
 

@@ -127,6 +127,8 @@ TEST(LargePool, what_the_system_refuses_while_nothing_is_out_does_not_come_home)
   }
   EXPECT_TRUE(pool->take(1 * mib)) << "less may be there";
   EXPECT_FALSE(pool->system_refused());
+  EXPECT_TRUE(pool->take_refusal());
+  EXPECT_FALSE(pool->take_refusal()) << "told once";
 }
 
 TEST(LargePool, the_buffer_returned_last_is_taken_first) {

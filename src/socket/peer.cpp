@@ -160,6 +160,7 @@ void Peer::on_up(const Hello& theirs) noexcept {
 }
 
 void Peer::come_up(const Hello& theirs) {
+  retrying_ = false;
   if (!settle(theirs)) {
     fail({DownReason::protocol_error,
           "says that it has sent more messages that did not come than can have been sent"});

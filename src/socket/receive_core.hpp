@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <netio/status.hpp>
 
@@ -16,6 +17,8 @@ class ReceiveCore {
  public:
   explicit ReceiveCore(SocketCore& socket) noexcept : socket_(socket) { delivery.stopped = true; }
 
+  // Inside a call-back for a message these take effect behind it, as a pause does: what runs is not
+  // destroyed. The rest of its page is held, and goes to the new call-back.
   void on_message(std::function<void(const MessageView&)> call);
   void on_batch(std::function<void(const Batch&)> call);
 
@@ -39,7 +42,8 @@ class ReceiveCore {
   }
   void end_page() noexcept {
     delivering_id_ = 0;
-    changed_ = false;
+    if (changed_) [[unlikely]]
+      take_changes();
     delivery.stopped = stopped_ || paused_ || !taken();
   }
 
@@ -48,11 +52,15 @@ class ReceiveCore {
 
  private:
   void takers_changed() noexcept;
+  void take_changes() noexcept;
   void stop_or_go() noexcept;
 
   SocketCore& socket_;
   std::uint64_t delivering_id_ = 0;  // of whom a page is being delivered; 0: of nobody
-  bool changed_ = false;  // the call-back, in the middle of the page that is being delivered
+  // Set in the middle of the page that is being delivered, and taken behind it.
+  std::optional<std::function<void(const MessageView&)>> next_on_message_;
+  std::optional<std::function<void(const Batch&)>> next_on_batch_;
+  bool changed_ = false;  // there is one of them
   bool paused_ = false;
   bool stopped_ = false;
 };

@@ -81,21 +81,28 @@ Peer* SocketCore::find_peer(std::uint64_t id) noexcept {
 }
 
 void ReceiveCore::on_message(std::function<void(const MessageView&)> call) {
-  delivery.on_message = std::move(call);
+  next_on_message_ = std::move(call);
   takers_changed();
 }
 
 void ReceiveCore::on_batch(std::function<void(const Batch&)> call) {
-  delivery.on_batch = std::move(call);
+  next_on_batch_ = std::move(call);
   takers_changed();
 }
 
-// Inside a call-back this takes effect behind the message at hand, as a pause does. The rest of its
-// page is held, and goes to the new call-back afterwards.
 void ReceiveCore::takers_changed() noexcept {
-  changed_ = delivering_id_ != 0;
+  changed_ = true;
+  if (delivering_id_ == 0) take_changes();
   stop_or_go();
   if (taken() && !stopped_ && !paused_) socket_.pause_peers(false);
+}
+
+void ReceiveCore::take_changes() noexcept {
+  changed_ = false;
+  if (next_on_message_) delivery.on_message.swap(*next_on_message_);
+  if (next_on_batch_) delivery.on_batch.swap(*next_on_batch_);
+  next_on_message_.reset();
+  next_on_batch_.reset();
 }
 
 void ReceiveCore::stop_or_go() noexcept {
@@ -156,7 +163,7 @@ bool SocketCore::receive_memory_waited_for() const noexcept {
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
   LargePool& large = context_.large_pool();
-  if (large.system_refused() && large.waited_for()) context_.serve_waiters();
+  if (large.take_refusal() && large.waited_for()) context_.serve_waiters();
   Shortages shortages(large);
   for (const auto& peer : peers_) {
     if (peer->up()) shortages.look_at(peer->link()->loans());

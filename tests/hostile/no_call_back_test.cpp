@@ -1,6 +1,9 @@
 // A receiver that has no call-back, or changes it: what is sent to it waits, and neither vanishes
 // nor is acknowledged.
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "conformance/conformance.hpp"
 
@@ -119,10 +122,25 @@ TEST_P(ChangedCallBack, to_none_while_a_page_is_held_loses_nothing) {
 
 TEST_P(ChangedCallBack, from_messages_to_batches_inside_a_call_loses_nothing) {
   pull_.on_message([this](const MessageView& message) {
-    take(message);
     pull_.on_batch([this](const Batch& batch) { take(batch); });
-    pull_.on_message({});  // the last that this call-back does
+    pull_.on_message({});
+    take(message);
   });
+  begin();
+  expect_all();
+}
+
+// A call-back that puts another in its place is not destroyed before it returns.
+TEST_P(ChangedCallBack, by_itself_for_each_message_loses_nothing) {
+  std::function<void()> another = [this, &another] {
+    const auto called = std::make_shared<bool>(false);
+    pull_.on_message([this, &another, called](const MessageView& message) {
+      another();
+      take(message);
+      EXPECT_FALSE(std::exchange(*called, true));
+    });
+  };
+  another();
   begin();
   expect_all();
 }

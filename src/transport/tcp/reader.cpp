@@ -46,11 +46,8 @@ ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
   bool short_read = false;
   for (;;) {
     ReadResult result = deliver(events, paused);
-    // A pause may last, and nothing is left in the block. If others hold the block (the first part
-    // of a message that waits for memory), it stays here for the parts that follow.
-    if (result == ReadResult::paused && block_ && begin_ == end_ && block_->sole()) {
-      give_block_back();
-    }
+    // A pause may last, and nothing is left in the block.
+    if (result == ReadResult::paused && begin_ == end_) give_block_back();
     if (result != ReadResult::drained) return result;
     if (short_read || budget_bytes == 0) {
       deliver_begun(events);
