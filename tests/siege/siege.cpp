@@ -27,9 +27,9 @@ using namespace std::chrono_literals;
 // The bars.
 constexpr double least_rate = 0.9;
 constexpr double lines_a_second_max = 1.0;
-// What the command itself may say at its start and end, and threads and descriptors that come with
-// the first of something.
-constexpr std::int64_t lines_beside = 4;
+// What the command itself may say at its start and end, and the 20 lines that it may say at once
+// (tools/note_sums.cpp); and threads and descriptors that come with the first of something.
+constexpr std::int64_t lines_beside = 4 + 20;
 constexpr std::int64_t left_over_max = 2;
 
 // An attacker has a machine of its own; here it shares this one.
@@ -186,7 +186,8 @@ int usage(int status) {
       "at\n"
       "half of the rate of this machine: nothing may be lost, the rate stays above 0.9, memory is\n"
       "bounded, no thread or descriptor is left over, and the victim says a line a second at "
-      "most.\n"
+      "most,\n"
+      "after 20 that it may say at once.\n"
       "Status: 0 no attack had an effect, 1 one had, 2 wrong usage.\n",
       status == 0 ? stdout : stderr);
   return status;
