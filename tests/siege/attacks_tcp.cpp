@@ -130,8 +130,9 @@ constexpr std::array attacks{
            64, say_nothing},
     Attack{"http", "50 connections that speak HTTP, renewed", tcp, Victim::recv, "256", 64,
            speak_http},
+    // Each may begin a large message, whose first byte takes a huge page.
     Attack{"damaged", "50 connections with damaged hellos and pages, renewed", tcp, Victim::recv,
-           "256", 64, send_damaged_pages},
+           "256", 64 + 50 * 2, send_damaged_pages},
     Attack{"dripped", "16 senders of 1 GiB, byte by byte", tcp, Victim::recv, "8MiB", 4096,
            drip_large_messages},
     Attack{"crowd-tcp", "900 idle senders", tcp, Victim::recv, "256", 128, come_in_crowds},
