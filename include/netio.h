@@ -120,8 +120,7 @@ NETIO_API int netio_signal_fire(struct netio_signal* signal);
 NETIO_API int netio_signal_free(struct netio_signal* signal);  // ends it; nobody may fire it then
 
 // A signal of the system. Blocked in this thread from init to free: init it before other threads.
-// Several may have one number: one of them is called each time, and it is blocked until the last
-// one is freed.
+// Of several with one number one is called each time. It is blocked until the last one is freed.
 struct netio_posix_signal {
   void (*cb)(void* data, int number);  // it came
   void* data;                          // the user's
@@ -180,11 +179,9 @@ struct netio_books {
   uint64_t missed;          // for this socket, and will not come
   uint64_t reserved[5];
 };
-// As netio::Counters. All only grow.
+// As netio::Counters (netio/books.hpp). All only grow.
 struct netio_counters {
-  // See netio/books.hpp:
-  uint64_t bytes_sent, bytes_received, bytes_arrived;
-  uint64_t pages_sent, pages_received;
+  uint64_t bytes_sent, bytes_received, bytes_arrived, pages_sent, pages_received;
   uint64_t agains, connects, disconnects, rejected, starved;
   uint64_t published, unwanted, bodies_encoded, demoted;
   uint64_t reserved[10];
@@ -200,8 +197,7 @@ struct netio_peer {
   struct netio_books books;    // of what went to and fro with it
   uint64_t restarts;  // how often it was another run of the peer than before: netio::PeerInfo
 };
-// A peer as it is now, to see who is slow: as netio::PeerSnapshot (netio/peer.hpp). Times are
-// durations until now, 0 where the condition does not hold.
+// A peer as it is now, as netio::PeerSnapshot. Times are durations until now, 0 if it is not so.
 struct netio_peer_snapshot {
   uint64_t id;                // netio_peer.id
   const char* address;        // of the other end
@@ -334,9 +330,8 @@ NETIO_API int netio_socket_free(struct netio_socket* socket);
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
-// Lists the peers as they are now, by rising id: who is connected, and who is dialed. What it gives
-// is the socket's, and valid until the next call of this for the socket, or its
-// netio_socket_free():
+// Lists the peers as they are now, by rising id: who is connected, and who is dialed. The list is
+// the socket's, and valid until the next call of this for it, or its netio_socket_free():
 NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
                               size_t* count);
 // Tells how full it is, 0 to 1: docs/guide.md, "Back-pressure". Of no socket both are 0.

@@ -11,12 +11,13 @@ namespace netio::cli {
 
 namespace {
 
-constexpr std::chrono::seconds period{1};
+constexpr std::chrono::seconds period{2};
 // So many of a kind are said before it is summed up: a handful of peers that come or go at once.
 constexpr int said_at_first = 4;
 // Peers write what notes quote: more kinds than this are one.
 constexpr std::size_t kinds_max = 8;
-// So many lines may be said at once. One more is allowed each second.
+// So many lines may be said at once. One more is allowed each period, so over a minute it is less
+// than a line a second.
 constexpr int lines_at_once = 20;
 
 std::string key_of(std::string_view text) {
@@ -59,7 +60,7 @@ NoteSums::Kind& NoteSums::kind_of(std::string_view text) {
   return kinds_.emplace_back(Kind{std::move(key), 0, 0, {}});
 }
 
-// A kind of which nothing came for a second is begun anew.
+// A kind of which nothing came for a period is begun anew.
 void NoteSums::say_sums() {
   lines_left_ = std::min(lines_left_ + 1, lines_at_once);
   std::erase_if(kinds_, [](const Kind& kind) { return kind.said == 0 && kind.more == 0; });

@@ -1,6 +1,6 @@
 // Keeps notes few, whatever others do that is noted: some are said one by one, and beyond that all
-// are summed up in one line a second. Notes are of one kind if they differ only in digits and in
-// what is in brackets. Owner thread only.
+// are summed up in one line every two seconds. Notes are of one kind if they differ only in digits
+// and in what is in brackets. Owner thread only.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class NoteSums {
  private:
   struct Kind {
     std::string key;
-    int said = 0;            // since it was quiet for a second
+    int said = 0;            // since it was quiet for a period
     std::uint64_t more = 0;  // since a line of it was said
     std::string latest;      // of those
   };

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 
-TEST(LargePool, a_buffer_has_an_eighth_more_than_it_is_asked_for_at_most_and_128_kib_at_least) {
+TEST(LargePool, a_buffer_is_a_multiple_of_128_kib_and_from_a_mib_on_of_an_eighth) {
   const auto pool = LargePool::create(64 * mib, 0);
   EXPECT_EQ(pool->take(0)->capacity(), 128 * kib);
   EXPECT_EQ(pool->take(1)->capacity(), 128 * kib);

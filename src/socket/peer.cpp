@@ -330,7 +330,7 @@ PeerInfo Peer::info(bool was_up) const noexcept {
   info.id = id_;
   guard_memory([&] { info.address = address_; }, []() noexcept {});
   info.dialed = dialed();
-  info.retrying = retrying_ && !up_;
+  info.retrying = retrying_;
   info.was_up = was_up;
   info.restarts = restarts_;
   add_to(info.books);

@@ -166,8 +166,8 @@ class Peer final : public Newcomer,
   bool bye_heard_ = false;
   bool dismissed_ = false;
   bool gone_ = false;
-  bool paused_ = false;  // by itself; over all its connections
-  bool retrying_ = false;
+  bool paused_ = false;            // by itself; over all its connections
+  bool retrying_ = false;          // another attempt is scheduled; not while it is up
   bool resume_ = false;            // run_deferred goes on with a held page
   bool no_stranger_ = false;       // run_deferred tells who was refused for being one
   std::optional<Down> objection_;  // why our hello refused the peer

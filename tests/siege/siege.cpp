@@ -27,9 +27,9 @@ using namespace std::chrono_literals;
 // The bars.
 constexpr double least_rate = 0.9;
 constexpr double lines_a_second_max = 1.0;
-// What the command itself may say at its start and end, and the 20 lines that it may say at once
-// (tools/note_sums.cpp); and threads and descriptors that come with the first of something.
-constexpr std::int64_t lines_beside = 4 + 20;
+// What the command itself may say at its start and end, and threads and descriptors that come with
+// the first of something.
+constexpr std::int64_t lines_beside = 4;
 constexpr std::int64_t left_over_max = 2;
 
 // An attacker has a machine of its own; here it shares this one.
@@ -181,13 +181,15 @@ int besiege_by_all(const std::string& netio, double seconds, std::string_view on
 
 int usage(int status) {
   std::fputs(
-      "Usage: siege [--seconds S] [--only TEXT] [--list]\n"
+      "Usage: siege [--seconds S] [--only TEXT] [--untimed] [--list]\n"
       "Each attack for S seconds (60), or those whose name contains TEXT, beside a verified flow "
       "at\n"
       "half of the rate of this machine: nothing may be lost, the rate stays above 0.9, memory is\n"
       "bounded, no thread or descriptor is left over, and the victim says a line a second at "
-      "most,\n"
-      "after 20 that it may say at once.\n"
+      "most.\n"
+      "With --untimed the rate and the lines are printed and not judged: for busy machines, and "
+      "for\n"
+      "less than a minute, in which the lines that a command may say at once count for too much.\n"
       "Status: 0 no attack had an effect, 1 one had, 2 wrong usage.\n",
       status == 0 ? stdout : stderr);
   return status;
