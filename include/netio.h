@@ -179,8 +179,9 @@ struct netio_books {
   uint64_t missed;          // for this socket, and will not come
   uint64_t reserved[5];
 };
-// As netio::Counters (netio/books.hpp). All only grow.
+// As netio::Counters. All only grow.
 struct netio_counters {
+  // See netio/books.hpp:
   uint64_t bytes_sent, bytes_received, bytes_arrived, pages_sent, pages_received;
   uint64_t agains, connects, disconnects, rejected, starved;
   uint64_t published, unwanted, bodies_encoded, demoted;
