@@ -24,11 +24,13 @@ class Scene {
         "the good client cannot connect");
   }
 
-  void attack(const std::uint8_t* data, std::size_t size, bool greet) {
+  void attack(const std::uint8_t* data, std::size_t size, bool greeted, bool to_the_end) {
     const int fd = connect_to(port_);
-    if (greet) send_hello(fd, netio::detail::WirePattern::push, ++attacks_);
-    send_and_end(fd, data, size);
     attack_over_ = false;
+    if (greeted) {
+      greet(context_, fd, netio::detail::WirePattern::push, ++attacks_, to_the_end);
+    }
+    send_and_end(fd, data, size);
     turn_until(
         context_, [this] { return attack_over_; }, "the attacker's connection does not end");
     close(fd);
@@ -55,12 +57,12 @@ class Scene {
 
 }  // namespace
 
-// The first byte says whether a good hello goes before the rest: most inputs begin behind it,
-// where there is more to get wrong.
+// The first byte says whether a good hello or a whole greeting goes before the rest: most inputs
+// begin behind it, where there is more to get wrong.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Scene scene;
   if (size == 0) return 0;
-  scene.attack(data + 1, size - 1, (data[0] & 3U) != 0);
+  scene.attack(data + 1, size - 1, (data[0] & 3U) != 0, (data[0] & 8U) == 0);
   scene.serve_good_client();
   return 0;
 }

@@ -29,7 +29,7 @@ class Scene {
   }
 
   // By a socket of its own, which is gone afterwards: it would dial again.
-  void answer(const std::uint8_t* data, std::size_t size, bool greet) {
+  void answer(const std::uint8_t* data, std::size_t size, bool greeted, bool to_the_end) {
     netio::Pull dialing(context_, small_messages());
     dialing.on_message([this](const netio::MessageView& message) {
       for (const std::byte byte : message.bytes()) sum_ += static_cast<std::uint64_t>(byte);
@@ -45,7 +45,15 @@ class Scene {
           return fd >= 0;
         },
         "nobody dials");
-    if (greet) send_hello(fd, netio::detail::WirePattern::push, ++answers_);
+    if (greeted) {
+      const netio::detail::Hello theirs = hear_hello(context_, fd);
+      netio::detail::Hello hello = sound_hello(netio::detail::WirePattern::push, ++answers_);
+      hello.stream = theirs.stream;
+      hello.epoch = theirs.epoch;
+      hello.nonce = 1;
+      send_hello(fd, hello);
+      if (to_the_end) send_confirm(fd, hello.nonce);
+    }
     send_and_end(fd, data, size);
     turn_until(
         context_, [&over] { return over; }, "the connection does not end");
@@ -73,11 +81,11 @@ class Scene {
 
 }  // namespace
 
-// The first byte says whether a good hello goes before the rest.
+// The first byte says whether a good hello or a whole greeting goes before the rest.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Scene scene;
   if (size == 0) return 0;
-  scene.answer(data + 1, size - 1, (data[0] & 3U) != 0);
+  scene.answer(data + 1, size - 1, (data[0] & 3U) != 0, (data[0] & 8U) == 0);
   scene.serve_good_peer();
   return 0;
 }

@@ -1,5 +1,5 @@
 // Hello against any bytes: it never looks beyond them, waits only for what can still become a
-// hello, and what it accepts it would write itself.
+// hello, and what it accepts of its own version it would write itself.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,10 +12,13 @@ using namespace netio::detail;
 namespace {
 
 void check_done(const HelloResult& result, const Hello& hello, std::size_t size) {
-  require(result.bytes >= hello_fixed_bytes && result.bytes <= std::min(size, hello_bytes_max));
+  const bool known = hello.version_min <= wire_version && wire_version <= hello.version_max;
+  require(result.bytes >= (known ? hello_fixed_bytes : hello_bytes_min));
+  require(result.bytes <= std::min(size, hello_bytes_max));
   require(result.bytes % 8 == 0 && result.what.empty());
   require(hello.version_min <= hello.version_max && hello.text.size() <= hello_text_bytes_max);
   for (const char c : hello.text) require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
+  if (!known) return;  // the rest was not read
 
   std::array<std::byte, hello_bytes_max> again{};
   const std::size_t bytes = encode(hello, again);

@@ -36,14 +36,16 @@ class Scene {
     good_publisher_.on_subscribe({});
   }
 
-  void attack(const std::uint8_t* data, std::size_t size, bool greet, bool as_publisher) {
+  void attack(const std::uint8_t* data, std::size_t size, bool greeted, bool to_the_end,
+              bool as_publisher) {
     const int fd = connect_to(as_publisher ? subscriber_port_ : publisher_port_);
     using netio::detail::WirePattern;
-    if (greet) {
-      send_hello(fd, as_publisher ? WirePattern::publish : WirePattern::subscribe, ++attacks_);
+    attack_over_ = false;
+    if (greeted) {
+      greet(context_, fd, as_publisher ? WirePattern::publish : WirePattern::subscribe, ++attacks_,
+            to_the_end);
     }
     send_and_end(fd, data, size);
-    attack_over_ = false;
     turn_until(
         context_, [this] { return attack_over_; }, "the attacker does not end");
     close(fd);
@@ -82,11 +84,12 @@ class Scene {
 
 }  // namespace
 
-// The first byte says whom the rest is sent to, and whether a good hello goes before it.
+// The first byte says whom the rest is sent to, and whether a good hello or a whole greeting
+// goes before it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Scene scene;
   if (size == 0) return 0;
-  scene.attack(data + 1, size - 1, (data[0] & 6U) != 0, (data[0] & 1U) != 0);
+  scene.attack(data + 1, size - 1, (data[0] & 6U) != 0, (data[0] & 8U) == 0, (data[0] & 1U) != 0);
   scene.serve_good_peers();
   return 0;
 }

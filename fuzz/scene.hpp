@@ -11,12 +11,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <netinet/in.h>
+#include <span>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <netio/netio.hpp>
 
+#include "wire/control.hpp"
+#include "wire/frame.hpp"
 #include "wire/hello.hpp"
 
 inline void require(bool condition, const char* what) {
@@ -69,16 +72,64 @@ inline int connect_to(std::uint16_t port) {
   }
 }
 
-// What a peer of this pattern says that is in order.
-inline void send_hello(int fd, netio::detail::WirePattern pattern, std::uint64_t session) {
+inline void send_hello(int fd, const netio::detail::Hello& hello) {
+  std::array<std::byte, netio::detail::hello_bytes_max> bytes;
+  const std::size_t encoded = netio::detail::encode(hello, bytes);
+  require(send(fd, bytes.data(), encoded, MSG_NOSIGNAL) >= 0, "the hello is not taken");
+}
+
+// What a peer of this pattern says that is in order: a run and a stream that nobody has met.
+inline netio::detail::Hello sound_hello(netio::detail::WirePattern pattern, std::uint64_t number) {
   netio::detail::Hello hello;
   hello.pattern = pattern;
   hello.page_bytes_max = 64U << 10U;
   hello.message_bytes_max = 1U << 20U;
-  std::memcpy(hello.session.data(), &session, sizeof session);
+  hello.run.fill(1);
+  hello.stream.fill(2);
+  std::memcpy(hello.run.data(), &number, sizeof number);
+  std::memcpy(hello.stream.data(), &number, sizeof number);
+  hello.epoch = 1;
+  return hello;
+}
+
+// Waits for the hello of the attacked side.
+inline netio::detail::Hello hear_hello(netio::Context& context, int fd) {
   std::array<std::byte, netio::detail::hello_bytes_max> bytes;
-  const std::size_t encoded = netio::detail::encode(hello, bytes);
-  require(send(fd, bytes.data(), encoded, MSG_NOSIGNAL) >= 0, "the hello is not taken");
+  netio::detail::Hello theirs;
+  std::size_t got = 0;
+  turn_until(
+      context,
+      [&] {
+        const ssize_t more = recv(fd, bytes.data() + got, bytes.size() - got, MSG_DONTWAIT);
+        if (more > 0) got += static_cast<std::size_t>(more);
+        return netio::detail::parse(std::span(bytes).first(got), theirs).state ==
+               netio::detail::HelloParse::done;
+      },
+      "there is no hello");
+  return theirs;
+}
+
+// The first page of who dials, or of who has said this nonce.
+inline void send_confirm(int fd, std::uint64_t nonce) {
+  using namespace netio::detail;
+  std::array<std::byte, page_header_bytes + frame_word_bytes + confirm_bytes> page;
+  PageHeader header;
+  header.bytes = frame_word_bytes + confirm_bytes;
+  header.flags = page_flag::control;
+  store(page.data(), header);
+  const auto kind = static_cast<std::uint32_t>(ControlKind::confirm);
+  store_u64(page.data() + page_header_bytes,
+            frame_word(confirm_bytes, frame_flag::control | (kind << frame_flag::control_shift)));
+  encode(ConfirmFrame{.nonce = nonce},
+         std::span(page).subspan(page_header_bytes + frame_word_bytes));
+  require(send(fd, page.data(), page.size(), MSG_NOSIGNAL) >= 0, "the first page is not taken");
+}
+
+// A greeting that is in order, as far as the hello alone or to its end.
+inline void greet(netio::Context& context, int fd, netio::detail::WirePattern pattern,
+                  std::uint64_t number, bool to_the_end) {
+  send_hello(fd, sound_hello(pattern, number));
+  if (to_the_end) send_confirm(fd, hear_hello(context, fd).nonce);
 }
 
 // More than the socket buffer takes at once is not needed, nor is an answer.

@@ -20,6 +20,7 @@
 #include "memory/shared_memory.hpp"
 #include "transport/shm/board.hpp"
 #include "transport/shm/unix_socket.hpp"
+#include "wire/control.hpp"
 #include "wire/frame.hpp"
 #include "wire/hello.hpp"
 
@@ -72,11 +73,14 @@ class Attacker {
     require(pipe(ends.data()) == 0, "no pipe");
     const FileDescriptor reading(ends[0]);
     const FileDescriptor writing(ends[1]);
-    hello_.version_min = hello_.version_max = shm_wire_version;
     hello_.pattern = pattern;
     hello_.page_bytes_max = 64U << 10U;
     hello_.message_bytes_max = 1U << 20U;
-    std::memcpy(hello_.session.data(), &session, sizeof session);
+    hello_.run.fill(1);
+    hello_.stream.fill(2);
+    std::memcpy(hello_.run.data(), &session, sizeof session);
+    std::memcpy(hello_.stream.data(), &session, sizeof session);
+    hello_.epoch = 1;
     const std::array<int, 3> passed{board_.fd(), memory_.fd(), writing.get()};
     say_hello(passed);
   }
@@ -89,7 +93,10 @@ class Attacker {
     require(message.passed.size() == 3, "not greeted");
     their_board_.emplace(
         SharedMemory::open(std::move(message.passed[0]), sizeof(ShmBoard), 2 * sizeof(ShmBoard)));
-    say_hello({});  // the third of the greeting: it is up
+    say_hello({});  // the third of the greeting
+    Hello theirs;
+    require(parse({bytes.data(), message.bytes}, theirs).state == HelloParse::done, "no hello");
+    confirm(theirs.nonce);
     return true;
   }
 
@@ -142,6 +149,22 @@ class Attacker {
     const std::size_t encoded = encode(hello_, bytes);
     require(send_message(socket_.get(), {bytes.data(), encoded}, passed) == 0, "hello not taken");
   }
+  // Where it stands: with that it is up.
+  void confirm(std::uint64_t nonce) {
+    PageHeader header;
+    header.bytes = frame_word_bytes + confirm_bytes;
+    header.flags = page_flag::control;
+    ShmSlot& slot = next_slot();
+    const auto kind = static_cast<std::uint32_t>(ControlKind::confirm);
+    store_u64(slot.body.data(),
+              frame_word(confirm_bytes, frame_flag::control | (kind << frame_flag::control_shift)));
+    encode(ConfirmFrame{.nonce = nonce}, std::span(slot.body).subspan(frame_word_bytes));
+    store(slot.header.data(), header);
+    slot.place = ShmSlot::inline_body;
+    slot.turn.store(++sent_, std::memory_order_release);
+    const std::byte ring{};
+    (void)!send(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
   ShmSlot& next_slot() { return ours_.slots[sent_ % shm_slots]; }
 
   // A page of one message, as a good peer would send it.
@@ -157,18 +180,19 @@ class Attacker {
     store_u64(body, frame_word(static_cast<std::uint32_t>(bytes), 0));
     store(slot.header.data(), header);
     slot.place = fits ? ShmSlot::inline_body : 0;
-    slot.page = sent_ % shm_pages;
+    if (!fits) store_u64(slot.body.data(), sent_ % shm_pages);
     slot.turn.store(++sent_, std::memory_order_release);
   }
 
   void post_anything(Input& input) {
     ShmSlot& slot = next_slot();
-    slot.place = slot.page = 0;
+    slot.place = 0;
     input.copy_to(slot.header.data(), slot.header.size());
     const std::uint64_t place = input.number(4);
     slot.place = place == 0xffffffff ? ShmSlot::inline_body : place;
-    slot.page = input.number(2);
+    const std::uint64_t page = input.number(2);
     input.copy_to(slot.body.data(), slot.body.size());
+    if (slot.place != ShmSlot::inline_body) store_u64(slot.body.data(), page);
     slot.turn.store(++sent_, std::memory_order_release);
   }
 
@@ -178,7 +202,8 @@ class Attacker {
     const ShmSlot& slot = theirs.slots[taken_ % shm_slots];
     if (slot.turn.load() != taken_ + 1) return;
     if (give_back && slot.place != ShmSlot::inline_body) {
-      ours_.returns[returned_ % shm_pages].store(static_cast<std::uint32_t>(slot.page));
+      ours_.returns[returned_ % shm_pages].store(
+          static_cast<std::uint32_t>(load_u64(slot.body.data())));
       ours_.returned.store(++returned_);
     }
     ours_.consumed.store(++taken_);

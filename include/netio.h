@@ -197,6 +197,8 @@ struct netio_peer {
   int retrying;                // it is gone, and another attempt is scheduled
   struct netio_books books;    // of what went to and fro with it
   uint64_t restarts;  // how often it was another run of the peer than before: netio::PeerInfo
+  const char* name;   // netio_socket_options.name of the other end; "" if it has none
+  uint8_t run[16];    // which socket object is at the other end; zeros before it first came up
 };
 // A peer as it is now, as netio::PeerSnapshot. Times are durations until now, 0 if it is not so.
 struct netio_peer_snapshot {
@@ -217,7 +219,9 @@ struct netio_peer_snapshot {
   int32_t policy;             // of a subscriber: netio_policy, as granted; of others -1
   int32_t demoted;            // it or its host held the publisher up too long: ..._DROP_NEW for now
   int32_t reserved_number;
-  uint64_t reserved[7];
+  const char* name;  // netio_peer.name
+  uint8_t run[16];   // netio_peer.run
+  uint64_t reserved[4];
 };
 // As netio::DownReason. What to do about each: docs/guide.md, "When a peer goes".
 enum netio_down_reason {
@@ -311,7 +315,9 @@ struct netio_socket_options {
   uint64_t ranges_all_max;    // publish: ranges in the sets of all subscribers together
   uint64_t behind_bytes_all_max;  // publish: what the queues of all subscribers may copy
   uint64_t peers_max;             // so many may be connected; who connects beyond that is refused
-  uint64_t reserved[7];
+  // What people call this socket: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
+  const char* name;
+  uint64_t reserved[6];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 

@@ -2,6 +2,7 @@
 // Owner thread only.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -33,13 +34,10 @@ class Absences {
   struct Gone {
     std::chrono::nanoseconds since;
     bool lost;
-    std::uint64_t restarts;
-    std::uint64_t delivered;
+    std::array<std::uint8_t, 16> run;
   };
-  using Map = std::map<std::uint64_t, Gone>;
-  [[nodiscard]] Map::iterator find(const PeerInfo& peer);
 
-  Map gone_;  // by the id that the peer had
+  std::map<std::uint64_t, Gone> gone_;  // by id
   std::uint64_t count_ = 0;
   std::chrono::nanoseconds total_{0};
 };

@@ -23,6 +23,7 @@ namespace netio::cli {
 struct PeerArguments {
   std::string address;
   bool binds = false;
+  std::string name;
   // Without it: 10 s for who connects, for ever for who binds.
   std::optional<std::chrono::nanoseconds> connect_timeout;
   IdlePolicy wait = IdlePolicy::sleep;

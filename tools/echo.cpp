@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "pair_session.hpp"
+#include "peer_name.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -64,7 +65,7 @@ void EchoSession::sent_back(Status status, std::size_t bytes) {
 }
 
 void EchoSession::peer_up(const PeerInfo& peer) {
-  progress_.note(peer.address + " is here");
+  progress_.note(named(peer) + " is here");
   if (peers_.came == 1) progress_.start();
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "peer_name.hpp"
 #include "session_options.hpp"
 
 namespace netio::cli {
@@ -78,10 +79,10 @@ void PairSession::on_down(const PeerInfo& peer, const Down& down) {
     connected_.down(context_.loop().now());
     if (down.reason == DownReason::closed_by_peer) {
       ++peers_.ended;
-      progress_.note(peer.address + " has ended");
+      progress_.note(named(peer) + " has ended");
     } else {
       ++peers_.lost;
-      progress_.note(fmt::format("lost {}: {}", peer.address, why(peer, down)));
+      progress_.note(fmt::format("lost {}: {}", named(peer), why(peer, down)));
     }
     peer_down();
   }
@@ -91,7 +92,7 @@ void PairSession::on_down(const PeerInfo& peer, const Down& down) {
 void PairSession::note_not_met(const PeerInfo& peer, const Down& down) {
   if (!peer.dialed) return turned_away_.note(peer, why(peer, down));
   if (!peer.retrying || std::exchange(attempt_noted_, true)) return;
-  progress_.note(fmt::format("waiting for {}: {}", peer.address, why(peer, down)));
+  progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
 }
 
 void PairSession::close() {

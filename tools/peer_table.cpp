@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "peer_name.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -29,8 +30,8 @@ bool PeerLine::slow() const noexcept {
 }
 
 std::string name_of(const PeerSnapshot& peer) {
-  if (!peer.policy) return peer.address;
-  return fmt::format("{} (policy {})", peer.address, to_string(*peer.policy));
+  if (!peer.policy) return named(peer);
+  return fmt::format("{} (policy {})", named(peer), to_string(*peer.policy));
 }
 
 PeerTable::PeerTable(Loop& loop, std::function<void(const std::string&)> note)
@@ -41,44 +42,33 @@ PeerTable::PeerTable(Loop& loop, std::function<void(const std::string&)> note)
 
 void PeerTable::use(const Socket& socket) { socket_ = &socket; }
 
-// An accepted peer comes back with a new id, and its books go on where they were.
+// Who comes back has the id that it had.
 void PeerTable::up(const PeerInfo& peer) {
   if (!timer_.running()) {
     looked_ = loop_.now();
     timer_.start_periodic(look_at_peers_every);
   }
   if (const auto known = lines_.find(peer.id); known != lines_.end()) {
+    static_cast<PeerInfo&>(known->second.last) = peer;
     known->second.connected = true;
     return;
   }
   PeerLine line;
-  const auto before = std::find_if(lines_.begin(), lines_.end(), [&peer](const auto& one) {
-    const Books& books = one.second.last.books;
-    return one.second.lost_connection && !one.second.last.dialed && books.sent == peer.books.sent &&
-           books.delivered == peer.books.delivered && books.sent + books.delivered != 0;
-  });
-  if (before != lines_.end()) {
-    line = before->second;
-    lines_.erase(before);
-  }
   if (lines_.size() == peers_listed_max) {
     ++not_listed_;
     return;
   }
   static_cast<PeerInfo&>(line.last) = peer;
   line.connected = true;
-  line.lost_connection = false;
   lines_.emplace(peer.id, std::move(line));
 }
 
-void PeerTable::down(const PeerInfo& peer, const Down& down) {
+void PeerTable::down(const PeerInfo& peer) {
   const auto known = lines_.find(peer.id);
   if (known == lines_.end()) return;
   PeerLine& line = known->second;
   static_cast<PeerInfo&>(line.last) = peer;
   line.connected = line.last.behind = line.noted_stuck = false;
-  line.lost_connection =
-      down.reason != DownReason::closed_by_peer && down.reason != DownReason::closed_here;
 }
 
 void PeerTable::look() {
@@ -146,7 +136,7 @@ std::string PeerTable::behind() const {
     if (worst != nullptr) ++others;
     if (worst == nullptr || line.last.behind_for > worst->last.behind_for) worst = &line;
   }
-  return worst == nullptr ? std::string() : worst->last.address + and_more(others);
+  return worst == nullptr ? std::string() : named(worst->last) + and_more(others);
 }
 
 std::vector<PeerLine> PeerTable::lines() const {

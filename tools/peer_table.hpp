@@ -19,7 +19,6 @@ namespace netio::cli {
 struct PeerLine {
   PeerSnapshot last;  // its books are those of its end, if it has ended
   bool connected = true;
-  bool lost_connection = false;                // and may come back
   std::chrono::nanoseconds behind{0};          // in all
   std::chrono::nanoseconds behind_longest{0};  // at a time
   std::uint64_t noted_dropped = 0;             // and noted so far
@@ -39,7 +38,7 @@ class PeerTable {
   void use(const Socket& socket);
   // The socket's call-backs of these names. Who comes back takes the line that it left.
   void up(const PeerInfo& peer);
-  void down(const PeerInfo& peer, const Down& down);
+  void down(const PeerInfo& peer);
   // A last look, before the socket is closed at once; and the end.
   void look();
   void stop() noexcept { timer_.stop(); }
@@ -64,7 +63,7 @@ class PeerTable {
   std::chrono::nanoseconds noted_{0};
 };
 
-// "127.0.0.1:4000 (policy drop new)"
+// "127.0.0.1:4000 (unit 7) (policy drop new)"
 [[nodiscard]] std::string name_of(const PeerSnapshot& peer);
 
 }  // namespace netio::cli

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "peer_name.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -66,8 +67,11 @@ std::string_view advice_for(DownReason reason) {
 
 std::string why(const PeerInfo& peer, const Down& down) {
   std::string_view text = down.detail.empty() ? to_string(down.reason) : down.detail;
-  if (text.starts_with(peer.address)) {
-    text.remove_prefix(std::min(text.find_first_not_of(": ", peer.address.size()), text.size()));
+  const std::string name = named(peer);
+  for (const std::string& front : {name, peer.address}) {
+    if (!text.starts_with(front)) continue;
+    text.remove_prefix(std::min(text.find_first_not_of(": ", front.size()), text.size()));
+    break;
   }
   std::string said(text);
   const std::string there = " at " + peer.address;

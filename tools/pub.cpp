@@ -11,6 +11,7 @@
 
 #include <netio/publish.hpp>
 
+#include "peer_name.hpp"
 #include "sending_session.hpp"
 #include "session_options.hpp"
 #include "tags.hpp"
@@ -46,9 +47,9 @@ class PubSession final : public SendingSession {
   const std::string held_up_by_;
   Publish publish_;
   PublishOutlet outlet_;
-  std::set<std::uint64_t> subscribed_;    // ids of connected peers that have asked for something
-  std::multiset<std::uint64_t> lost_at_;  // messages sent to each that was lost so far
-  std::multiset<std::uint64_t> slow_at_;  // the same of those disconnected for being slow
+  std::set<std::uint64_t> subscribed_;  // ids of connected peers that have asked for something
+  std::set<std::uint64_t> lost_;        // ids of those that were lost, and may come back
+  std::set<std::uint64_t> slow_;        // the same of those disconnected for being slow
   PeerCounts subscribers_;
   std::string last_loss_;
   TurnedAway turned_away_{progress_};
@@ -74,37 +75,36 @@ PubSession::PubSession(const PubArguments& arguments)
       progress_.note(fmt::format(
           "subscriber {} held the publisher up for too long (--block-for-max): it has the policy "
           "drop_new until it has taken what waited for it",
-          peer.address));
+          named(peer)));
     } else {
       progress_.note(
           fmt::format("subscriber {} has taken what waited for it: it has the policy block again",
-                      peer.address));
+                      named(peer)));
     }
   });
   use(publish_, outlet_);
 }
 
-// The library knows a subscriber that returns by its session; its books go on where they were,
-// which tells here which of those that went it is.
+// A subscriber that returns has the id that it had.
 void PubSession::peer_up(const PeerInfo& peer) {
-  const auto lost = lost_at_.find(peer.books.sent);
-  const auto slow = slow_at_.find(peer.books.sent);
-  if (peer.books.sent == 0 || (lost == lost_at_.end() && slow == slow_at_.end())) {
+  const auto lost = lost_.find(peer.id);
+  const auto slow = slow_.find(peer.id);
+  if (lost == lost_.end() && slow == slow_.end()) {
     ++subscribers_.came;
     return;
   }
-  if (lost != lost_at_.end()) {
-    lost_at_.erase(lost);
+  if (lost != lost_.end()) {
+    lost_.erase(lost);
     --subscribers_.lost;
   } else {
-    slow_at_.erase(slow);
+    slow_.erase(slow);
   }
-  progress_.note(fmt::format("subscriber {} came back", peer.address));
+  progress_.note(fmt::format("subscriber {} came back", named(peer)));
 }
 
 void PubSession::on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges) {
   if (!subscribed_.insert(peer.id).second) return;
-  progress_.note(fmt::format("subscriber {} wants {}", peer.address, tags_text(ranges)));
+  progress_.note(fmt::format("subscriber {} wants {}", named(peer), tags_text(ranges)));
   if (subscribed_.size() >= wanted_) begin();
 }
 
@@ -114,13 +114,13 @@ void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
     if (down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here) {
       ++subscribers_.ended;
       if (phase_ != Phase::closing) {
-        progress_.note(fmt::format("subscriber {} has ended", peer.address));
+        progress_.note(fmt::format("subscriber {} has ended", named(peer)));
       }
     } else {
       const bool slow = down.reason == DownReason::too_slow;
       ++(slow ? subscribers_.slow : subscribers_.lost);
-      (slow ? slow_at_ : lost_at_).insert(peer.books.sent);
-      const std::string loss = fmt::format("{}: {}", peer.address, why(peer, down));
+      (slow ? slow_ : lost_).insert(peer.id);
+      const std::string loss = fmt::format("{}: {}", named(peer), why(peer, down));
       if (!slow) last_loss_ = loss;
       progress_.note("lost subscriber " + loss);
     }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "peer_name.hpp"
 #include "session_options.hpp"
 
 namespace netio::cli {
@@ -151,7 +152,7 @@ void ReceivingSession::on_up(const PeerInfo& peer) {
   peer_table_.up(peer);
   wait_.up();
   attempt_noted_ = false;
-  // The library knows a sender that returns by its session; its books go on where they were.
+  // The library knows a sender that returns: its books go on where they were.
   const std::uint64_t taken_before = peer.books.delivered + peer.books.missed;
   if (verifier_) verifier_->expect(peer.id, taken_before);
   if (came_back(peer) || peers_.came++ != 0) return;
@@ -166,7 +167,7 @@ bool ReceivingSession::came_back(const PeerInfo& peer) {
   const std::optional<Absence> absence = absences_.end(peer, context_.loop().now());
   if (!absence) return false;
   const std::string after =
-      fmt::format("{} {} came back after {}", peer_noun_, peer.address,
+      fmt::format("{} {} came back after {}", peer_noun_, named(peer),
                   duration_text(std::chrono::duration<double>(absence->lasted).count()));
   if (!absence->another_run) {
     if (absence->lost) --peers_.lost;
@@ -180,7 +181,7 @@ bool ReceivingSession::came_back(const PeerInfo& peer) {
 }
 
 void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
-  peer_table_.down(peer, down);
+  peer_table_.down(peer);
   if (down.reason == DownReason::closed_here || closing_) return;
   if (verifier_) verifier_->forget(peer.id);
   up_.erase(peer.id);
@@ -193,7 +194,7 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
     ++peers_.ended;
   } else {
     ++peers_.lost;
-    last_loss_ = fmt::format("{}: {}", peer.address, why(peer, down));
+    last_loss_ = fmt::format("{}: {}", named(peer), why(peer, down));
     progress_.note(fmt::format("lost {} {}", peer_noun_, last_loss_));
   }
   if (!up_.empty()) return;
@@ -207,7 +208,7 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
 void ReceivingSession::note_not_met(const PeerInfo& peer, const Down& down) {
   if (peer.dialed) {
     if (!peer.retrying || std::exchange(attempt_noted_, true)) return;
-    return progress_.note(fmt::format("waiting for {}: {}", peer.address, why(peer, down)));
+    return progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
   }
   turned_away_.note(peer, why(peer, down));
 }

@@ -6,6 +6,7 @@
 
 #include <netio/push.hpp>
 
+#include "peer_name.hpp"
 #include "sending_session.hpp"
 #include "session_options.hpp"
 
@@ -40,7 +41,7 @@ void SendSession::peer_up(const PeerInfo& peer) {
   if (phase_ == Phase::waiting) {
     begin();
   } else {
-    progress_.note(fmt::format("connected to {}", peer.address));
+    progress_.note(fmt::format("connected to {}", named(peer)));
   }
 }
 
@@ -48,12 +49,11 @@ void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
   const bool in_order =
       down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
   if (peer.was_up && in_order) {
-    if (phase_ != Phase::closing)
-      progress_.note(fmt::format("receiver {} has ended", peer.address));
+    if (phase_ != Phase::closing) progress_.note(fmt::format("receiver {} has ended", named(peer)));
   } else if (peer.was_up) {
-    progress_.note(fmt::format("lost {}: {}", peer.address, why(peer, down)));
+    progress_.note(fmt::format("lost {}: {}", named(peer), why(peer, down)));
   } else if (peer.retrying && !std::exchange(attempt_noted_, true)) {
-    progress_.note(fmt::format("waiting for {}: {}", peer.address, why(peer, down)));
+    progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
   }
   wait_.down(peer, down, push_.peers_connected());
 }

@@ -156,7 +156,7 @@ void SendingSession::on_up(const PeerInfo& peer) {
 
 void SendingSession::on_down(const PeerInfo& peer, const Down& down) {
   up_.erase(peer.id);
-  peer_table_.down(peer, down);
+  peer_table_.down(peer);
   if (up_.empty()) connected_.down(context_.loop().now());
   peer_down(peer, down);
 }

@@ -26,6 +26,7 @@ enum class Role : std::uint8_t { sender, receiver, both };
 
 [[nodiscard]] inline SocketOptions socket_options(const PeerArguments& peer, Mode mode) {
   SocketOptions options;
+  options.name = peer.name;
   options.mode = mode;
   options.message_bytes_max = peer.message_bytes_max;
   return options;

@@ -12,6 +12,7 @@
 #include <netio/subscribe.hpp>
 
 #include "gap_notes.hpp"
+#include "peer_name.hpp"
 #include "receiving_session.hpp"
 #include "session_options.hpp"
 #include "tag_counts.hpp"
@@ -48,7 +49,7 @@ SubSession::SubSession(const SubArguments& arguments)
       gaps_(context_.loop(), [this](const std::string& text) { progress_.note(text); }) {
   subscribe_.on_subscribed(
       [this](const PeerInfo& peer, const Subscribed& answer) { on_subscribed(peer, answer); });
-  subscribe_.on_gap([this](const PeerInfo& peer, const Gap& gap) { gaps_.add(peer.address, gap); });
+  subscribe_.on_gap([this](const PeerInfo& peer, const Gap& gap) { gaps_.add(named(peer), gap); });
   use(subscribe_, subscribe_);
   subscribe_.subscribe(arguments.tags);
 }
@@ -56,13 +57,13 @@ SubSession::SubSession(const SubArguments& arguments)
 void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   if (answer.refused) {
     fail(ExitCode::failed,
-         fmt::format("publisher {} refused the subscription: {}", peer.address, answer.detail), {});
+         fmt::format("publisher {} refused the subscription: {}", named(peer), answer.detail), {});
     return stop();
   }
   const bool as_asked = answer.policy == asked_.subscription.policy;
   progress_.note(fmt::format(
       "publisher {} took the subscription to {}, from number {} on: policy {}{}, up to {} behind",
-      peer.address, tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
+      named(peer), tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
       as_asked ? "" : fmt::format(" (not {})", to_string(asked_.subscription.policy)),
       binary_bytes(answer.behind_bytes_max)));
 }

@@ -1,10 +1,12 @@
 #include "summary.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "units.hpp"
@@ -137,12 +139,15 @@ std::vector<std::string> slow_peers_text(const Summary& summary) {
   return text;
 }
 
+std::string hex(const std::array<std::uint8_t, 16>& bytes) {
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
 ordered_json json_of(const PeerLine& line, bool receiving) {
   const Books& books = line.last.books;
-  ordered_json json = {{"id", line.last.id},
-                       {"address", line.last.address},
-                       {"dialed", line.last.dialed},
-                       {"connected", line.connected}};
+  ordered_json json = {{"id", line.last.id},         {"address", line.last.address},
+                       {"name", line.last.name},     {"run", hex(line.last.run)},
+                       {"dialed", line.last.dialed}, {"connected", line.connected}};
   if (receiving) {
     json["delivered"] = books.delivered;
     json["missed"] = books.missed;

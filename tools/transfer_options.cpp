@@ -77,6 +77,14 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
       side.binds ? fmt::format("Connect to a {} at ADDRESS", side.peer)
                  : "Connect to ADDRESS (the default)");
   bind->excludes(connect);
+  app.add_option("--name", peer.name, "What the other end calls this one in what it reports")
+      ->type_name("NAME")
+      ->check([](const std::string& name) {
+        const bool good =
+            !name.empty() && name.size() <= 63 &&
+            std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
+        return good ? std::string() : std::string("a name has 1 to 63 printable characters");
+      });
   add_parsed_to(app, "--connect-timeout", "TIME", parse_duration, peer.connect_timeout,
                 side.binds
                     ? fmt::format("Give up when no {} came for so long (for ever; connecting: 10s)",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "peer_name.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -17,7 +18,7 @@ void TurnedAway::note(const PeerInfo& peer, std::string_view reason) {
   std::uint64_t noted = 1;
   while (noted < count_) noted *= 10;
   if (count_ != noted) return;
-  progress_.note(fmt::format("turned away {}: {}{}", peer.address, reason,
+  progress_.note(fmt::format("turned away {}: {}{}", named(peer), reason,
                              noted == 1 ? "" : fmt::format(" ({} of them)", grouped(noted))));
 }
 

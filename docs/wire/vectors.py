@@ -12,8 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CORPUS = HERE.parent.parent / "fuzz" / "corpus"
 MAGIC = bytes([0x93]) + b"netio\r\n"
 PATTERNS = {"push": 1, "pull": 2, "pair": 3, "publish": 4, "subscribe": 5, "request": 6, "reply": 7}
-TAGGED, MORE, CONTINUED, CONTROL = 1, 2, 4, 8
-BYE, SUBSCRIBE, SUBSCRIBED, GAP, ENDING = 1, 2, 3, 4, 5
+TAGGED, MORE, CONTINUED, CONTROL, REQUEST, SEGMENTED = 1, 2, 4, 8, 16, 32
+BYE, SUBSCRIBE, SUBSCRIBED, GAP, ENDING, CONFIRM, STAY, ASK, GRANT, CANCEL = range(1, 11)
 WHOLE, REMOVE, LAST = 1, 2, 4
 EVERY_TAG = [0, (1 << 64) - 1]
 
@@ -27,34 +27,39 @@ def entry(kind, value, reserved=0):
 
 
 HELLO_DEFAULTS = dict(
-    version_min=1, version_max=1, pattern=PATTERNS["push"], mode=0, refusal=0,
-    page_bytes_max=65536, message_bytes_max=1 << 30, session=bytes(range(1, 17)).hex(),
-    last_peer=bytes(16).hex(), next_expected=0, next_sequence=0, receives=0,
-    receive_bytes=0, text="")
+    version_min=2, version_max=2, pattern=PATTERNS["push"], mode=0, refusal=0,
+    page_bytes_max=65536, message_bytes_max=1 << 30, run=bytes(range(1, 17)).hex(),
+    stream=bytes(range(101, 117)).hex(), peer_run=bytes(16).hex(), epoch=1, nonce=0, window=0,
+    can=0, silence_ms=0, name="", receives=0, receive_bytes=0, text="")
+# Of a hello that is not read beyond its first 20 bytes.
+HELLO_UNREAD = dict(page_bytes_max=0, message_bytes_max=0, run=bytes(16).hex(),
+                    stream=bytes(16).hex(), epoch=0)
 
 
 def hello_fields(**changes):
     return {**HELLO_DEFAULTS, **changes}
 
 
-def hello_bytes(fields, entries=None, size=None):
+def hello_bytes(fields, entries=None, size=None, reserved=0):
     if entries is None:
-        text = fields["text"].encode()
+        text, name = fields["text"].encode(), fields["name"].encode()
         receives = struct.pack("<II", fields["receives"], fields["receive_bytes"])
         entries = entry(2, receives) if fields["receives"] else b""
+        entries += entry(3, name) if name else b""
         entries += entry(1, text) if text else b""
     body = struct.pack(
         "<HHBBHIQ", fields["version_min"], fields["version_max"], fields["pattern"],
         fields["mode"], fields["refusal"], fields["page_bytes_max"], fields["message_bytes_max"])
-    body += bytes.fromhex(fields["session"]) + bytes.fromhex(fields["last_peer"])
-    body += struct.pack("<QQ", fields["next_expected"], fields["next_sequence"]) + entries
+    body += b"".join(bytes.fromhex(fields[name]) for name in ("run", "stream", "peer_run"))
+    body += struct.pack("<QQQQII", fields["epoch"], fields["nonce"], fields["window"],
+                        fields["can"], fields["silence_ms"], reserved) + entries
     return MAGIC + struct.pack("<I", 12 + len(body) if size is None else size) + body
 
 
 def hello_vectors():
     out = []
 
-    def good(name, meaning, entries=None, canonical=True, **changes):
+    def good(name, meaning, /, entries=None, canonical=True, **changes):
         fields = hello_fields(**changes)
         data = hello_bytes(fields, entries)
         out.append(dict(name=name, meaning=meaning, hex=data.hex(), result="done",
@@ -64,25 +69,31 @@ def hello_vectors():
         out.append(dict(name=name, meaning=meaning, hex=data.hex(), result=result, what=what))
 
     good("push", "a PUSH socket that never met anybody")
-    good("pull_resuming", "a PULL socket that heard 1000 messages of a session before",
-         pattern=PATTERNS["pull"], mode=1, last_peer="a0" * 16, next_expected=1000,
-         next_sequence=1 << 40, page_bytes_max=1 << 20, message_bytes_max=(1 << 64) - 1)
+    good("pull_returning", "a PULL socket on the seventh connection of a stream",
+         pattern=PATTERNS["pull"], mode=1, peer_run="a0" * 16, epoch=7, page_bytes_max=1 << 20,
+         message_bytes_max=(1 << 64) - 1)
+    good("accepting", "an answer, with the nonce that is to be repeated", nonce=(1 << 64) - 1)
+    good("named", "a name of the most bytes", name="builder " + "n" * 55)
+    good("later_features", "a window, a bound of silence, and every ability, known or not",
+         window=1 << 30, silence_ms=24 * 3600 * 1000, can=(1 << 64) - 1)
     good("refusal_pattern", "refused: the patterns do not pair", pattern=PATTERNS["push"],
          refusal=2, text="this is a push socket, it pairs with pull")
     good("refusal_without_limits", "who refuses need not say what it would have taken",
-         refusal=3, page_bytes_max=0, message_bytes_max=0, text="busy")
+         refusal=3, page_bytes_max=0, message_bytes_max=0, run=bytes(16).hex(),
+         stream=bytes(16).hex(), epoch=0, text="busy")
+    good("refusal_expired", "the stream is not known any more", refusal=5,
+         text="this stream is not known here")
     good("publisher", "a publisher that takes the smallest pages it may",
          pattern=PATTERNS["publish"], page_bytes_max=80)
     good("subscriber", "a subscriber that asks for unbuffered messages",
          pattern=PATTERNS["subscribe"], mode=1)
     good("mode_unknown", "a mode that nobody defined", mode=2)
-    good("refusal_unknown", "a refusal that nobody defined means other", refusal=5)
-    good("sequence_highest", "the highest sequences there are", next_expected=(1 << 56) - 1,
-         next_sequence=(1 << 56) - 1)
+    good("refusal_unknown", "a refusal that nobody defined means other", refusal=6)
+    good("epoch_highest", "the highest epoch there is", epoch=(1 << 64) - 1)
     good("receives", "on a fabric: 15 pages may be sent before more are granted", receives=15,
          receive_bytes=69632)
-    good("receives_and_text", "both entries", receives=0xffffffff, receive_bytes=0xfffffffe,
-         text="hello")
+    good("all_entries", "all entries", receives=0xffffffff, receive_bytes=0xfffffffe,
+         name="unit 7", text="hello")
     good("unknown_entries", "entries of unknown types are skipped, wherever they stand",
          entries=entry(700, b"12345") + entry(1, b"why") + entry(65535, b""), canonical=False,
          refusal=4, text="why")
@@ -91,46 +102,56 @@ def hello_vectors():
     out.append(dict(name="text_made_printable", result="done", canonical=False, fields=fields,
                     meaning="every byte that is not printable ASCII becomes '?'",
                     bytes=len(data), hex=data.hex()))
-    fields = hello_fields(version_min=3, version_max=7, pattern=200, mode=9, refusal=1,
-                          page_bytes_max=0, message_bytes_max=0, session="00" * 16)
-    data = hello_bytes(hello_fields(version_min=3, version_max=7, pattern=200, mode=9, refusal=1),
-                       bytes(range(8)) * 3)
-    out.append(dict(name="another_version", result="done", canonical=False, fields=fields,
-                    meaning="of a later version only the first 20 bytes are read",
-                    bytes=len(data), hex=data.hex()))
+    def unread(name, meaning, data, /, **changes):
+        fields = hello_fields(**{**HELLO_UNREAD, **changes})
+        out.append(dict(name=name, meaning=meaning, result="done", canonical=False, fields=fields,
+                        bytes=len(data), hex=data.hex()))
 
-    fields = hello_fields(version_min=0, version_max=0, page_bytes_max=0, message_bytes_max=0,
-                          session="00" * 16)
-    data = hello_bytes(hello_fields(version_min=0, version_max=0))
-    out.append(dict(name="version_0", result="done", canonical=False, fields=fields,
-                    meaning="nor more of an earlier one", bytes=len(data), hex=data.hex()))
+    later = dict(version_min=3, version_max=7, pattern=200, mode=9, refusal=1)
+    unread("another_version", "of a later version only the first 20 bytes are read",
+           hello_bytes(hello_fields(**later), bytes(range(8)) * 3), **later)
+    first = hello_bytes(hello_fields(version_min=1, version_max=1), size=80)[:80]
+    unread("version_1", "nor more of version 1, whose hellos have 80 bytes", first,
+           version_min=1, version_max=1)
+    unread("version_0", "nor of an earlier one",
+           hello_bytes(hello_fields(version_min=0, version_max=0)), version_min=0, version_max=0)
 
     whole = hello_bytes(hello_fields())
-    for cut in (0, 1, 8, 11, 12, 20, 79):
+    for cut in (0, 1, 8, 11, 12, 20, 79, 119):
         out.append(dict(name=f"first_{cut}_bytes", meaning="a hello that is not all there yet",
-                        hex=whole[:cut].hex(), result="need_more", bytes=80 if cut >= 12 else 0))
+                        hex=whole[:cut].hex(), result="need_more", bytes=120 if cut >= 12 else 0))
 
     bad("size_below_80", "a size below the fixed part",
         hello_bytes(hello_fields(), size=72), "defective", "size")
     bad("size_odd", "a size that is not a multiple of 8",
-        hello_bytes(hello_fields(), size=84), "defective", "size")
+        hello_bytes(hello_fields(), size=124), "defective", "size")
+    bad("size_of_version_1", "too short for this version",
+        hello_bytes(hello_fields(), size=112)[:112], "defective", "short")
     bad("size_above_4096", "a size above the bound, judged before the rest comes",
         hello_bytes(hello_fields(), size=4104)[:12], "defective", "size")
     bad("version_range_empty", "version_min above version_max",
-        hello_bytes(hello_fields(version_min=2)), "defective", "version")
+        hello_bytes(hello_fields(version_min=3)), "defective", "version")
     bad("pattern_0", "no pattern", hello_bytes(hello_fields(pattern=0)), "defective", "pattern")
     bad("pattern_8", "an unknown pattern", hello_bytes(hello_fields(pattern=8)), "defective",
         "pattern")
-    bad("page_limit_63", "no page that small holds a part of a message",
-        hello_bytes(hello_fields(page_bytes_max=63)), "defective", "page limit")
-    for side in ("publish", "subscribe"):
-        bad(f"{side}_page_limit_79", "no page that small holds every control frame",
-            hello_bytes(hello_fields(pattern=PATTERNS[side], page_bytes_max=79)), "defective",
-            "page limit")
-    bad("next_expected_too_high", "it expects a sequence that cannot be",
-        hello_bytes(hello_fields(next_expected=1 << 56)), "defective", "sequence")
-    bad("next_sequence_too_high", "it begins with a sequence that cannot be",
-        hello_bytes(hello_fields(next_sequence=1 << 56)), "defective", "sequence")
+    bad("page_limit_79", "no page that small holds every control frame",
+        hello_bytes(hello_fields(page_bytes_max=79)), "defective", "page limit")
+    bad("run_zeros", "no run", hello_bytes(hello_fields(run="00" * 16)), "defective", "run")
+    bad("stream_zeros", "no stream", hello_bytes(hello_fields(stream="00" * 16)), "defective",
+        "stream")
+    bad("epoch_0", "epochs count from 1", hello_bytes(hello_fields(epoch=0)), "defective", "epoch")
+    bad("silence_of_more_than_a_day", "who allows that wants nothing",
+        hello_bytes(hello_fields(silence_ms=24 * 3600 * 1000 + 1)), "defective", "silence")
+    bad("reserved", "the reserved field is not zero", hello_bytes(hello_fields(), reserved=1),
+        "defective", "reserved")
+    bad("name_empty", "a name of no bytes", hello_bytes(hello_fields(), entry(3, b"")),
+        "defective", "name")
+    bad("name_too_long", "a name of 64 bytes", hello_bytes(hello_fields(), entry(3, b"n" * 64)),
+        "defective", "name")
+    bad("name_not_printable", "a name that rings the bell",
+        hello_bytes(hello_fields(), entry(3, b"unit\x07")), "defective", "name")
+    bad("name_not_ascii", "a name beyond ASCII",
+        hello_bytes(hello_fields(), entry(3, "größe".encode())), "defective", "name")
     bad("entry_too_long", "an entry that ends after its hello",
         hello_bytes(hello_fields(), struct.pack("<HHI", 1, 9, 0) + bytes(8)), "defective", "entry")
     bad("entry_reserved", "the reserved field of an entry is not zero",
@@ -190,8 +211,10 @@ def page_vectors():
         messages=1, flags=2, credits=3, sequence=9)
     add("fetched", "on a fabric: two messages that were lent have been fetched", fabric=True,
         credits=1, fetched=2, sequence=4, acknowledged=7)
-    add("flag_unknown", "a flag that nobody defined", "flags", flags=4)
-    add("flag_unknown_on_fabric", "the same on a fabric", "flags", fabric=True, flags=4)
+    add("flag_unknown", "a flag that nobody defined", "flags", flags=8)
+    add("flag_unknown_on_fabric", "the same on a fabric", "flags", fabric=True, flags=8)
+    add("redelivered", "sent again, which nobody has offered to take", "redelivery", flags=4,
+        bytes=8, messages=1)
     add("lent_elsewhere", "lent, where no fabric is", "flags", flags=2, bytes=24, messages=1)
     add("fetched_elsewhere", "fetched, where no fabric is", "reserved", fetched=1)
     add("reserved", "the reserved field is not zero", "reserved", reserved=1)
@@ -241,6 +264,10 @@ def gap(dropped, reason, reserved=bytes(7)):
 
 def ending_of(reason, reserved=bytes(7)):
     return struct.pack("<B", reason) + reserved
+
+
+def confirm_of(nonce, following=0, next_expected=0, oldest_kept=0, missed=0):
+    return struct.pack("<QQQQQ", nonce, following, next_expected, oldest_kept, missed)
 
 
 def control_vectors():
@@ -339,6 +366,30 @@ def control_vectors():
     ending("reserved_last", "the last reserved byte is not zero", "reserved",
            reserved=bytes(6) + b"\1")
     sizes(ENDING, "ending", ending_of(1), good=(8,))
+
+    def confirm(name, meaning, defect=None, **fields):
+        fields = {**dict(nonce=1, following=0, next_expected=0, oldest_kept=0, missed=0),
+                  **fields}
+        data = confirm_of(**fields)
+        fields["next"] = fields.pop("following")
+        add(CONFIRM, "confirm_" + name, meaning, data, defect, fields=fields)
+
+    most = (1 << 56) - 1
+    confirm("new", "the beginning of a stream", nonce=(1 << 64) - 1)
+    confirm("returning", "1000 messages were sent and 7 received; nothing can be sent again",
+            following=1000, next_expected=7, oldest_kept=1000)
+    confirm("keeping", "the last 100 messages can be sent again", following=1000, oldest_kept=900)
+    confirm("missing", "of the 1000 messages before, 30 never came", next_expected=1000, missed=30)
+    confirm("highest", "the highest positions there are", following=most, next_expected=most,
+            oldest_kept=most, missed=most)
+    confirm("next_too_high", "a position that no message can have", "position", following=most + 1)
+    confirm("next_expected_too_high", "the same of the other direction", "position",
+            next_expected=most + 1)
+    confirm("keeps_what_was_never_sent", "it keeps what it has not sent", "never sent",
+            following=5, oldest_kept=6)
+    confirm("missed_too_many", "more never came than there were", "missed", next_expected=5,
+            missed=6)
+    sizes(CONFIRM, "confirm", confirm_of(1), good=(40,))
     return out
 
 
@@ -370,6 +421,9 @@ def frame_vectors():
     add("subscribed", "the answer", [frame(subscribed(1, 0), CONTROL, kind=SUBSCRIBED)])
     add("gap", "messages that were dropped", [frame(gap(3, 1), CONTROL, kind=GAP)])
     add("ending", "why the good-bye follows", [frame(ending_of(1), CONTROL, kind=ENDING)])
+    add("confirm", "where a side stands", [frame(confirm_of(1), CONTROL, kind=CONFIRM)])
+    add("later_controls", "those of abilities that nobody offers yet",
+        [frame(bytes(8), CONTROL, kind=kind) for kind in (STAY, ASK, GRANT, CANCEL)])
     add("control_frames", "several control frames in one page",
         [frame(gap(3, 1), CONTROL, kind=GAP), frame(subscribed(1, 3), CONTROL, kind=SUBSCRIBED),
          frame(b"", CONTROL, kind=BYE)])
@@ -380,12 +434,16 @@ def frame_vectors():
     add("longer_than_page", "a payload that ends after the body", [frame(b"ok")], "longer",
         word(9, 0) + bytes(8))
     add("longest", "the largest size there is", [], "longer", word(0xffffffff, 0) + bytes(64))
-    add("flag_unknown", "a flag that nobody defined", [], "flags", word(0, 16))
+    add("request", "a request, which nobody has offered to take", [], "request",
+        word(8, REQUEST) + bytes(16))
+    add("segmented", "segments, which nobody has offered to take", [], "segments",
+        word(8, SEGMENTED) + bytes(8))
+    add("flag_unknown", "a flag that nobody defined", [], "flags", word(0, 64))
     add("flag_unknown_high", "another one", [], "flags", word(0, 1 << 31))
     add("kind_without_control", "a control kind, not in a control frame", [], "control",
         word(0, BYE << 8))
     for name, kind, size in (("subscribe", SUBSCRIBE, 40), ("subscribed", SUBSCRIBED, 40),
-                             ("gap", GAP, 16), ("ending", ENDING, 8)):
+                             ("gap", GAP, 16), ("ending", ENDING, 8), ("confirm", CONFIRM, 40)):
         add(f"{name}_longer_than_page", "a control frame that ends after the body", [], "longer",
             word(size, CONTROL | kind << 8) + bytes(size - 8))
         add(f"{name}_without_control", "its kind, not in a control frame", [], "control",
@@ -433,6 +491,10 @@ def split(message, page_bytes_max, sequence, tag=None):
 def stream_vectors():
     message = bytes(range(100))
     return [
+        dict(name="beginning", page_bytes_max=80, messages=["61"], tags=[0],
+             meaning="where it stands, and the first message of a new stream",
+             pages=[control_page(0, CONFIRM, confirm_of(0x1122334455667788)),
+                    page(0, 1, frame(b"a"))]),
         dict(name="small_messages", page_bytes_max=128, messages=["61", "6262", ""],
              tags=[0, 5, 0], meaning="three messages that share a page",
              pages=[page(10, 3, frame(b"a"), frame(b"bb", tag=5), frame())]),
@@ -533,7 +595,7 @@ def write_corpus(folder, vectors):
 
 
 def main():
-    vectors = dict(version=1, hello=hello_vectors(), page=page_vectors(), frame=frame_vectors(),
+    vectors = dict(version=2, hello=hello_vectors(), page=page_vectors(), frame=frame_vectors(),
                    control=control_vectors(), stream=stream_vectors())
     text = json.dumps(vectors, indent=1, ensure_ascii=False)
     (HERE / "vectors.json").write_text(text + "\n", encoding="utf-8")

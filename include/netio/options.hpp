@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace netio {
 
@@ -16,6 +17,10 @@ enum class Mode : std::uint8_t {
 // Each side has its own. What makes no sense is refused by the socket's constructor (Error): sizes
 // are 1 byte to 1 TiB, times above 0 and up to 100 years, watermarks shares of 1.
 struct SocketOptions {
+  // What people call this socket: printable ASCII, at most 63 bytes. The peers see it in
+  // PeerInfo::name and in what they report. Several sockets may have the same name.
+  std::string name{};
+
   Mode mode = Mode::buffered;  // Pull and Publish: no matter
 
   // Buffered: a page that is not full leaves after this long at the latest ...
@@ -44,10 +49,10 @@ struct SocketOptions {
   // A connection attempt, the hello that must follow it, and the end of a connection that a
   // publisher ends (Policy::disconnect): each within this.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
-  // So many accepted connections may go without a hello for handshake_within. If there are more,
-  // the oldest are ended (handshake_timeout): a silent one 10 ms after it was accepted, one whose
-  // hello has begun half a second after that was seen. With twice as many, listeners accept no
-  // more until some of these times are over: the rest waits in the kernel's queue.
+  // So many accepted connections may be without a whole greeting for handshake_within. If there are
+  // more, the oldest are ended (handshake_timeout): a silent one 10 ms after it was accepted, one
+  // whose hello has begun half a second after that was seen. With twice as many, listeners accept
+  // no more until some of these times are over: the rest waits in the kernel's queue.
   std::size_t half_open_max = 64;
   // So many peers may be connected. Who connects beyond that is refused and told so; it is counted
   // in Counters::rejected, and may try again. Those that this socket connects to itself count, and

@@ -2,6 +2,7 @@
 // structs, snapshots.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -12,19 +13,26 @@
 
 namespace netio {
 
-// One end of a connection, as call-backs see it. Ids are unique within a socket.
+// One end of a connection, as call-backs see it.
 struct PeerInfo {
-  std::uint64_t id = 0;   // from 1 on; 0 in on_down of a listener
-  std::string address;    // of the other end
+  // Unique within a socket, from 1 on; 0 in on_down of a listener. A peer that this side dialed
+  // keeps its id for as long as the socket lives. One that connected to this side has the same id
+  // again when it comes back, unless it is another run, or this side has had to forget it.
+  std::uint64_t id = 0;
+  std::string address;  // of the other end
+  std::string name;     // SocketOptions::name of the other end; empty if it has none
+  // Which socket object is at the other end: 128 random bits. Zeros before it first came up. A
+  // program that was restarted has another one.
+  std::array<std::uint8_t, 16> run{};
   bool dialed = false;    // this side connected, and reconnects when it goes
   bool retrying = false;  // another attempt is scheduled
   bool was_up = false;    // in on_down: on_up came before; false for an attempt that failed
   Books books;            // of the streams shared with this peer
   std::uint64_t message_bytes_max = 0;  // the largest message it takes; 0 unless it is connected
-  // How often this id was found to be another run of the peer than the last time: the peer was
-  // restarted, or another one has its address. It grows before on_up. What the run before had sent
-  // and this side had not received is lost, and nobody knows how much that was. 0 for a peer that
-  // returns, and for each that connected to this side: of those, another run has another id.
+  // How often this id was found to be another run than the last time: the peer was restarted, or
+  // another one has its address. It grows before on_up. What the run before had sent and this side
+  // had not received is lost, and nobody knows how much that was. Always 0 for a peer that
+  // connected to this side: another run has another id.
   std::uint64_t restarts = 0;
 };
 

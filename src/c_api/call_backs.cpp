@@ -29,6 +29,8 @@ netio_peer to_c(const PeerInfo& info) noexcept {
   c.retrying = info.retrying ? 1 : 0;
   c.books = to_c(info.books);
   c.restarts = info.restarts;
+  c.name = info.name.c_str();
+  std::copy(info.run.begin(), info.run.end(), c.run);
   return c;
 }
 
@@ -53,6 +55,8 @@ netio_peer_snapshot to_c(const PeerSnapshot& snapshot) noexcept {
   c.paused = snapshot.paused ? 1 : 0;
   c.policy = snapshot.policy ? static_cast<std::int32_t>(*snapshot.policy) : -1;
   c.demoted = snapshot.demoted ? 1 : 0;
+  c.name = snapshot.name.c_str();
+  std::copy(snapshot.run.begin(), snapshot.run.end(), c.run);
   return c;
 }
 

@@ -24,7 +24,7 @@ namespace netio::c_api {
 
 // A null pointer stands for the defaults. Throws Error for what makes no sense.
 netio_socket_options checked(const netio_socket_options* options);
-SocketOptions socket_options(const netio_socket_options& c, Mode mode) noexcept;
+SocketOptions socket_options(const netio_socket_options& c, Mode mode);
 SubscribeOptions subscribe_options(const netio_socket_options& c) noexcept;
 PublishOptions publish_options(const netio_socket_options& c) noexcept;
 

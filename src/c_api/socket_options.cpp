@@ -69,10 +69,11 @@ netio_socket_options checked(const netio_socket_options* options) {
   return *options;
 }
 
-SocketOptions socket_options(const netio_socket_options& c, Mode mode) noexcept {
+SocketOptions socket_options(const netio_socket_options& c, Mode mode) {
   using std::chrono::nanoseconds;
   SocketOptions options;
   options.mode = mode;
+  if (c.name != nullptr) options.name = c.name;
   options.flush_after = time_from<nanoseconds>(c.flush_after_ns);
   options.message_bytes_max = c.message_bytes_max;
   options.send_bytes_max = c.send_bytes_max;

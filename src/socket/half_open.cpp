@@ -56,7 +56,7 @@ bool HalfOpen::gives_way(Place& place, std::int64_t now_ns) noexcept {
   }
   guard_memory(
       [&] {
-        place.newcomer->give_way(begun ? "did not finish its hello while others were waiting"
+        place.newcomer->give_way(begun ? "did not finish its greeting while others were waiting"
                                        : "sent no hello while others were waiting");
       },
       [&]() noexcept { place.newcomer->give_way("too slow"); });

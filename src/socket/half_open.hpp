@@ -1,4 +1,4 @@
-// The accepted connections whose peers have not said hello yet, the oldest first, and the rule by
+// The accepted connections whose greeting is not over yet, the oldest first, and the rule by
 // which they give way to newcomers. Owner thread only; knows no clock.
 #pragma once
 

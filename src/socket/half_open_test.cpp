@@ -1,4 +1,4 @@
-// The rule by which connections that have not said hello give way, with time passed in.
+// The rule by which connections whose greeting is not over give way, with time passed in.
 #include "socket/half_open.hpp"
 
 #include <memory>
@@ -119,7 +119,7 @@ TEST_F(HalfOpenList, ends_a_hello_that_was_begun_and_not_finished_in_its_time) {
   EXPECT_EQ(ended(), 0U);
   list_.look(510 * ms);
   EXPECT_EQ(ended(), 4U);
-  EXPECT_NE(all_[0]->why.find("did not finish its hello"), std::string::npos) << all_[0]->why;
+  EXPECT_NE(all_[0]->why.find("did not finish its greeting"), std::string::npos) << all_[0]->why;
 }
 
 TEST_F(HalfOpenList, forgets_those_that_are_up_or_ended) {

@@ -8,6 +8,8 @@
 
 #include <netio/status.hpp>
 
+#include "wire/hello.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -59,6 +61,9 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
     refuse("receive_bytes_max is " + std::to_string(options.receive_bytes_max),
            "messages are read into blocks of " + std::to_string(receive_block_bytes) +
                " bytes (4 pages); allow at least one, better four");
+  }
+  if (!is_name(options.name)) {
+    refuse("name is no name", "choose at most 63 characters, of printable ASCII");
   }
   if (options.half_open_max == 0) refuse("half_open_max is 0", "allow at least one");
   if (options.peers_max == 0) refuse("peers_max is 0", "allow at least one");

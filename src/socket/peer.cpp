@@ -1,5 +1,5 @@
-// A peer's connections: dialing, greeting, going down, coming back. Its pages are in
-// peer_datapath.cpp.
+// A peer's connections: dialing, going down, coming back. The greeting is in peer_greeting.cpp, its
+// pages are in peer_datapath.cpp.
 #include "socket/peer.hpp"
 
 #include <algorithm>
@@ -19,17 +19,6 @@ namespace {
 // it, at random.
 constexpr std::int64_t slow_retry_ns = 1'000'000'000;
 
-DownReason reason_of(Refusal refusal) noexcept {
-  switch (refusal) {
-    case Refusal::version:
-      return DownReason::version_mismatch;
-    case Refusal::pattern:
-      return DownReason::pattern_mismatch;
-    default:
-      return DownReason::rejected;
-  }
-}
-
 // The address is wrong, or the program there: it is told once, and tried again slowly, if at all.
 // Where a netio was met before, it always is: a proxy answers for a program that restarts, a name
 // is about to be known again, or another release is being started.
@@ -46,141 +35,39 @@ bool final_answer(DownReason reason) noexcept {
 
 }  // namespace
 
-Peer::Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link, std::optional<Url> url)
+Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url)
     : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
       socket_(socket),
-      id_(id),
+      id_(url ? socket.next_peer_id() : 0),
       url_(std::move(url)),
       address_(link->peer_address()),
       link_(std::move(link)),
       receiver_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
-      our_session_(dialed() ? random_bytes<std::tuple_size_v<SessionId>>() : socket.session()),
       retry_timer_(socket.context().loop, [this] { dial(); }),
+      confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
       up_since_ns_(dialed() ? 0 : socket.context().loop.now().count()) {
   receiver_.books.look_from(socket.context().loop.now().count());
+  if (dialed()) {
+    draw_stream();
+    ++stream_.epoch;
+  }
   link_->start(*this);
 }
 
 Peer::~Peer() = default;
 
+void Peer::draw_stream() { stream_ = {random_bytes<std::tuple_size_v<StreamId>>(), {}, 0}; }
+
 void Peer::dial() noexcept {
   guard_memory(
       [this] {
+        ++stream_.epoch;
         link_ = socket_.context().transport(address_).connect(*url_, socket_.link_options());
         link_->start(*this);
       },
       [this]() noexcept { on_down(out_of_memory()); });
-}
-
-Hello Peer::greet(const Hello* theirs) noexcept {
-  Hello hello;
-  guard_memory([&] { answer(theirs, hello); },
-               [&]() noexcept {
-                 hello.refusal = Refusal::other;
-                 hello.text = out_of_memory().detail;
-                 objection_ = out_of_memory();
-               });
-  return hello;
-}
-
-void Peer::answer(const Hello* theirs, Hello& hello) {
-  hello.pattern = socket_.pattern().self;
-  hello.mode = socket_.options().mode == Mode::buffered ? WireMode::buffered : WireMode::unbuffered;
-  hello.page_bytes_max = static_cast<std::uint32_t>(socket_.context().options().page_bytes);
-  hello.message_bytes_max = socket_.options().message_bytes_max;
-  hello.session = our_session_;
-  if (theirs != nullptr) {
-    if (socket_.closing()) {
-      hello.refusal = Refusal::other;
-      hello.text = "the socket is closing";
-    } else {
-      hello.refusal = socket_.objection(*theirs, true, hello.text);
-    }
-    if (hello.refusal != Refusal::none) {
-      objection_ = Down{reason_of(hello.refusal), address_ + " was turned away: " + hello.text};
-      return;
-    }
-    if (const auto record = socket_.recall(theirs->session)) {
-      sender.books = record->sent;
-      receiver_.books = record->received;
-      their_session_ = theirs->session;
-    }
-  }
-  hello.last_peer = their_session_;
-  hello.next_expected = receiver_.books.next_expected();
-  hello.next_sequence = sender.books.next_sequence;
-}
-
-std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
-  if (theirs.refusal != Refusal::none) {
-    return Down{reason_of(theirs.refusal), address_ + " refused: " + theirs.text};
-  }
-  std::string text;
-  const Refusal refusal = socket_.objection(theirs, !dialed(), text);
-  if (refusal == Refusal::none) return std::nullopt;
-  return Down{reason_of(refusal), address_ + " cannot be used: " + text};
-} catch (const std::bad_alloc&) {
-  return out_of_memory();
-}
-
-// What the last connection left open: the peer says what it got, the rest is lost. A peer that is
-// not the one of then (restarted, or another) cannot say. False, with nothing changed, if what it
-// says cannot be.
-bool Peer::settle(const Hello& theirs) {
-  // Who knows us though we do not know it answered a connection that broke before its hello came,
-  // and may have sent on it: an accepted peer's messages are all for that peer.
-  const bool all_ours = dialed() && theirs.last_peer == our_session_;
-  const bool same = theirs.session == their_session_;
-  const std::int64_t now_ns = socket_.context().loop.now().count();
-  ReceiveBooks& received = receiver_.books;
-  if (!(same ? received.may_resume(theirs.next_sequence, now_ns)
-             : received.may_restart(all_ours, theirs.next_sequence, now_ns))) {
-    return false;
-  }
-  if (theirs.last_peer == our_session_) (void)sender.books.acknowledge(theirs.next_expected);
-  sender.books.drop_posted(DropReason::connection_lost);
-  if (same) {
-    if (theirs.last_peer != our_session_) received.forget_dropped();
-    received.resume(theirs.next_sequence);
-    // The peer knew this side when it greeted it, so what it drops from then on is for this side.
-    if (all_ours) received.take_drops();
-  } else {
-    const auto lost = received.restart(all_ours, theirs.next_sequence, now_ns);
-    if (their_session_ != SessionId{}) ++restarts_;
-    their_session_ = theirs.session;
-    if (lost.count != 0) socket_.distribution().lost(*this, lost.first, lost.count);
-  }
-  return true;
-}
-
-void Peer::on_up(const Hello& theirs) noexcept {
-  guard_memory([&] { come_up(theirs); }, [this]() noexcept { fail(out_of_memory()); });
-}
-
-void Peer::come_up(const Hello& theirs) {
-  retrying_ = false;
-  if (!settle(theirs)) {
-    fail({DownReason::protocol_error,
-          "says that it has sent more messages that did not come than can have been sent"});
-    return;
-  }
-  // The user was told what is lost, and may have closed or destroyed the socket in that call.
-  if (down_ || gone_) return;
-  their_mode_ = theirs.mode;
-  up_ = true;
-  up_since_ns_ = heard_ns_ = socket_.context().loop.now().count();
-  link_->acknowledge_from(&receiver_.books.expected);
-  sender.attach(*link_);
-  if (held_back() && !closing_) link_->pause(true);
-  heard_bytes_ = 0;
-  answered_ns_ = up_since_ns_;
-  part_progress_ = 0;
-  receiving_watch_.restart(0, up_since_ns_);
-  sending_watch_.stop();
-  socket_.peer_up(*this);
-  if (up_ && !down_) on_writable();
 }
 
 void Peer::on_down(const Down& down) noexcept {
@@ -189,7 +76,7 @@ void Peer::on_down(const Down& down) noexcept {
                [&]() noexcept { down_ = out_of_memory((objection_ ? *objection_ : down).reason); });
   if (bye_heard_) {
     down_->reason = closing_ ? DownReason::closed_here : DownReason::closed_by_peer;
-    guard_memory([this] { down_->detail = address_ + " ended in order"; },
+    guard_memory([this] { down_->detail = who() + " ended in order"; },
                  [this]() noexcept { down_->detail = "ended in order"; });
   }
   if (end_) down_ = std::exchange(end_, std::nullopt);
@@ -201,7 +88,7 @@ void Peer::on_down(const Down& down) noexcept {
 void Peer::fail(Down down) noexcept {
   if (down_) return;
   link_->cut();
-  guard_memory([&] { down.detail = address_ + ": " + down.detail; }, []() noexcept {});
+  guard_memory([&] { down.detail = who() + ": " + down.detail; }, []() noexcept {});
   on_down(down);
 }
 
@@ -213,7 +100,7 @@ void Peer::end_for(std::string detail, DownReason reason) noexcept {
   if (end_) return;
   guard_memory(
       [&] {
-        end_ = Down{reason, address_ + ": " + detail};
+        end_ = Down{reason, who() + ": " + detail};
       },
       [&]() noexcept {
         end_ = Down{reason, std::move(detail)};
@@ -232,6 +119,10 @@ void Peer::run_deferred() noexcept {
     end_connection();
     return;
   }
+  if (confirmed_ && !settled_) {
+    guard_memory([this] { take_up(); }, [this]() noexcept { fail(out_of_memory()); });
+    if (!up_ || down_) return;
+  }
   if (std::exchange(no_stranger_, false)) on_writable();
   if (std::exchange(resume_, false) && up_ && !down_ && !held_back()) go_on();
 }
@@ -239,15 +130,30 @@ void Peer::run_deferred() noexcept {
 void Peer::end_connection() noexcept {
   const Down down = std::move(*down_);
   down_.reset();
+  if (const auto lost = std::exchange(lost_, {}); lost.count != 0) {
+    socket_.distribution().lost(*this, lost.first, lost.count);
+    if (gone_) return;  // the user destroyed the socket in that call
+  }
   const bool was_up = std::exchange(up_, false);
   const bool in_order = bye_heard_;
   release_link();
+  const bool expired = std::exchange(expired_, false);
+  if (dialed() && (std::exchange(disputed_, false) || expired)) {
+    sender.books.begin_stream();
+    receiver_.books.begin_stream();
+    draw_stream();
+  }
+  if (dialed() && expired) {
+    retrying_ = !closing_ || sender.pending();
+    if (retrying_) return retry_timer_.start_once(std::chrono::nanoseconds(0));
+  }
+  if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
   const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
   if (in_order) sender.books.drop_posted(reason);
   socket_.distribution().gone(*this, reason);
   const bool wrong = wrong_place(down.reason);
-  const bool met = their_session_ != SessionId{};
+  const bool met = met_run_ != RunId{};
   const bool told_before = wrong && !was_up && told_wrong_ == down.reason;
   told_wrong_ = wrong ? std::optional(down.reason) : std::nullopt;
   retrying_ = dialed() && (met || !final_answer(down.reason)) && (!closing_ || sender.pending());
@@ -257,7 +163,7 @@ void Peer::end_connection() noexcept {
     sender.drop_pending(reason);
     gone_ = true;
   }
-  socket_.peer_down(*this, down, was_up, told_before && retrying_);
+  socket_.peer_down(*this, down, was_up, expired || (told_before && retrying_));
 }
 
 void Peer::release_link() noexcept {
@@ -270,6 +176,10 @@ void Peer::release_link() noexcept {
   arrived_before_ = bytes_arrived();
   link_.reset();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = no_stranger_ = false;
+  confirm_timer_.stop();
+  confirmed_.reset();
+  confirm_owed_ = settled_ = false;
+  lost_ = {};
   objection_.reset();
   end_.reset();
 }
@@ -314,6 +224,7 @@ void Peer::cut() noexcept {
   up_ = false;
   gone_ = true;
   retry_timer_.stop();
+  confirm_timer_.stop();
   down_.reset();
   if (link_) link_->cut();
   cancel();
@@ -329,6 +240,8 @@ PeerInfo Peer::info(bool was_up) const noexcept {
   PeerInfo info;
   info.id = id_;
   guard_memory([&] { info.address = address_; }, []() noexcept {});
+  guard_memory([&] { info.name = name_; }, []() noexcept {});
+  info.run = met_run_;
   info.dialed = dialed();
   info.retrying = retrying_;
   info.was_up = was_up;
@@ -359,10 +272,11 @@ PeerSnapshot Peer::snapshot() {
   return snapshot;
 }
 
-PeerRecord Peer::surrender() noexcept {
+StreamRecord Peer::surrender() noexcept {
   // It goes with this connection, and is counted before what comes next is numbered.
   sender.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
-  return {std::exchange(their_session_, {}), std::exchange(sender.books, {}),
+  adopted_ = false;
+  return {std::exchange(stream_, {}), id_, std::exchange(sender.books, {}),
           std::exchange(receiver_.books, {})};
 }
 

@@ -1,5 +1,6 @@
 // One remote end of a socket: its link, what goes there and what comes from there, from greeting to
-// good-bye. A dialed peer outlives its links and reconnects; an accepted one goes with its link.
+// good-bye. A dialed peer outlives its links and reconnects. An accepted one goes with its link,
+// and leaves a record of its stream to the socket.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +16,13 @@
 #include "socket/receiver.hpp"
 #include "socket/sender.hpp"
 #include "socket/stall_watch.hpp"
+#include "socket/stream.hpp"
 #include "transport/link.hpp"
+#include "wire/control.hpp"
 
 namespace netio::detail {
 
 class SocketCore;
-
-// What is remembered of an accepted peer that went, in case the same session returns.
-struct PeerRecord {
-  SessionId session;
-  SendBooks sent;
-  ReceiveBooks received;
-
-  void add_to(Books& books) const noexcept {
-    sent.add_to(books, 0);
-    received.add_to(books);
-  }
-};
 
 class Peer final : public Newcomer,
                    private LinkEvents,
@@ -40,8 +31,7 @@ class Peer final : public Newcomer,
                    private Deferred {
  public:
   // Starts the link, which was accepted, or will connect to `url`: then the peer is dialed.
-  Peer(SocketCore& socket, std::uint64_t id, std::unique_ptr<Link> link,
-       std::optional<Url> url = std::nullopt);
+  Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url = std::nullopt);
   ~Peer() override;
 
   Sender sender;  // where messages for it go
@@ -50,7 +40,7 @@ class Peer final : public Newcomer,
 
   [[nodiscard]] bool up() const noexcept { return up_; }
   [[nodiscard]] bool half_open() const noexcept override {
-    return link_ && !dialed() && !up_ && !down_ && !gone_;
+    return link_ && !dialed() && !confirmed_ && !up_ && !down_ && !gone_;
   }
   bool hear_greeting() noexcept override { return link_->hear_greeting(); }
   void give_way(const std::string& why) noexcept override {
@@ -63,12 +53,13 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   // Nothing more will come of it: the socket forgets it.
   [[nodiscard]] bool gone() const noexcept { return gone_; }
+  // PeerInfo::id. Of an accepted peer only its stream tells, once the connection is confirmed.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   // Without the address, if there is no memory for it.
   [[nodiscard]] PeerInfo info(bool was_up) const noexcept;
   [[nodiscard]] PeerSnapshot snapshot();
-  // Its books, taken out of it, and with them its session: it has nothing to be remembered for.
-  PeerRecord surrender() noexcept;
+  // The record of its stream, taken out of it: it has nothing to be remembered for.
+  StreamRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
   void fail(Down down) noexcept;
   void fail(DownReason reason, const char* what) noexcept;
@@ -80,7 +71,9 @@ class Peer final : public Newcomer,
   // On this connection messages are a breach until they are expected; as they are at first.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
-  [[nodiscard]] const SessionId& session() const noexcept { return their_session_; }
+  [[nodiscard]] const StreamIdentity& stream() const noexcept { return stream_; }
+  // Its connection was confirmed: the books of the stream are here.
+  [[nodiscard]] bool adopted() const noexcept { return adopted_; }
   void add_to(Books& books) const noexcept;
   [[nodiscard]] std::uint64_t bytes_arrived() const noexcept {
     return arrived_before_ + (link_ ? link_->bytes_received() : 0);
@@ -129,9 +122,16 @@ class Peer final : public Newcomer,
   void run_deferred() noexcept override;
 
   void dial() noexcept;
-  void answer(const Hello* theirs, Hello& hello);
-  void come_up(const Hello& theirs);
-  bool settle(const Hello& theirs);
+  [[nodiscard]] std::string who() const;  // for a person
+  void say_who(const Hello* theirs, Hello& hello);
+  void give_up_greeting() noexcept;
+  void say_where() noexcept;
+  void take_first_page(const PageHeader& header, std::span<const std::byte> body);
+  void adopt_stream();
+  [[nodiscard]] const char* settle(const ConfirmFrame& theirs);
+  void take_up();
+  void come_up();
+  void draw_stream();
   void end_connection() noexcept;
   void release_link() noexcept;
   void schedule_retry(bool slowly) noexcept;
@@ -151,12 +151,24 @@ class Peer final : public Newcomer,
   std::uint64_t id_;
   std::optional<Url> url_;
   std::string address_;
+  std::string name_;  // as it was said last
   std::unique_ptr<Link> link_;
   Receiver receiver_;
   CallingWaiter home_waiter_;
-  SessionId our_session_{};
-  SessionId their_session_{};
+  StreamIdentity stream_;
+  RunId met_run_{};             // the last that came up; zeros: none yet
   std::uint64_t restarts_ = 0;  // how often it was another one
+  bool adopted_ = false;        // accepted only: the stream is its own
+
+  // Of the connection that is being greeted.
+  std::uint64_t nonce_ = 0;                // of the accepting side
+  std::optional<ConfirmFrame> confirmed_;  // by the peer; run_deferred() goes on with it
+  bool confirm_owed_ = false;              // the link had no room for ours
+  bool greeting_late_ = false;             // confirm_timer_ has run out once
+  bool settled_ = false;                   // the books, by what the peer has confirmed
+  RunId greeted_run_{};                    // dialed: who has answered
+  bool stream_is_new_ = false;             // to the accepting side
+  ReceiveBooks::Lost lost_{};              // with connections before, to be told of
 
   WireMode their_mode_ = WireMode::buffered;
   bool up_ = false;
@@ -173,10 +185,13 @@ class Peer final : public Newcomer,
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
+  bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
+  bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 
   std::optional<DownReason> told_wrong_;  // what the last attempt was told to end for, if for that
 
   Timer retry_timer_;
+  Timer confirm_timer_;               // runs from the hellos until the peer has confirmed
   int attempts_ = 0;                  // since the last connection that lasted
   std::int64_t up_since_ns_ = 0;      // or was accepted
   std::int64_t heard_ns_ = 0;         // when it was seen that bytes had come, or it came up

@@ -12,9 +12,11 @@ namespace netio::detail {
 void Peer::on_page(const PageHeader& header, Block& block,
                    std::span<const std::byte> body) noexcept {
   if (down_ || bye_heard_) return;
-  if (const auto lost = receiver_.books.confirm(); lost.count != 0) {
-    socket_.distribution().lost(*this, lost.first, lost.count);
-    if (down_ || gone_) return;
+  if (!up_) [[unlikely]] {
+    if (header.bytes == 0) return;  // on a fabric a grant, which the link has taken
+    guard_memory([&] { take_first_page(header, body); },
+                 [this]() noexcept { fail(out_of_memory()); });
+    return;
   }
   const bool was_stranger = sender.stranger();
   if (!sender.books.acknowledge(header.acknowledged)) {
@@ -115,6 +117,11 @@ void Peer::pause_alone(bool paused) noexcept {
 }
 
 void Peer::on_writable() noexcept {
+  if (confirm_owed_ && !down_) {
+    say_where();
+    if (!confirm_owed_ && settled_) come_up();
+    return;
+  }
   if (leaving()) {
     advance_ending();
     return;
@@ -131,11 +138,13 @@ void Peer::on_writable() noexcept {
 }
 
 void Peer::on_sent() noexcept {
+  if (!up_) return;  // of the greeting
   if (!leaving() && sender.waiting()) on_writable();
   socket_.fill_changed();
 }
 
 void Peer::on_idle() noexcept {
+  if (!up_) return;
   if (leaving()) {
     advance_ending();
   } else if (sender.waiting()) {
@@ -172,7 +181,9 @@ void Peer::take_control(std::span<const std::byte> body) {
     } else if (frame.control() == ControlKind::bye) {
       bye = true;
       if (body.size() != frame_word_bytes) defect = "sent a good-bye that is not alone in its page";
-    } else {
+    } else if (frame.control() == ControlKind::confirm) {
+      defect = "said where it stands though the connection is up";
+    } else if (defect = not_offered(frame.control()); defect == nullptr) {
       defect = socket_.distribution().take_control(*this, frame);
       if (down_ || gone_) return;  // a call-back of the user's, or the pattern, has ended it
     }

@@ -31,74 +31,79 @@ TEST(ReceiveBooks, believe_no_drops_that_are_taken_back) {
   EXPECT_FALSE(books.miss_up_to(sequence_end, 0));
 }
 
-TEST(ReceiveBooks, count_a_gap_between_connections_once_it_is_confirmed) {
+TEST(ReceiveBooks, count_what_is_left_out_between_connections) {
   ReceiveBooks books;
-  ASSERT_TRUE(books.may_resume(3, 0));
-  books.resume(3);
-  EXPECT_EQ(books.next_expected(), 0U);
-  const ReceiveBooks::Lost lost = books.confirm();
-  EXPECT_EQ(lost.first, 0U);
-  EXPECT_EQ(lost.count, 3U);
-  EXPECT_EQ(books.confirm().count, 0U);
-  EXPECT_EQ(books.next_expected(), 3U);
+  const auto lost = books.begin_connection(3, 0);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->first, 0U);
+  EXPECT_EQ(lost->count, 3U);
+  EXPECT_EQ(books.expected, 3U);
+  EXPECT_EQ(books.skipped(), 3U);
+  EXPECT_EQ(books.begin_connection(3, 0)->count, 0U);
+  EXPECT_FALSE(books.begin_connection(2, 0)) << "goes back";
+  EXPECT_EQ(books.expected, 3U);
 }
 
-TEST(ReceiveBooks, count_what_a_stream_had_lost_though_another_begins) {
+TEST(ReceiveBooks, number_what_was_dropped_and_what_was_left_out) {
   ReceiveBooks books;
-  books.resume(3);
-  const ReceiveBooks::Lost lost = books.restart(false, 7, 0);
-  EXPECT_EQ(lost.first, 0U);
-  EXPECT_EQ(lost.count, 3U);
-  EXPECT_EQ(books.confirm().count, 0U);
-  Books all;
-  books.add_to(all);
-  EXPECT_EQ(all.missed, 3U);
+  EXPECT_EQ(books.miss_up_to(5, 0), 5U);
+  EXPECT_EQ(books.next_number(), 5U);
+  const auto lost = books.begin_connection(3, 0);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->first, 5U);
+  EXPECT_EQ(books.next_number(), 8U);
+  EXPECT_EQ(books.skipped(), 3U) << "those that were dropped never had a position";
+  Books sum;
+  books.add_to(sum);
+  EXPECT_EQ(sum.missed, 8U);
 }
 
-// A publisher that is dialed may come with one session after the other, each of which says that it
-// was ours from its beginning.
-TEST(ReceiveBooks, believe_new_sessions_no_more_than_one) {
-  ReceiveBooks books;
-  books.look_from(0);
-  ASSERT_TRUE(books.may_restart(true, in_a_second, one_second_ns));
-  books.restart(true, in_a_second, one_second_ns);
-  EXPECT_EQ(books.confirm().count, in_a_second);
-  ASSERT_TRUE(books.may_restart(true, 0, one_second_ns));
-  books.restart(true, 0, one_second_ns);
-  EXPECT_EQ(books.confirm().count, 0U);
-  EXPECT_FALSE(books.may_restart(true, in_a_second, one_second_ns));
-  EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
-}
-
-TEST(ReceiveBooks, believe_a_new_session_no_more_because_the_last_was_not_confirmed) {
+// A peer may come with one stream after the other.
+TEST(ReceiveBooks, believe_new_streams_no_more_than_one) {
   ReceiveBooks books;
   books.look_from(0);
-  ASSERT_TRUE(books.may_restart(true, in_a_second, one_second_ns));
-  books.restart(true, in_a_second, one_second_ns);
-  EXPECT_FALSE(books.may_restart(true, in_a_second, one_second_ns));
-  EXPECT_TRUE(books.may_restart(true, at_once, one_second_ns));
+  ASSERT_TRUE(books.begin_connection(in_a_second, one_second_ns));
+  books.begin_stream();
+  EXPECT_EQ(books.expected, 0U);
+  EXPECT_EQ(books.skipped(), 0U);
+  EXPECT_EQ(books.begin_connection(0, one_second_ns)->count, 0U);
+  EXPECT_FALSE(books.begin_connection(in_a_second, one_second_ns));
+  EXPECT_EQ(books.expected, 0U) << "a lie changes nothing";
+  EXPECT_TRUE(books.begin_connection(at_once, one_second_ns));
+  Books sum;
+  books.add_to(sum);
+  EXPECT_EQ(sum.missed, in_a_second + at_once);
 }
 
-// The time that passed before a session is not the session's.
-TEST(ReceiveBooks, believe_a_session_that_others_heard_before_from_now_on) {
+// The drops that a stream before said are no part of the next one's numbers.
+TEST(ReceiveBooks, count_drops_of_a_new_stream_from_nothing) {
   ReceiveBooks books;
-  books.look_from(0);
-  books.restart(false, in_a_second, one_second_ns);
-  EXPECT_EQ(books.confirm().count, 0U);
-  EXPECT_FALSE(books.may_resume(in_a_second + at_once + 1, one_second_ns));
-  EXPECT_TRUE(books.may_resume(in_a_second + at_once, one_second_ns));
+  EXPECT_EQ(books.miss_up_to(5, 0), 5U);
+  books.begin_stream();
+  EXPECT_EQ(books.next_number(), 0U);
+  EXPECT_EQ(books.miss_up_to(3, 0), 3U);
+  EXPECT_EQ(books.next_number(), 3U);
 }
 
-TEST(ReceiveBooks, believe_no_more_than_there_are_sequences_after_any_time) {
+// The time that passed before this side looked for the peer is not the peer's.
+TEST(ReceiveBooks, believe_a_peer_that_is_new_from_now_on) {
+  ReceiveBooks books;
+  books.look_from(one_second_ns);
+  EXPECT_FALSE(books.begin_connection(at_once + 1, one_second_ns));
+  EXPECT_FALSE(books.begin_connection(in_a_second + at_once + 1, 2 * one_second_ns));
+  EXPECT_TRUE(books.begin_connection(in_a_second + at_once, 2 * one_second_ns));
+}
+
+TEST(ReceiveBooks, believe_no_more_than_there_are_positions_after_any_time) {
   constexpr std::int64_t a_year_ns = std::int64_t{365} * 86'400 * one_second_ns;
   ReceiveBooks books;
   books.look_from(0);
-  EXPECT_FALSE(books.may_restart(true, sequence_end, a_year_ns));
-  for (int session = 0; session < 2; ++session) {
-    books.restart(true, sequence_end / 2, a_year_ns);
-    EXPECT_EQ(books.confirm().count, sequence_end / 2);
+  EXPECT_FALSE(books.begin_connection(sequence_end, a_year_ns));
+  for (int stream = 0; stream < 2; ++stream) {
+    EXPECT_EQ(books.begin_connection(sequence_end / 2, a_year_ns)->count, sequence_end / 2);
+    books.begin_stream();
   }
-  EXPECT_FALSE(books.may_restart(true, sequence_end / 2, a_year_ns));
+  EXPECT_FALSE(books.begin_connection(sequence_end / 2, a_year_ns));
   EXPECT_EQ(books.miss_up_to(at_once, a_year_ns), at_once);
   EXPECT_FALSE(books.miss_up_to(at_once + 1, a_year_ns));
 }

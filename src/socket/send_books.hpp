@@ -1,5 +1,5 @@
-// What became of the messages for one peer. Sequences count them from 0 (docs/wire.md); those
-// that were dropped before they were posted never had one.
+// What became of the messages for one peer. Positions count those of a stream from 0
+// (docs/wire.md); messages that were dropped before they were posted never had one.
 #pragma once
 
 #include <array>
@@ -11,17 +11,36 @@
 namespace netio::detail {
 
 struct SendBooks {
-  std::uint64_t next_sequence = 0;  // of the next message to be posted to its end
-  std::uint64_t expected = 0;       // by the peer, as it last said; what is below is settled
+  // Of the stream.
+  std::uint64_t next_sequence = 0;     // the position of the next message to be posted to its end
+  std::uint64_t expected = 0;          // by the peer, as it last said; what is below is settled
+  std::uint64_t delivered = 0;         // of those below, how many the peer has received
+  std::uint64_t dropped_unposted = 0;  // beside these
+  // Of this stream and those before it.
+  std::uint64_t posted_before = 0;  // on streams that are over
   std::uint64_t acknowledged = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped{};
-  std::uint64_t dropped_unposted = 0;
+  std::uint64_t dropped_unposted_before = 0;
 
   // The peer expects `sequence` next. False, and nothing done, if that is a lie.
   [[nodiscard]] bool acknowledge(std::uint64_t sequence) noexcept {
     if (sequence < expected || sequence > next_sequence) return false;
     acknowledged += sequence - expected;
+    delivered += sequence - expected;
     expected = sequence;
+    return true;
+  }
+  // A connection begins, and nothing is sent again: the peer expects `sequence`, and has missed so
+  // many before it. What it has not received is dropped. False, and nothing done, if that cannot
+  // be.
+  [[nodiscard]] bool settle(std::uint64_t sequence, std::uint64_t missed) noexcept {
+    if (sequence > next_sequence || missed > sequence) return false;
+    const std::uint64_t received = sequence - missed;
+    if (received < delivered || received - delivered > next_sequence - expected) return false;
+    acknowledged += received - delivered;
+    expected += received - delivered;
+    delivered = received;
+    drop_posted(DropReason::connection_lost);
     return true;
   }
   // What was posted and is not acknowledged never will be.
@@ -33,8 +52,16 @@ struct SendBooks {
     dropped[static_cast<std::size_t>(reason)] += messages;
     dropped_unposted += messages;
   }
+  // Another stream: positions begin anew. What is in doubt on the one before never will be known.
+  void begin_stream() noexcept {
+    drop_posted(DropReason::connection_lost);
+    posted_before += next_sequence;
+    dropped_unposted_before += dropped_unposted;
+    next_sequence = expected = delivered = dropped_unposted = 0;
+  }
   void add_to(Books& books, std::uint64_t unposted) const noexcept {
-    books.sent += next_sequence + dropped_unposted + unposted;
+    books.sent +=
+        posted_before + next_sequence + dropped_unposted_before + dropped_unposted + unposted;
     books.acknowledged += acknowledged;
     books.unacknowledged += next_sequence - expected + unposted;
     for (std::size_t i = 0; i < dropped.size(); ++i) books.dropped_by[i] += dropped[i];

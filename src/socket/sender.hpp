@@ -71,13 +71,16 @@ class Sender final : private StoreWaiter {
   void drop_backlog(DropReason reason) noexcept;
   // A control frame behind all that was shared so far.
   void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
+  // A page with one control frame, which borrows its payload.
+  [[nodiscard]] static Post control_post(ControlKind kind, std::span<const std::byte> payload,
+                                         std::uint64_t sequence) noexcept;
   // A control frame at once; `again` if the link is full.
   Status post_control(ControlKind kind, std::span<const std::byte> payload) noexcept;
 
   Status post_acknowledgement() noexcept;
   // So many messages for all are not for this peer: larger than it takes.
   void skip(std::uint64_t messages) noexcept;
-  // Of this session, dropped ones included: the number of the next.
+  // Of this stream, dropped ones included: the number of the next.
   [[nodiscard]] std::uint64_t taken() const noexcept {
     return books.next_sequence + books.dropped_unposted + unposted();
   }

@@ -85,13 +85,19 @@ void Sender::tell(ControlKind kind, std::span<const std::byte> payload) noexcept
   backlog.add_control(kind, payload, link_->pool(), body_max());
 }
 
-Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  Post post{.sequence = books.next_sequence, .flags = page_flag::control};
+Post Sender::control_post(ControlKind kind, std::span<const std::byte> payload,
+                          std::uint64_t sequence) noexcept {
+  Post post{.sequence = sequence, .flags = page_flag::control};
   const auto number = static_cast<std::uint32_t>(kind);
   post.prepend(frame_word(static_cast<std::uint32_t>(payload.size()),
                           frame_flag::control | (number << frame_flag::control_shift)));
   post.body.data = payload.data();
   post.body.bytes = payload.size();
+  return post;
+}
+
+Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
+  Post post = control_post(kind, payload, books.next_sequence);
   return link_->post(post);
 }
 

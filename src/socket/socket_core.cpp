@@ -39,7 +39,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       options_((context.loop.require_owner("make a socket"),
                 checked(options, context.receive_pool().block_bytes()))),
       pattern_(pattern),
-      session_(random_bytes<std::tuple_size_v<SessionId>>()),
+      run_(random_bytes<std::tuple_size_v<RunId>>()),
       receive_quota_(
           Quota::create(options.receive_bytes_max, [&context] { context.serve_waiters(); })),
       large_quota_(Quota::create_shared(large_share(context.options(), options),
@@ -82,7 +82,7 @@ void SocketCore::connect(std::string_view address) {
   const Url url = parse_address(address);
   std::unique_ptr<Link> link = transport.connect(url, link_options_);
   make_room(peers_);
-  peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link), url));
+  peers_.push_back(std::make_unique<Peer>(*this, std::move(link), url));
 }
 
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
@@ -90,7 +90,7 @@ void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
   guard_memory(
       [&] {
         make_room(peers_);
-        peers_.push_back(std::make_unique<Peer>(*this, next_peer_id_++, std::move(link)));
+        peers_.push_back(std::make_unique<Peer>(*this, std::move(link)));
         peer = peers_.back().get();
         half_open_.add(*peer, context_.loop.now().count());
       },
@@ -115,12 +115,18 @@ void SocketCore::on_exhausted(const std::string& address, Down down) noexcept {
   touch();
 }
 
-Refusal SocketCore::objection(const Hello& theirs, bool accepted, std::string& text) {
-  if (theirs.version_min > theirs.version_here || theirs.version_max < theirs.version_here) {
-    text = "wire version " + std::to_string(theirs.version_here) + " is spoken here, " +
-           std::to_string(theirs.version_min) + " to " + std::to_string(theirs.version_max) +
+Refusal SocketCore::objection(const Hello& theirs, const Peer& from, std::string& text) {
+  if (theirs.version_min > wire_version || theirs.version_max < wire_version) {
+    const std::string least = std::to_string(theirs.version_min);
+    const std::string most = std::to_string(theirs.version_max);
+    text = "wire version " + std::to_string(wire_version) + " is spoken here, " +
+           (least == most ? least : least + " to " + most) +
            " there; use the same release of netio at both ends";
     return Refusal::version;
+  }
+  if (!from.dialed() && theirs.refusal != Refusal::none) {
+    text = "who connects says hello before it can refuse";
+    return Refusal::other;
   }
   if (theirs.pattern != pattern_.other) {
     const std::string self(to_string(pattern_.self));
@@ -129,34 +135,99 @@ Refusal SocketCore::objection(const Hello& theirs, bool accepted, std::string& t
            std::string(to_string(pattern_.other));
     return Refusal::pattern;
   }
-  std::size_t others = 0;
-  for (const auto& peer : peers_) {
-    if (!peer->up()) continue;
-    if (!peer->dialed() && peer->session() == theirs.session) {
-      peer->fail({DownReason::lost, "came back on a new connection; this one is given up"});
-    } else {
-      ++others;
-    }
+  if (!from.dialed()) {
+    const Refusal refusal = stream_objection(theirs, text);
+    if (refusal != Refusal::none) return refusal;
   }
-  if (others >= pattern_.peers_max) {
-    text = "busy: the " + std::string(to_string(pattern_.self)) + " socket has a peer already";
-    return Refusal::busy;
+  return busy(theirs.stream, from, text) ? Refusal::busy : Refusal::none;
+}
+
+Refusal SocketCore::stream_objection(const Hello& theirs, std::string& text) const {
+  const StreamIdentity* const known = find_stream(theirs.stream);
+  const bool met_here = theirs.peer_run == run_;
+  if (theirs.peer_run != RunId{} && (known == nullptr || !met_here)) {
+    text = met_here ? "the stream is not remembered here any more"
+                    : "the stream is of a peer that was here before";
+    return Refusal::expired;
   }
-  if (accepted && others >= options_.peers_max) {
-    text = "busy: the " + std::string(to_string(pattern_.self)) + " socket has " +
-           std::to_string(others) + " peers, and SocketOptions::peers_max allows no more";
-    return Refusal::busy;
+  if (known == nullptr) return Refusal::none;
+  if (known->peer_run != theirs.run) {
+    text = "the stream is another socket's";
+    return Refusal::other;
+  }
+  if (theirs.epoch <= known->epoch) {
+    // Somebody else may have used up the epochs: who was met on the stream begins another.
+    text = "the stream has had this connection, or a later one";
+    return theirs.peer_run != RunId{} ? Refusal::expired : Refusal::other;
   }
   return Refusal::none;
 }
 
-std::optional<PeerRecord> SocketCore::recall(const SessionId& session) {
+bool SocketCore::busy(const StreamId& stream, const Peer& from, std::string& text) const {
+  std::size_t others = 0;
   for (const auto& peer : peers_) {
-    if (!peer->dialed() && peer->ending() && peer->session() == session) return peer->surrender();
+    const bool same = peer.get() == &from || (!peer->dialed() && peer->stream().id == stream);
+    if (peer->up() && !same) ++others;
   }
-  const auto found = std::ranges::find(records_, session, &PeerRecord::session);
+  const std::string self(to_string(pattern_.self));
+  if (others >= pattern_.peers_max) {
+    text = "busy: the " + self + " socket has a peer already";
+    return true;
+  }
+  if (from.dialed() || others < options_.peers_max) return false;
+  text = "busy: the " + self + " socket has " + std::to_string(others) +
+         " peers, and SocketOptions::peers_max allows no more";
+  return true;
+}
+
+const StreamIdentity* SocketCore::find_stream(const StreamId& stream) const noexcept {
+  for (const auto& peer : peers_) {
+    if (peer->adopted() && peer->stream().id == stream) return &peer->stream();
+  }
+  for (const StreamRecord& record : records_) {
+    if (record.identity.id == stream) return &record.identity;
+  }
+  return nullptr;
+}
+
+bool SocketCore::knows(const StreamId& stream) const noexcept {
+  return find_stream(stream) != nullptr;
+}
+
+bool SocketCore::replace_older(Peer& newer) noexcept {
+  bool ending = false;
+  const auto overtaken = [&newer] {
+    newer.fail(DownReason::lost, "is older than another connection of its stream");
+  };
+  for (const StreamRecord& record : records_) {
+    const StreamIdentity& gone = record.identity;
+    if (gone.id == newer.stream().id && gone.epoch >= newer.stream().epoch) {
+      overtaken();
+      return false;
+    }
+  }
+  for (const auto& peer : peers_) {
+    if (peer.get() == &newer || !peer->adopted() || peer->stream().id != newer.stream().id)
+      continue;
+    if (peer->stream().epoch >= newer.stream().epoch) {
+      overtaken();
+    } else if (!peer->gone()) {
+      ending = true;
+      if (peer->ending()) continue;
+      peer->fail(DownReason::lost, "came back on a new connection; this one is given up");
+    }
+  }
+  return ending;
+}
+
+std::optional<StreamRecord> SocketCore::recall(const StreamId& stream) {
+  for (const auto& peer : peers_) {
+    if (peer->adopted() && peer->stream().id == stream) return peer->surrender();
+  }
+  const auto found = std::ranges::find_if(
+      records_, [&stream](const StreamRecord& record) { return record.identity.id == stream; });
   if (found == records_.end()) return std::nullopt;
-  const PeerRecord record = *found;
+  const StreamRecord record = *found;
   records_.erase(found);
   return record;
 }
@@ -165,28 +236,25 @@ std::optional<PeerRecord> SocketCore::recall(const SessionId& session) {
 void SocketCore::remember(Peer& peer) {
   counters_.pages_sent += peer.sender.pages_posted();
   counters_.bytes_arrived += peer.bytes_arrived();
-  Books books;
-  peer.add_to(books);
-  const bool nothing_happened = books.sent + books.delivered + books.missed == 0;
-  auto outdated = std::ranges::find(records_, peer.session(), &PeerRecord::session);
-  const bool full = records_.size() == records_max && outdated == records_.end();
-  // A receiver remembers where the stream stands even if nothing has come. Otherwise nobody would
-  // miss what was sent and lost before the first message came. Such a record replaces no other.
-  const bool needless = nothing_happened && (full || !pattern_.receives);
-  if (peer.dialed() || peer.session() == SessionId{} || needless) {
+  if (peer.dialed() || !peer.adopted()) {
     peer.add_to(forgotten_);
     return;
   }
-  if (full) outdated = records_.begin();
-  if (outdated != records_.end()) {
-    outdated->add_to(forgotten_);
-    records_.erase(outdated);
-  }
-  const PeerRecord record = peer.surrender();
-  // Records with empty books are the first to be replaced.
-  const auto place = nothing_happened ? records_.begin() : records_.end();
-  guard_memory([&] { records_.insert(place, record); },
-               [&]() noexcept { record.add_to(forgotten_); });
+  if (records_.size() == records_max) forget_a_stream();
+  const StreamRecord record = peer.surrender();
+  guard_memory([&] { records_.push_back(record); }, [&]() noexcept { record.add_to(forgotten_); });
+}
+
+// The oldest on which nothing was sent: whoever comes and goes must not have others forgotten.
+void SocketCore::forget_a_stream() noexcept {
+  auto least = std::ranges::find_if(records_, [](const StreamRecord& record) {
+    Books books;
+    record.add_to(books);
+    return books.sent + books.delivered + books.missed == 0;
+  });
+  if (least == records_.end()) least = records_.begin();
+  least->add_to(forgotten_);
+  records_.erase(least);
 }
 
 void SocketCore::peer_up(Peer& peer) {
@@ -197,7 +265,7 @@ void SocketCore::peer_up(Peer& peer) {
   if (on_up && !abandoned_) call_user(on_up, peer.info(true));
 }
 
-void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool told_before) {
+void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool quiet) {
   if (was_up) {
     --peers_up_;
     ++counters_.disconnects;
@@ -207,7 +275,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool told_
   if (peers_up_ == 0) stall_timer_.stop();
   for (const auto& listener : listeners_) listener->retry();
   touch();
-  if (on_down && !abandoned_ && !told_before) on_down(peer.info(was_up), down);
+  if (on_down && !abandoned_ && !quiet) on_down(peer.info(was_up), down);
   distribution_
       ->tell_writable();  // a message that only this one was large enough for has no taker now
 }

@@ -73,17 +73,24 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
   [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }
-  [[nodiscard]] const SessionId& session() const noexcept { return session_; }
+  [[nodiscard]] const RunId& run() const noexcept { return run_; }
+  [[nodiscard]] std::uint64_t next_peer_id() noexcept { return next_peer_id_++; }
   [[nodiscard]] bool closing() const noexcept { return closing_; }
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
-  // Why a peer that says hello so cannot be taken. An older connection of the same session is
-  // taken for dead. `accepted`: it connected to us.
-  Refusal objection(const Hello& theirs, bool accepted, std::string& text);
-  // The books of an accepted peer of this session that went, taken out, if there are any.
-  std::optional<PeerRecord> recall(const SessionId& session);
+  // Why a peer that says hello so cannot be taken.
+  Refusal objection(const Hello& theirs, const Peer& from, std::string& text);
+  // There are as many peers as there may be, beside that one and others of its stream.
+  bool busy(const StreamId& stream, const Peer& from, std::string& text) const;
+  // A connection of this stream was confirmed, and it is not forgotten.
+  [[nodiscard]] bool knows(const StreamId& stream) const noexcept;
+  // A connection was confirmed: an older one of its stream is given up. Or it is an older one. True
+  // while the end of the older one is not told: its books come to the newer one then.
+  [[nodiscard]] bool replace_older(Peer& newer) noexcept;
+  // The record of a stream whose peer went, taken out, if there is one.
+  std::optional<StreamRecord> recall(const StreamId& stream);
   void peer_up(Peer& peer);
-  // The connection ended, or (not `was_up`) never came up. The user is told, unless `told_before`.
-  void peer_down(Peer& peer, const Down& down, bool was_up, bool told_before);
+  // The connection ended, or (not `was_up`) never came up. The user is told, unless `quiet`.
+  void peer_down(Peer& peer, const Down& down, bool was_up, bool quiet);
   void page_received() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
@@ -116,7 +123,10 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void pause_listeners(bool paused) noexcept;
   void forget_gone_peers();
   void tell_exhausted();
+  [[nodiscard]] const StreamIdentity* find_stream(const StreamId& stream) const noexcept;
+  Refusal stream_objection(const Hello& theirs, std::string& text) const;
   void remember(Peer& peer);
+  void forget_a_stream() noexcept;
   void watch_memory() noexcept;
   void check_watermarks();
   void give_up_lingering();
@@ -126,7 +136,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   ContextCore& context_;
   SocketOptions options_;
   Pattern pattern_;
-  SessionId session_;
+  RunId run_;
   Quota::Ptr receive_quota_;
   Quota::Ptr large_quota_;
   std::uint64_t starved_ = 0;
@@ -140,15 +150,15 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::vector<std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_id_ = 1;
   std::size_t peers_up_ = 0;
-  std::deque<PeerRecord> records_;  // of accepted peers that went, the oldest first
-  Books forgotten_;                 // the sum of those no longer remembered
+  std::deque<StreamRecord> records_;  // of accepted peers that went, the oldest first
+  Books forgotten_;                   // the sum of those no longer remembered
   Counters counters_;
 
   Timer flush_timer_;
   Timer acknowledge_timer_;
   Timer stall_timer_;
   Timer linger_timer_;
-  Timer crowd_timer_;  // runs while too many have not said hello
+  Timer crowd_timer_;  // runs while too many have not finished their greeting
   HalfOpen half_open_;
   bool listeners_paused_ = false;
   bool closing_ = false;

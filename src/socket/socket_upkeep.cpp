@@ -11,7 +11,7 @@
 namespace netio::detail {
 
 namespace {
-// While more have not said hello than may stay. Half the time that each has to say it.
+// While more have not finished their greeting than may stay. Half the time that each has to say it.
 constexpr std::chrono::milliseconds half_open_look_after{5};
 }  // namespace
 
@@ -71,13 +71,11 @@ void SocketCore::pause_peers(bool paused) noexcept {
   for (const auto& peer : peers_) peer->pause(paused);
 }
 
-// They stand in the order of their ids.
 Peer* SocketCore::find_peer(std::uint64_t id) noexcept {
-  const auto found = std::lower_bound(
-      peers_.begin(), peers_.end(), id,
-      [](const std::unique_ptr<Peer>& peer, std::uint64_t least) { return peer->id() < least; });
-  return found != peers_.end() && (*found)->id() == id && !(*found)->gone() ? found->get()
-                                                                            : nullptr;
+  const auto found = std::ranges::find_if(peers_, [id](const std::unique_ptr<Peer>& peer) {
+    return peer->id() == id && !peer->gone();
+  });
+  return id != 0 && found != peers_.end() ? found->get() : nullptr;
 }
 
 void ReceiveCore::on_message(std::function<void(const MessageView&)> call) {
@@ -217,12 +215,14 @@ std::vector<PeerSnapshot> SocketCore::snapshots() const {
   for (const auto& peer : peers_) {
     if (!peer->gone() && (peer->up() || peer->dialed())) snapshots.push_back(peer->snapshot());
   }
+  // One that came back has the id that it had.
+  std::ranges::sort(snapshots, {}, [](const PeerSnapshot& peer) { return peer.id; });
   return snapshots;
 }
 
 Books SocketCore::books() const noexcept {
   Books books = forgotten_;
-  for (const PeerRecord& record : records_) record.add_to(books);
+  for (const StreamRecord& record : records_) record.add_to(books);
   for (const auto& peer : peers_) peer->add_to(books);
   return books;
 }

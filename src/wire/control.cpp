@@ -1,6 +1,7 @@
-// Control frames of publish/subscribe: encode, parse. See docs/wire.md.
+// Control frames: encode, parse. See docs/wire.md.
 #include "wire/control.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -69,6 +70,16 @@ std::size_t encode(const EndingFrame& frame, std::span<std::byte> to) noexcept {
   return ending_bytes;
 }
 
+std::size_t encode(const ConfirmFrame& frame, std::span<std::byte> to) noexcept {
+  if (to.size() < confirm_bytes) return 0;
+  store_u64(to.data(), frame.nonce);
+  store_u64(to.data() + 8, frame.next);
+  store_u64(to.data() + 16, frame.next_expected);
+  store_u64(to.data() + 24, frame.oldest_kept);
+  store_u64(to.data() + 32, frame.missed);
+  return confirm_bytes;
+}
+
 void store_ranges(std::span<const TagRange> ranges, std::byte* to) noexcept {
   if (!ranges.empty()) std::memcpy(to, ranges.data(), ranges.size_bytes());
 }
@@ -128,6 +139,21 @@ const char* parse(std::span<const std::byte> payload, EndingFrame& frame) noexce
   if (reason > 0xffU) return "ending with a reserved field that is not zero";
   frame.reason = static_cast<EndingReason>(reason);
   return frame.reason == EndingReason::too_slow ? nullptr : "ending for an unknown reason";
+}
+
+const char* parse(std::span<const std::byte> payload, ConfirmFrame& frame) noexcept {
+  if (payload.size() != confirm_bytes) return "confirm of an impossible size";
+  frame = {.nonce = load_once(payload.data()),
+           .next = load_once(payload.data() + 8),
+           .next_expected = load_once(payload.data() + 16),
+           .oldest_kept = load_once(payload.data() + 24),
+           .missed = load_once(payload.data() + 32)};
+  if (std::max(frame.next, frame.next_expected) >= sequence_end) {
+    return "confirm with an impossible position";
+  }
+  if (frame.oldest_kept > frame.next) return "confirm that keeps what was never sent";
+  if (frame.missed > frame.next_expected) return "confirm that missed more than there was";
+  return nullptr;
 }
 
 }  // namespace netio::detail

@@ -1,4 +1,4 @@
-// Payloads of the control frames of publish/subscribe (docs/wire.md). The peer may own the memory:
+// Payloads of control frames (docs/wire.md). The peer may own the memory:
 // each word of a payload is read once, and the copy is checked.
 #pragma once
 
@@ -26,6 +26,7 @@ inline constexpr std::size_t wire_range_bytes = 16;
 inline constexpr std::size_t subscribed_bytes = 40;
 inline constexpr std::size_t gap_bytes = 16;
 inline constexpr std::size_t ending_bytes = 8;
+inline constexpr std::size_t confirm_bytes = 40;
 static_assert(sizeof(TagRange) == wire_range_bytes && offsetof(TagRange, last) == 8);
 
 // Of a payload of `ranges` ranges.
@@ -82,7 +83,7 @@ enum class GapReason : std::uint8_t { dropped_new = 1, dropped_old, superseded, 
 
 // Publisher to subscriber: messages between the last one sent and the next will never come.
 struct GapFrame {
-  std::uint64_t dropped = 0;  // in all since the publisher's session began
+  std::uint64_t dropped = 0;  // in all on this stream
   GapReason reason = GapReason::dropped_new;
 
   bool operator==(const GapFrame&) const = default;
@@ -97,12 +98,25 @@ struct EndingFrame {
   bool operator==(const EndingFrame&) const = default;
 };
 
-// The bytes written: subscribe_head_bytes, subscribed_bytes, gap_bytes, ending_bytes. Where `to` is
-// too small they write nothing and return 0.
+// The first page of each side on each connection: where it stands in the stream. Positions count
+// the messages of one direction from 0.
+struct ConfirmFrame {
+  std::uint64_t nonce = 0;          // of the accepting side's hello
+  std::uint64_t next = 0;           // the position of the next message that this side sends
+  std::uint64_t next_expected = 0;  // the position that it expects next from the peer
+  std::uint64_t oldest_kept = 0;    // of its own messages, the first that it can still send again
+  std::uint64_t missed = 0;         // of the positions below next_expected, how many never came
+
+  bool operator==(const ConfirmFrame&) const = default;
+};
+
+// The bytes written: subscribe_head_bytes, subscribed_bytes, gap_bytes, ending_bytes,
+// confirm_bytes. Where `to` is too small they write nothing and return 0.
 std::size_t encode(const SubscribeFrame& frame, std::span<std::byte> to) noexcept;
 std::size_t encode(const SubscribedFrame& frame, std::span<std::byte> to) noexcept;
 std::size_t encode(const GapFrame& frame, std::span<std::byte> to) noexcept;
 std::size_t encode(const EndingFrame& frame, std::span<std::byte> to) noexcept;
+std::size_t encode(const ConfirmFrame& frame, std::span<std::byte> to) noexcept;
 // Behind the head of a subscribe frame: `to` has wire_range_bytes for each.
 void store_ranges(std::span<const TagRange> ranges, std::byte* to) noexcept;
 
@@ -113,5 +127,6 @@ void store_ranges(std::span<const TagRange> ranges, std::byte* to) noexcept;
                                 SubscribedFrame& frame) noexcept;
 [[nodiscard]] const char* parse(std::span<const std::byte> payload, GapFrame& frame) noexcept;
 [[nodiscard]] const char* parse(std::span<const std::byte> payload, EndingFrame& frame) noexcept;
+[[nodiscard]] const char* parse(std::span<const std::byte> payload, ConfirmFrame& frame) noexcept;
 
 }  // namespace netio::detail

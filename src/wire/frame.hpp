@@ -15,6 +15,8 @@ inline constexpr std::uint32_t tagged = 1U << 0U;     // an 8-byte tag follows t
 inline constexpr std::uint32_t more = 1U << 1U;       // the message goes on in the next page
 inline constexpr std::uint32_t continued = 1U << 2U;  // the message began in an earlier page
 inline constexpr std::uint32_t control = 1U << 3U;    // bits 8..15 say which
+inline constexpr std::uint32_t request = 1U << 4U;    // an id stands in the place of the tag
+inline constexpr std::uint32_t segmented = 1U << 5U;  // the payload begins with a table
 inline constexpr std::uint32_t known = tagged | more | continued | control | 0xff00U;
 inline constexpr std::uint32_t control_shift = 8;
 }  // namespace frame_flag
@@ -26,7 +28,28 @@ enum class ControlKind : std::uint8_t {
   subscribed,  // publisher to subscriber: the answer to one, where it takes effect
   gap,         // publisher to subscriber: messages were dropped here
   ending,      // publisher to subscriber: why the good-bye that follows is said
+  confirm,     // the first page of each side: where it stands in the stream
+  // Of abilities that this release does not offer (wire/hello.hpp).
+  stay,
+  ask,
+  grant,
+  cancel,
 };
+
+// A control frame of an ability that was not offered: the breach in words; null for the others.
+[[nodiscard]] constexpr const char* not_offered(ControlKind kind) noexcept {
+  switch (kind) {
+    case ControlKind::stay:
+      return "sent *stay* though no other wire was offered";
+    case ControlKind::ask:
+    case ControlKind::grant:
+      return "sent *ask* or *grant* though no window was offered";
+    case ControlKind::cancel:
+      return "sent *cancel* though requests were not offered to be taken";
+    default:
+      return nullptr;
+  }
+}
 
 // word, tag, total
 inline constexpr std::size_t frame_prefix_bytes_max = 8 + 8 + 8;
@@ -108,6 +131,12 @@ class FrameWalker {
     return false;
   }
   bool read_prefix(Frame& frame, std::size_t left, std::size_t& prefix) noexcept {
+    if ((frame.flags & frame_flag::request) != 0) {
+      return fail_if(true, "request, though requests were not offered to be taken");
+    }
+    if ((frame.flags & frame_flag::segmented) != 0) {
+      return fail_if(true, "message of segments, though these were not offered to be taken");
+    }
     if ((frame.flags & ~frame_flag::known) != 0) return fail_if(true, "unknown frame flags");
     if ((frame.flags & frame_flag::control) != 0) {
       if (frame.part() || (frame.flags & frame_flag::tagged) != 0) {

@@ -32,19 +32,25 @@ template <typename AnyHello, typename Field>
 void for_version_fields(AnyHello& hello, Field field) {
   field(20, hello.page_bytes_max);
   field(24, hello.message_bytes_max);
-  field(32, hello.session);
-  field(48, hello.last_peer);
-  field(64, hello.next_expected);
-  field(72, hello.next_sequence);
+  field(32, hello.run);
+  field(48, hello.stream);
+  field(64, hello.peer_run);
+  field(80, hello.epoch);
+  field(88, hello.nonce);
+  field(96, hello.window);
+  field(104, hello.can);
+  field(112, hello.silence_ms);
 }
+constexpr std::size_t reserved_at = 116;  // 4 bytes
 
 constexpr std::size_t entry_header_bytes = 8;  // u16 type, u16 length, u32 zero
 constexpr std::uint16_t entry_text = 1;
 constexpr std::uint16_t entry_receives = 2;
+constexpr std::uint16_t entry_name = 3;
 constexpr std::uint16_t receives_length = 8;  // how many, and of how many bytes
 constexpr std::size_t entry_receives_bytes = entry_header_bytes + receives_length;
-static_assert(hello_fixed_bytes + entry_receives_bytes + entry_header_bytes +
-                  hello_text_bytes_max <=
+static_assert(hello_fixed_bytes + entry_receives_bytes + 2 * entry_header_bytes +
+                  wire_padded(hello_name_bytes_max) + hello_text_bytes_max <=
               hello_bytes_max);
 
 template <typename T>
@@ -90,11 +96,13 @@ std::string foreign_name(std::span<const std::byte> from) {
 
 HelloResult defective(std::string what) { return {HelloParse::defective, 0, std::move(what)}; }
 
+constexpr bool is_printable(char c) noexcept { return c >= ' ' && c <= '~'; }
+
 // It goes to a terminal, which obeys control characters.
 std::string printable(std::string_view text) {
   std::string shown(text);
   std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+      shown.begin(), shown.end(), [](char c) { return !is_printable(c); }, '?');
   return shown;
 }
 
@@ -111,9 +119,12 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
     if (zero != 0) return "hello entry with a reserved field that is not zero";
     entries = entries.subspan(entry_header_bytes);
     if (wire_padded(length) > entries.size()) return "hello entry longer than its hello";
+    const std::string_view value(reinterpret_cast<const char*>(entries.data()), length);
     if (type == entry_text) {
-      const char* const text = reinterpret_cast<const char*>(entries.data());
-      hello.text = printable({text, std::min<std::size_t>(length, hello_text_bytes_max)});
+      hello.text = printable(value.substr(0, hello_text_bytes_max));
+    } else if (type == entry_name) {
+      if (value.empty() || !is_name(value)) return "hello with a name that cannot be one";
+      hello.name = value;
     } else if (type == entry_receives) {
       if (length != receives_length) return "hello entry of the wrong length";
       get(entries.data(), 0, hello.receives);
@@ -125,11 +136,19 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
   return nullptr;
 }
 
-// The least a side may allow a page to have: on both sides of a subscription, the control frames.
-constexpr std::size_t page_limit_min(WirePattern pattern) noexcept {
-  if (pattern != WirePattern::publish && pattern != WirePattern::subscribe) return page_bytes_min;
-  static_assert(subscribe_bytes(1) == subscribed_bytes && subscribed_bytes >= gap_bytes);
-  return page_header_bytes + frame_word_bytes + subscribed_bytes;
+// The least that a side may allow a page to have: every control frame fits, and so does a part of a
+// message.
+constexpr std::size_t page_limit_min = page_header_bytes + frame_word_bytes + subscribed_bytes;
+static_assert(subscribe_bytes(1) == subscribed_bytes && subscribed_bytes >= confirm_bytes);
+static_assert(page_limit_min >= page_header_bytes + frame_prefix_bytes_max + wire_align);
+
+// What is wrong with who it says it is; null if nothing is. A side that refuses may say nothing.
+const char* identity_defect(const Hello& hello) noexcept {
+  if (hello.refusal != Refusal::none) return nullptr;
+  if (hello.run == RunId{}) return "hello without a run";
+  if (hello.stream == StreamId{}) return "hello without a stream";
+  if (hello.epoch == 0) return "hello without an epoch";
+  return nullptr;
 }
 
 const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
@@ -139,12 +158,14 @@ const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
     return "hello of an unknown pattern";
   }
   // Who refuses need not say what it would have taken.
-  if (hello.refusal == Refusal::none && hello.page_bytes_max < page_limit_min(hello.pattern)) {
-    return "hello with a page limit too small for its pattern";
+  if (hello.refusal == Refusal::none && hello.page_bytes_max < page_limit_min) {
+    return "hello with a page limit too small for control frames";
   }
-  if (std::max(hello.next_expected, hello.next_sequence) >= sequence_end) {
-    return "hello with an impossible sequence";
-  }
+  if (const char* const what = identity_defect(hello); what != nullptr) return what;
+  if (hello.silence_ms > silence_ms_most) return "hello that allows more than a day of silence";
+  std::uint32_t zero = 0;
+  get(from.data(), reserved_at, zero);
+  if (zero != 0) return "hello with a reserved field that is not zero";
   return parse_entries(from.subspan(hello_fixed_bytes), hello);
 }
 
@@ -157,10 +178,17 @@ std::string_view to_string(WirePattern pattern) noexcept {
   return names[index < names.size() ? index : 0];
 }
 
+bool is_name(std::string_view text) noexcept {
+  return text.size() <= hello_name_bytes_max && std::ranges::all_of(text, is_printable);
+}
+
 std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   const std::string_view text = std::string_view(hello.text).substr(0, hello_text_bytes_max);
+  const auto entry_bytes = [](std::string_view value) {
+    return value.empty() ? 0 : entry_header_bytes + wire_padded(value.size());
+  };
   const std::size_t bytes = hello_fixed_bytes + (hello.receives == 0 ? 0 : entry_receives_bytes) +
-                            (text.empty() ? 0 : entry_header_bytes + wire_padded(text.size()));
+                            entry_bytes(hello.name) + entry_bytes(text);
   if (to.size() < bytes) return 0;
   std::byte* const out = to.data();
   std::memset(out, 0, bytes);
@@ -182,13 +210,13 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
     const std::array receives{hello.receives, hello.receive_bytes};
     put_entry(entry_receives, receives.data(), receives_length);
   }
+  if (!hello.name.empty()) put_entry(entry_name, hello.name.data(), hello.name.size());
   if (!text.empty()) put_entry(entry_text, text.data(), text.size());
   return bytes;
 }
 
-HelloResult parse(std::span<const std::byte> from, Hello& hello, std::uint16_t version) {
+HelloResult parse(std::span<const std::byte> from, Hello& hello) {
   hello = Hello();
-  hello.version_here = version;
   const std::size_t magic_seen = std::min(from.size(), magic.size());
   if (magic_seen != 0 && std::memcmp(from.data(), magic.data(), magic_seen) != 0) {
     return {HelloParse::foreign, 0, foreign_name(from)};
@@ -196,7 +224,7 @@ HelloResult parse(std::span<const std::byte> from, Hello& hello, std::uint16_t v
   if (from.size() < hello_bytes_end) return {};
   std::uint32_t bytes = 0;
   get(from.data(), hello_bytes_at, bytes);
-  if (bytes < hello_fixed_bytes || bytes > hello_bytes_max || bytes % wire_align != 0) {
+  if (bytes < hello_bytes_min || bytes > hello_bytes_max || bytes % wire_align != 0) {
     return defective("hello of an impossible size, " + std::to_string(bytes) + " bytes");
   }
   if (from.size() < bytes) return {HelloParse::need_more, bytes, {}};
@@ -204,9 +232,12 @@ HelloResult parse(std::span<const std::byte> from, Hello& hello, std::uint16_t v
   for_lasting_fields(hello,
                      [&](std::size_t offset, auto& member) { get(from.data(), offset, member); });
   if (hello.version_min > hello.version_max) return defective("hello with an empty version range");
-  const bool same_version = hello.version_min <= version && version <= hello.version_max;
-  if (same_version) {
-    const char* const what = parse_this_version(from.first(bytes), hello);
+  if (hello.version_min <= wire_version && wire_version <= hello.version_max) {
+    const char* const what = bytes < hello_fixed_bytes
+                                 ? "hello that is too short for its version, as those of older "
+                                   "releases are in shared memory; use the same release of netio "
+                                   "at both ends"
+                                 : parse_this_version(from.first(bytes), hello);
     if (what != nullptr) return defective(what);
   }
   return {HelloParse::done, bytes, {}};

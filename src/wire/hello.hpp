@@ -1,4 +1,4 @@
-// The first bytes each side sends (docs/wire.md): who it is, what it can take, where it stands.
+// The first bytes that each side sends (docs/wire.md): who it is and what it can take.
 #pragma once
 
 #include <array>
@@ -10,24 +10,41 @@
 
 namespace netio::detail {
 
-inline constexpr std::uint16_t wire_version = 1;
-// In shared memory, and only there.
-inline constexpr std::uint16_t shm_wire_version = 2;
+inline constexpr std::uint16_t wire_version = 2;
 // Sequences stay below this: 22 years of 100 million messages a second. A peer that lies about
 // where it stands cannot make sums of them wrap.
 inline constexpr std::uint64_t sequence_end = std::uint64_t{1} << 56U;
-inline constexpr std::size_t hello_fixed_bytes = 80;
+// In every version, so that a hello of another one can be read and refused.
+inline constexpr std::size_t hello_bytes_min = 80;
+inline constexpr std::size_t hello_fixed_bytes = 120;  // of this version
 inline constexpr std::size_t hello_bytes_max = 4096;
 inline constexpr std::size_t hello_text_bytes_max = 1024;
+inline constexpr std::size_t hello_name_bytes_max = 63;
+// A peer that wants to be heard of less often than once a day wants nothing.
+inline constexpr std::uint32_t silence_ms_most = 24U * 3600U * 1000U;
 
 enum class WirePattern : std::uint8_t { push = 1, pull, pair, publish, subscribe, request, reply };
 [[nodiscard]] std::string_view to_string(WirePattern pattern) noexcept;
 
 enum class WireMode : std::uint8_t { buffered = 0, unbuffered = 1 };
 
-enum class Refusal : std::uint16_t { none = 0, version, pattern, busy, other };
+enum class Refusal : std::uint16_t { none = 0, version, pattern, busy, other, expired };
 
-using SessionId = std::array<std::uint8_t, 16>;
+// 128 random bits: a run is one socket object, a stream what two runs share over all their
+// connections.
+using RunId = std::array<std::uint8_t, 16>;
+using StreamId = std::array<std::uint8_t, 16>;
+
+// What a side offers to take beyond messages, streams and subscriptions. No release offers any of
+// it yet; a peer that uses what was not offered breaks the protocol.
+namespace ability {
+inline constexpr std::uint64_t requests = 1U << 0U;     // frames with an id, and *cancel*
+inline constexpr std::uint64_t segments = 1U << 1U;     // frames that begin with a table
+inline constexpr std::uint64_t redelivery = 1U << 2U;   // pages that were sent before
+inline constexpr std::uint64_t windows = 1U << 3U;      // *ask* and *grant*
+inline constexpr std::uint64_t other_wires = 1U << 4U;  // *stay*
+inline constexpr std::uint64_t offered = 0;             // by this release
+}  // namespace ability
 
 struct Hello {
   std::uint16_t version_min = wire_version;
@@ -35,20 +52,28 @@ struct Hello {
   WirePattern pattern = WirePattern::push;
   WireMode mode = WireMode::buffered;
   Refusal refusal = Refusal::none;
-  std::uint32_t page_bytes_max = 0;     // the largest page, header included, taken in pieces' stead
-  std::uint64_t message_bytes_max = 0;  // the largest message taken
-  SessionId session{};                  // of the sender of this hello: random, one per socket
-  SessionId last_peer{};                // the session it last heard here; zeros if none
-  std::uint64_t next_expected = 0;      // the sequence it expects next from last_peer
-  std::uint64_t next_sequence = 0;      // of the first message it will send on this connection
-  std::uint32_t receives = 0;           // on fabrics: messages to be sent before more are granted,
-  std::uint32_t receive_bytes = 0;      // and the largest of them
-  std::string text;                     // why refused, for a person; cut after 1024 bytes
-  // Not sent: the version that parse() was to look for.
-  std::uint16_t version_here = wire_version;
+  // The largest page that this side takes, header included. Only a page of one message may be
+  // larger.
+  std::uint32_t page_bytes_max = 0;
+  std::uint64_t message_bytes_max = 0;  // the largest message that it takes
+  RunId run{};                          // of the sender of this hello
+  StreamId stream{};                    // drawn by the connecting side, repeated by the other
+  RunId peer_run{};                     // the run that this side met on the stream; zeros if none
+  std::uint64_t epoch = 0;              // counts the connections of the stream, from 1
+  std::uint64_t nonce = 0;              // of the accepting side, to be repeated in *confirm*
+  std::uint64_t window = 0;  // bytes that may be unacknowledged; 0: no bound of this kind
+  std::uint64_t can = ability::offered;
+  std::uint32_t silence_ms = 0;     // this side gives up after so long without a word; 0: never
+  std::string name;                 // for people; may be empty
+  std::uint32_t receives = 0;       // on fabrics: messages to be sent before more are granted,
+  std::uint32_t receive_bytes = 0;  // and the largest of them
+  std::string text;                 // why refused, for a person; cut after 1024 bytes
 
   bool operator==(const Hello&) const = default;
 };
+
+// What may be a name: printable ASCII, at most hello_name_bytes_max of it.
+[[nodiscard]] bool is_name(std::string_view text) noexcept;
 
 // Writes nothing and returns 0 if `to` is too small (hello_bytes_max always suffices).
 std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept;
@@ -67,9 +92,7 @@ struct HelloResult {
 // Looks at the bytes received so far. Decides "foreign" from the first byte that differs.
 // A hello of another version is `done` with its version range, pattern, mode and refusal (unknown
 // values as they are), the rest unread. Modes and refusals of this version may be unknown too:
-// take such a refusal for `other`. The text is safe to print. `version` is the only one spoken
-// here.
-HelloResult parse(std::span<const std::byte> from, Hello& hello,
-                  std::uint16_t version = wire_version);
+// take such a refusal for `other`. Name and text are safe to print.
+HelloResult parse(std::span<const std::byte> from, Hello& hello);
 
 }  // namespace netio::detail

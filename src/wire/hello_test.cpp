@@ -26,8 +26,14 @@ Hello some_hello() {
   hello.pattern = WirePattern::pull;
   hello.page_bytes_max = 65536;
   hello.message_bytes_max = 1U << 30U;
-  hello.session.fill(7);
-  hello.next_sequence = 42;
+  hello.run.fill(7);
+  hello.stream.fill(8);
+  hello.peer_run.fill(9);
+  hello.epoch = 42;
+  hello.nonce = 43;
+  hello.window = 44;
+  hello.can = ability::segments;
+  hello.silence_ms = 45;
   hello.text = "a reason";
   return hello;
 }
@@ -106,6 +112,49 @@ TEST(Hello, the_longest_one_fits_its_bound) {
   Hello hello = some_hello();
   hello.text.assign(100000, 'x');
   EXPECT_EQ(encoded(hello).size(), hello_fixed_bytes + 8 + hello_text_bytes_max);
+}
+
+TEST(Hello, names_come_back_and_what_is_no_name_is_defective) {
+  Hello hello = some_hello();
+  for (const std::string& name :
+       {std::string("x"), std::string("read-out unit 7, crate 3"), std::string(63, '~')}) {
+    EXPECT_TRUE(is_name(name));
+    hello.name = name;
+    Hello back;
+    EXPECT_EQ(parse(encoded(hello), back).state, HelloParse::done) << name;
+    EXPECT_EQ(back, hello);
+  }
+  for (const std::string& name : {std::string(64, 'x'), std::string("a\tb"), std::string("\x7f"),
+                                  std::string("gr\xc3\xbc\xc3\x9f"), std::string("a\0b", 3)}) {
+    EXPECT_FALSE(is_name(name));
+    hello.name = name;
+    Hello back;
+    const HelloResult result = parse(encoded(hello), back);
+    EXPECT_EQ(result.state, HelloParse::defective) << name;
+    EXPECT_NE(result.what.find("name"), std::string::npos) << result.what;
+  }
+}
+
+// Version 1 had 80 bytes; what it says is read no further than its versions.
+TEST(Hello, of_another_version_is_read_as_far_as_every_version_has_it) {
+  Bytes bytes(hello_bytes_min, std::byte{0xff});
+  const Bytes ours = encoded(some_hello());
+  std::memcpy(bytes.data(), ours.data(), 20);
+  const std::uint32_t size = hello_bytes_min;
+  std::memcpy(bytes.data() + 8, &size, sizeof size);
+  for (const std::uint16_t version : std::initializer_list<std::uint16_t>{0, 1, 3, 0xffff}) {
+    std::memcpy(bytes.data() + 12, &version, sizeof version);
+    std::memcpy(bytes.data() + 14, &version, sizeof version);
+    Hello back;
+    EXPECT_EQ(parse(bytes, back).state, HelloParse::done) << version;
+    EXPECT_EQ(back.version_min, version);
+    EXPECT_EQ(back.version_max, version);
+    EXPECT_EQ(back.pattern, WirePattern::pull);
+    EXPECT_EQ(back.run, RunId{});
+  }
+  Hello back;
+  std::memcpy(bytes.data() + 12, ours.data() + 12, 4);
+  EXPECT_EQ(parse(bytes, back).state, HelloParse::defective) << "too short for version 2";
 }
 
 // The entry of the receives stands first, behind the fixed part: type, length, zero, count.

@@ -15,8 +15,6 @@ static_assert(sizeof(std::size_t) == 8, "sums of 32-bit sizes must not wrap");
 
 inline constexpr std::size_t page_header_bytes = 32;
 inline constexpr std::size_t wire_align = 8;
-// The least a side may allow a page to have: header, word, tag, total and 8 bytes of payload.
-inline constexpr std::size_t page_bytes_min = page_header_bytes + 3 * 8 + 8;
 
 // Rounds up to the wire's alignment. Callers bound `bytes` first, so that it cannot wrap.
 constexpr std::size_t wire_padded(std::size_t bytes) noexcept {
@@ -42,6 +40,7 @@ inline constexpr std::uint16_t control = 1U << 0U;  // control frames only; take
 // In place of its payload, the one message says where it lies: the receiver fetches it. Only on
 // fabrics.
 inline constexpr std::uint16_t lent = 1U << 1U;
+inline constexpr std::uint16_t redelivered = 1U << 2U;  // was sent before, on another connection
 inline constexpr std::uint16_t known = control;
 // Never on a wire: a link hands out the first messages of a page, and later the rest as another.
 inline constexpr std::uint16_t begun = 1U << 15U;
@@ -70,7 +69,11 @@ inline PageHeader load_page_header(const std::byte* from) noexcept {
 [[nodiscard]] constexpr const char* defect(const PageHeader& header,
                                            std::uint16_t flags = page_flag::known) noexcept {
   if (header.bytes % wire_align != 0) return "page size is not a multiple of 8";
-  if ((header.flags & ~flags) != 0) return "unknown page flags";
+  if ((header.flags & ~flags) != 0) {
+    return (header.flags & page_flag::redelivered) != 0
+               ? "page sent again, though redelivery was not offered to be taken"
+               : "unknown page flags";
+  }
   if (header.reserved != 0 || (header.fetched != 0 && (flags & page_flag::lent) == 0)) {
     return "reserved page field is not zero";
   }

@@ -38,6 +38,7 @@ static void one_sender_of_two_is_paused(const char* address) {
   static struct netio_send_socket out[2];
   const struct netio_peer_snapshot* peers = NULL;
   size_t count = 1;
+  struct netio_socket_options named[2];
   make_context(&here);
   make_context(&there);
   memset(received, 0, sizeof received);
@@ -47,7 +48,12 @@ static void one_sender_of_two_is_paused(const char* address) {
   CHECK(count == 0);
   CHECK_OK(netio_listen(&in.socket, address));
   for (size_t i = 0; i < 2; ++i) {
-    CHECK_OK(netio_send_socket_init(&here, &out[i], NULL));
+    netio_socket_defaults(&named[i]);
+    CHECK(named[i].name == NULL);
+    named[i].name = "unit\n";
+    CHECK_FAILS(netio_send_socket_init(&here, &out[i], &named[i]), NETIO_ERROR);
+    named[i].name = i == 0 ? "unit 7" : "";
+    CHECK_OK(netio_send_socket_init(&here, &out[i], &named[i]));
     CHECK_OK(netio_connect(&out[i].socket, netio_address(&in.socket)));
     TURN_UNTIL(here, there, netio_connections(&in.socket) == i + 1);
     TURN_UNTIL(here, there, netio_connections(&out[i].socket) == 1);
@@ -70,6 +76,8 @@ static void one_sender_of_two_is_paused(const char* address) {
   CHECK(sum_up(&in.socket, &peers) == 2);
   CHECK(peers[0].paused && !peers[1].paused && !peers[0].dialed && peers[0].policy == -1);
   CHECK(peers[1].books.delivered == 10);
+  CHECK(strcmp(peers[0].name, "unit 7") == 0 && strcmp(peers[1].name, "") == 0);
+  CHECK(memcmp(peers[0].run, peers[1].run, sizeof peers[0].run) != 0);
   CHECK_OK(netio_resume_peer(&in.socket, 1));
   TURN_UNTIL(here, there, received[1] == 10);
   CHECK(sum_up(&out[0].socket, &peers) == 1);

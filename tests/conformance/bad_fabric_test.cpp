@@ -2,12 +2,12 @@
 // that make no sense, strangers at the port, and ends at the worst moment.
 #ifdef NETIO_WITH_FABRIC
 
+#include "conformance/bad_fabric.hpp"
+
 #include <functional>
 #include <initializer_list>
 #include <thread>
 
-#include "conformance/evil.hpp"
-#include "support/raw_fabric.hpp"
 #include "support/region_leaks.hpp"
 #include "wire/frame.hpp"
 
@@ -21,27 +21,6 @@ using detail::WirePattern;
 namespace frame_flag = detail::frame_flag;
 namespace page_flag = detail::page_flag;
 
-constexpr std::uint32_t receives = 64;  // that the attacker says it has
-using Messages = std::vector<Bytes>;
-using RawFabricPtr = std::unique_ptr<RawFabric>;
-
-Bytes grant(std::uint16_t credits, std::uint16_t fetched = 0) {
-  PageHeader header;
-  header.credits = credits;
-  header.fetched = fetched;
-  return page_of(header, {});
-}
-Bytes lent_page(std::uint32_t size, RawFabric::Place place, std::uint64_t sequence = 0) {
-  return page(all({frame_word(size), word(place.address), word(place.key)}), 1, sequence,
-              page_flag::lent);
-}
-Hello fabric_hello(WirePattern pattern, std::uint8_t session) {
-  Hello hello = sound_hello(pattern, session);
-  hello.receives = receives;
-  hello.receive_bytes = hello.page_bytes_max;
-  return hello;
-}
-
 // The attacker connects to a pull.
 class BadFabric : private NoRegionLeaks, public EvilSender {
  protected:
@@ -52,12 +31,19 @@ class BadFabric : private NoRegionLeaks, public EvilSender {
     EXPECT_SOON(pump_, raw->connected());
     return raw;
   }
-  RawFabricPtr met(std::uint8_t session = 66) {
+  RawFabricPtr met() { return met(fresh_stream()); }
+  RawFabricPtr met(std::uint8_t session) {
     RawFabricPtr raw = connected();
     const std::size_t ups = at_pull_.ups.size();
     raw->send(hello_of(fabric_hello(WirePattern::push, session)));
-    EXPECT_SOON(pump_, raw->received().size() == 1 && at_pull_.ups.size() == ups + 1);
+    go_in(*raw);
+    EXPECT_SOON(pump_, (raw->turn(), at_pull_.ups.size() == ups + 1));
     return raw;
+  }
+  // Says where it stands, once its hello is answered.
+  void go_in(RawFabric& raw) {
+    EXPECT_SOON(pump_, raw.received().size() == 1);
+    raw.send(confirm_page(hello_in(raw.received().front()).nonce));
   }
   // What the pull is told of it, which must not take long.
   Down down_of(RawFabric& raw) {
@@ -125,7 +111,7 @@ TEST_F(BadFabric, a_hello_of_another_size_than_its_message_is_refused) {
 }
 
 TEST_F(BadFabric, a_hello_with_an_impossible_number_of_receives_is_refused) {
-  for (const std::uint32_t count : {0U, 1U, 2U, 1025U, 1U << 31U, ~0U}) {
+  for (const std::uint32_t count : {0U, 1U, 2U, 3U, 1025U, 1U << 31U, ~0U}) {
     SCOPED_TRACE(count);
     Hello hello = fabric_hello(WirePattern::push, 5);
     hello.receives = count;
@@ -277,7 +263,9 @@ TEST_F(BadFabric, a_lent_message_that_no_page_could_hold_is_refused) {
   const RawFabricPtr raw = std::make_unique<RawFabric>(pull.bind(place()));
   EXPECT_SOON(pump, raw->connected());
   raw->send(hello_of(fabric_hello(WirePattern::push, 68)));
-  ASSERT_SOON(pump, raw->received().size() == 1 && at_pull.ups.size() == 1);
+  ASSERT_SOON(pump, raw->received().size() == 1);
+  raw->send(confirm_page(hello_in(raw->received().front()).nonce));
+  ASSERT_SOON(pump, (raw->turn(), at_pull.ups.size() == 1));
   const Bytes memory(8U << 20U);
   raw->send(lent_page(~std::uint32_t{0} - 7, raw->lend(memory)));
   ASSERT_SOON(pump, (raw->turn(), at_pull.downs.size() == 1));
@@ -383,17 +371,31 @@ TEST_F(BadFabric, dialing_what_is_no_fabric_ends_with_a_readable_reason) {
 
 TEST_F(BadFabric, closing_in_every_state_disturbs_nobody) {
   const Bytes memory(wary_message_bytes_max, std::byte{1});
+  std::uint64_t epoch = 0;
+  const auto say_hello = [&](RawFabric& raw, WirePattern pattern) {
+    Hello hello = fabric_hello(pattern, 8);
+    hello.epoch = ++epoch;
+    raw.send(hello_of(hello));
+  };
+  std::uint64_t next = 0;
+  const auto come_back = [&](RawFabric& raw) {
+    say_hello(raw, WirePattern::push);
+    EXPECT_SOON(pump_, raw.received().size() == 1);
+    const std::uint64_t nonce = hello_in(raw.received().front()).nonce;
+    raw.send(confirm_page({.nonce = nonce, .next = next, .oldest_kept = next}));
+    return next++;
+  };
   const std::initializer_list<std::function<void(RawFabric&)>> states = {
       [](RawFabric&) {},
-      [](RawFabric& raw) { raw.send(hello_of(fabric_hello(WirePattern::push, 8))); },
-      [](RawFabric& raw) { raw.send(hello_of(fabric_hello(WirePattern::pull, 8))); },
-      [](RawFabric& raw) {
-        raw.send(hello_of(fabric_hello(WirePattern::push, 8)));
+      [&](RawFabric& raw) { say_hello(raw, WirePattern::push); },
+      [&](RawFabric& raw) { say_hello(raw, WirePattern::pull); },
+      [&](RawFabric& raw) {
+        say_hello(raw, WirePattern::push);
         raw.send(message_page(0, payload(0, 100)));
       },
+      [&](RawFabric& raw) { raw.send(message_page(come_back(raw), payload(0, 100))); },
       [&](RawFabric& raw) {
-        raw.send(hello_of(fabric_hello(WirePattern::push, 8)));
-        raw.send(lent_page(wary_message_bytes_max, raw.lend(memory)));
+        raw.send(lent_page(wary_message_bytes_max, raw.lend(memory), come_back(raw)));
       },
   };
   for (const int turns : {0, 1, 3, 10}) {
@@ -435,145 +437,6 @@ TEST_F(BadFabric, a_socket_closed_when_told_of_an_end_forgets_requests_that_wait
       for (const RawFabricPtr& raw : waiting) raw->turn();
       return closings == 1;
     }());
-  }
-}
-
-// --- What a receiver can do to a sender.
-
-class BadFabricReceiver : private NoRegionLeaks, public EvilReceiver {
- protected:
-  [[nodiscard]] std::string place() const override { return "ofi+tcp://127.0.0.1:0"; }
-  RawFabricPtr met(std::uint8_t session = 66, std::uint32_t posted = receives) {
-    RawFabricPtr raw = std::make_unique<RawFabric>(address());
-    EXPECT_SOON(pump_, raw->connected());
-    const std::size_t ups = at_push_.ups.size();
-    Hello hello = fabric_hello(WirePattern::pull, session);
-    hello.receives = posted;
-    raw->send(hello_of(hello));
-    EXPECT_SOON(pump_, raw->received().size() == 1 && at_push_.ups.size() == ups + 1);
-    return raw;
-  }
-  Down down_of(RawFabric& raw) {
-    const std::size_t downs = at_push_.downs.size();
-    EXPECT_SOON(pump_, (raw.turn(), at_push_.downs.size() > downs));
-    return next_down().down;
-  }
-};
-
-TEST_F(BadFabricReceiver, that_fetched_more_than_was_lent_is_refused) {
-  const Bytes memory = payload(0, 300'000);
-  std::uint64_t released = 0;
-  push_.on_released([&](std::uint64_t) { ++released; });
-  const RawFabricPtr raw = met();
-  const std::size_t live = MemoryRegion::live();
-  std::uint64_t lent = 0;
-  ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
-  sent_ += lent;
-  raw->send(grant(0, 60));
-  const Down down = down_of(*raw);
-  EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
-  EXPECT_SOON(pump_, released == lent);
-  EXPECT_LE(MemoryRegion::live(), live + lent);
-}
-
-TEST_F(BadFabricReceiver, that_fetched_what_it_was_not_told_of_is_refused) {
-  const Bytes memory = payload(0, 300'000);
-  std::uint64_t released = 0;
-  push_.on_released([&](std::uint64_t) { ++released; });
-  const RawFabricPtr raw = met(66, 3);
-  std::uint64_t lent = 0;
-  ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
-  sent_ += lent;
-  ASSERT_SOON(pump_, raw->received().size() > 1);
-  raw->send(grant(0, 2));
-  const Down down = down_of(*raw);
-  EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
-  EXPECT_SOON(pump_, released == lent);  // by the other as well: the memory ends here
-}
-
-TEST_F(BadFabricReceiver, that_never_fetches_holds_nothing_once_it_is_gone) {
-  const Bytes memory = payload(0, 300'000);
-  std::uint64_t released = 0;
-  push_.on_released([&](std::uint64_t) { ++released; });
-  RawFabricPtr raw = met();
-  std::uint64_t lent = 0;
-  ASSERT_SOON(pump_, push_.lend(memory, 1) == Status::ok && ++lent == 6);
-  sent_ += lent;
-  EXPECT_SOON(pump_, raw->received().size() > 1);
-  pump_.run_for(20ms);
-  EXPECT_LT(released, lent);
-  raw.reset();
-  EXPECT_SOON(pump_, released == lent);
-  EXPECT_SOON(pump_, push_.peers_connected() == 1);
-}
-
-// A good-bye that waits for credits behind messages must not keep the peer from its own.
-TEST_F(BadFabricReceiver, that_grants_late_is_granted_what_it_needs_to) {
-  Pair pair(here_, wary_options());
-  const RawFabricPtr raw = std::make_unique<RawFabric>(pair.bind(place()));
-  EXPECT_SOON(pump_, raw->connected());
-  Hello hello = fabric_hello(WirePattern::pair, 67);
-  hello.receives = 3;
-  raw->send(hello_of(hello));
-  ASSERT_SOON(pump_, raw->received().size() == 1 && pair.peers_connected() == 1);
-  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(pair.send(payload(i, 40'000)), Status::ok);
-  pair.close(20s);
-  ASSERT_SOON(pump_, raw->received().size() > 1);
-  const std::size_t before = raw->received().size();
-  for (std::uint64_t i = 0; i < 2; ++i) raw->send(page(frame_word(0), 1, i));
-  const auto granted = [&] {
-    std::size_t credits = 0;
-    for (std::size_t i = before; i < raw->received().size(); ++i) {
-      credits += detail::load_page_header(raw->received()[i].data()).credits;
-    }
-    return credits;
-  };
-  EXPECT_SOON(pump_, granted() >= 2);
-  pair.close(0s);
-}
-
-TEST_F(BadFabricReceiver, that_accepted_while_this_thread_stood_still_was_not_late) {
-  SocketOptions impatient = wary_options();
-  impatient.handshake_within = 1s;
-  RawFabricListener server;
-  Push push(here_, impatient);
-  Seen at_push(push);
-  push.connect(server.address());
-  RawFabricPtr raw;
-  ASSERT_SOON(pump_, (raw = server.accept()) != nullptr);
-  raw->turn();
-  std::this_thread::sleep_for(1100ms);
-  EXPECT_SOON(pump_, !raw->received().empty() || !at_push.downs.empty());
-  EXPECT_TRUE(at_push.downs.empty()) << at_push.why();
-}
-
-TEST_F(BadFabricReceiver, whose_answer_to_a_hello_is_wrong_is_told_of) {
-  SocketOptions patient = wary_options();
-  patient.handshake_within = 20s;  // what is told of is the answer, not that it took long
-  Hello few = fabric_hello(WirePattern::pull, 9);
-  few.receives = 2;
-  const std::string_view http = "HTTP/1.1 200 OK\r\n\r\n";
-  const Bytes hello = hello_of(fabric_hello(WirePattern::pull, 9));
-  const Bytes text(reinterpret_cast<const std::byte*>(http.data()),
-                   reinterpret_cast<const std::byte*>(http.data()) + http.size());
-  for (const Bytes& answer :
-       {hello_of(few), text, Bytes(hello.begin(), hello.begin() + 40), Bytes()}) {
-    SCOPED_TRACE(answer.size());
-    RawFabricListener server;
-    Push push(here_, patient);
-    Seen at_push(push);
-    push.connect(server.address());
-    RawFabricPtr raw;
-    bool answered = false;
-    ASSERT_SOON(pump_, [&] {
-      if (!raw) raw = server.accept();
-      if (raw && !answered && !raw->received().empty()) answered = raw->send(answer);
-      return !at_push.downs.empty();
-    }());
-    EXPECT_TRUE(answered) << at_push.why();
-    EXPECT_TRUE(is_readable(at_push.downs[0].down));
-    EXPECT_NE(at_push.downs[0].down.reason, DownReason::lost) << at_push.why();
-    good_messages(3);
   }
 }
 

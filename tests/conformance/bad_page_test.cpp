@@ -147,6 +147,8 @@ TEST_F(BadPage, a_large_page_behind_parts_that_were_given_up_is_none) {
   Inbox inbox(closing);
   RawTcp raw = RawTcp::connect(closing.bind(place()));
   raw.send(hello_of(sound_hello(detail::WirePattern::push, 7)));
+  ASSERT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+  raw.confirm();
   ASSERT_SOON(pump_, at_closing.ups.size() == 1);
   raw.send(first_part(1000, 504));
   ASSERT_SOON(pump_, closing.counters().pages_received == 1);
@@ -291,8 +293,8 @@ TEST_F(BadAcknowledgement, messages_to_a_socket_that_takes_none_are_refused) {
   EXPECT_EQ(gone.down.reason, DownReason::protocol_error) << gone.down.detail;
 }
 
-// Who returns says in its hello what it got: a lie must not cook the books.
-TEST_F(BadAcknowledgement, a_lie_in_the_hello_of_who_returns_changes_nothing) {
+// Who returns says what it got: a lie must not cook the books.
+TEST_F(BadAcknowledgement, a_lie_of_who_returns_changes_nothing) {
   detail::Hello theirs;
   {
     RawTcp raw = greeted(77);
@@ -303,13 +305,23 @@ TEST_F(BadAcknowledgement, a_lie_in_the_hello_of_who_returns_changes_nothing) {
   // What the good receiver got may still be on its way back.
   ASSERT_SOON(pump_, push_.books().acknowledged == good_received_);
   const Books before = push_.books();
-  for (const std::uint64_t lie : {std::uint64_t{1} << 40U, ~std::uint64_t{0}}) {
+  struct Lie {
+    std::uint64_t next_expected;
+    std::uint64_t missed;
+  };
+  std::uint64_t epoch = 1;
+  for (const Lie lie : {Lie{std::uint64_t{1} << 40U, 0}, Lie{~std::uint64_t{0}, 0},
+                        Lie{std::uint64_t{1} << 40U, std::uint64_t{1} << 40U},
+                        Lie{0, std::uint64_t{1} << 40U}, Lie{1, ~std::uint64_t{0}}}) {
     detail::Hello hello = sound_hello(detail::WirePattern::pull, 77);
-    hello.last_peer = theirs.session;
-    hello.next_expected = lie;
+    hello.peer_run = theirs.run;
+    hello.epoch = ++epoch;
     RawTcp raw = RawTcp::connect(address());
     raw.send(hello_of(hello));
-    ASSERT_SOON(pump_, raw.ended() || push_.peers_connected() == 2);
+    ASSERT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+    raw.confirm(0, lie.next_expected, lie.missed);
+    ASSERT_SOON(pump_, raw.ended());
+    EXPECT_EQ(next_down().down.reason, DownReason::protocol_error) << at_push_.why();
     EXPECT_TRUE(add_up(push_.books()));
     EXPECT_EQ(push_.books().sent, before.sent);
     EXPECT_EQ(push_.books().acknowledged, before.acknowledged);

@@ -70,21 +70,38 @@ class BadPublisher : public testing::Test {
     }
     ASSERT_SOON(pump_, good_received_ == good_sent_ && publish_.books().unacknowledged == 0);
   }
-  // The subscriber comes (back) and is greeted; it has told its set.
-  RawTcp greeted(std::uint8_t session, std::uint64_t next_sequence = 0, bool knows_it = false) {
-    std::optional<RawTcp> raw;
-    EXPECT_SOON(pump_, [&] {
-      if (!raw) raw = server_.accept();
-      return raw && raw->received().size() >= detail::hello_fixed_bytes;
-    }());
-    if (!raw) return RawTcp(-1);
-    detail::Hello hello = sound_hello(detail::WirePattern::publish, session);
-    hello.next_sequence = next_sequence;
-    hello.page_bytes_max = page_bytes_max_;
-    if (knows_it) hello.last_peer = heard(raw->received()).hello.session;
-    raw->send(hello_of(hello));
-    EXPECT_SOON(pump_, !heard(raw->received()).changes.empty());
-    return std::move(*raw);
+  // The subscriber comes (back) and is greeted by this run, which says that it will send `next`. A
+  // stream that is another run's, or that is `forgotten`, it refuses.
+  RawTcp met(std::uint8_t run, std::uint64_t next = 0, bool forgotten = false) {
+    for (;;) {
+      std::optional<RawTcp> raw;
+      EXPECT_SOON(pump_, [&] {
+        if (!raw) raw = server_.accept();
+        return raw && hello_in(raw->received()).epoch != 0;
+      }());
+      if (!raw) return RawTcp(-1);
+      const detail::Hello theirs = hello_in(raw->received());
+      detail::Hello hello = answer_to(theirs, detail::WirePattern::publish, run);
+      hello.page_bytes_max = page_bytes_max_;
+      hello.peer_run = theirs.peer_run == detail::RunId{} ? detail::RunId{} : theirs.run;
+      const bool is_new = theirs.peer_run == detail::RunId{};
+      if (!is_new && (theirs.peer_run != hello.run || forgotten)) {
+        hello.refusal = detail::Refusal::expired;
+      }
+      raw->send(hello_of(hello));
+      if (hello.refusal == detail::Refusal::none) {
+        EXPECT_SOON(pump_, heard(raw->received()).confirm);
+        raw->send(confirm_page({.nonce = hello.nonce, .next = next, .oldest_kept = next}));
+        return std::move(*raw);
+      }
+      EXPECT_SOON(pump_, raw->ended());
+    }
+  }
+  // It has told its set.
+  RawTcp greeted(std::uint8_t run, bool forgotten = false) {
+    RawTcp raw = met(run, 0, forgotten);
+    EXPECT_SOON(pump_, !heard(raw.received()).changes.empty());
+    return raw;
   }
   const Seen::Gone& next_down() {
     EXPECT_SOON(pump_, at_subscribe_.downs.size() > downs_seen_);
@@ -164,7 +181,7 @@ TEST_F(BadPublisher, that_answers_what_it_was_not_asked_is_refused) {
 // Not bad at all: it has forgotten this subscriber, and counts from 0 what it drops for it.
 TEST_F(BadPublisher, that_does_not_know_who_returns_counts_its_drops_anew) {
   for (const std::uint64_t dropped : {5U, 3U}) {
-    RawTcp raw = greeted(50);
+    RawTcp raw = greeted(50, true);
     raw.send(answer());
     raw.send(gap(dropped));
     ASSERT_SOON(pump_, !gaps_.empty());
@@ -292,18 +309,28 @@ TEST_F(BadPublisher, that_sends_before_it_has_answered_is_refused) {
   EXPECT_EQ(evil_received_, 0U);
 }
 
-// Its numbers may begin anywhere; none is taken that the next hello could not say.
+// On a new stream and on one that was met: no position is taken that it cannot have reached.
 TEST_F(BadPublisher, that_counts_from_the_highest_sequence_wraps_nothing) {
   const std::uint64_t most = detail::sequence_end - 1;
-  RawTcp raw = greeted(100, most);
-  raw.send(all(
-      {page_of(GapFrame{most, GapReason::not_sent}, most), page_of(sound_answer(2 * most), most)}));
-  ASSERT_SOON(pump_, evil_answers_.size() == 1);
-  EXPECT_EQ(evil_answers_[0].from, 2 * most);
-  EXPECT_TRUE(gaps_.empty()) << "dropped before this subscriber was there";
-  raw.send(page(frame_word(0), 1, most));
-  EXPECT_EQ(next_down().down.reason, DownReason::protocol_error) << at_subscribe_.why();
+  for (const bool is_known : {false, true}) {
+    for (const std::uint64_t next : {most, most + 1, ~std::uint64_t{0}}) {
+      SCOPED_TRACE(next);
+      RawTcp raw = met(100, next);
+      const Seen::Gone& gone = next_down();
+      EXPECT_EQ(gone.down.reason, DownReason::protocol_error) << gone.down.detail;
+      EXPECT_FALSE(gone.peer.was_up);
+      ASSERT_SOON(pump_, raw.ended());
+    }
+    if (is_known) break;
+    RawTcp raw = greeted(100);
+    raw.send(answer());
+    ASSERT_SOON(pump_, evil_answers_.size() == 1);
+    raw.close();
+    EXPECT_EQ(next_down().down.reason, DownReason::lost);
+  }
   EXPECT_EQ(evil_received_, 0U);
+  EXPECT_EQ(subscribe_.books().missed, 0U);
+  EXPECT_TRUE(gaps_.empty());
   RawTcp next = greeted(101);
   next.send(answer());
   EXPECT_SOON(pump_, evil_answers_.size() == 2);
@@ -325,40 +352,24 @@ TEST_F(BadPublisher, that_was_restarted_counts_anew) {
   EXPECT_EQ(subscribe_.books().missed, 1001U);
 }
 
-// What was lost is known from the hello, and told with the first page. If that never comes, it is
-// told when another publisher answers.
+// What was lost is told as soon as the publisher says where it stands: it never sends a page.
 TEST_F(BadPublisher, that_is_replaced_before_its_first_page_does_not_hide_what_was_lost) {
   RawTcp raw = greeted(100);
   raw.send(answer());
   ASSERT_SOON(pump_, evil_answers_.size() == 1);
   raw.close();
   EXPECT_EQ(next_down().down.reason, DownReason::lost);
-  greeted(100, 3).close();
+  met(100, 3).close();
   EXPECT_EQ(next_down().down.reason, DownReason::lost);
-  EXPECT_EQ(subscribe_.books().missed, 3U);
-  RawTcp other = greeted(101);
-  other.send(answer());
-  ASSERT_SOON(pump_, evil_answers_.size() == 2);
   ASSERT_EQ(gaps_.size(), 1U);
   EXPECT_EQ(gaps_[0].first, 0U);
   EXPECT_EQ(gaps_[0].count, 3U);
   EXPECT_EQ(gaps_[0].reason, DropReason::connection_lost);
+  RawTcp other = greeted(101);
+  other.send(answer());
+  ASSERT_SOON(pump_, evil_answers_.size() == 2);
+  EXPECT_EQ(gaps_.size(), 1U);
   EXPECT_EQ(subscribe_.books().missed, 3U);
-}
-
-// Not bad at all: it took two messages for the subscriber on a connection that broke before it had
-// answered.
-TEST_F(BadPublisher, that_drops_for_whom_it_knows_before_it_answers_is_believed) {
-  greeted(100).close();
-  EXPECT_EQ(next_down().down.reason, DownReason::lost);
-  RawTcp raw = greeted(100, 0, true);
-  raw.send(gap(2));
-  raw.send(page_of(sound_answer(2)));
-  ASSERT_SOON(pump_, evil_answers_.size() == 1);
-  ASSERT_EQ(gaps_.size(), 1U);
-  EXPECT_EQ(gaps_[0].first, 0U);
-  EXPECT_EQ(gaps_[0].count, 2U);
-  EXPECT_EQ(subscribe_.books().missed, 2U);
 }
 
 // The least that docs/wire.md allows it.
@@ -371,22 +382,15 @@ TEST_F(BadPublisher, with_very_small_pages_is_told_the_set_all_the_same) {
   ASSERT_SOON(pump_, evil_answers_.size() == 1);
 }
 
-// The same session: what it said on one connection holds on the next.
+// The same stream: what it said on one connection holds on the next.
 TEST_F(BadPublisher, that_takes_a_gap_of_an_earlier_connection_back_is_refused) {
   RawTcp raw = greeted(100);
   raw.send(all({answer(), gap(10)}));
   ASSERT_SOON(pump_, gaps_.size() == 1);
-  const detail::Hello subscriber = heard(raw.received()).hello;
   raw.close();
   EXPECT_EQ(next_down().down.reason, DownReason::lost);
-  std::optional<RawTcp> again;
-  ASSERT_SOON(pump_, (again || (again = server_.accept())) &&
-                         again->received().size() >= detail::hello_fixed_bytes);
-  detail::Hello hello = sound_hello(detail::WirePattern::publish, 100);
-  hello.last_peer = subscriber.session;
-  again->send(hello_of(hello));
-  ASSERT_SOON(pump_, !heard(again->received()).changes.empty());
-  again->send(gap(9));
+  RawTcp again = greeted(100);
+  again.send(gap(9));
   EXPECT_EQ(next_down().down.reason, DownReason::protocol_error) << at_subscribe_.why();
   EXPECT_EQ(subscribe_.books().missed, 10U);
 }

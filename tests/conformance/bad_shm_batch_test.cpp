@@ -22,7 +22,7 @@ TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   });
   RawShm raw(pull.bind("shm://*"));
   changes = &raw;
-  ASSERT_TRUE(raw.greet(hello_of(sound_shm_hello(detail::WirePattern::push, 66))));
+  ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
   ASSERT_SOON(pump, raw.answered() && at_pull.ups.size() == 1);
   detail::PageHeader header;
   Bytes body(2 * (8 + 10'000));

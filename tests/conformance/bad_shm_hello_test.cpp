@@ -1,4 +1,5 @@
 // What can be wrong with a greeting over a Unix socket: its bytes, and what is passed with them.
+#include <cstring>
 #include <fcntl.h>
 #include <functional>
 #include <initializer_list>
@@ -48,7 +49,7 @@ class BadShmHello : public EvilSender {
     return down_of(raw);
   }
 
-  const Bytes sound_ = hello_of(sound_shm_hello(WirePattern::push, 5));
+  const Bytes sound_ = hello_of(sound_hello(WirePattern::push, 5));
 
  private:
   Watchdog watchdog_{100};
@@ -111,10 +112,18 @@ TEST_F(BadShmHello, that_is_not_said_again_brings_nobody_up) {
   ASSERT_SOON(pump_, leaving.answered());
   leaving.close();
   EXPECT_EQ(next_down().down.reason, DownReason::lost) << at_pull_.why();
+  detail::Hello refusal = sound_hello(WirePattern::push, 5);
+  refusal.refusal = detail::Refusal::expired;
+  {
+    RawShm odd(address());
+    ASSERT_TRUE(odd.send(sound_, odd.descriptors()));
+    ASSERT_SOON(pump_, odd.answered());
+    ASSERT_TRUE(odd.send(hello_of(refusal)));
+    EXPECT_EQ(down_of(odd).reason, DownReason::rejected) << "only who dialed begins again";
+  }
   RawShm refusing(address());
   ASSERT_TRUE(refusing.send(sound_, refusing.descriptors()));
   ASSERT_SOON(pump_, refusing.answered());
-  detail::Hello refusal = sound_shm_hello(WirePattern::push, 5);
   refusal.refusal = detail::Refusal::other;
   refusal.text = "no room for it";
   ASSERT_TRUE(refusing.send(hello_of(refusal)));
@@ -192,7 +201,7 @@ TEST_F(BadShmHello, with_something_else_than_memory_is_refused) {
 TEST_F(BadShmHello, what_is_no_ring_is_refused) {
   for (const std::string_view text : {std::string_view("x"), std::string_view("\0\0", 2)}) {
     RawShm raw(address());
-    ASSERT_TRUE(raw.greet(sound_));
+    ASSERT_TRUE(raw.greet(hello_of(sound_hello(WirePattern::push, fresh_stream()))));
     ASSERT_SOON(pump_, raw.answered());
     ASSERT_TRUE(raw.send(text));
     EXPECT_EQ(down_of(raw).reason, DownReason::protocol_error) << at_pull_.why();
@@ -211,10 +220,25 @@ TEST_F(BadShmHello, rings_without_end_stop_nobody) {
   pump_.forget_checks();
 }
 
-TEST_F(BadShmHello, of_the_version_that_is_spoken_elsewhere_is_refused) {
-  const Down down = told_of(hello_of(sound_hello(WirePattern::push, 5)));
+TEST_F(BadShmHello, of_another_version_is_refused) {
+  detail::Hello hello = sound_hello(WirePattern::push, 5);
+  hello.version_min = hello.version_max = 1;
+  const Down down = told_of(hello_of(hello));
   EXPECT_EQ(down.reason, DownReason::version_mismatch) << down.detail;
-  EXPECT_NE(down.detail.find("wire version 2 is spoken here"), std::string::npos) << down.detail;
+  EXPECT_NE(down.detail.find("wire version 2 is spoken here, 1 there"), std::string::npos)
+      << down.detail;
+}
+
+// Older releases said version 2 in shared memory, and version 1 elsewhere.
+TEST_F(BadShmHello, of_an_older_release_is_refused_with_a_word_on_that) {
+  Bytes hello = sound_;
+  hello.resize(80);
+  const std::uint32_t bytes = 80;
+  std::memcpy(hello.data() + 8, &bytes, sizeof bytes);
+  const RawShm spare(address());
+  const Down down = told_of(hello, spare.descriptors());
+  EXPECT_EQ(down.reason, DownReason::protocol_error) << down.detail;
+  EXPECT_NE(down.detail.find("older releases"), std::string::npos) << down.detail;
 }
 
 // --- The answer to one that dials.
@@ -248,16 +272,15 @@ class BadShmAnswer : public EvilReceiver {
 };
 
 TEST_F(BadShmAnswer, that_is_wrong_is_told_of) {
-  const Bytes hello = hello_of(sound_shm_hello(WirePattern::pull, 9));
+  const Bytes hello = hello_of(sound_hello(WirePattern::pull, 9));
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.send("HTTP/1.1 200 OK\r\n\r\n"); }).reason,
             DownReason::foreign_protocol);
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.send(hello); }).reason, DownReason::protocol_error);
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.greet(std::span(hello).first(40)); }).reason,
             DownReason::protocol_error);
-  EXPECT_EQ(told_of([&](RawShm& raw) {
-              raw.greet(hello_of(sound_shm_hello(WirePattern::push, 9)));
-            }).reason,
-            DownReason::pattern_mismatch);
+  EXPECT_EQ(
+      told_of([&](RawShm& raw) { raw.greet(hello_of(sound_hello(WirePattern::push, 9))); }).reason,
+      DownReason::pattern_mismatch);
   EXPECT_EQ(told_of([](RawShm& raw) { raw.close(); }).reason, DownReason::lost);
   EXPECT_EQ(told_of([](RawShm&) {}).reason, DownReason::handshake_timeout);
 }

@@ -295,6 +295,36 @@ TEST_P(Close, delivers_to_a_peer_that_returns_while_it_lingers) {
   EXPECT_EQ(inbox.size(), 1U);
 }
 
+// It was paused when it was closed, and its peer was away.
+TEST_P(Close, of_a_paused_pair_hears_a_peer_that_returns) {
+  SocketOptions patient = options();
+  patient.flush_when_idle = false;
+  patient.flush_after = 1h;
+  Pair pair(here_, patient);
+  Seen seen(pair);
+  std::string address;
+  {
+    Pair other(there_, options());
+    other.pause();
+    address = bind(other);
+    pair.connect(address);
+    ASSERT_SOON(pump_, pair.peers_connected() == 1);
+    ASSERT_EQ(pair.send("for who returns"), Status::ok);
+  }
+  ASSERT_SOON(pump_, pair.peers_connected() == 0);
+  pair.pause();
+  pair.close(20s);
+  Pair other(there_, options());
+  Inbox inbox(other);
+  (void)other.bind(address);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_SOON(pump_, seen.closings.size() == 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
+  if (GetParam().mode == Mode::unbuffered) return;  // the first one had it
+  EXPECT_EQ(seen.closings[0].acknowledged, 1U);
+  EXPECT_EQ(inbox.size(), 1U);
+}
+
 TEST_P(Close, of_both_ends_at_once_is_in_order) {
   Pair left(here_, options());
   Pair right(there_, options());

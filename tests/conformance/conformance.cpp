@@ -70,17 +70,17 @@ std::vector<Row> transports() {
       {.name = "ofi_tcp",
        .address = "ofi+tcp://127.0.0.1:0",
        .why_absent = why_no_fabric,
-       .pages_per_connection = 5},
+       .pages_per_connection = 6},
       {.name = "ofi_tcp_ipv6",
        .address = "ofi+tcp://[::1]:0",
        .why_absent = why_no_fabric_on_ipv6,
        .spelling = true,
-       .pages_per_connection = 5},
+       .pages_per_connection = 6},
       {.name = "ofi_tcp_name",
        .address = "ofi+tcp://localhost:0",
        .why_absent = why_no_fabric,
        .spelling = true,
-       .pages_per_connection = 5},
+       .pages_per_connection = 6},
   };
   rows.push_back(
       {.name = "shm", .address = "shm://*", .why_absent = never_absent, .read_in_place = true});
@@ -93,7 +93,7 @@ std::vector<Row> transports() {
     rows.push_back({.name = "verbs",
                     .address = verbs_address(),
                     .why_absent = never_absent,
-                    .pages_per_connection = 5});
+                    .pages_per_connection = 6});
   }
   return rows;
 }

@@ -52,6 +52,33 @@ class Cut : public Conformance {
   std::uint64_t wrong_ = 0;
 };
 
+// Its user may wait for the peer before it gives the memory back.
+TEST_P(Cut, a_connection_is_made_again_though_all_pages_are_out) {
+  Pull pull(there_, eager());
+  Push push(here_, eager());
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  std::vector<Message> out;
+  Status status = Status::ok;
+  for (;;) {
+    Message message = push.allocate(100, status);
+    if (status != Status::ok) break;
+    out.push_back(std::move(message));
+  }
+  ASSERT_EQ(status, Status::again);
+  Inbox inbox(pull);
+  for (std::uint64_t time = 2; time < 5; ++time) {
+    relay.cut();
+    ASSERT_SOON(pump_, push.counters().connects == time && push.peers_connected() == 1);
+  }
+  out.pop_back();  // buffered messages are gathered in a page
+  for (Message& message : out) {
+    ASSERT_SOON(pump_, push.send(std::move(message)) == Status::ok);
+  }
+  ASSERT_SOON(pump_, inbox.size() == out.size());
+}
+
 TEST_P(Cut, an_idle_connection_is_made_again) {
   Pull pull(there_, eager());
   Push push(here_, eager());

@@ -110,12 +110,13 @@ void EvilSender::good_messages(int count) {
   ASSERT_SOON(pump_, good_received_ == good_sent_ && push_.books().unacknowledged == 0);
 }
 
-RawTcp EvilSender::greeted(std::uint8_t session) {
+RawTcp EvilSender::greeted(std::uint8_t stream) {
   RawTcp raw = RawTcp::connect(address_);
   const std::size_t ups = at_pull_.ups.size();
-  raw.send(hello_of(sound_hello(detail::WirePattern::push, session)));
-  EXPECT_SOON(pump_,
-              raw.received().size() >= detail::hello_fixed_bytes && at_pull_.ups.size() == ups + 1);
+  raw.send(hello_of(sound_hello(detail::WirePattern::push, stream)));
+  EXPECT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+  raw.confirm();
+  EXPECT_SOON(pump_, at_pull_.ups.size() == ups + 1);
   return raw;
 }
 
@@ -164,12 +165,13 @@ void EvilReceiver::good_messages(std::uint64_t count) {
   }());
 }
 
-RawTcp EvilReceiver::greeted(std::uint8_t session) {
+RawTcp EvilReceiver::greeted(std::uint8_t stream) {
   RawTcp raw = RawTcp::connect(address_);
   const std::size_t ups = at_push_.ups.size();
-  raw.send(hello_of(sound_hello(detail::WirePattern::pull, session)));
-  EXPECT_SOON(pump_,
-              raw.received().size() >= detail::hello_fixed_bytes && at_push_.ups.size() == ups + 1);
+  raw.send(hello_of(sound_hello(detail::WirePattern::pull, stream)));
+  EXPECT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+  raw.confirm();
+  EXPECT_SOON(pump_, at_push_.ups.size() == ups + 1);
   return raw;
 }
 

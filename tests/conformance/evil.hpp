@@ -47,8 +47,11 @@ class EvilSender : public testing::Test {
   void take(const MessageView& message);
   // The good sender sends some messages, which arrive.
   void good_messages(int count = 20);
-  // A raw connection that said a sound hello and was answered.
-  RawTcp greeted(std::uint8_t session = 66);
+  // A stream that nobody has used yet in this test; those up to 199 are the test's to choose.
+  [[nodiscard]] std::uint8_t fresh_stream() { return ++streams_; }
+  // A raw connection that said a sound hello, was answered, and is up.
+  RawTcp greeted(std::uint8_t stream);
+  RawTcp greeted() { return greeted(fresh_stream()); }
   // Waits for the next on_down of the pull that is not about the good sender.
   const Seen::Gone& next_down();
 
@@ -67,6 +70,7 @@ class EvilSender : public testing::Test {
   std::string address_;
   std::uint64_t good_sent_ = 0;
   std::size_t downs_seen_ = 0;
+  std::uint8_t streams_ = 199;
 };
 
 // A Push at `address()`, attacked by raw receivers, while a Pull receives from it.
@@ -81,7 +85,9 @@ class EvilReceiver : public testing::Test {
   [[nodiscard]] const std::string& address() const { return address_; }
   // Sends until that many more messages have reached the good receiver.
   void good_messages(std::uint64_t count = 20);
-  RawTcp greeted(std::uint8_t session = 66);
+  [[nodiscard]] std::uint8_t fresh_stream() { return ++streams_; }
+  RawTcp greeted(std::uint8_t stream);
+  RawTcp greeted() { return greeted(fresh_stream()); }
   const Seen::Gone& next_down();
   // The push connects to a server that answers its hello with these bytes; what the push is told.
   Seen::Gone told_of_answer(std::span<const std::byte> answer);
@@ -99,6 +105,7 @@ class EvilReceiver : public testing::Test {
  private:
   std::string address_;
   std::size_t downs_seen_ = 0;
+  std::uint8_t streams_ = 199;
 };
 
 // Pieces of pages, and whole ones, as bytes on the wire.

@@ -70,12 +70,13 @@ RawTcp EvilSubscriber::greeted(std::uint8_t session) {
   return greeted(sound_hello(detail::WirePattern::subscribe, session));
 }
 
-RawTcp EvilSubscriber::greeted(const detail::Hello& hello, std::uint8_t host) {
+RawTcp EvilSubscriber::greeted(const detail::Hello& hello, std::uint8_t host, std::uint64_t got) {
   RawTcp raw = RawTcp::connect(address_, host);
   const std::size_t ups = at_publish_.ups.size();
   raw.send(hello_of(hello));
-  EXPECT_SOON(pump_, raw.received().size() >= detail::hello_fixed_bytes &&
-                         at_publish_.ups.size() == ups + 1);
+  EXPECT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+  raw.confirm(0, got);
+  EXPECT_SOON(pump_, at_publish_.ups.size() == ups + 1);
   return raw;
 }
 

@@ -27,10 +27,12 @@ class EvilSubscriber : public testing::Test {
   void good_messages(std::uint64_t count = 20);
   // One more, if the answer is ok. A good one has its number in front.
   Status publish_good(std::size_t bytes = 0);
-  // A raw connection that said a sound hello and was answered. From 127.0.0.`host`: what a
-  // subscriber costs is charged to its host, and the good one is on 127.0.0.1.
-  RawTcp greeted(std::uint8_t session = 66);
-  RawTcp greeted(const detail::Hello& hello, std::uint8_t host = 2);
+  // A raw connection that said a sound hello and was answered.
+  RawTcp greeted(std::uint8_t stream);
+  RawTcp greeted() { return greeted(++streams_); }  // one that nobody has used yet
+  // From 127.0.0.`host`, having received so many messages. What a subscriber costs is charged to
+  // its host, and the good one is on 127.0.0.1.
+  RawTcp greeted(const detail::Hello& hello, std::uint8_t host = 2, std::uint64_t got = 0);
   // A hello in which the subscriber is of one kind with the good one: pages may be shared.
   [[nodiscard]] static detail::Hello alike_hello(std::uint8_t session);
   // Waits until the raw subscriber has been answered so often; what it has heard.
@@ -53,6 +55,7 @@ class EvilSubscriber : public testing::Test {
  private:
   std::string address_;
   std::size_t downs_seen_ = 0;
+  std::uint8_t streams_ = 199;
 };
 
 }  // namespace netio::test

@@ -70,10 +70,11 @@ TEST_F(ForeignClient, may_send_anything_at_all) {
     for (std::byte& byte : bytes) byte = std::byte(random.next() & 0xffU);
     // Half of them begin as a hello does, and go wrong later.
     if (i % 2 == 0) {
-      // (Not all of them from one session: that would be a peer that returns and lies.)
+      // (Not all of them on one stream: that would be a peer that returns and lies.)
       const auto session = static_cast<std::uint8_t>(i);
       const Bytes hello = hello_of(sound_hello(detail::WirePattern::push, session));
-      const std::size_t same = std::min<std::size_t>(8 + random.below(72), bytes.size());
+      const std::size_t same =
+          std::min<std::size_t>(8 + random.below(detail::hello_fixed_bytes - 8), bytes.size());
       std::copy_n(hello.begin(), same, bytes.begin());
     }
     raw.send(bytes);

@@ -98,6 +98,26 @@ TEST_P(PairSocket, refuses_a_second_peer_as_busy) {
   EXPECT_EQ(first.counters().disconnects, 0U);
 }
 
+// Both answer before either connection is up.
+TEST_P(PairSocket, takes_one_of_two_that_it_dials_at_once) {
+  Pair one(there_, options());
+  Pair other(there_, options());
+  Pair dialing(here_, options());
+  Inbox at_one(one);
+  Inbox at_other(other);
+  Seen seen(dialing);
+  dialing.connect(bind(one));
+  dialing.connect(bind(other));
+  ASSERT_SOON(pump_, !seen.ups.empty() && !seen.downs.empty());
+  EXPECT_EQ(dialing.peers_connected(), 1U);
+  EXPECT_EQ(seen.downs[0].down.reason, DownReason::rejected) << seen.why();
+  EXPECT_NE(seen.downs[0].down.detail.find("busy"), std::string::npos) << seen.why();
+  EXPECT_FALSE(seen.downs[0].peer.was_up);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(send(dialing, payload(1, 20)), Status::ok);
+  ASSERT_SOON(pump_, at_one.size() + at_other.size() == 10);
+  EXPECT_TRUE(at_one.size() == 0 || at_other.size() == 0);
+}
+
 TEST_P(PairSocket, takes_another_peer_when_the_first_went) {
   Pair bound(there_, options());
   std::optional<Pair> first(std::in_place, here_, options());

@@ -112,7 +112,7 @@ TEST_P(PublishTold, why_it_was_disconnected_if_it_reads_on) {
   EXPECT_EQ(at_publish.downs[0].peer.books.acknowledged, slow.socket.books().delivered);
   EXPECT_EQ(at_publish.downs[0].peer.books.unacknowledged, 0U);
   // It comes back by itself, is told what it has missed, and goes on.
-  ASSERT_SOON(pump_, slow.answers.size() == 2);
+  ASSERT_SOON(pump_, slow.answers.size() == 2) << slow.seen.why() << at_publish.why();
   EXPECT_EQ(slow.answers.back().from, slow.next);
   EXPECT_TRUE(slow.in_order);
   const std::uint64_t before = slow.next;
@@ -177,7 +177,7 @@ TEST_P(PublishTold, nothing_if_it_reads_nothing_and_is_disconnected_all_the_same
   ASSERT_EQ(send(publish, number++, 1, message_bytes), Status::ok);
   EXPECT_EQ(publish.books().sent, sent);
   slow.socket.resume();
-  ASSERT_SOON(pump_, slow.answers.size() == 2);
+  ASSERT_SOON(pump_, slow.answers.size() == 2) << slow.seen.why() << at_publish.why();
   EXPECT_EQ(slow.answers.back().from, slow.next);
 }
 

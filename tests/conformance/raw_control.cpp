@@ -73,6 +73,11 @@ void hear(const detail::Frame& frame, Heard& heard) {
     case ControlKind::ending:
       heard.ending = true;
       break;
+    case ControlKind::confirm:
+      (void)detail::parse(payload, heard.confirm.emplace());
+      break;
+    default:
+      break;
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Change {
 // What is in the whole pages behind a hello.
 struct Heard {
   detail::Hello hello;
+  std::optional<detail::ConfirmFrame> confirm = std::nullopt;
   std::vector<detail::SubscribeFrame> changes;  // their ranges are not to be looked at
   std::vector<detail::SubscribedFrame> answers;
   std::vector<detail::GapFrame> gaps;

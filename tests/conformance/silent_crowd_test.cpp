@@ -11,11 +11,13 @@ namespace {
 class SilentCrowd : public Conformance {
  protected:
   // A receiver that greets and then takes no more than a small kernel buffer holds.
-  static RawTcp silent(const std::string& address, std::uint8_t session) {
+  RawTcp silent(const std::string& address, std::uint8_t session) {
     RawTcp raw = RawTcp::connect(address);
     const int bytes = 4096;
     (void)::setsockopt(raw.fd(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     raw.send(hello_of(sound_hello(detail::WirePattern::pull, session)));
+    EXPECT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+    raw.confirm();
     return raw;
   }
 };

@@ -129,15 +129,20 @@ TEST_F(SlowSender, slow_is_not_stalled_as_long_as_something_comes) {
 TEST_F(SlowSender, what_waits_in_the_kernel_while_this_process_stands_still_came_in_time) {
   RawTcp in_message = greeted();
   RawTcp in_hello = RawTcp::connect(address());
+  RawTcp behind_hello = RawTcp::connect(address());
+  behind_hello.send(hello_of(sound_hello(detail::WirePattern::push, 68)));
   const Bytes page = message_page(0, payload(0, 400));
   const Bytes hello = hello_of(sound_hello(detail::WirePattern::push, 67));
   in_message.send(std::span(page).first(100));
   in_hello.send(std::span(hello).first(20));
   pump_.run_for(50ms);
+  behind_hello.confirm();
   in_message.send(std::span(page).subspan(100));
   in_hello.send(std::span(hello).subspan(20));
   std::this_thread::sleep_for(600ms);
-  ASSERT_SOON(pump_, evil_received_.size() == 1 && pull_.peers_connected() == 3);
+  ASSERT_SOON(pump_, evil_received_.size() == 1 && hello_in(in_hello.received()).nonce != 0);
+  in_hello.confirm();
+  ASSERT_SOON(pump_, pull_.peers_connected() == 4);
   EXPECT_TRUE(at_pull_.downs.empty()) << at_pull_.why();
 }
 
@@ -204,9 +209,15 @@ TEST_F(SlowSender, who_says_good_bye_and_stays_is_shown_out) {
 TEST_F(SlowSender, coming_and_going_all_the_time_leaves_nothing_behind) {
   for (int i = 0; i < 200; ++i) {
     RawTcp raw = RawTcp::connect(address());
-    if (i % 4 != 0) raw.send(hello_of(sound_hello(detail::WirePattern::push, 3)));
-    if (i % 4 == 2) raw.send(message_page(0, payload(0, 30)));
+    detail::Hello hello = sound_hello(detail::WirePattern::push, 3);
+    hello.epoch = static_cast<std::uint64_t>(i) + 1;
+    if (i % 4 != 0) raw.send(hello_of(hello));
+    if (i % 8 == 2) raw.send(message_page(0, payload(0, 30)));
     pump_.turns(i % 5);
+    if (hello_in(raw.received()).nonce != 0) {
+      raw.confirm();
+      pump_.turns(i % 5);
+    }
     if (i % 3 == 0) raw.reset();
   }
   ASSERT_SOON(pump_, pull_.peers_connected() == 1);
@@ -248,6 +259,8 @@ TEST_F(SlowReceiver, alone_makes_the_sender_wait_and_its_close_bounded) {
   const std::string alone = push.bind("tcp://127.0.0.1:0");
   RawTcp raw = RawTcp::connect(alone);
   raw.send(hello_of(sound_hello(detail::WirePattern::pull)));
+  ASSERT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+  raw.confirm();
   ASSERT_SOON(pump_, push.peers_connected() == 1);
   const Bytes message = payload(0, 10'000);
   std::uint64_t taken = 0;

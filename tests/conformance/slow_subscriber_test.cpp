@@ -257,8 +257,11 @@ TEST_F(SlowSubscriber, that_comes_back_before_it_is_missed_is_told_of_all_that_w
     for (int i = 0; i < 16 && publish_.send(message, evil_tag) == Status::ok; ++i) ++sent;
     return publish_.books().dropped() > 0;
   }());
-  RawTcp again = greeted(alike_hello(session));
-  const std::uint64_t posted = heard(again.received()).hello.next_sequence;
+  detail::Hello later = alike_hello(session);
+  later.epoch = 2;
+  RawTcp again = greeted(later);
+  ASSERT_SOON(pump_, heard(again.received()).confirm);
+  const std::uint64_t posted = heard(again.received()).confirm->next;
   again.send(control_page(frame_of({.ranges = {evil_range}}), 0, posted));
   const Heard now = answered(again);
   EXPECT_EQ(now.answers[0].from, sent);

@@ -18,9 +18,9 @@ class SubscriptionSession : public EvilSubscriber {
   // A subscriber that was there before, and heard that, says hello again: it got so many.
   RawTcp back(const Heard& before, std::uint8_t session, std::uint64_t got) {
     Hello hello = alike_hello(session);
-    hello.last_peer = before.hello.session;
-    hello.next_expected = got;
-    return greeted(hello);
+    hello.peer_run = before.hello.run;
+    hello.epoch = before.hello.epoch + 1;
+    return greeted(hello, 1, got);
   }
 };
 
@@ -68,9 +68,9 @@ TEST_F(SubscriptionSession, who_comes_back_replaces_itself_and_subscribes_anew) 
   EXPECT_EQ(gone.down.reason, DownReason::lost);
   EXPECT_NE(gone.down.detail.find("came back"), std::string::npos) << gone.down.detail;
   ASSERT_SOON(pump_, old.ended());
-  const Hello hello = heard(raw.received()).hello;
-  EXPECT_EQ(hello.next_sequence, 10U);
-  EXPECT_EQ(hello.last_peer, alike_hello(9).session);
+  ASSERT_SOON(pump_, heard(raw.received()).confirm);
+  EXPECT_EQ(heard(raw.received()).confirm->next, 10U);
+  EXPECT_EQ(heard(raw.received()).hello.peer_run, alike_hello(9).run);
   // It is sent nothing until it has subscribed again.
   ASSERT_EQ(publish_.send("unwanted", its_tag), Status::ok);
   good_messages();
@@ -107,7 +107,8 @@ TEST_F(SubscriptionSession, who_comes_back_after_being_behind_is_told_all_it_mis
     }
     RawTcp raw = back(before, session, 0);
     (void)next_down();
-    const std::uint64_t sequence = heard(raw.received()).hello.next_sequence;
+    ASSERT_SOON(pump_, heard(raw.received()).confirm);
+    const std::uint64_t sequence = heard(raw.received()).confirm->next;
     EXPECT_GT(sequence, 0U);
     EXPECT_LT(sequence, published);
     raw.send(control_page(frame_of(Change{.ranges = {its_range}}), 0, sequence));

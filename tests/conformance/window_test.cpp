@@ -26,6 +26,8 @@ TEST(Window, that_the_memory_does_not_have_is_what_there_is) {
   ASSERT_EQ(parse(first.received().front(), answer).state, detail::HelloParse::done);
   // Pages of 68 KiB in receive_bytes_max; one was for the hello.
   EXPECT_EQ(answer.receives, SocketOptions().receive_bytes_max / (68U << 10U) - 1);
+  first.send(confirm_page(answer.nonce));
+  ASSERT_SOON(pump, (first.turn(), pull.peers_connected() == 1));
 
   RawFabric second(address.substr(0, address.find('?')));
   ASSERT_SOON(pump, (second.turn(), at_pull.was_down_for(DownReason::resources)));

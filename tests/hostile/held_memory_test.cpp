@@ -131,9 +131,7 @@ TEST_F(HeldMemory, is_given_up_by_subscribers_that_acknowledge_what_they_did_not
   for (std::uint8_t i = 0; i < buffers; ++i) {
     detail::Hello hello = sound_hello(WirePattern::subscribe, i);
     hello.message_bytes_max = huge_bytes;
-    RawTcp raw = RawTcp::connect(address);
-    raw.send(hello_of(hello));
-    ASSERT_SOON(pump_, raw.received().size() >= detail::hello_fixed_bytes);
+    RawTcp raw = greeted(address, hello);
     raw.send(page_of(Change{.ranges = {{tag, tag}}}));
     liars.emplace_back(std::move(raw));
     ASSERT_SOON(pump_,
@@ -223,8 +221,7 @@ TEST_F(HeldMemory, is_left_by_silent_subscribers_to_who_is_known) {
   for (std::uint8_t i = 0; i < 2 * buffers; ++i) {
     detail::Hello hello = sound_hello(WirePattern::subscribe, i);
     hello.message_bytes_max = huge_bytes;
-    silent.push_back(RawTcp::connect(address));
-    silent.back().send(hello_of(hello));
+    silent.push_back(greeted(address, hello));
     silent.back().send(page_of(Change{.ranges = {{tag, tag}}}));
     ASSERT_SOON(pump_, publish.peers_connected() == i + 2U);
     const std::uint64_t before = received_;
@@ -290,7 +287,7 @@ TEST_F(SpentShare, of_another_socket_does_not_hurry_who_sends_slowly) {
 class Keeper {
  public:
   Keeper(const std::string& address, std::uint8_t session) : raw_(address) {
-    (void)raw_.greet(hello_of(sound_shm_hello(WirePattern::pull, session)));
+    (void)raw_.greet(hello_of(sound_hello(WirePattern::pull, session)));
   }
   // False once the other side has ended it.
   bool read_on() {

@@ -70,10 +70,14 @@ class Hostage : public testing::Test {
     });
   }
   // A raw connection that has said hello and was answered.
-  RawTcp greeted(const std::string& address, detail::WirePattern pattern, std::uint8_t session) {
+  RawTcp greeted(const std::string& address, detail::WirePattern pattern, std::uint8_t stream) {
+    return greeted(address, sound_hello(pattern, stream));
+  }
+  RawTcp greeted(const std::string& address, const detail::Hello& hello) {
     RawTcp raw = RawTcp::connect(address);
-    raw.send(hello_of(sound_hello(pattern, session)));
-    EXPECT_SOON(pump_, raw.received().size() >= detail::hello_fixed_bytes);
+    raw.send(hello_of(hello));
+    EXPECT_SOON(pump_, hello_in(raw.received()).nonce != 0);
+    raw.confirm();
     return raw;
   }
 };

@@ -42,7 +42,7 @@ TEST_F(LargeControlPage, in_shared_memory_ends_its_connection) {
   const std::string address = publish_.bind("shm://*");
   RawShm raw(address);
   const std::size_t ups = at_publish_.ups.size();
-  ASSERT_TRUE(raw.greet(hello_of(sound_shm_hello(detail::WirePattern::subscribe, 67))));
+  ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::subscribe, 67))));
   ASSERT_SOON(pump_, raw.answered() && at_publish_.ups.size() == ups + 1);
   std::vector<TagRange> tags;
   for (std::uint64_t tag = 0; tag < 5000; ++tag) tags.push_back({3 * tag, 3 * tag});

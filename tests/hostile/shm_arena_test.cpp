@@ -42,10 +42,11 @@ TEST_F(GreedyShmPeers, leave_address_space_for_others) {
     std::array<int, 3> passed = raw.descriptors();
     passed[1] = arena.get();
     const Bytes hello =
-        hello_of(sound_shm_hello(WirePattern::push, static_cast<std::uint8_t>(greedy.size())));
+        hello_of(sound_hello(WirePattern::push, static_cast<std::uint8_t>(greedy.size())));
     ASSERT_TRUE(raw.send(hello, passed));
     ASSERT_SOON(pump_, raw.answered() || raw.ended());
     (void)raw.send(hello);
+    if (raw.answered()) raw.confirm();
     pump_.run_for(1ms);
   }
   ASSERT_EQ(at_pull_.downs.size(), 1U) << greedy.size() << " arenas were mapped";
@@ -96,10 +97,11 @@ class EmptyArena {
     auto raw = std::make_unique<RawShm>(address);
     std::array<int, 3> passed = raw->descriptors();
     passed[1] = memory_.get();
-    const Bytes hello = hello_of(sound_shm_hello(WirePattern::push, session));
+    const Bytes hello = hello_of(sound_hello(WirePattern::push, session));
     EXPECT_TRUE(raw->send(hello, passed));
     EXPECT_SOON(pump, raw->answered());
     EXPECT_TRUE(raw->send(hello));
+    raw->confirm();
     return raw;
   }
   static void post(RawShm& raw, std::uint64_t message) {

@@ -7,6 +7,7 @@
 #include "conformance/evil.hpp"
 #include "support/raw_shm.hpp"
 #include "support/watchdog.hpp"
+#include "wire/frame.hpp"
 
 namespace netio::test {
 namespace {
@@ -25,7 +26,7 @@ class ShmGraves : public EvilReceiver {
     const std::size_t downs = at_push_.downs.size();
     const std::size_t connected = push_.peers_connected();
     (void)raw.greet(hello_of(
-        sound_shm_hello(WirePattern::pull, static_cast<std::uint8_t>(holders_.size() % 200 + 1))));
+        sound_hello(WirePattern::pull, static_cast<std::uint8_t>(holders_.size() % 200 + 1))));
     EXPECT_SOON(pump_, raw.answered() || raw.ended());
     EXPECT_SOON(pump_, push_.peers_connected() > connected || at_push_.downs.size() > downs);
     if (!raw.answered()) return false;
@@ -89,7 +90,7 @@ class Hoarder {
  public:
   Hoarder(const std::string& address, std::uint8_t session, std::size_t block_bytes)
       : raw_(address), block_bytes_(block_bytes) {
-    EXPECT_TRUE(raw_.greet(hello_of(sound_shm_hello(WirePattern::pull, session))));
+    EXPECT_TRUE(raw_.greet(hello_of(sound_hello(WirePattern::pull, session))));
   }
   [[nodiscard]] RawShm& raw() { return raw_; }
   [[nodiscard]] std::size_t blocks_held() const { return held_.size(); }
@@ -101,7 +102,7 @@ class Hoarder {
       if (slot.place == detail::ShmSlot::inline_body) continue;
       if (held_.insert(slot.place / block_bytes_).second) continue;
       raw_.ours().returns[returned_ % detail::shm_pages].store(
-          static_cast<std::uint32_t>(slot.page));
+          static_cast<std::uint32_t>(detail::load_u64(slot.body.data())));
       raw_.ours().returned.store(++returned_);
     }
     raw_.ours().consumed.store(read_);

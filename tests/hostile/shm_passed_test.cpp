@@ -47,7 +47,7 @@ class ShmPassed : public EvilSender {
     good_messages(3);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   }
-  const Bytes sound_ = hello_of(sound_shm_hello(WirePattern::push, 5));
+  const Bytes sound_ = hello_of(sound_hello(WirePattern::push, 5));
   std::optional<Limit> lacking_;  // while what is passed is taken
   std::uint64_t failing_ = 0;     // the allocation that fails in that turn
 

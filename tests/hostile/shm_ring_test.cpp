@@ -24,7 +24,7 @@ class DeafShmPeer : public EvilSender {
 TEST_F(DeafShmPeer, that_reads_no_ring_stops_nobody) {
   constexpr std::uint64_t sleeps = 1500;  // a socket holds some 280 rings
   RawShm raw(address());
-  ASSERT_TRUE(raw.greet(hello_of(sound_shm_hello(WirePattern::push, 66))));
+  ASSERT_TRUE(raw.greet(hello_of(sound_hello(WirePattern::push, 66))));
   ASSERT_SOON(pump_, raw.answered());
   const int flags = ::fcntl(raw.fd(), F_GETFL);
   ASSERT_EQ(::fcntl(raw.fd(), F_SETFL, flags & ~O_NONBLOCK), 0);

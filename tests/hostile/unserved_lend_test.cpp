@@ -28,7 +28,9 @@ class UnservedLend : public EvilSender {
     hello.receives = 64;
     hello.receive_bytes = hello.page_bytes_max;
     raw_->send(hello_of(hello));
-    ASSERT_SOON(pump_, raw_->received().size() == 1 && pull_.peers_connected() == 2);
+    ASSERT_SOON(pump_, raw_->received().size() == 1);
+    raw_->send(confirm_page(hello_in(raw_->received().front()).nonce));
+    ASSERT_SOON(pump_, (raw_->turn(), pull_.peers_connected() == 2));
     place_ = raw_->lend(memory_);
   }
   // All of the memory, again and again.

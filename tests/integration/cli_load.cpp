@@ -202,7 +202,7 @@ TEST_F(CliLoad, a_large_message_counts_from_its_first_bytes) {
   const std::string json = folder_.path("recv.json");
   Process recv(netio_command({"recv", any_port, "--json=" + json}));
   RawTcp raw = RawTcp::connect(address_of(recv));
-  raw.send(hello_of(sound_hello(detail::WirePattern::push)));
+  ASSERT_TRUE(raw.greet(sound_hello(detail::WirePattern::push)));
   const Bytes page = message_page(0, Bytes(200'000));
   raw.send(std::span(page).first(page.size() / 2));
   EXPECT_TRUE(recv.wait_for_err("0 messages, 100 kB")) << recv.err();
@@ -219,7 +219,7 @@ TEST_F(CliLoad, what_nobody_has_acknowledged_is_not_done) {
   std::optional<RawTcp> raw;
   while (!raw && send.running()) raw = listener.accept();
   ASSERT_TRUE(raw);
-  raw->send(hello_of(sound_hello(detail::WirePattern::pull)));
+  ASSERT_TRUE(raw->answer(detail::WirePattern::pull));
   EXPECT_TRUE(send.wait_for_err("  0%  10 messages, 640 B  waiting for acknowl")) << send.err();
   send.signal(SIGINT);
   EXPECT_EQ(send.wait(), 130);

@@ -52,6 +52,27 @@ TEST_F(CliPeers, a_sender_may_bind_and_a_receiver_connect) {
   EXPECT_TRUE(read_file(folder_.path("received")) == bytes);
 }
 
+TEST_F(CliPeers, names_are_told_and_reported) {
+  const std::string json = folder_.path("recv.json");
+  const std::string sent = folder_.path("send.json");
+  Process recv(netio_command({"recv", any_port, "--name", "builder 1", "--json=" + json}));
+  Process send(netio_command(
+      {"send", address_of(recv), "--count", "10", "--name", "unit 7", "--json=" + sent}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  const auto at_recv = read_json(json)["per_peer"][0];
+  const auto at_send = read_json(sent)["per_peer"][0];
+  EXPECT_EQ(at_recv["name"], "unit 7");
+  EXPECT_EQ(at_send["name"], "builder 1");
+  EXPECT_EQ(at_recv["run"].get<std::string>().size(), 32U);
+  EXPECT_NE(at_recv["run"], at_send["run"]);
+  for (const std::string& name : {std::string(), std::string(64, 'x'), std::string("a\nb")}) {
+    Process refused(netio_command({"send", any_port, "--name", name}));
+    EXPECT_EQ(refused.wait(), 2);
+    EXPECT_THAT(refused.err(), HasSubstr("1 to 63 printable characters"));
+  }
+}
+
 TEST_F(CliPeers, a_receiver_ends_when_every_sender_has_ended) {
   const std::string json = folder_.path("recv.json");
   Process recv(netio_command({"recv", any_port, "--senders", "3", "--verify", "--json=" + json}));

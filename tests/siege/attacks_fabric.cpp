@@ -26,16 +26,19 @@ void come_in_crowds(const std::string& address, Clock::time_point until) {
   struct Guest {
     Peer raw;
     bool greeted = false;
+    bool in = false;
   };
-  std::uint8_t sessions = 0;
   crowd<Guest>(
       80, until, [&] { return Guest{std::make_unique<RawFabric>(address)}; },
       [&](Guest& guest) {
         if (!guest.greeted && guest.raw->connected()) {
-          detail::Hello hello = sound_hello(detail::WirePattern::push, ++sessions);
+          detail::Hello hello = strangers_hello(detail::WirePattern::push);
           hello.receives = RawFabric::receives;
           hello.receive_bytes = hello.page_bytes_max;
           guest.greeted = guest.raw->send(hello_of(hello));
+        } else if (!guest.in && !guest.raw->received().empty()) {
+          const detail::Hello answer = hello_in(guest.raw->received().front());
+          guest.in = guest.raw->send(confirm_page(answer.nonce));
         }
         return !guest.raw->ended();
       });

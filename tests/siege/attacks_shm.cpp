@@ -37,11 +37,6 @@ void say_nothing(const std::string& address, Clock::time_point until) {
       });
 }
 
-std::uint8_t next_session() {
-  static std::uint8_t sessions = 0;
-  return ++sessions;
-}
-
 // Lets itself be let in; false once it was ended.
 bool go_in(RawShm& raw) { return raw.answered() || !raw.ended(); }
 
@@ -55,7 +50,7 @@ void be_deaf(const std::string& address, Clock::time_point until) {
       8, until,
       [&] {
         auto raw = std::make_unique<RawShm>(address);
-        raw->greet(hello_of(sound_shm_hello(WirePattern::push, next_session())));
+        raw->greet(hello_of(strangers_hello(WirePattern::push)));
         return Deaf{std::move(raw)};
       },
       [](Deaf& deaf) {
@@ -114,7 +109,7 @@ void pass_terabytes(const std::string& address, Clock::time_point until) {
         auto raw = std::make_unique<RawShm>(address);
         std::array<int, 3> passed = raw->descriptors();
         passed[1] = arena.get();
-        raw->send(hello_of(sound_shm_hello(WirePattern::push, next_session())), passed);
+        raw->send(hello_of(strangers_hello(WirePattern::push)), passed);
         return raw;
       },
       [](Peer& raw) { return go_in(*raw) && !raw->ended(); });
@@ -127,7 +122,7 @@ void take_and_hold(const std::string& address, Clock::time_point until) {
       4, until,
       [&] {
         auto raw = std::make_unique<RawShm>(address);
-        raw->greet(hello_of(sound_shm_hello(WirePattern::pull, next_session())));
+        raw->greet(hello_of(strangers_hello(WirePattern::pull)));
         return raw;
       },
       [&](Peer& raw) {

@@ -19,26 +19,23 @@ using namespace std::chrono_literals;
 constexpr std::uint8_t attackers_host = 2;
 
 // Of one kind with the good subscriber: pages may be shared.
-RawTcp subscriber(const std::string& address, const Bytes& first) {
-  static std::uint8_t sessions = 0;
-  RawTcp raw = RawTcp::connect(address, attackers_host);
-  raw.send(hello_of(sound_hello(WirePattern::subscribe, ++sessions)));
-  raw.send(first);
-  return raw;
+Guest subscriber(const std::string& address, const Bytes& first) {
+  return {RawTcp::connect(address, attackers_host),
+          hello_of(strangers_hello(WirePattern::subscribe)), first};
 }
 
 void block(const std::string& address, Clock::time_point until) {
   const Bytes all =
       page_of(Change{.ranges = {every_tag}, .policy = WirePolicy::block, .behind_bytes_max = 0});
   auto renewed = Clock::now();
-  crowd<RawTcp>(
+  crowd<Guest>(
       8, until, [&] { return subscriber(address, all); },
-      [&](RawTcp& raw) {
+      [&](Guest& guest) {
         if (Clock::now() - renewed > 2s) {
           renewed = Clock::now();
           return false;
         }
-        return is_there_unread(raw);
+        return is_there_unread(guest);
       });
 }
 
@@ -52,21 +49,23 @@ std::vector<TagRange> many_ranges(std::uint64_t from) {
 // Of a set of millions of ranges that grows page by page, and begins anew.
 void subscribe_to_ranges(const std::string& address, Clock::time_point until) {
   struct Growing {
-    RawTcp raw;
+    Guest guest;
     std::uint64_t pages = 0;
   };
   crowd<Growing>(
       16, until, [&] { return Growing{subscriber(address, page_of(Change{.ranges = {}}))}; },
       [&](Growing& growing) {
-        (void)growing.raw.received();
+        if (!growing.guest.go_in()) return !growing.guest.raw().ended();
+        RawTcp& raw = growing.guest.raw();
+        (void)raw.received();
         for (int i = 0; i < 4; ++i) {
           const Bytes more = page_of(Change{.revision = growing.pages + 2,
                                             .flags = detail::subscribe_flag::last,
                                             .ranges = many_ranges(1000 + 8000 * growing.pages)});
-          if (growing.raw.send(more) != more.size()) return false;
+          if (raw.send(more) != more.size()) return false;
           ++growing.pages;
         }
-        return !growing.raw.ended() && growing.pages < 500;
+        return !raw.ended() && growing.pages < 500;
       });
 }
 
@@ -76,9 +75,9 @@ void change_without_end(const std::string& address, Clock::time_point until) {
     append(frames, frame_of(Change{.revision = revision, .ranges = {{revision, revision}}}));
   }
   const Bytes page = control_page(frames);
-  crowd<RawTcp>(
+  crowd<Guest>(
       16, until, [&] { return subscriber(address, page); },
-      [](RawTcp& raw) { return !raw.ended(); });
+      [](Guest& guest) { return guest.stay(); });
 }
 
 void send_control_pages_of_67_mb(const std::string& address, Clock::time_point until) {
@@ -87,32 +86,35 @@ void send_control_pages_of_67_mb(const std::string& address, Clock::time_point u
   header.flags = detail::page_flag::control;
   Bytes page = page_of(header, {});
   page.resize(page.size() + (1U << 20U));
-  crowd<RawTcp>(
+  crowd<Guest>(
       4, until, [&] { return subscriber(address, page); },
-      [&](RawTcp& raw) { return raw.send(page) != 0 && !raw.ended(); });
+      [&](Guest& guest) {
+        return (!guest.go_in() || guest.raw().send(page) != 0) && !guest.raw().ended();
+      });
 }
 
 void sample_and_never_read(const std::string& address, Clock::time_point until) {
   const Bytes all = page_of(Change{.ranges = {every_tag},
                                    .policy = WirePolicy::sample,
                                    .behind_bytes_max = std::uint64_t{64} << 20U});
-  crowd<RawTcp>(
+  crowd<Guest>(
       12, until, [&] { return subscriber(address, all); }, is_there_unread);
 }
 
 // A publisher that drops, as it says, more than can have been, before it is asked for anything.
 void drop_what_never_was(const std::string& address, Clock::time_point until) {
-  crowd<RawTcp>(
+  std::uint64_t epoch = 0;
+  crowd<Guest>(
       8, until,
       [&] {
-        RawTcp raw = RawTcp::connect(address, attackers_host);
-        raw.send(hello_of(sound_hello(WirePattern::publish, 77)));
-        raw.send(page_of(detail::SubscribedFrame{.revision = 1}));
-        raw.send(page_of(detail::GapFrame{.dropped = std::uint64_t{1} << 55U,
-                                          .reason = detail::GapReason::dropped_new}));
-        return raw;
+        detail::Hello hello = sound_hello(WirePattern::publish, 77);
+        hello.epoch = ++epoch;
+        Bytes first = page_of(detail::SubscribedFrame{.revision = 1});
+        append(first, page_of(detail::GapFrame{.dropped = std::uint64_t{1} << 55U,
+                                               .reason = detail::GapReason::dropped_new}));
+        return Guest{RawTcp::connect(address, attackers_host), hello_of(hello), first};
       },
-      [](RawTcp& raw) { return !raw.ended(); });
+      [](Guest& guest) { return guest.stay(); });
 }
 
 constexpr const char* tcp = "tcp://127.0.0.1:0";

@@ -2,6 +2,7 @@
 #include <array>
 #include <random>
 #include <string_view>
+#include <utility>
 
 #include "siege/crowd.hpp"
 #include "support/raw_tcp.hpp"
@@ -15,23 +16,8 @@ using detail::PageHeader;
 using detail::WirePattern;
 using Clock = Attack::Clock;
 
-Bytes hello_from(WirePattern pattern, std::uint64_t session) {
-  detail::Hello hello = sound_hello(pattern);
-  for (std::size_t i = 0; i < sizeof session; ++i) {
-    hello.session[i] = static_cast<std::uint8_t>(session >> (8 * i));
-  }
-  return hello_of(hello);
-}
-
-std::uint64_t next_session() {
-  static std::uint64_t sessions = 0;
-  return ++sessions;
-}
-
-RawTcp greet(const std::string& address, WirePattern pattern) {
-  RawTcp raw = RawTcp::connect(address);
-  raw.send(hello_from(pattern, next_session()));
-  return raw;
+Guest greet(const std::string& address, WirePattern pattern, Bytes first = {}) {
+  return {RawTcp::connect(address), hello_of(strangers_hello(pattern)), std::move(first)};
 }
 
 void say_nothing(const std::string& address, Clock::time_point until) {
@@ -54,10 +40,10 @@ void speak_http(const std::string& address, Clock::time_point until) {
 // A sound hello and a page that is wrong in several ways, with some bytes exchanged for others.
 void send_damaged_pages(const std::string& address, Clock::time_point until) {
   std::mt19937_64 random(1);
-  crowd<RawTcp>(
+  crowd<Guest>(
       50, until,
       [&] {
-        Bytes bytes = hello_from(WirePattern::push, next_session());
+        Bytes hello = hello_of(strangers_hello(WirePattern::push));
         PageHeader header;
         header.bytes = 64;
         header.messages = 1;
@@ -65,15 +51,14 @@ void send_damaged_pages(const std::string& address, Clock::time_point until) {
         detail::store_u64(
             frame.data(),
             detail::frame_word(5000, detail::frame_flag::more | detail::frame_flag::continued));
-        append(bytes, page_of(header, frame));
+        Bytes page = page_of(header, frame);
+        Bytes& damaged = random() % 2 == 0 ? hello : page;
         for (int i = 0; i < 3; ++i) {
-          bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+          damaged[random() % damaged.size()] = static_cast<std::byte>(random());
         }
-        RawTcp raw = RawTcp::connect(address);
-        raw.send(bytes);
-        return raw;
+        return Guest{RawTcp::connect(address), hello, page};
       },
-      [&](RawTcp& raw) { return !raw.ended() && random() % 8 != 0; });
+      [&](Guest& guest) { return guest.stay() && random() % 8 != 0; });
 }
 
 // The largest message there may be, of which a byte comes now and then.
@@ -82,45 +67,38 @@ void drip_large_messages(const std::string& address, Clock::time_point until) {
   header.bytes = 1U << 30U;
   header.messages = 1;
   const Bytes begin = page_of(header, {});
-  crowd<RawTcp>(
-      16, until,
-      [&] {
-        RawTcp raw = greet(address, WirePattern::push);
-        raw.send(begin);
-        return raw;
-      },
-      [](RawTcp& raw) {
-        raw.send(std::array{std::byte{}});
-        return !raw.ended();
+  crowd<Guest>(
+      16, until, [&] { return greet(address, WirePattern::push, begin); },
+      [](Guest& guest) {
+        if (guest.go_in()) guest.raw().send(std::array{std::byte{}});
+        return !guest.raw().ended();
       });
 }
 
 void come_in_crowds(const std::string& address, Clock::time_point until) {
-  crowd<RawTcp>(
+  crowd<Guest>(
       900, until, [&] { return greet(address, WirePattern::push); },
-      [](RawTcp& raw) { return !raw.ended(); });
+      [](Guest& guest) { return guest.stay(); });
 }
 
-// Comes back each time with the same session, and says that it has sent a lot meanwhile.
+// Comes back each time on the same stream, and says that it has sent a lot meanwhile.
 void claim_what_never_was(const std::string& address, Clock::time_point until) {
-  std::uint64_t next_sequence = 0;
-  crowd<RawTcp>(
+  std::uint64_t epoch = 0;
+  crowd<Guest>(
       8, until,
       [&] {
         detail::Hello hello = sound_hello(WirePattern::push, 77);
-        hello.next_sequence = next_sequence += std::uint64_t{1} << 40U;
-        RawTcp raw = RawTcp::connect(address);
-        raw.send(hello_of(hello));
+        hello.epoch = ++epoch;
         PageHeader header;
-        header.sequence = hello.next_sequence;
-        raw.send(page_of(header, {}));
-        return raw;
+        header.sequence = (epoch - 1) << 40U;
+        return Guest{RawTcp::connect(address), hello_of(hello), page_of(header, {}),
+                     header.sequence};
       },
-      [](RawTcp& raw) { return !raw.ended(); });
+      [](Guest& guest) { return guest.stay(); });
 }
 
 void take_and_never_read(const std::string& address, Clock::time_point until) {
-  crowd<RawTcp>(
+  crowd<Guest>(
       20, until, [&] { return greet(address, WirePattern::pull); }, is_there_unread);
 }
 

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "siege/attack.hpp"
@@ -28,9 +30,53 @@ void crowd(std::size_t count, Attack::Clock::time_point until, const std::functi
   }
 }
 
+// The hello of a peer that nobody has met.
+inline detail::Hello strangers_hello(detail::WirePattern pattern) {
+  static std::uint64_t strangers = 0;
+  detail::Hello hello = sound_hello(pattern);
+  ++strangers;
+  for (std::size_t i = 0; i < sizeof strangers; ++i) {
+    hello.run[i] = hello.stream[i] = static_cast<std::uint8_t>(strangers >> (8 * i));
+  }
+  return hello;
+}
+
+// A peer that has said hello, and goes on once it is answered.
+class Guest {
+ public:
+  // `first` are its pages behind the one that says where it stands, which is that it will send the
+  // message `next`.
+  Guest(RawTcp raw, const Bytes& hello, Bytes first = {}, std::uint64_t next = 0)
+      : raw_(std::move(raw)), first_(std::move(first)), next_(next) {
+    raw_.send(hello);
+  }
+  [[nodiscard]] RawTcp& raw() { return raw_; }
+  // Reads as far as the answer, and no further. True if it is in.
+  bool go_in() {
+    if (!in_ && hello_in(raw_.received()).nonce != 0) {
+      raw_.confirm(next_);
+      raw_.send(std::exchange(first_, {}));
+      in_ = true;
+    }
+    return in_;
+  }
+  // Of who takes notice of the end only.
+  bool stay() {
+    (void)go_in();
+    return !raw_.ended();
+  }
+
+ private:
+  RawTcp raw_;
+  Bytes first_;
+  std::uint64_t next_;
+  bool in_ = false;
+};
+
 // Of who reads nothing: whether it was ended shows when it writes, a page that says nothing.
-inline bool is_there_unread(RawTcp& raw) {
-  return raw.send(page_of(detail::PageHeader{}, {})) != 0;
+inline bool is_there_unread(Guest& guest) {
+  if (!guest.go_in()) return !guest.raw().ended();
+  return guest.raw().send(page_of(detail::PageHeader{}, {})) != 0;
 }
 
 }  // namespace netio::test

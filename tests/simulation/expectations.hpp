@@ -4,10 +4,6 @@
 
 namespace netio::test {
 
-// A hello that was long under way cannot be told from a new one: it takes the place of a connection
-// that is newer, and what the two sides count then differs.
-inline constexpr bool an_old_hello_may_replace_a_connection = true;
-
 // What was posted and is not acknowledged when a connection breaks is lost, though both sides live.
 inline constexpr bool messages_may_be_lost_with_a_connection = true;
 

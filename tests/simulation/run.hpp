@@ -45,9 +45,10 @@ struct PeerSeen {
   bool behind = false;
 };
 
-// A publisher's messages for one subscriber: their numbers are their places here.
+// A publisher's messages on one stream: their numbers are their places here.
 struct Outgoing {
   const Dial* dial = nullptr;
+  const Run* subscriber = nullptr;
   std::vector<std::uint32_t> messages;  // places in the run's sent messages
 };
 
@@ -56,7 +57,6 @@ struct Incoming {
   const Dial* dial = nullptr;
   const Run* publisher = nullptr;
   bool known = false;      // where it stands
-  bool from_start = true;  // it was told of all there was for it
   std::uint64_t next = 0;  // number
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> missed_by{};
   std::unordered_map<std::uint64_t, std::uint32_t> latest;  // place, by tag: of who samples
@@ -111,7 +111,9 @@ class Run {
   [[nodiscard]] std::uint64_t loans_out() const noexcept { return loans_out_; }
   // It was told that a connection that was up is down.
   [[nodiscard]] bool lost_any() const noexcept { return lost_any_; }
-  Outgoing& outgoing(const Dial& dial);
+  Outgoing& outgoing(const Dial& dial, const Run& subscriber);
+  // Its messages for whoever answered this dial, or dialed, in all.
+  [[nodiscard]] std::size_t outgoing_by(const Dial& dial) const;
   Incoming& incoming(const Dial& dial, const Run& publisher);
   // Whether its books are in order now, and agree with what happened.
   void look();
@@ -154,7 +156,6 @@ class Run {
   void judge_delivery(PeerSeen& from, SentMessage& message, std::uint32_t place);
   void judge_number(const PeerSeen& from, const Outgoing& list, Incoming& here,
                     std::uint32_t place);
-  [[nodiscard]] static bool must_follow(const PeerSeen& publisher, const Incoming& here);
 
   // Sending
   struct Attempt {

@@ -3,27 +3,32 @@
 #include <cstring>
 #include <utility>
 
-#include "simulation/expectations.hpp"
 #include "simulation/play.hpp"
 #include "simulation/run.hpp"
 #include "simulation/run_calls.hpp"
 
 namespace netio::test {
 
-// The event comes from the link whose connection is up now: so the world knows who is at the other
-// end, which the library does not tell.
 void Run::on_up(const PeerInfo& info) {
-  Wire* const wire = world_.event_wire;
-  const auto side = static_cast<std::size_t>(world_.event_side);
+  Wire* const wire = world_.find_wire(info.address);
+  const std::size_t side = info.dialed ? 0 : 1;
   if (wire == nullptr || wire->runs[side] != this || wire->runs[1 - side] == nullptr) {
     return fail("was told of a connection that is not there");
   }
   PeerSeen* seen = peer(info.id);
   if (seen == nullptr) {
+    for (const PeerSeen& other : peers_) {
+      if (&other.wire->dial == &wire->dial) {
+        return fail("was told that peer " + text(other.id) + " is another one, " + text(info.id) +
+                    ", when it came back");
+      }
+    }
     peers_.push_back({info.id});
     seen = &peers_.back();
-  } else if (seen->up || !info.dialed) {
-    return fail("was told by on_up of peer " + text(info.id) + ", which is up or never came down");
+  } else if (seen->up) {
+    return fail("was told by on_up of peer " + text(info.id) + ", which is up");
+  } else if (&seen->wire->dial != &wire->dial) {
+    return fail("was told that another peer is peer " + text(info.id));
   }
   seen->wire = wire;
   seen->remote = wire->runs[1 - side];
@@ -34,11 +39,10 @@ void Run::on_up(const PeerInfo& info) {
   world_.say(name_, " is told that peer ", info.id, " is up: ", seen->remote->name(), " by wire ",
              wire->number);
   world_.tally.add(Happened::up);
-  if (info.dialed != (side == 0)) fail("was told the wrong one dialed");
   check_books(info.books, "its peer's");
-  if (publish_ && info.books.sent != outgoing(wire->dial).messages.size()) {
+  if (publish_ && info.books.sent != outgoing_by(wire->dial)) {
     fail("counts " + text(info.books.sent) + " messages for peer " + text(info.id) + ", and took " +
-         text(outgoing(wire->dial).messages.size()));
+         text(outgoing_by(wire->dial)));
   }
 }
 
@@ -155,13 +159,13 @@ void Run::judge_number(const PeerSeen& from, const Outgoing& list, Incoming& her
   if (!here.known) return fail("was given a message before it was told that it is subscribed");
   const std::uint64_t number = here.next++;
   const std::string what = "was given message " + text(place + 1) + " of " + sender.name();
-  if (actor_.subscription.policy != Policy::sample && must_follow(from, here)) {
+  if (actor_.subscription.policy != Policy::sample) {
     if (number >= list.messages.size() || list.messages[number] != place) {
       fail(what + " as number " + text(number) + ", which it is not");
     }
     return;
   }
-  const bool counted = number < list.messages.size() || !must_follow(from, here);
+  const bool counted = number < list.messages.size();
   if (!counted || !std::binary_search(list.messages.begin(), list.messages.end(), place)) {
     return fail(what + ", which is not for it");
   }
@@ -174,7 +178,7 @@ void Run::judge_delivery(PeerSeen& from, SentMessage& message, std::uint32_t pla
   Run& sender = *from.remote;
   Dial& dial = from.wire->dial;
   if (sender.kind() == Kind::publish) {
-    return judge_number(from, sender.outgoing(dial), incoming(dial, sender), place);
+    return judge_number(from, sender.outgoing(dial, *this), incoming(dial, sender), place);
   }
   if (std::exchange(message.delivered, true)) {
     return fail("was given message " + text(place + 1) + " of " + sender.name() +
@@ -243,15 +247,6 @@ void Run::on_set_changed(const PeerInfo& info, std::span<const TagRange> ranges,
   seen->set = added ? seen->set | *atoms : seen->set & ~*atoms;
 }
 
-// Whether what a publisher tells next must begin where the last of it ended. A publisher that dials
-// may have counted messages for others that answered before this one did; one that is dialed begins
-// with this one.
-bool Run::must_follow(const PeerSeen& publisher, const Incoming& here) {
-  const Dial& dial = publisher.wire->dial;
-  if (an_old_hello_may_replace_a_connection && dial.overtaken) return false;
-  return here.known || dial.by != publisher.remote;
-}
-
 void Run::on_subscribed(const PeerInfo& info, const Subscribed& told) {
   PeerSeen* const seen = peer(info.id);
   world_.say(name_, " is told that revision ", told.revision, " holds at peer ", info.id, " from ",
@@ -262,12 +257,11 @@ void Run::on_subscribed(const PeerInfo& info, const Subscribed& told) {
   seen->refused = told.refused;
   last_revision_ = std::max(last_revision_, told.revision);
   Incoming& here = incoming(seen->wire->dial, *seen->remote);
-  const Outgoing& list = seen->remote->outgoing(seen->wire->dial);
-  if (must_follow(*seen, here) && told.from != here.next) {
+  const Outgoing& list = seen->remote->outgoing(seen->wire->dial, *this);
+  if (told.from != here.next) {
     fail("was told that its set holds from number " + text(told.from) + " on, and " +
          text(here.next) + " is the next");
   }
-  here.from_start = here.from_start && told.from == here.next;
   if (told.from > list.messages.size()) fail("was told of a number that there is not");
   here.known = true;
   here.next = told.from;
@@ -283,16 +277,15 @@ void Run::on_gap(const PeerInfo& info, const Gap& gap) {
     return fail("was told of a gap at a publisher that is not up");
   }
   Incoming& here = incoming(seen->wire->dial, *seen->remote);
-  const Outgoing& list = seen->remote->outgoing(seen->wire->dial);
-  if (must_follow(*seen, here) && gap.first != here.next) {
+  const Outgoing& list = seen->remote->outgoing(seen->wire->dial, *this);
+  if (gap.first != here.next) {
     fail("was told of a gap from number " + text(gap.first) + " on, and " + text(here.next) +
          " is the next");
   }
-  here.from_start = here.from_start && gap.first == here.next;
   here.next = gap.first + gap.count;
   here.missed_by[static_cast<std::size_t>(gap.reason)] += gap.count;
   gaps_told_ += gap.count;
-  if (gap.count == 0 || (must_follow(*seen, here) && here.next > list.messages.size())) {
+  if (gap.count == 0 || here.next > list.messages.size()) {
     fail("was told of a gap in messages that there are not");
   }
 }

@@ -209,7 +209,8 @@ void Run::enter_published(std::uint32_t place, std::uint64_t taken) {
   for (const PeerSeen& peer : peers_) wanted += peer.up && contains(peer.set, tag) ? 1U : 0U;
   if (wanted == taken && in_call_back_ != CallBack::unsubscribe) {
     for (const PeerSeen& peer : peers_) {
-      if (peer.up && contains(peer.set, tag)) outgoing(peer.wire->dial).messages.push_back(place);
+      if (peer.up && contains(peer.set, tag))
+        outgoing(peer.wire->dial, *peer.remote).messages.push_back(place);
     }
     return;
   }
@@ -217,8 +218,8 @@ void Run::enter_published(std::uint32_t place, std::uint64_t taken) {
   for (const PeerSnapshot& snapshot : socket_->peers()) {
     PeerSeen* const seen = peer(snapshot.id);
     if (seen == nullptr || !snapshot.up) continue;
-    Outgoing& list = outgoing(seen->wire->dial);
-    if (snapshot.books.sent != list.messages.size() + 1) continue;
+    Outgoing& list = outgoing(seen->wire->dial, *seen->remote);
+    if (snapshot.books.sent != outgoing_by(seen->wire->dial) + 1) continue;
     list.messages.push_back(place);
     ++found;
   }

@@ -162,7 +162,6 @@ void Play::judge_settled() {
 }
 
 void Play::judge_books(Run& run) {
-  if (an_old_hello_may_replace_a_connection && world_.any_overtaken()) return;
   const Books books = run.books();
   if (!restarted_ && books.unacknowledged != 0 && run.kind() != Kind::pair) {
     run.fail("has " + text(books.unacknowledged) + " messages in doubt, and nobody restarted");
@@ -181,7 +180,6 @@ void Play::judge_books(Run& run) {
 // Both ends of a connection, if neither was another run before: what one acknowledged the other was
 // given, and what one lost the other missed.
 void Play::judge_stream(Wire& wire) {
-  if (an_old_hello_may_replace_a_connection && wire.dial.overtaken) return;
   for (const auto& other : world_.wires()) {
     if (&other->dial == &wire.dial && other->runs[1] != nullptr && other->runs[1] != wire.runs[1])
       return;
@@ -222,10 +220,9 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
     }
     return;
   }
-  const std::size_t all = sender.outgoing(wire.dial).messages.size();
+  const std::size_t all = sender.outgoing(wire.dial, receiver).messages.size();
   const Incoming& incoming = receiver.incoming(wire.dial, sender);
-  const bool counted = received.delivered + received.missed == all || !incoming.from_start;
-  if (sent.sent != all || incoming.next != all || !counted) {
+  if (sent.sent != all || incoming.next != all || received.delivered + received.missed != all) {
     sender.fail(both + text(all) + " messages for it, " + text(received.delivered) +
                 " delivered, " + text(received.missed) + " missed, number " + text(incoming.next) +
                 " is the next");

@@ -33,7 +33,7 @@ SimLink::SimLink(SimTransport& transport, const detail::LinkOptions& options, Wi
       world_(transport.world()),
       wire_(&wire),
       side_(1),
-      peer_address_("sim://" + wire.dial.by->host() + ":" + std::to_string(10000 + wire.number)) {
+      peer_address_(wire.accepted_address()) {
   wire.ends[1] = this;
   transport_.add(*this);
 }
@@ -150,7 +150,6 @@ void SimLink::send_hello(const Hello& hello) {
   packet.copy.resize(packet.bytes);
   refused_ = hello.refusal != detail::Refusal::none;
   hello_sent_ = true;
-  next_sequence_ = hello.next_sequence;
   wire_->put(side_, std::move(packet));
   pump();
 }
@@ -231,16 +230,13 @@ void SimLink::come_up(const Hello& theirs) {
   during_event([&] { events_->on_up(theirs); });
 }
 
-// Other connections of the same dial: older ones that this side takes for alive, and newer ones.
+// Other connections of the same dial that this side takes for alive.
 void SimLink::look_for_others() {
-  Dial& dial = wire_->dial;
-  if (wire_->ends[0] == nullptr) dial.overtaken = true;
   for (const auto& other : world_.wires()) {
-    if (&other->dial != &dial || !other->was_up[1] || other->runs[1] != wire_->runs[1]) continue;
+    if (&other->dial != &wire_->dial || !other->was_up[1] || other->runs[1] != wire_->runs[1])
+      continue;
     if (other->ends[1] != nullptr) world_.tally.add(Happened::twin);
-    if (other->number > wire_->number) dial.overtaken = true;
   }
-  if (dial.overtaken) world_.say("  wire ", wire_->number, " comes behind a newer one");
 }
 
 // The connection is broken, and it is time for this side to learn of it.

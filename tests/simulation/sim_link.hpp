@@ -147,6 +147,7 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   bool some_done_ = false;
   bool shut_ = false;
   bool bye_posted_ = false;
+  bool confirm_posted_ = false;
   std::uint64_t next_sequence_ = 0;  // that a post must have
   std::uint64_t last_acknowledged_ = 0;
 
@@ -154,6 +155,7 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   bool starved_ = false;
   bool assembling_ = false;
   bool read_ended_ = false;
+  bool confirm_read_ = false;  // the first page that came has a body: it says where the peer stands
   std::uint64_t bytes_received_ = 0;
   std::uint64_t highest_acknowledged_ = 0;
   detail::Lease block_;  // small pages, one behind the other

@@ -249,7 +249,8 @@ void SimLink::deliver_truth(PageHeader header, detail::Block& block,
 // Where a lie is to be told, it is told here.
 void SimLink::deliver(PageHeader header, detail::Block& block, std::span<const std::byte> body) {
   const bool messages = header.messages != 0 && header.bytes != 0;
-  if (world_.settings.lie == Lie::none) return deliver_truth(header, block, body);
+  const bool first = header.bytes != 0 && !std::exchange(confirm_read_, true);
+  if (first || world_.settings.lie == Lie::none) return deliver_truth(header, block, body);
   if (world_.lies(Lie::acknowledged_early) && header.acknowledged < next_sequence_) {
     ++header.acknowledged;
   }

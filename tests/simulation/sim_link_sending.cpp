@@ -34,6 +34,16 @@ bool frames_are_right(const Packet& packet) {
   return walker.defect() == nullptr && messages == packet.header.messages && (!part || frames == 1);
 }
 
+// The side says where it stands, and nothing else.
+bool says_where(const Packet& packet) {
+  std::vector<std::byte> body(packet.header.bytes);
+  packet.write_body(body);
+  detail::FrameWalker walker(body.data(), body.size());
+  detail::Frame frame;
+  return (packet.header.flags & detail::page_flag::control) != 0 && walker.next(frame) &&
+         frame.control() == detail::ControlKind::confirm && walker.at_end();
+}
+
 }  // namespace
 
 // Posts that wait for the wire; or, where memory comes home later, those that are not done.
@@ -91,6 +101,7 @@ bool SimLink::storms() noexcept {
 void SimLink::check_post(const Post& post) noexcept {
   const std::size_t all = page_header_bytes + post.prefix_bytes + wire_padded(post.body.bytes);
   const bool control = (post.flags & detail::page_flag::control) != 0;
+  if (!confirm_posted_) next_sequence_ = post.sequence;
   if (bye_posted_) world_.fail("a page was posted behind a good-bye");
   if (post.sequence != next_sequence_) {
     world_.fail("a page was posted with sequence " + std::to_string(post.sequence) + ", " +
@@ -128,6 +139,13 @@ Status SimLink::post(Post& post) noexcept {
   packet.body_bytes = post.body.bytes;
   packet.bytes = page_header_bytes + packet.header.bytes;
   if (!frames_are_right(packet)) world_.fail("a page was posted whose frames are not as it says");
+  if (says_where(packet) == confirm_posted_) {
+    world_.fail("where a side stands is said in its first page, and in no other");
+  }
+  if (side_ == 1 && !confirm_read_) {
+    world_.fail("the accepting side said something before the dialing side had confirmed");
+  }
+  confirm_posted_ = true;
   bye_posted_ |= detail::says_bye(packet.header);
   next_sequence_ += post.messages;
 

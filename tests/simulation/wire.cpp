@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "simulation/run.hpp"
 #include "simulation/sim_link.hpp"
 #include "simulation/world.hpp"
 
@@ -53,6 +54,10 @@ Packet Direction::pop_read() {
 Wire::Wire(World& world, std::uint32_t its_number, Dial& its_dial, const Traits& its_traits,
            const Fate& its_fate)
     : number(its_number), dial(its_dial), traits(its_traits), fate(its_fate), world_(world) {}
+
+std::string Wire::accepted_address() const {
+  return "sim://" + dial.by->host() + ":" + std::to_string(10000 + number);
+}
 
 void Wire::put(int side, Packet packet) { from[index(side)].packets.push_back(std::move(packet)); }
 

@@ -116,6 +116,9 @@ class Wire {
   // The outcome of the attempt to connect, when it is known.
   enum class Answer : std::uint8_t { connects, refused, unreachable, lost, nothing };
 
+  // Where the dialing side is for the accepting one.
+  [[nodiscard]] std::string accepted_address() const;
+
   const std::uint32_t number;
   Dial& dial;
   const Traits traits;

@@ -138,11 +138,6 @@ Dial& World::add_dial(Run& by, const std::string& host) {
   return *dials_.back();
 }
 
-bool World::any_overtaken() const noexcept {
-  return std::any_of(dials_.begin(), dials_.end(),
-                     [](const auto& dial) { return dial->overtaken; });
-}
-
 Wire& World::add_wire(Dial& dial) {
   const auto number = static_cast<std::uint32_t>(wires_.size());
   const Traits traits = traits_like_usual();
@@ -162,6 +157,13 @@ Wire& World::add_wire(Dial& dial) {
   }
   tally.add(Happened::attempt);
   return wire;
+}
+
+Wire* World::find_wire(std::string_view peer_address) noexcept {
+  const auto found = std::find_if(wires_.rbegin(), wires_.rend(), [&](const auto& wire) {
+    return peer_address == wire->dial.url || peer_address == wire->accepted_address();
+  });
+  return found != wires_.rend() ? found->get() : nullptr;
 }
 
 SimListener* World::find_listener(const std::string& address) noexcept {

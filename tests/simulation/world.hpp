@@ -54,9 +54,6 @@ struct Dial {
   };
   std::vector<Order> orders;
   std::uint32_t connections = 0;  // that came up, at either side
-  // A hello of it came to the accepting side behind a newer one, or after its connection was given
-  // up.
-  bool overtaken = false;
 };
 
 class World {
@@ -95,10 +92,12 @@ class World {
 
   // The network.
   Dial& add_dial(Run& by, const std::string& host);
-  [[nodiscard]] bool any_overtaken() const noexcept;
   [[nodiscard]] Dial& dial(std::uint32_t index) noexcept { return *dials_[index]; }
   Wire& add_wire(Dial& dial);
   [[nodiscard]] std::vector<std::unique_ptr<Wire>>& wires() noexcept { return wires_; }
+  // By the address at which it is a peer's, of the side that dialed or of the other one: the
+  // latest.
+  [[nodiscard]] Wire* find_wire(std::string_view peer_address) noexcept;
   [[nodiscard]] SimListener* find_listener(const std::string& address) noexcept;
   void add_listener(SimListener& listener);
   void remove_listener(SimListener& listener) noexcept;

@@ -11,6 +11,7 @@
 
 #include "base/url.hpp"
 #include "transport/shm/unix_socket.hpp"
+#include "wire/frame.hpp"
 
 namespace netio::test {
 
@@ -97,7 +98,11 @@ bool RawShm::answered() {
       SharedMemory::open(std::move(message.passed[0]), sizeof(ShmBoard), 2 * sizeof(ShmBoard)));
   their_lifeline_ = std::move(message.passed[2]);
   theirs_ = reinterpret_cast<const ShmBoard*>(their_board_->bytes().data());
-  if (!greeting_.empty()) send(greeting_);
+  nonce_ = hello_in(bytes).nonce;
+  if (!greeting_.empty()) {
+    send(greeting_);
+    confirm();
+  }
   return true;
 }
 
@@ -130,8 +135,8 @@ void RawShm::post_at(std::span<const std::byte> page, std::uint64_t place, std::
   std::copy_n(page.data(), slot.header.size(), slot.header.data());
   const std::span<const std::byte> body = page.subspan(slot.header.size());
   std::copy_n(body.data(), std::min(body.size(), slot.body.size()), slot.body.data());
+  if (place != ShmSlot::inline_body) detail::store_u64(slot.body.data(), number);
   slot.place = place;
-  slot.page = number;
   slot.turn.store(++sent_, std::memory_order_release);
   ring();
 }
@@ -149,7 +154,7 @@ std::uint64_t RawShm::waiting() const {
 }
 
 std::uint64_t RawShm::page_in(std::uint64_t slot) const {
-  return theirs_->slots[slot % detail::shm_slots].page;
+  return detail::load_u64(theirs_->slots[slot % detail::shm_slots].body.data());
 }
 
 RawShmListener::RawShmListener(std::string address, int type)

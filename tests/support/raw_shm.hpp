@@ -24,14 +24,6 @@ inline constexpr int sound_seals = -1;  // all that a sound peer sets
 [[nodiscard]] detail::FileDescriptor memory_of(std::size_t bytes, int seals = sound_seals,
                                                bool allocated = true);
 
-// As raw_tcp's, in the version that is spoken in shared memory.
-[[nodiscard]] inline detail::Hello sound_shm_hello(detail::WirePattern pattern,
-                                                   std::uint8_t session = 1) {
-  detail::Hello hello = sound_hello(pattern, session);
-  hello.version_min = hello.version_max = detail::shm_wire_version;
-  return hello;
-}
-
 class RawShm {
  public:
   static constexpr std::size_t memory_bytes = std::size_t{1} << 20U;
@@ -47,11 +39,13 @@ class RawShm {
     return send(std::as_bytes(std::span(text)), passed);
   }
   // A hello, with everything that goes with it. Who connected says it once more when it is
-  // answered.
+  // answered, and then where it stands.
   bool greet(std::span<const std::byte> hello) {
     if (connected_) greeting_.assign(hello.begin(), hello.end());
     return send(hello, descriptors());
   }
+  // Says where it stands, to a peer that has answered.
+  void confirm() { post(confirm_page(nonce_)); }
   // Board, memory, lifeline.
   [[nodiscard]] std::array<int, 3> descriptors() const;
 
@@ -81,6 +75,7 @@ class RawShm {
  private:
   detail::FileDescriptor socket_;
   bool connected_ = false;
+  std::uint64_t nonce_ = 0;
   std::vector<std::byte> greeting_;
   detail::SharedMemory board_;
   detail::SharedMemory memory_;

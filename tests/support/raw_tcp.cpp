@@ -4,9 +4,11 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -83,6 +85,42 @@ const Bytes& RawTcp::received() {
   return received_;
 }
 
+void RawTcp::confirm(std::uint64_t next, std::uint64_t next_expected, std::uint64_t missed) {
+  send(confirm_page({.nonce = hello_in(received()).nonce,
+                     .next = next,
+                     .next_expected = next_expected,
+                     .oldest_kept = next,
+                     .missed = missed}));
+}
+
+template <typename Condition>
+bool RawTcp::wait_for(Condition&& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    pollfd waited{fd_, POLLIN, 0};
+    (void)::poll(&waited, 1, 10);
+    if (ended() || std::chrono::steady_clock::now() > until) return condition();
+  }
+  return true;
+}
+
+bool RawTcp::greet(const detail::Hello& hello) {
+  send(hello_of(hello));
+  if (!wait_for([this] { return hello_in(received()).nonce != 0; })) return false;
+  confirm();
+  return true;
+}
+
+bool RawTcp::answer(detail::WirePattern pattern) {
+  if (!wait_for([this] { return hello_in(received()).epoch != 0; })) return false;
+  const detail::Hello hello = answer_to(hello_in(received()), pattern);
+  const std::size_t before = received().size();
+  send(hello_of(hello));
+  if (!wait_for([&] { return received().size() > before; })) return false;
+  send(confirm_page(hello.nonce));
+  return true;
+}
+
 bool RawTcp::ended() {
   (void)received();
   return ended_;
@@ -133,13 +171,44 @@ Bytes hello_of(const detail::Hello& hello) {
   return bytes;
 }
 
-detail::Hello sound_hello(detail::WirePattern pattern, std::uint8_t session) {
+detail::Hello sound_hello(detail::WirePattern pattern, std::uint8_t stream) {
   detail::Hello hello;
   hello.pattern = pattern;
   hello.page_bytes_max = 64U << 10U;
   hello.message_bytes_max = std::uint64_t{1} << 30U;
-  hello.session.fill(session);
+  hello.run.fill(stream);
+  hello.stream.fill(stream);
+  hello.run.back() = hello.stream.back() = 0x5e;  // neither is zeros
+  hello.epoch = 1;
   return hello;
+}
+
+detail::Hello answer_to(const detail::Hello& theirs, detail::WirePattern pattern,
+                        std::uint8_t run) {
+  detail::Hello hello = sound_hello(pattern, run);
+  hello.stream = theirs.stream;
+  hello.epoch = theirs.epoch;
+  hello.nonce = 0x6e6f6e6365;
+  return hello;
+}
+
+detail::Hello hello_in(std::span<const std::byte> received) {
+  detail::Hello hello;
+  const bool done = detail::parse(received, hello).state == detail::HelloParse::done;
+  return done ? hello : detail::Hello();
+}
+
+Bytes confirm_page(const detail::ConfirmFrame& where) {
+  Bytes payload(detail::confirm_bytes);
+  detail::encode(where, payload);
+  const auto kind = static_cast<std::uint32_t>(detail::ControlKind::confirm);
+  const Bytes frame =
+      frame_of(payload, detail::frame_flag::control | (kind << detail::frame_flag::control_shift));
+  detail::PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(frame.size());
+  header.flags = detail::page_flag::control;
+  header.sequence = where.next;
+  return page_of(header, frame);
 }
 
 Bytes page_of(const detail::PageHeader& header, std::span<const std::byte> body) {

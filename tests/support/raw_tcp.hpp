@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "wire/control.hpp"
 #include "wire/hello.hpp"
 #include "wire/page.hpp"
 
@@ -38,6 +39,13 @@ class RawTcp {
   std::size_t send(std::string_view text) { return send(std::as_bytes(std::span(text))); }
   // Everything that came so far.
   const Bytes& received();
+  // Says where it stands, to a peer whose hello has come: the first page of who connected.
+  void confirm(std::uint64_t next = 0, std::uint64_t next_expected = 0, std::uint64_t missed = 0);
+  // Who connects to another thread or process: says hello, waits for the answer, and says where it
+  // stands. False if there is none.
+  bool greet(const detail::Hello& hello);
+  // The same of who was connected to; it waits for the peer's position too.
+  bool answer(detail::WirePattern pattern);
   // The peer closed or reset the connection; what came before is in received().
   bool ended();
   void close() noexcept;
@@ -46,6 +54,9 @@ class RawTcp {
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
+  template <typename Condition>
+  bool wait_for(Condition&& condition);
+
   int fd_ = -1;
   Bytes received_;
   bool ended_ = false;
@@ -72,8 +83,18 @@ class RawListener {
 
 // --- Bytes that look like netio, right or wrong.
 [[nodiscard]] Bytes hello_of(const detail::Hello& hello);
-// A sound hello of such a socket, with the usual limits and a session of its own.
-[[nodiscard]] detail::Hello sound_hello(detail::WirePattern pattern, std::uint8_t session = 1);
+// A sound hello of such a socket, with the usual limits, of a run and on a stream of its own.
+[[nodiscard]] detail::Hello sound_hello(detail::WirePattern pattern, std::uint8_t stream = 1);
+// The same as the answer to a hello that came.
+[[nodiscard]] detail::Hello answer_to(const detail::Hello& theirs, detail::WirePattern pattern,
+                                      std::uint8_t run = 1);
+// The hello that these bytes begin with; its nonce is 0 while it is not all there.
+[[nodiscard]] detail::Hello hello_in(std::span<const std::byte> received);
+// The first page on a connection whose accepting side has this nonce.
+[[nodiscard]] Bytes confirm_page(const detail::ConfirmFrame& where);
+[[nodiscard]] inline Bytes confirm_page(std::uint64_t nonce) {
+  return confirm_page(detail::ConfirmFrame{.nonce = nonce});
+}
 [[nodiscard]] Bytes page_of(const detail::PageHeader& header, std::span<const std::byte> body);
 // One whole frame, padded; flags as in wire/frame.hpp.
 [[nodiscard]] Bytes frame_of(std::span<const std::byte> payload, std::uint32_t flags = 0);

@@ -1,5 +1,5 @@
 // What the subscribers of one host, and all of them together, may cost a publisher over time. It is
-// kept by the host's address, so that a new connection or session buys nothing. Owner thread only.
+// kept by the host's address, so that a new connection or stream buys nothing. Owner thread only.
 #pragma once
 
 #include <algorithm>

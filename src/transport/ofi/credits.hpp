@@ -12,8 +12,8 @@ class Credits {
  public:
   static constexpr std::uint32_t kept_for_grants = 1;
   static constexpr std::uint32_t kept_for_bye = 1;
-  // Fewer receives than this leave nothing for messages.
-  static constexpr std::uint32_t window_min = 4;
+  // Fewer receives than this leave nothing for messages: the greeting takes two.
+  static constexpr std::uint32_t window_min = 5;
   static constexpr std::uint32_t window_max = 1024;
 
   // What the peer has posted for us.

@@ -24,8 +24,9 @@ struct alignas(128) ShmSlot {
   std::atomic<std::uint64_t> turn;
   std::array<std::byte, page_header_bytes> header;
   std::uint64_t place;  // in the sender's memory; or inline_body
-  std::uint64_t page;   // below shm_pages: by what its reader gives it back
-  std::array<std::byte, 72> body;
+  // Or, if the body lies at `place`, in the first 8 bytes: the number of the page, below shm_pages,
+  // by which its reader gives it back.
+  std::array<std::byte, 80> body;
 
   static constexpr std::uint64_t inline_body = ~std::uint64_t{0};
 };

@@ -69,8 +69,7 @@ void ShmLink::make_what_is_passed() {
   lifeline_to_pass_.reset(ends[1]);
 }
 
-int ShmLink::say(Hello hello, std::span<const int> passed) noexcept {
-  hello.version_min = hello.version_max = shm_wire_version;
+int ShmLink::say(const Hello& hello, std::span<const int> passed) noexcept {
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   return send_message(socket_.get(), {bytes.data(), used}, passed);
@@ -155,7 +154,7 @@ void ShmLink::hear(std::span<std::byte> bytes, UnixMessage& message, int error) 
     return;
   }
   Hello theirs;
-  const HelloResult result = parse({bytes.data(), message.bytes}, theirs, shm_wire_version);
+  const HelloResult result = parse({bytes.data(), message.bytes}, theirs);
   if (result.state == HelloParse::foreign) {
     go_bad(DownReason::foreign_protocol, "does not speak netio: " + result.what);
   } else if (result.state != HelloParse::done || result.bytes != message.bytes) {

@@ -101,7 +101,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   void connect();
   void begin();
   void make_what_is_passed();
-  int say(Hello hello, std::span<const int> passed) noexcept;
+  int say(const Hello& hello, std::span<const int> passed) noexcept;
   void send_hello(const Hello& hello);
   Down refusal(DownReason reason, const std::string& why);
   void on_readable();

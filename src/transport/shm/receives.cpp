@@ -55,7 +55,6 @@ Block* ShmReceives::copy_out(std::span<const std::byte> from,
 Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
                           std::span<const std::byte>& body) noexcept {
   const std::uint64_t place = read_once(slot.place);
-  const std::uint64_t page = read_once(slot.page);
   defect_ = netio::detail::defect(header);
   if (defect_ != nullptr) return nullptr;
   if (place == ShmSlot::inline_body) {
@@ -71,6 +70,7 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
     reason_ = DownReason::message_too_big;
     return nullptr;
   }
+  const std::uint64_t page = load_once(slot.body.data());
   defect_ = memory_.look(page, place, header.bytes, body);
   if (defect_ != nullptr) return nullptr;
   if (header.bytes <= copied_bytes_max) {

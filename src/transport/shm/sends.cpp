@@ -19,23 +19,29 @@ void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexce
   std::memset(to + bytes, 0, header.bytes - bytes);
 }
 
-// The body into its slot, what lies in the slot's first line last: the reader looks at that line
-// all the time, and would take it away between two stores.
+// The body into its slot, what lies in the slot's first cache line last: the reader looks at that
+// line all the time, and would take it away between two stores.
 void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noexcept {
-  constexpr std::size_t first_line_bytes = 8;
-  const bool framed = post.prefix_bytes != 0;
-  const std::byte* const head = framed ? post.prefix.data() : post.body.data;
-  const std::size_t head_bytes = framed ? post.prefix_bytes : post.body.bytes;
+  constexpr std::size_t first_line = 64 - offsetof(ShmSlot, body);
+  const std::size_t prefix = post.prefix_bytes;
+  const std::size_t payload = post.body.bytes;
+  if (prefix + payload <= first_line) return copy_body(slot.body.data(), header, post);
   std::byte* const to = slot.body.data();
-  if (head_bytes < first_line_bytes) return copy_body(to, header, post);
-  if (framed && post.body.bytes != 0) {
-    std::memcpy(to + head_bytes, post.body.data, post.body.bytes);
+  std::byte* const second_line = to + first_line;
+  const std::byte* const from = post.body.data;
+  std::memset(to + prefix + payload, 0, header.bytes - prefix - payload);
+  if (prefix >= first_line) {
+    if (payload != 0) std::memcpy(to + prefix, from, payload);
+    std::memcpy(second_line, post.prefix.data() + first_line, prefix - first_line);
+    std::atomic_signal_fence(std::memory_order_release);
+    std::memcpy(to, post.prefix.data(), first_line);
+  } else {
+    const std::size_t before = first_line - prefix;
+    std::memcpy(second_line, from + before, payload - before);
+    std::atomic_signal_fence(std::memory_order_release);
+    std::memcpy(to, post.prefix.data(), prefix);
+    std::memcpy(to + prefix, from, before);
   }
-  const std::size_t bytes = post.prefix_bytes + post.body.bytes;
-  std::memset(to + bytes, 0, header.bytes - bytes);
-  std::memcpy(to + first_line_bytes, head + first_line_bytes, head_bytes - first_line_bytes);
-  std::atomic_signal_fence(std::memory_order_release);
-  std::memcpy(to, head, first_line_bytes);
 }
 
 // What belongs before and behind the payload. The same for every peer: written once, or another
@@ -143,7 +149,6 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   if (header.bytes <= slot.body.size()) {
     copy_inline(slot, header, post);
     slot.place = ShmSlot::inline_body;
-    slot.page = 0;
   } else {
     const std::byte* data = nullptr;
     lacked_loan_ = is_loan(post);
@@ -154,7 +159,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
     const std::uint32_t page = free_pages_.back();
     free_pages_.pop_back();
     slot.place = static_cast<std::uint64_t>(data - memory_.bytes().data());
-    slot.page = page;
+    store_u64(slot.body.data(), page);
     hold_of_[page] = hold;
     ++holds_[hold].pages;
   }

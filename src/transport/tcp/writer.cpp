@@ -13,6 +13,8 @@ namespace netio::detail {
 namespace {
 
 constexpr std::array<std::byte, wire_align> zeros{};
+// So much is put together for one plain call.
+constexpr std::size_t together_bytes = 512;
 
 ssize_t send_some(int fd, iovec* parts, std::size_t count) noexcept {
   msghdr message{};
@@ -72,13 +74,14 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
   if (spill_room() < bytes) {
     // Had before anything is written: what the kernel leaves over must have a place.
     if (count_ == 0 || pool_.plenty()) spill = pool_.take();
-    if (!spill) return Status::again;
+    if (!spill && !(first_ever_ && may_write && bytes <= together_bytes)) return Status::again;
   }
   std::size_t sent = 0;
   if (may_write && count_ == 0) {
     std::array<iovec, 3> parts{part(head.data.data(), head.bytes),
                                part(post.body.data, post.body.bytes), part(zeros.data(), pad)};
-    std::array<std::byte, 512> together;  // one plain call costs the kernel less than three parts
+    std::array<std::byte, together_bytes>
+        together;  // one plain call costs the kernel less than three parts
     const bool small = bytes <= together.size();
     std::byte* to = together.data();
     for (const iovec& each : parts) {
@@ -89,8 +92,15 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
                                  : send_some(fd, parts.data(), parts.size());
     // An error is left for the next write() to find: the message counts as posted.
     sent = result > 0 ? static_cast<std::size_t>(result) : 0;
+    first_ever_ = first_ever_ && sent == 0;
     if (sent == bytes) return Status::ok;
+    if (!spill && spill_room() < bytes) {
+      if (sent == 0) return Status::again;
+      (void)::shutdown(fd, SHUT_RDWR);  // what is left has no place
+      return Status::ok;
+    }
   }
+  first_ever_ = false;
   copy_behind(std::move(spill), head, post, sent);
   return Status::ok;
 }

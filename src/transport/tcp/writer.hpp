@@ -43,7 +43,8 @@ class TcpWriter {
   void enqueue(Post& post, std::uint64_t acknowledged) noexcept;
   // For a post whose body is only borrowed: writes it now if nothing is before it and `may_write`,
   // and copies what the kernel does not take. Not when full().
-  // `again` if there is no page to copy to; nothing was taken then.
+  // `again` if there is no page to copy to; nothing was taken then. The first page of a connection
+  // needs none: the kernel has room for it, and a peer may have to come before pages come home.
   Status inject(int fd, const Post& post, std::uint64_t acknowledged, bool may_write) noexcept;
   WriteResult write(int fd) noexcept;
   // Drops every lease, unwritten.
@@ -86,6 +87,7 @@ class TcpWriter {
   std::size_t first_done_ = 0;  // bytes of the first entry that the kernel has
   std::size_t queued_bytes_ = 0;
   std::uint64_t written_bytes_ = 0;  // by write()
+  bool first_ever_ = true;           // no page was taken yet
   bool last_is_spill_ = false;       // the last entry is a page of copies, with room behind
   int error_ = 0;
 };

@@ -1,0 +1,259 @@
+// How a peer's connection comes up: who the two sides are, where they stand, and what that settles.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "base/out_of_memory.hpp"
+#include "base/random.hpp"
+#include "socket/context_core.hpp"
+#include "socket/peer.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+DownReason reason_of(Refusal refusal) noexcept {
+  switch (refusal) {
+    case Refusal::version:
+      return DownReason::version_mismatch;
+    case Refusal::pattern:
+      return DownReason::pattern_mismatch;
+    default:
+      return DownReason::rejected;
+  }
+}
+
+}  // namespace
+
+Hello Peer::greet(const Hello* theirs) noexcept {
+  Hello hello;
+  guard_memory([&] { say_who(theirs, hello); },
+               [&]() noexcept {
+                 hello.refusal = Refusal::other;
+                 hello.text = out_of_memory().detail;
+                 objection_ = out_of_memory();
+               });
+  return hello;
+}
+
+void Peer::say_who(const Hello* theirs, Hello& hello) {
+  hello.pattern = socket_.pattern().self;
+  hello.mode = socket_.options().mode == Mode::buffered ? WireMode::buffered : WireMode::unbuffered;
+  hello.page_bytes_max = static_cast<std::uint32_t>(socket_.context().options().page_bytes);
+  hello.message_bytes_max = socket_.options().message_bytes_max;
+  hello.run = socket_.run();
+  hello.name = socket_.options().name;
+  if (theirs != nullptr) {
+    // What is known of the stream is looked at once the peer has confirmed.
+    stream_ = {theirs->stream, theirs->run, theirs->epoch};
+    name_ = theirs->name;
+    if (socket_.closing()) {
+      hello.refusal = Refusal::other;
+      hello.text = "the socket is closing";
+    } else {
+      hello.refusal = socket_.objection(*theirs, *this, hello.text);
+    }
+    if (hello.refusal != Refusal::none) {
+      expired_ = hello.refusal == Refusal::expired;
+      objection_ = Down{reason_of(hello.refusal), who() + " was turned away: " + hello.text};
+    }
+    while (nonce_ == 0) nonce_ = std::bit_cast<std::uint64_t>(random_bytes<sizeof nonce_>());
+    hello.nonce = nonce_;
+    if (socket_.knows(theirs->stream)) hello.peer_run = theirs->run;
+  } else {
+    hello.peer_run = stream_.peer_run;
+  }
+  hello.stream = stream_.id;
+  hello.epoch = stream_.epoch;
+}
+
+std::string Peer::who() const { return name_.empty() ? address_ : address_ + " (" + name_ + ")"; }
+
+std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
+  if (theirs.refusal != Refusal::none) {
+    // Whoever is there does not know the stream that an earlier connection was of.
+    expired_ = dialed() && theirs.refusal == Refusal::expired && stream_.peer_run != RunId{};
+    return Down{reason_of(theirs.refusal), who() + " refused: " + theirs.text};
+  }
+  std::string text;
+  const Refusal refusal = socket_.objection(theirs, *this, text);
+  if (refusal != Refusal::none) {
+    return Down{reason_of(refusal), who() + " cannot be used: " + text};
+  }
+  if (theirs.stream != stream_.id || theirs.epoch != stream_.epoch) {
+    return Down{DownReason::protocol_error, who() + " answers another connection"};
+  }
+  if (dialed()) {
+    if (theirs.nonce == 0) {
+      return Down{DownReason::protocol_error, who() + " sent a hello without a nonce"};
+    }
+    if (theirs.peer_run != RunId{} && theirs.peer_run != socket_.run()) {
+      return Down{DownReason::protocol_error, who() + " answers another socket"};
+    }
+    if (stream_.peer_run != RunId{} && stream_.peer_run != theirs.run) {
+      return Down{DownReason::protocol_error,
+                  who() + " is another run than the one that the stream is of, and took it"};
+    }
+    nonce_ = theirs.nonce;
+    name_ = theirs.name;
+    stream_is_new_ = theirs.peer_run == RunId{};
+  }
+  return std::nullopt;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+// Both hellos are said. The connecting side says where it stands, and the accepting side waits for
+// that.
+void Peer::on_up(const Hello& theirs) noexcept {
+  their_mode_ = theirs.mode;
+  greeting_late_ = false;
+  confirm_timer_.start_once(socket_.options().handshake_within);
+  if (!dialed()) return;
+  greeted_run_ = theirs.run;
+  say_where();
+}
+
+// It may be this thread that is late: what waits in the kernel is read before the second look.
+void Peer::give_up_greeting() noexcept {
+  if (!std::exchange(greeting_late_, true)) {
+    return confirm_timer_.start_once(std::chrono::milliseconds(1));
+  }
+  fail(DownReason::handshake_timeout,
+       confirm_owed_ ? "could not be greeted: the memory for pages to send is all in use here"
+                     : "said hello and did not go on with the greeting");
+}
+
+void Peer::say_where() noexcept {
+  const ConfirmFrame where{.nonce = nonce_,
+                           .next = sender.books.next_sequence,
+                           .next_expected = receiver_.books.expected,
+                           .oldest_kept = sender.books.next_sequence,
+                           .missed = receiver_.books.skipped()};
+  link_->acknowledge_from(&receiver_.books.expected);
+  std::array<std::byte, confirm_bytes> payload;
+  encode(where, payload);
+  Post post = Sender::control_post(ControlKind::confirm, payload, where.next);
+  const Status status = link_->post(post);
+  confirm_owed_ = status != Status::ok;
+  if (!confirm_owed_) {
+    link_->flush();
+  } else if (status != Status::again) {
+    link_->pause(false);  // the peer is gone, and a link that is paused does not see its end
+  }
+}
+
+void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> body) {
+  FrameWalker walker(body.data(), body.size());
+  Frame frame;
+  ConfirmFrame theirs;
+  const bool control = (header.flags & page_flag::control) != 0;
+  if (confirmed_ || !control || !walker.next(frame) || frame.control() != ControlKind::confirm ||
+      !walker.at_end()) {
+    fail(DownReason::protocol_error, "does not begin by saying where it stands");
+    return;
+  }
+  if (const char* const defect = parse({frame.payload, frame.size}, theirs); defect != nullptr) {
+    fail({DownReason::protocol_error, std::string("sent a ") + defect});
+    return;
+  }
+  if (theirs.nonce != nonce_) {
+    fail(DownReason::protocol_error, "does not repeat the nonce of this connection");
+    return;
+  }
+  confirmed_ = theirs;
+  // What follows is for a connection that is up. An older connection of the stream ends first, with
+  // all that its end has to tell.
+  link_->pause(true);
+  if (!dialed()) (void)socket_.replace_older(*this);
+  socket_.context().loop.defer(*this);
+}
+
+// What is known of the stream from connections before. A stream that is not known begins here.
+void Peer::adopt_stream() {
+  if (const auto record = socket_.recall(stream_.id)) {
+    sender.books = record->sent;
+    receiver_.books = record->received;
+    id_ = record->peer_id;
+  } else {
+    id_ = socket_.next_peer_id();
+    stream_is_new_ = true;
+  }
+  adopted_ = true;
+}
+
+// What of it cannot be, with nothing changed; null if all can.
+const char* Peer::settle(const ConfirmFrame& theirs) {
+  ReceiveBooks& received = receiver_.books;
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  SendBooks sent = sender.books;
+  if (stream_is_new_ && (theirs.next != 0 || theirs.next_expected != 0)) {
+    return "says that messages were sent on a stream that is new";
+  }
+  if (theirs.next < received.expected) return "goes back to messages that came before";
+  if (!sent.settle(theirs.next_expected, theirs.missed)) {
+    return "says that it has received messages that were not sent to it";
+  }
+  const auto lost =
+      received.begin_connection(std::max(received.expected, theirs.oldest_kept), now_ns);
+  if (!lost) return "says that it has sent more messages that did not come than can have been sent";
+  sender.books = sent;
+  lost_ = *lost;
+  return nullptr;
+}
+
+// The peer has said where it stands. The accepting side answers, and is up once its answer is with
+// the wire: nothing may go before it.
+void Peer::take_up() {
+  if (!dialed()) {
+    // One that was confirmed in this same turn may have come up meanwhile.
+    const bool wait = socket_.replace_older(*this);
+    if (down_) return;
+    if (wait) return socket_.context().loop.defer(*this);
+    adopt_stream();
+  }
+  // Others may have come up since the hellos.
+  if (std::string text; socket_.busy(stream_.id, *this, text)) {
+    fail({DownReason::rejected, (dialed() ? "cannot be used: " : "was turned away: ") + text});
+    return;
+  }
+  if (const char* const defect = settle(*confirmed_); defect != nullptr) {
+    // The two sides do not agree on the stream, and never will: it is not gone on with.
+    adopted_ = false;
+    disputed_ = dialed();
+    fail(DownReason::protocol_error, defect);
+    return;
+  }
+  if (dialed()) stream_.peer_run = greeted_run_;
+  if (met_run_ != RunId{} && met_run_ != stream_.peer_run) ++restarts_;
+  met_run_ = stream_.peer_run;
+  settled_ = true;
+  if (!dialed()) say_where();
+  if (!confirm_owed_) come_up();
+}
+
+void Peer::come_up() {
+  confirmed_.reset();
+  settled_ = false;
+  confirm_timer_.stop();
+  up_ = true;
+  retrying_ = false;
+  up_since_ns_ = heard_ns_ = socket_.context().loop.now().count();
+  sender.attach(*link_);
+  heard_bytes_ = 0;
+  answered_ns_ = up_since_ns_;
+  part_progress_ = 0;
+  receiving_watch_.restart(0, up_since_ns_);
+  sending_watch_.stop();
+  if (closing_ || !held_back()) link_->pause(false);
+  const auto lost = std::exchange(lost_, {});
+  socket_.peer_up(*this);
+  if (up_ && !down_ && lost.count != 0) {
+    socket_.distribution().lost(*this, lost.first, lost.count);
+  }
+  if (up_ && !down_) on_writable();
+}
+
+}  // namespace netio::detail
