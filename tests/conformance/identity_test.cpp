@@ -304,6 +304,42 @@ TEST_F(StaleConnection, that_does_not_agree_on_where_the_stream_stands_ends_the_
   EXPECT_EQ(pull_.books().delivered, 1U + good_received_);
 }
 
+// A socket remembers 1,024 streams whose peers went, and forgets those first on which nothing came.
+TEST_F(StaleConnection, is_forgotten_when_many_others_have_come_and_gone) {
+  const auto come_and_go = [this](const Hello& hello, bool says_something) {
+    RawTcp raw = this->hello(hello);
+    const detail::RunId run = hello_in(raw.received()).run;
+    const std::size_t ups = at_pull_.ups.size();
+    raw.confirm(0);
+    EXPECT_SOON(pump_, at_pull_.ups.size() == ups + 1);
+    if (says_something) expect_served(raw, 0);
+    raw.close();
+    EXPECT_EQ(next_down().down.reason, DownReason::lost);
+    return run;
+  };
+  Hello with_message = of_epoch(1);
+  Hello without = sound_hello(WirePattern::push, stream + 1);
+  with_message.peer_run = come_and_go(with_message, true);
+  without.peer_run = come_and_go(without, false);
+  constexpr std::uint16_t others = 1023;
+  for (std::uint16_t i = 0; i < others; ++i) {
+    Hello other = sound_hello(WirePattern::push, stream + 2);
+    other.stream[0] = static_cast<std::uint8_t>(i & 0xffU);
+    other.stream[1] = static_cast<std::uint8_t>(i >> 8U);
+    (void)come_and_go(other, false);
+  }
+  without.epoch = with_message.epoch = 2;
+  RawTcp forgotten = hello(without);
+  ASSERT_SOON(pump_, forgotten.ended());
+  EXPECT_EQ(hello_in(forgotten.received()).refusal, detail::Refusal::expired);
+  RawTcp remembered = hello(with_message);
+  const std::size_t ups = at_pull_.ups.size();
+  remembered.confirm(1);
+  ASSERT_SOON(pump_, at_pull_.ups.size() == ups + 1);
+  EXPECT_EQ(at_pull_.ups.back().books.delivered, 1U) << "the books of before";
+  EXPECT_EQ(pull_.books().delivered, 1U + good_received_) << "nothing that was forgotten is lost";
+}
+
 // Somebody else may have said a higher one: whose stream it is draws another.
 TEST_F(StaleConnection, of_an_epoch_that_was_used_up_is_told_that_the_stream_expired) {
   RawTcp thief = up(~std::uint64_t{0});
