@@ -145,9 +145,13 @@ std::string hex(const std::array<std::uint8_t, 16>& bytes) {
 
 ordered_json json_of(const PeerLine& line, bool receiving) {
   const Books& books = line.last.books;
-  ordered_json json = {{"id", line.last.id},         {"address", line.last.address},
-                       {"name", line.last.name},     {"run", hex(line.last.run)},
-                       {"dialed", line.last.dialed}, {"connected", line.connected}};
+  ordered_json json = {{"id", line.last.id},
+                       {"address", line.last.address},
+                       {"name", line.last.name},
+                       {"run", hex(line.last.run)},
+                       {"dialed", line.last.dialed},
+                       {"connected", line.connected},
+                       {"restarts", line.last.restarts}};
   if (receiving) {
     json["delivered"] = books.delivered;
     json["missed"] = books.missed;

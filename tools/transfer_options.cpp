@@ -81,9 +81,12 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
       ->type_name("NAME")
       ->check([](const std::string& name) {
         const bool good =
-            !name.empty() && name.size() <= 63 &&
+            !name.empty() && name.size() <= 63 && name.front() != ' ' && name.back() != ' ' &&
             std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
-        return good ? std::string() : std::string("a name has 1 to 63 printable characters");
+        return good
+                   ? std::string()
+                   : std::string(
+                         "a name has 1 to 63 bytes of printable ASCII, without spaces at the ends");
       });
   add_parsed_to(app, "--connect-timeout", "TIME", parse_duration, peer.connect_timeout,
                 side.binds

@@ -61,8 +61,8 @@ class NETIO_API Socket {
   [[nodiscard]] std::size_t peers_connected() const noexcept;
   // Each peer as it is now, by rising id: those that are connected, and those that this side dials,
   // connected or not. A peer that is gone for good is listed no more from its on_down on, whose
-  // PeerInfo has its last books; an accepted one that comes back is another peer, with a new id,
-  // which goes on with these books. Allocates: for a look now and then, not for each message.
+  // PeerInfo has its last books; an accepted one that comes back has its id and goes on with these
+  // books. Allocates: for a look now and then, not for each message.
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   // Snapshots, over all peers, present and gone:
   [[nodiscard]] Books books() const noexcept;

@@ -63,7 +63,8 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
                " bytes (4 pages); allow at least one, better four");
   }
   if (!is_name(options.name)) {
-    refuse("name is no name", "choose at most 63 characters, of printable ASCII");
+    refuse("name is no name",
+           "choose at most 63 bytes of printable ASCII, without spaces at the ends");
   }
   if (options.half_open_max == 0) refuse("half_open_max is 0", "allow at least one");
   if (options.peers_max == 0) refuse("peers_max is 0", "allow at least one");

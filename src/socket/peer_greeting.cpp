@@ -72,6 +72,7 @@ void Peer::say_who(const Hello* theirs, Hello& hello) {
 std::string Peer::who() const { return name_.empty() ? address_ : address_ + " (" + name_ + ")"; }
 
 std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
+  name_ = theirs.name;  // of who is there now
   if (theirs.refusal != Refusal::none) {
     // Whoever is there does not know the stream that an earlier connection was of.
     expired_ = dialed() && theirs.refusal == Refusal::expired && stream_.peer_run != RunId{};
@@ -97,7 +98,6 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
                   who() + " is another run than the one that the stream is of, and took it"};
     }
     nonce_ = theirs.nonce;
-    name_ = theirs.name;
     stream_is_new_ = theirs.peer_run == RunId{};
   }
   return std::nullopt;

@@ -179,7 +179,8 @@ std::string_view to_string(WirePattern pattern) noexcept {
 }
 
 bool is_name(std::string_view text) noexcept {
-  return text.size() <= hello_name_bytes_max && std::ranges::all_of(text, is_printable);
+  const bool has_ends = text.empty() || (text.front() != ' ' && text.back() != ' ');
+  return text.size() <= hello_name_bytes_max && has_ends && std::ranges::all_of(text, is_printable);
 }
 
 std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {

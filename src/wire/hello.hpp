@@ -72,7 +72,7 @@ struct Hello {
   bool operator==(const Hello&) const = default;
 };
 
-// What may be a name: printable ASCII, at most hello_name_bytes_max of it.
+// What may be a name: printable ASCII, at most hello_name_bytes_max of it, no space at an end.
 [[nodiscard]] bool is_name(std::string_view text) noexcept;
 
 // Writes nothing and returns 0 if `to` is too small (hello_bytes_max always suffices).

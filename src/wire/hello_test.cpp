@@ -124,8 +124,9 @@ TEST(Hello, names_come_back_and_what_is_no_name_is_defective) {
     EXPECT_EQ(parse(encoded(hello), back).state, HelloParse::done) << name;
     EXPECT_EQ(back, hello);
   }
-  for (const std::string& name : {std::string(64, 'x'), std::string("a\tb"), std::string("\x7f"),
-                                  std::string("gr\xc3\xbc\xc3\x9f"), std::string("a\0b", 3)}) {
+  for (const std::string& name :
+       {std::string(64, 'x'), std::string(" x"), std::string("x "), std::string("a\tb"),
+        std::string("\x7f"), std::string("gr\xc3\xbc\xc3\x9f"), std::string("a\0b", 3)}) {
     EXPECT_FALSE(is_name(name));
     hello.name = name;
     Hello back;

@@ -95,6 +95,7 @@ TEST_P(Identity, of_a_dialed_peer_that_was_restarted_is_another_run) {
   ASSERT_SOON(pump_, at_push.ups.size() == 1);
   pull.reset();
   ASSERT_SOON(pump_, !at_push.downs.empty());
+  EXPECT_NE(at_push.downs[0].down.detail.find("(first life)"), std::string::npos) << at_push.why();
   pull.emplace(there_, called("second life"));
   std::uint64_t received = 0;
   pull->on_message([&](const MessageView&) { ++received; });
@@ -124,6 +125,23 @@ TEST_P(Identity, of_an_accepted_peer_that_was_restarted_is_another_peer) {
   EXPECT_NE(at_pull.ups[0].run, at_pull.ups[1].run);
   EXPECT_NE(at_pull.ups[0].id, at_pull.ups[1].id);
   EXPECT_EQ(at_pull.ups[1].restarts, 0U);
+}
+
+TEST_P(Identity, of_who_refuses_is_its_own_and_not_that_of_who_was_there_before) {
+  Push push(here_, called("unit"));
+  Seen at_push(push);
+  std::optional<Pull> pull(std::in_place, there_, called("builder"));
+  std::string address = bind(*pull);
+  push.connect(address);
+  ASSERT_SOON(pump_, at_push.ups.size() == 1);
+  pull.reset();
+  ASSERT_SOON(pump_, !at_push.downs.empty());
+  Pair other(there_, called("imposter"));
+  (void)other.bind(address);
+  ASSERT_SOON(pump_, at_push.was_down_for(DownReason::pattern_mismatch));
+  EXPECT_NE(at_push.downs.back().down.detail.find("(imposter)"), std::string::npos)
+      << at_push.why();
+  EXPECT_EQ(at_push.downs.back().down.detail.find("builder"), std::string::npos) << at_push.why();
 }
 
 TEST_P(Identity, with_a_name_that_is_none_is_refused_by_the_constructor) {

@@ -69,7 +69,7 @@ TEST_F(CliPeers, names_are_told_and_reported) {
   for (const std::string& name : {std::string(), std::string(64, 'x'), std::string("a\nb")}) {
     Process refused(netio_command({"send", any_port, "--name", name}));
     EXPECT_EQ(refused.wait(), 2);
-    EXPECT_THAT(refused.err(), HasSubstr("1 to 63 printable characters"));
+    EXPECT_THAT(refused.err(), HasSubstr("1 to 63 bytes of printable ASCII"));
   }
 }
 

@@ -56,21 +56,25 @@ void on_fatal(int signal) {
 }
 
 void usage(std::FILE* to) {
-  std::fprintf(to, "%s",
-               "Usage: simulate [--schedules N | --seconds S] [--seed N] [--trace] [--shrink]\n"
-               "                [--without PART,...] [--steps N] [--lie NAME] [--digests]\n"
-               "\n"
-               "  --schedules N   as many schedules, with the seeds N, N+1, ... (10000)\n"
-               "  --seconds S     as many as it can in this time\n"
-               "  --seed N        of the first one (drawn from the time, and printed)\n"
-               "  --trace         a line for each step and event\n"
-               "  --shrink        looks for the smallest schedule that fails, and names it\n"
-               "  --without P,... leaves out parts of schedules: see below\n"
-               "  --steps N       at most so many steps before the faults end\n"
-               "  --lie NAME      the wire does what no wire may: the oracle has to find it\n"
-               "  --digests       prints a number for each schedule: the same each time it is run\n"
-               "\n"
-               "Exit status: 0 nothing is wrong, 1 something is, 2 wrong usage.\n");
+  std::fprintf(
+      to, "%s",
+      "Usage: simulate [--schedules N | --seconds S] [--seed N] [--trace] [--shrink]\n"
+      "                [--without PART,...] [--steps N] [--lie NAME] [--digests]\n"
+      "\n"
+      "Plays schedules of sockets over a simulated, faulty network, as fast as it can, and\n"
+      "judges what they do: docs/simulation.md says what it draws and requires.\n"
+      "\n"
+      "  --schedules N   as many schedules, with the seeds N, N+1, ... (10000 unless given)\n"
+      "  --seconds S     as many as it can in this time\n"
+      "  --seed N        of the first one (from the clock unless given; it is printed)\n"
+      "  --trace         a line for each step and event\n"
+      "  --shrink        looks for the smallest schedule that fails, and names it\n"
+      "  --without P,... leaves out parts of schedules, of those below\n"
+      "  --steps N       at most so many steps before the faults end\n"
+      "  --lie NAME      the wire does what no wire may: the oracle has to find it; those below\n"
+      "  --digests       prints a number for each schedule: the same each time it is run\n"
+      "\n"
+      "Exit status: 0 nothing is wrong, 1 something is, 2 wrong usage.\n");
   std::fprintf(to, "Parts:");
   for (const std::string_view name : part_names) {
     std::fprintf(to, " %.*s", static_cast<int>(name.size()), name.data());
