@@ -118,7 +118,8 @@ void ReceiveCore::pause(bool paused) noexcept {
 
 Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
   Peer* const peer = socket_.find_peer(id);
-  if (peer == nullptr) return Status::not_connected;
+  // One that comes back has its id again before it is up.
+  if (peer == nullptr || (!peer->up() && !peer->dialed())) return Status::not_connected;
   if (stopped_ || peer->paused() == paused) return Status::ok;
   peer->pause_alone(paused);
   if (id == delivering_id_) stop_or_go();
