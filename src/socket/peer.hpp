@@ -167,7 +167,7 @@ class Peer final : public Newcomer,
   bool greeting_late_ = false;             // confirm_timer_ has run out once
   bool settled_ = false;                   // the books, by what the peer has confirmed
   RunId greeted_run_{};                    // dialed: who has answered
-  bool stream_is_new_ = false;             // to the accepting side
+  bool stream_is_new_ = false;             // to this side, which accepted it
   ReceiveBooks::Lost lost_{};              // with connections before, to be told of
 
   WireMode their_mode_ = WireMode::buffered;

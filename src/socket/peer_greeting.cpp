@@ -98,7 +98,6 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
                   who() + " is another run than the one that the stream is of, and took it"};
     }
     nonce_ = theirs.nonce;
-    stream_is_new_ = theirs.peer_run == RunId{};
   }
   return std::nullopt;
 } catch (const std::bad_alloc&) {

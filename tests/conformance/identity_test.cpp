@@ -479,6 +479,23 @@ TEST_F(FalseAnswer, is_found_out) {
   }
 }
 
+// Not false at all: an earlier connection of the stream was confirmed after this hello, and what it
+// carried did not come.
+TEST_F(FalseAnswer, of_a_new_stream_may_have_positions_all_the_same) {
+  RawListener server;
+  Pull pull(here_, wary_options());
+  Seen at_pull(pull);
+  pull.connect(server.address());
+  std::optional<RawTcp> raw;
+  ASSERT_SOON(pump_, (raw || (raw = server.accept())) && hello_in(raw->received()).epoch != 0);
+  const Hello answer = answer_to(hello_in(raw->received()), WirePattern::push);
+  ASSERT_EQ(answer.peer_run, detail::RunId{});
+  raw->send(hello_of(answer));
+  raw->send(confirm_page({.nonce = answer.nonce, .next = 2, .oldest_kept = 2}));
+  ASSERT_SOON(pump_, at_pull.ups.size() == 1);
+  EXPECT_EQ(pull.books().missed, 2U);
+}
+
 // It counts its connections up, keeps its stream, and draws another one when it is told to.
 TEST_F(FalseAnswer, that_the_stream_expired_is_followed_by_another_stream_at_once) {
   RawListener server;
