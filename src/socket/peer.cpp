@@ -75,9 +75,13 @@ void Peer::on_down(const Down& down) noexcept {
   guard_memory([&] { down_ = objection_ ? *objection_ : down; },
                [&]() noexcept { down_ = out_of_memory((objection_ ? *objection_ : down).reason); });
   // A link knows the address alone.
-  if (up_ && !name_.empty() && down_->detail.starts_with(address_ + " ")) {
-    guard_memory([this] { down_->detail.replace(0, address_.size(), who()); }, []() noexcept {});
-  }
+  guard_memory(
+      [this] {
+        if (up_ && down_->detail.starts_with(address_ + " ") && !down_->detail.starts_with(who())) {
+          down_->detail.replace(0, address_.size(), who());
+        }
+      },
+      []() noexcept {});
   if (bye_heard_) {
     down_->reason = closing_ ? DownReason::closed_here : DownReason::closed_by_peer;
     guard_memory([this] { down_->detail = who() + " ended in order"; },

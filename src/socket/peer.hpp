@@ -127,8 +127,8 @@ class Peer final : public Newcomer,
   void give_up_greeting() noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
-  void adopt_stream();
-  [[nodiscard]] const char* settle(const ConfirmFrame& theirs);
+  [[nodiscard]] bool adopt_stream();
+  [[nodiscard]] const char* settle(const ConfirmFrame& theirs, bool stream_is_new);
   void take_up();
   void come_up();
   void draw_stream();
@@ -167,7 +167,6 @@ class Peer final : public Newcomer,
   bool greeting_late_ = false;             // confirm_timer_ has run out once
   bool settled_ = false;                   // the books, by what the peer has confirmed
   RunId greeted_run_{};                    // dialed: who has answered
-  bool stream_is_new_ = false;             // to this side, which accepted it
   ReceiveBooks::Lost lost_{};              // with connections before, to be told of
 
   WireMode their_mode_ = WireMode::buffered;

@@ -170,25 +170,27 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
   socket_.context().loop.defer(*this);
 }
 
-// What is known of the stream from connections before. A stream that is not known begins here.
-void Peer::adopt_stream() {
-  if (const auto record = socket_.recall(stream_.id)) {
-    sender.books = record->sent;
-    receiver_.books = record->received;
-    id_ = record->peer_id;
-  } else {
-    id_ = socket_.next_peer_id();
-    stream_is_new_ = true;
-  }
+// Takes over what is known of the stream from connections before. False if nothing is: it begins
+// here.
+bool Peer::adopt_stream() {
+  const auto record = socket_.recall(stream_.id);
   adopted_ = true;
+  if (!record) {
+    id_ = socket_.next_peer_id();
+    return false;
+  }
+  sender.books = record->sent;
+  receiver_.books = record->received;
+  id_ = record->peer_id;
+  return true;
 }
 
 // What of it cannot be, with nothing changed; null if all can.
-const char* Peer::settle(const ConfirmFrame& theirs) {
+const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   ReceiveBooks& received = receiver_.books;
   const std::int64_t now_ns = socket_.context().loop.now().count();
   SendBooks sent = sender.books;
-  if (stream_is_new_ && (theirs.next != 0 || theirs.next_expected != 0)) {
+  if (stream_is_new && (theirs.next != 0 || theirs.next_expected != 0)) {
     return "says that messages were sent on a stream that is new";
   }
   if (theirs.next < received.expected) return "goes back to messages that came before";
@@ -206,19 +208,20 @@ const char* Peer::settle(const ConfirmFrame& theirs) {
 // The peer has said where it stands. The accepting side answers, and is up once its answer is with
 // the wire: nothing may go before it.
 void Peer::take_up() {
+  bool stream_is_new = false;
   if (!dialed()) {
     // One that was confirmed in this same turn may have come up meanwhile.
     const bool wait = socket_.replace_older(*this);
     if (down_) return;
     if (wait) return socket_.context().loop.defer(*this);
-    adopt_stream();
+    stream_is_new = !adopt_stream();
   }
   // Others may have come up since the hellos.
   if (std::string text; socket_.busy(stream_.id, *this, text)) {
     fail({DownReason::rejected, (dialed() ? "cannot be used: " : "was turned away: ") + text});
     return;
   }
-  if (const char* const defect = settle(*confirmed_); defect != nullptr) {
+  if (const char* const defect = settle(*confirmed_, stream_is_new); defect != nullptr) {
     // The two sides do not agree on the stream, and never will: it is not gone on with.
     adopted_ = false;
     disputed_ = dialed();

@@ -72,10 +72,11 @@ void SocketCore::pause_peers(bool paused) noexcept {
 }
 
 Peer* SocketCore::find_peer(std::uint64_t id) noexcept {
+  if (id == 0) return nullptr;  // those that are not confirmed have none
   const auto found = std::ranges::find_if(peers_, [id](const std::unique_ptr<Peer>& peer) {
     return peer->id() == id && !peer->gone();
   });
-  return id != 0 && found != peers_.end() ? found->get() : nullptr;
+  return found != peers_.end() ? found->get() : nullptr;
 }
 
 void ReceiveCore::on_message(std::function<void(const MessageView&)> call) {

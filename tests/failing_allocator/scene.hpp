@@ -30,6 +30,7 @@ inline ContextOptions small() {
 
 inline SocketOptions hasty() {
   SocketOptions options;
+  options.name = "a socket whose name takes memory";
   options.reconnect_after_min = 1ms;
   options.reconnect_after_max = 2ms;
   options.handshake_within = 1s;

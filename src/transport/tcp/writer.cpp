@@ -13,7 +13,6 @@ namespace netio::detail {
 namespace {
 
 constexpr std::array<std::byte, wire_align> zeros{};
-// So much is put together for one plain call.
 constexpr std::size_t together_bytes = 512;
 
 ssize_t send_some(int fd, iovec* parts, std::size_t count) noexcept {
@@ -80,8 +79,8 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
   if (may_write && count_ == 0) {
     std::array<iovec, 3> parts{part(head.data.data(), head.bytes),
                                part(post.body.data, post.body.bytes), part(zeros.data(), pad)};
-    std::array<std::byte, together_bytes>
-        together;  // one plain call costs the kernel less than three parts
+    // One plain call costs the kernel less than three parts.
+    std::array<std::byte, together_bytes> together;
     const bool small = bytes <= together.size();
     std::byte* to = together.data();
     for (const iovec& each : parts) {
