@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <netio/export.hpp>
+#include <netio/reasons.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,7 +121,8 @@ NETIO_API int netio_signal_fire(struct netio_signal* signal);
 NETIO_API int netio_signal_free(struct netio_signal* signal);  // ends it; nobody may fire it then
 
 // A signal of the system. Blocked in this thread from init to free: init it before other threads.
-// Of several with one number one is called each time. It is blocked until the last one is freed.
+// Several may have one number: one of them is called each time, and it is blocked until the last
+// one is freed.
 struct netio_posix_signal {
   void (*cb)(void* data, int number);  // it came
   void* data;                          // the user's
@@ -157,18 +159,7 @@ struct netio_message {
 NETIO_API int netio_keep(const struct netio_message* received, struct netio_message* kept);
 NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any thread, at any time
 
-// --- Books and counters. Why a message was not delivered: as netio::DropReason.
-enum netio_drop_reason {
-  NETIO_DROP_PEER_CLOSED = 0,
-  NETIO_DROP_CONNECTION_LOST = 1,
-  NETIO_DROP_NOT_SENT = 2,
-  NETIO_DROP_LINGER_EXPIRED = 3,
-  NETIO_DROP_NEW_ONES = 4,
-  NETIO_DROP_OLD_ONES = 5,
-  NETIO_DROP_SUPERSEDED = 6,
-};
-NETIO_API const char* netio_drop_reason_name(int reason);  // never NULL
-// As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
+// --- Books and counters. As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
   uint64_t acknowledged;    // given to the peer's call-back
@@ -182,7 +173,8 @@ struct netio_books {
 // As netio::Counters. All only grow.
 struct netio_counters {
   // See netio/books.hpp:
-  uint64_t bytes_sent, bytes_received, bytes_arrived, pages_sent, pages_received;
+  uint64_t bytes_sent, bytes_received, bytes_arrived;
+  uint64_t pages_sent, pages_received;
   uint64_t agains, connects, disconnects, rejected, starved;
   uint64_t published, unwanted, bodies_encoded, demoted;
   uint64_t reserved[10];
@@ -200,7 +192,8 @@ struct netio_peer {
   const char* name;   // netio_socket_options.name of the other end; "" if it has none
   uint8_t run[16];    // which socket object is at the other end; zeros before it first came up
 };
-// A peer as it is now, as netio::PeerSnapshot. Times are durations until now, 0 if it is not so.
+// A peer as it is now, to see who is slow: as netio::PeerSnapshot (netio/peer.hpp). Times are
+// durations until now, 0 where the condition does not hold.
 struct netio_peer_snapshot {
   uint64_t id;                // netio_peer.id
   const char* address;        // of the other end
@@ -223,27 +216,6 @@ struct netio_peer_snapshot {
   uint8_t run[16];   // netio_peer.run
   uint64_t reserved[4];
 };
-// As netio::DownReason. What to do about each: docs/guide.md, "When a peer goes".
-enum netio_down_reason {
-  NETIO_DOWN_CLOSED_BY_PEER = 0,
-  NETIO_DOWN_CLOSED_HERE = 1,
-  NETIO_DOWN_LOST = 2,
-  NETIO_DOWN_REFUSED = 3,
-  NETIO_DOWN_UNREACHABLE = 4,
-  NETIO_DOWN_NAME_UNKNOWN = 5,
-  NETIO_DOWN_NAME_TEMPORARY = 6,
-  NETIO_DOWN_FOREIGN_PROTOCOL = 7,
-  NETIO_DOWN_VERSION_MISMATCH = 8,
-  NETIO_DOWN_PATTERN_MISMATCH = 9,
-  NETIO_DOWN_REJECTED = 10,
-  NETIO_DOWN_HANDSHAKE_TIMEOUT = 11,
-  NETIO_DOWN_PROTOCOL_ERROR = 12,
-  NETIO_DOWN_MESSAGE_TOO_BIG = 13,
-  NETIO_DOWN_TOO_SLOW = 14,
-  NETIO_DOWN_STALLED = 15,
-  NETIO_DOWN_RESOURCES = 16,
-};
-NETIO_API const char* netio_down_reason_name(int reason);  // never NULL
 // Why a connection ended, or was not made.
 struct netio_down {
   int reason;          // netio_down_reason

@@ -54,8 +54,8 @@ struct Counters {
   std::uint64_t connects = 0;        // connections that came up
   std::uint64_t disconnects = 0;     // of those, how many went down
   // Connections that never came up (foreign, mismatched, late), and times that a listener had no
-  // descriptor for those who connect: each on_down with PeerInfo::was_up false. Counted only: who
-  // came with a stream that is not known here, as after a restart of this side, and comes again.
+  // descriptor for those who connect: each on_down with PeerInfo::was_up false. Without on_down:
+  // a peer that had known this side before it was restarted. It comes back by itself, as a new one.
   std::uint64_t rejected = 0;
   std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
   // Publish only.

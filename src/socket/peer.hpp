@@ -167,7 +167,7 @@ class Peer final : public Newcomer,
   bool greeting_late_ = false;             // confirm_timer_ has run out once
   bool settled_ = false;                   // the books, by what the peer has confirmed
   RunId greeted_run_{};                    // dialed: who has answered
-  ReceiveBooks::Lost lost_{};              // with connections before, to be told of
+  ReceiveBooks::Lost lost_{};              // with earlier connections; the user is to be told
 
   WireMode their_mode_ = WireMode::buffered;
   bool up_ = false;

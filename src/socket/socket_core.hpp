@@ -79,12 +79,14 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
   // Why a peer that says hello so cannot be taken.
   Refusal objection(const Hello& theirs, const Peer& from, std::string& text);
-  // There are as many peers as there may be, beside that one and others of its stream.
+  // Whether there are as many peers as there may be, without counting `from` and older connections
+  // of its stream.
   bool busy(const StreamId& stream, const Peer& from, std::string& text) const;
   // A connection of this stream was confirmed, and it is not forgotten.
   [[nodiscard]] bool knows(const StreamId& stream) const noexcept;
-  // A connection was confirmed: an older one of its stream is given up. Or it is an older one. True
-  // while the end of the older one is not told: its books come to the newer one then.
+  // `newer` was confirmed. Ends the older connection of its stream, or `newer` itself if that is
+  // the older one. True until the user was told that the older one ended: only then can `newer`
+  // take over its books.
   [[nodiscard]] bool replace_older(Peer& newer) noexcept;
   // The record of a stream whose peer went, taken out, if there is one.
   std::optional<StreamRecord> recall(const StreamId& stream);

@@ -17,12 +17,13 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-HEADER = ROOT / "include/netio.h"
+HEADERS = (ROOT / "include/netio.h", ROOT / "include/netio/reasons.h")
 RECORD = Path(__file__).with_name("abi.txt")
 
 
 def header_text():
-    return re.sub(r"//[^\n]*", "", HEADER.read_text(encoding="utf-8"))
+    text = "\n".join(header.read_text(encoding="utf-8") for header in HEADERS)
+    return re.sub(r"//[^\n]*", "", text)
 
 
 def declarations(text):

@@ -8,7 +8,43 @@
 namespace netio::test {
 namespace {
 
-class Close : public Conformance {};
+class Close : public Conformance {
+ protected:
+  // What is sent waits in its page until the end.
+  [[nodiscard]] SocketOptions patient() const {
+    SocketOptions patient = options();
+    patient.flush_when_idle = false;
+    patient.flush_after = 1h;
+    return patient;
+  }
+  // A peer takes nothing of what it is sent and goes; the socket is closed; the peer returns.
+  template <class Peer, class Sender, class Closing>
+  void delivers_to_who_returns(Sender& sender, Closing&& close) {
+    Seen at_sender(sender);
+    std::string address;
+    {
+      Peer peer(there_, options());
+      peer.pause();
+      address = bind(peer);
+      sender.connect(address);
+      ASSERT_SOON(pump_, sender.peers_connected() == 1);
+      ASSERT_EQ(sender.send("for who returns"), Status::ok);
+    }
+    ASSERT_SOON(pump_, sender.peers_connected() == 0);
+    close();
+    // Nobody is there at first.
+    ASSERT_SOON(pump_, sender.closed() || at_sender.was_down_for(DownReason::refused));
+    Peer peer(there_, options());
+    Inbox inbox(peer);
+    (void)peer.bind(address);
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_SOON(pump_, at_sender.closings.size() == 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
+    if (GetParam().mode == Mode::unbuffered) return;  // the first one had it
+    EXPECT_EQ(at_sender.closings[0].acknowledged, 1U);
+    EXPECT_EQ(inbox.size(), 1U);
+  }
+};
 
 TEST_P(Close, delivers_what_was_taken_and_then_tells) {
   Pull pull(there_, options());
@@ -266,63 +302,16 @@ TEST_P(Close, gives_up_on_a_peer_that_is_away_when_linger_expires) {
 }
 
 TEST_P(Close, delivers_to_a_peer_that_returns_while_it_lingers) {
-  SocketOptions patient = options();
-  patient.flush_when_idle = false;
-  patient.flush_after = 1h;
-  Push push(here_, patient);
-  Seen at_push(push);
-  std::string address;
-  {
-    Pull pull(there_, options());
-    pull.pause();
-    address = bind(pull);
-    push.connect(address);
-    ASSERT_SOON(pump_, push.peers_connected() == 1);
-    ASSERT_EQ(push.send("for who returns"), Status::ok);
-  }
-  ASSERT_SOON(pump_, push.peers_connected() == 0);
-  push.close(20s);
-  // Nobody is there at first.
-  ASSERT_SOON(pump_, push.closed() || at_push.was_down_for(DownReason::refused));
-  Pull pull(there_, options());
-  Inbox inbox(pull);
-  (void)pull.bind(address);
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_SOON(pump_, at_push.closings.size() == 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
-  if (GetParam().mode == Mode::unbuffered) return;  // the first one had it
-  EXPECT_EQ(at_push.closings[0].acknowledged, 1U);
-  EXPECT_EQ(inbox.size(), 1U);
+  Push push(here_, patient());
+  delivers_to_who_returns<Pull>(push, [&] { push.close(20s); });
 }
 
-// It was paused when it was closed, and its peer was away.
 TEST_P(Close, of_a_paused_pair_hears_a_peer_that_returns) {
-  SocketOptions patient = options();
-  patient.flush_when_idle = false;
-  patient.flush_after = 1h;
-  Pair pair(here_, patient);
-  Seen seen(pair);
-  std::string address;
-  {
-    Pair other(there_, options());
-    other.pause();
-    address = bind(other);
-    pair.connect(address);
-    ASSERT_SOON(pump_, pair.peers_connected() == 1);
-    ASSERT_EQ(pair.send("for who returns"), Status::ok);
-  }
-  ASSERT_SOON(pump_, pair.peers_connected() == 0);
-  pair.pause();
-  pair.close(20s);
-  Pair other(there_, options());
-  Inbox inbox(other);
-  (void)other.bind(address);
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_SOON(pump_, seen.closings.size() == 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "waited for its linger";
-  if (GetParam().mode == Mode::unbuffered) return;  // the first one had it
-  EXPECT_EQ(seen.closings[0].acknowledged, 1U);
-  EXPECT_EQ(inbox.size(), 1U);
+  Pair pair(here_, patient());
+  delivers_to_who_returns<Pair>(pair, [&] {
+    pair.pause();
+    pair.close(20s);
+  });
 }
 
 TEST_P(Close, of_both_ends_at_once_is_in_order) {

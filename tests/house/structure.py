@@ -26,7 +26,7 @@ TRANSPORTS = ("tcp", "shm", "inproc", "ofi")
 FILE_LINES_AIM = 400
 FILE_LINES_MAX = 450
 # The whole C API in one header, as users of C expect; half of it is comments.
-C_HEADER, C_HEADER_LINES_MAX = Path("include/netio.h"), 550
+C_HEADER, C_HEADER_LINES_MAX = Path("include/netio.h"), 500
 TEST_FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 EXAMPLE_LINES_MAX = 40

@@ -44,7 +44,8 @@ class TcpWriter {
   // For a post whose body is only borrowed: writes it now if nothing is before it and `may_write`,
   // and copies what the kernel does not take. Not when full().
   // `again` if there is no page to copy to; nothing was taken then. The first page of a connection
-  // needs none: the kernel has room for it, and a peer may have to come before pages come home.
+  // needs none, because the kernel has room for it. If it did, a user who holds all pages until a
+  // peer is there would wait for ever.
   Status inject(int fd, const Post& post, std::uint64_t acknowledged, bool may_write) noexcept;
   WriteResult write(int fd) noexcept;
   // Drops every lease, unwritten.
