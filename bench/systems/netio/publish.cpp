@@ -126,7 +126,9 @@ using Bytes = std::span<const std::byte>;
 
 void publish_by_tag(Worker& worker, Context& context) {
   const FanoutOptions& fanout = worker.options.fanout;
-  Publish publish(context, {}, socket_options(worker.options));
+  PublishOptions publishing;
+  publishing.ranges_all_max = std::size_t{1} << 32U;  // the subscribers are ours
+  Publish publish(context, publishing, socket_options(worker.options));
   snap_with(worker, context, publish);
   const std::uint16_t port = port_of(worker.options, publish.bind(address_of(worker.options)));
   const std::vector<std::uint64_t> tags = published_tags(fanout);
