@@ -3,53 +3,29 @@
 #include "socket/peer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/out_of_memory.hpp"
 #include "base/random.hpp"
 #include "socket/context_core.hpp"
-#include "socket/retry_delay.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
-
-namespace {
-
-// The delay to a place that answered wrongly, if reconnect_after_max is shorter; less up to half of
-// it, at random.
-constexpr std::int64_t slow_retry_ns = 1'000'000'000;
-
-// The address is wrong, or the program there: it is told once, and tried again slowly, if at all.
-// Where a netio was met before, it always is: a proxy answers for a program that restarts, a name
-// is about to be known again, or another release is being started.
-bool wrong_place(DownReason reason) noexcept {
-  return reason == DownReason::name_unknown || reason == DownReason::foreign_protocol ||
-         reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
-}
-
-// What speaks no netio may stand in for a program that is about to: only what a host name or a
-// netio there has said is an answer for good.
-bool final_answer(DownReason reason) noexcept {
-  return wrong_place(reason) && reason != DownReason::foreign_protocol;
-}
-
-}  // namespace
 
 Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url)
     : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
       socket_(socket),
       id_(url ? socket.next_peer_id() : 0),
-      url_(std::move(url)),
       address_(link->peer_address()),
       link_(std::move(link)),
       receiver_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
-      retry_timer_(socket.context().loop, [this] { dial(); }),
-      confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
-      up_since_ns_(dialed() ? 0 : socket.context().loop.now().count()) {
+      confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }) {
   receiver_.books.look_from(socket.context().loop.now().count());
-  if (dialed()) {
+  if (url) {
+    dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
     draw_stream();
     ++stream_.epoch;
   }
@@ -64,7 +40,9 @@ void Peer::dial() noexcept {
   guard_memory(
       [this] {
         ++stream_.epoch;
-        link_ = socket_.context().transport(address_).connect(*url_, socket_.link_options());
+        phase_ = Phase::greeting;
+        link_ =
+            socket_.context().transport(address_).connect(dialer_->url(), socket_.link_options());
         link_->start(*this);
       },
       [this]() noexcept { on_down(out_of_memory()); });
@@ -77,7 +55,8 @@ void Peer::on_down(const Down& down) noexcept {
   // A link knows the address alone.
   guard_memory(
       [this] {
-        if (up_ && down_->detail.starts_with(address_ + " ") && !down_->detail.starts_with(who())) {
+        if (up() && down_->detail.starts_with(address_ + " ") &&
+            !down_->detail.starts_with(who())) {
           down_->detail.replace(0, address_.size(), who());
         }
       },
@@ -116,7 +95,7 @@ void Peer::end_for(std::string detail, DownReason reason) noexcept {
 }
 
 void Peer::dismiss(std::string detail, DownReason reason) noexcept {
-  if (!up_ || down_) return;
+  if (!open()) return;
   end_for(std::move(detail), reason);
   dismissed_ = true;
   advance_ending();
@@ -127,12 +106,12 @@ void Peer::run_deferred() noexcept {
     end_connection();
     return;
   }
-  if (confirmed_ && !settled_) {
+  if (phase_ == Phase::confirmed) {
     guard_memory([this] { take_up(); }, [this]() noexcept { fail(out_of_memory()); });
-    if (!up_ || down_) return;
+    if (!open()) return;
   }
   if (std::exchange(no_stranger_, false)) on_writable();
-  if (std::exchange(resume_, false) && up_ && !down_ && !held_back()) go_on();
+  if (std::exchange(resume_, false) && open() && !held_back()) go_on();
 }
 
 void Peer::end_connection() noexcept {
@@ -140,9 +119,9 @@ void Peer::end_connection() noexcept {
   down_.reset();
   if (const auto lost = std::exchange(lost_, {}); lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
-    if (gone_) return;  // the user destroyed the socket in that call
+    if (gone()) return;  // the user destroyed the socket in that call
   }
-  const bool was_up = std::exchange(up_, false);
+  const bool was_up = std::exchange(phase_, Phase::waiting) == Phase::up;
   const bool in_order = bye_heard_;
   release_link();
   const bool expired = std::exchange(expired_, false);
@@ -152,26 +131,23 @@ void Peer::end_connection() noexcept {
     draw_stream();
   }
   if (dialed() && expired) {
-    retrying_ = !closing_ || sender.pending();
-    if (retrying_) return retry_timer_.start_once(std::chrono::nanoseconds(0));
+    dialer_->dial_at_once(wanted());
+    if (dialer_->retrying()) return;
   }
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
   const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
   if (in_order) sender.books.drop_posted(reason);
   socket_.distribution().gone(*this, reason);
-  const bool wrong = wrong_place(down.reason);
-  const bool met = met_run_ != RunId{};
-  const bool told_before = wrong && !was_up && told_wrong_ == down.reason;
-  told_wrong_ = wrong ? std::optional(down.reason) : std::nullopt;
-  retrying_ = dialed() && (met || !final_answer(down.reason)) && (!closing_ || sender.pending());
-  if (retrying_) {
-    schedule_retry(wrong);
-  } else {
+  const bool told_before = dialed() && dialer_->ended({.reason = down.reason,
+                                                       .was_up = was_up,
+                                                       .met = met_run_ != RunId{},
+                                                       .wanted = wanted()});
+  if (!retrying()) {
     sender.drop_pending(reason);
-    gone_ = true;
+    phase_ = Phase::gone;
   }
-  socket_.peer_down(*this, down, was_up, expired || (told_before && retrying_));
+  socket_.peer_down(*this, down, was_up, expired || told_before);
 }
 
 void Peer::release_link() noexcept {
@@ -185,53 +161,31 @@ void Peer::release_link() noexcept {
   link_.reset();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = no_stranger_ = false;
   confirm_timer_.stop();
-  confirmed_.reset();
-  confirm_owed_ = settled_ = false;
+  confirm_owed_ = false;
   lost_ = {};
   objection_.reset();
   end_.reset();
 }
 
-// Doubles from the first delay to the last, each less a random half of it, so that many peers of
-// one that restarts do not come back in step. `slowly`: after the longest delay, or a second if
-// that is longer, because what answers there may never have heard of netio.
-void Peer::schedule_retry(bool slowly) noexcept {
-  const SocketOptions& options = socket_.options();
-  const std::int64_t now_ns = socket_.context().loop.now().count();
-  if (up_since_ns_ != 0 && now_ns - up_since_ns_ > options.reconnect_after_max.count()) {
-    attempts_ = 0;
-  }
-  up_since_ns_ = 0;
-  const std::int64_t longest_ns = options.reconnect_after_max.count();
-  const std::int64_t delay_ns =
-      slowly ? std::max<std::int64_t>(longest_ns, slow_retry_ns)
-             : retry_delay_ns(options.reconnect_after_min.count(), longest_ns, attempts_);
-  attempts_ = std::min(attempts_ + 1, retry_doublings_max);
-  const std::int64_t half_ns = std::max<std::int64_t>(delay_ns / 2, 1);
-  retry_timer_.start_once(std::chrono::nanoseconds(
-      half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1))));
-}
-
 void Peer::close() noexcept {
   closing_ = true;
   if (down_) return;  // run_deferred is about to end the connection, and sees closing_
-  if (up_) {
+  if (up()) {
     // What is held is not wanted any more; the peer's good-bye comes behind it.
     resume_ = false;
     receiver_.end();
     link_->assembling(false);
     link_->pause(false);
     advance_ending();
-  } else if (!dialed() || !sender.pending()) {
+  } else if (!dialed() || !wanted()) {
     cut();
   }
 }
 
 void Peer::cut() noexcept {
-  if (gone_) return;
-  up_ = false;
-  gone_ = true;
-  retry_timer_.stop();
+  if (gone()) return;
+  phase_ = Phase::gone;
+  if (dialer_) dialer_->stop();
   confirm_timer_.stop();
   down_.reset();
   if (link_) link_->cut();
@@ -251,30 +205,30 @@ PeerInfo Peer::info(bool was_up) const noexcept {
   guard_memory([&] { info.name = name_; }, []() noexcept {});
   info.run = met_run_;
   info.dialed = dialed();
-  info.retrying = retrying_;
+  info.retrying = retrying();
   info.was_up = was_up;
   info.restarts = restarts_;
   add_to(info.books);
-  if (up_) info.message_bytes_max = link_->limits().message_bytes_max;
+  if (up()) info.message_bytes_max = link_->limits().message_bytes_max;
   return info;
 }
 
 PeerSnapshot Peer::snapshot() {
-  PeerSnapshot snapshot{info(up_)};
-  snapshot.up = up_;
+  PeerSnapshot snapshot{info(up())};
+  snapshot.up = up();
   snapshot.paused = paused_;
   snapshot.waiting_messages = sender.unposted();
   snapshot.waiting_bytes = sender.unposted_bytes();
   socket_.distribution().describe(*this, snapshot);
-  if (!up_) return snapshot;
+  if (!up()) return snapshot;
   snapshot.wire_bytes = link_->queued_bytes();
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  listen_at(now_ns);
+  watch_.listen(*link_, now_ns);
   const auto since = [now_ns](std::int64_t then_ns) {
     return std::chrono::nanoseconds(std::max<std::int64_t>(now_ns - then_ns, 0));
   };
-  snapshot.up_for = since(up_since_ns_);
-  snapshot.silent_for = since(heard_ns_);
+  snapshot.up_for = since(watch_.up_since_ns());
+  snapshot.silent_for = since(watch_.heard_ns());
   snapshot.behind = behind_since_ns != 0;
   if (snapshot.behind) snapshot.behind_for = since(behind_since_ns);
   return snapshot;

@@ -12,10 +12,11 @@
 #include <netio/socket.hpp>
 
 #include "base/url.hpp"
+#include "socket/dialer.hpp"
 #include "socket/half_open.hpp"
+#include "socket/peer_watch.hpp"
 #include "socket/receiver.hpp"
 #include "socket/sender.hpp"
-#include "socket/stall_watch.hpp"
 #include "socket/stream.hpp"
 #include "transport/link.hpp"
 #include "wire/control.hpp"
@@ -38,21 +39,29 @@ class Peer final : public Newcomer,
   // When it began to be behind, as its distribution says; 0 while it is not.
   std::int64_t behind_since_ns = 0;
 
-  [[nodiscard]] bool up() const noexcept { return up_; }
+  // Where its connection stands.
+  enum class Phase : std::uint8_t {
+    waiting,    // There is none. The dialer makes the next attempt.
+    greeting,   // It is being made, up to the peer's first page.
+    confirmed,  // The peer has said where it stands; run_deferred() looks whether that can be.
+    settled,    // The books agree. It is up once this side has said where it stands.
+    up,
+    gone,  // There will be none any more: the socket forgets the peer.
+  };
+  [[nodiscard]] bool up() const noexcept { return phase_ == Phase::up; }
   [[nodiscard]] bool half_open() const noexcept override {
-    return link_ && !dialed() && !confirmed_ && !up_ && !down_ && !gone_;
+    return link_ && !dialed() && phase_ == Phase::greeting && !down_;
   }
   bool hear_greeting() noexcept override { return link_->hear_greeting(); }
   void give_way(const std::string& why) noexcept override {
     fail(DownReason::handshake_timeout, why.c_str());
   }
-  [[nodiscard]] bool dialed() const noexcept { return url_.has_value(); }
+  [[nodiscard]] bool dialed() const noexcept { return dialer_.has_value(); }
   // Its connection is down, and the socket is about to be told.
   [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
-  // Nothing more will come of it: the socket forgets it.
-  [[nodiscard]] bool gone() const noexcept { return gone_; }
+  [[nodiscard]] bool gone() const noexcept { return phase_ == Phase::gone; }
   // PeerInfo::id. Of an accepted peer only its stream tells, once the connection is confirmed.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   // Without the address, if there is no memory for it.
@@ -82,11 +91,9 @@ class Peer final : public Newcomer,
 
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
-  // Ends a connection that holds memory for a message and does not go on with it.
-  void check_stall(std::int64_t now_ns, std::int64_t stall_after_ns,
-                   const Shortages& shortages) noexcept;
-  // Ends a connection whose other host is gone.
-  void check_host(std::int64_t now_ns) noexcept;
+  // Ends a connection whose peer holds memory for a message and does not go on with it, or whose
+  // other host is gone.
+  void look_after(std::int64_t now_ns, const Shortages& shortages) noexcept;
 
   [[nodiscard]] ReceiveBooks& receive_books() noexcept { return receiver_.books; }
 
@@ -121,6 +128,12 @@ class Peer final : public Newcomer,
   void on_memory() noexcept override;
   void run_deferred() noexcept override;
 
+  // Another attempt to connect is scheduled or under way.
+  [[nodiscard]] bool retrying() const noexcept { return dialer_ && dialer_->retrying(); }
+  // A dialed peer is to come back, because the socket is open, or for what was taken for it.
+  [[nodiscard]] bool wanted() const noexcept { return !closing_ || sender.pending(); }
+  // Up, and its end is not known of.
+  [[nodiscard]] bool open() const noexcept { return up() && !down_; }
   void dial() noexcept;
   [[nodiscard]] std::string who() const;  // for a person
   void say_who(const Hello* theirs, Hello& hello);
@@ -134,51 +147,44 @@ class Peer final : public Newcomer,
   void draw_stream();
   void end_connection() noexcept;
   void release_link() noexcept;
-  void schedule_retry(bool slowly) noexcept;
   void after_delivery(Receiver::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
   void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
-  void listen_at(std::int64_t now_ns) noexcept;
-  std::uint64_t receiving_progress() noexcept;
-  void check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns,
-                       const Shortages& shortages) noexcept;
-  void check_sending(std::int64_t now_ns, std::int64_t stall_after_ns,
-                     const Shortages& shortages) noexcept;
+  [[nodiscard]] const char* stalled(PeerWatch::Look look, const Shortages& shortages) noexcept;
 
   SocketCore& socket_;
   std::uint64_t id_;
-  std::optional<Url> url_;
   std::string address_;
   std::string name_;  // as it was said last
   std::unique_ptr<Link> link_;
   Receiver receiver_;
   CallingWaiter home_waiter_;
+  PeerWatch watch_;
+  std::optional<Dialer> dialer_;  // of a dialed peer
+  Phase phase_ = Phase::greeting;
   StreamIdentity stream_;
   RunId met_run_{};             // the last that came up; zeros: none yet
   std::uint64_t restarts_ = 0;  // how often it was another one
   bool adopted_ = false;        // accepted only: the stream is its own
 
   // Of the connection that is being greeted.
-  std::uint64_t nonce_ = 0;                // of the accepting side
-  std::optional<ConfirmFrame> confirmed_;  // by the peer; run_deferred() goes on with it
-  bool confirm_owed_ = false;              // the link had no room for ours
-  bool greeting_late_ = false;             // confirm_timer_ has run out once
-  bool settled_ = false;                   // the books, by what the peer has confirmed
-  RunId greeted_run_{};                    // dialed: who has answered
-  ReceiveBooks::Lost lost_{};              // with earlier connections; the user is to be told
+  std::uint64_t nonce_ = 0;     // of the accepting side
+  Timer confirm_timer_;         // runs from the hellos until the peer has confirmed
+  ConfirmFrame confirmed_{};    // by the peer
+  bool confirm_owed_ = false;   // the link had no room for ours
+  bool greeting_late_ = false;  // confirm_timer_ has run out once
+  RunId greeted_run_{};         // dialed: who has answered
+  ReceiveBooks::Lost lost_{};   // with earlier connections; the user is to be told
 
   WireMode their_mode_ = WireMode::buffered;
-  bool up_ = false;
   bool messages_expected_ = true;
   bool closing_ = false;
   bool bye_said_ = false;
   bool bye_heard_ = false;
   bool dismissed_ = false;
-  bool gone_ = false;
   bool paused_ = false;            // by itself; over all its connections
-  bool retrying_ = false;          // another attempt is scheduled; not while it is up
   bool resume_ = false;            // run_deferred goes on with a held page
   bool no_stranger_ = false;       // run_deferred tells who was refused for being one
   std::optional<Down> objection_;  // why our hello refused the peer
@@ -187,19 +193,7 @@ class Peer final : public Newcomer,
   bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
   bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 
-  std::optional<DownReason> told_wrong_;  // what the last attempt was told to end for, if for that
-
-  Timer retry_timer_;
-  Timer confirm_timer_;               // runs from the hellos until the peer has confirmed
-  int attempts_ = 0;                  // since the last connection that lasted
-  std::int64_t up_since_ns_ = 0;      // or was accepted
-  std::int64_t heard_ns_ = 0;         // when it was seen that bytes had come, or it came up
-  std::uint64_t heard_bytes_ = 0;     // on this connection by then
-  std::uint64_t arrived_before_ = 0;  // on links that are gone
-  StallWatch receiving_watch_;        // of the message that is begun
-  std::uint64_t part_progress_ = 0;   // bytes of messages in parts, as far as they are here
-  HoldingWatch sending_watch_;        // of large messages on their way
-  std::int64_t answered_ns_ = 0;      // when the host was last not known to be silent
+  std::uint64_t arrived_before_ = 0;  // bytes on links that are gone
 };
 
 }  // namespace netio::detail

@@ -12,7 +12,7 @@ namespace netio::detail {
 void Peer::on_page(const PageHeader& header, Block& block,
                    std::span<const std::byte> body) noexcept {
   if (down_ || bye_heard_) return;
-  if (!up_) [[unlikely]] {
+  if (!up()) [[unlikely]] {
     if (header.bytes == 0) return;  // on a fabric a grant, which the link has taken
     guard_memory([&] { take_first_page(header, body); },
                  [this]() noexcept { fail(out_of_memory()); });
@@ -58,7 +58,7 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
   socket_.receiving.end_page();
   // The user may have closed or destroyed the socket in a call-back.
   if (closing_) receiver_.end();
-  if (gone_ || down_ || closing_) return;
+  if (gone() || down_ || closing_) return;
   // A peer that waits for a large buffer keeps the memory that its parts are read into: if it gave
   // that up, it could get the buffer while all the other memory is with peers that wait for it.
   link_->assembling(receiver_.assembling() || result == Receiver::Result::starved);
@@ -94,15 +94,15 @@ void Peer::go_on() noexcept {
     socket_.receiving.begin_page(id_, paused_);
     after_delivery(receiver_.go_on());
   }
-  if (up_ && !down_ && !receiver_.holding() && !held_back()) link_->pause(false);
+  if (open() && !receiver_.holding() && !held_back()) link_->pause(false);
 }
 
 void Peer::on_memory() noexcept {
-  if (up_ && !down_ && !held_back()) go_on();
+  if (open() && !held_back()) go_on();
 }
 
 void Peer::pause(bool paused) noexcept {
-  if (!up_ || down_) return;
+  if (!open()) return;
   if (paused) {
     link_->pause(true);
   } else {
@@ -119,14 +119,14 @@ void Peer::pause_alone(bool paused) noexcept {
 void Peer::on_writable() noexcept {
   if (confirm_owed_ && !down_) {
     say_where();
-    if (!confirm_owed_ && settled_) come_up();
+    if (!confirm_owed_ && phase_ == Phase::settled) come_up();
     return;
   }
   if (leaving()) {
     advance_ending();
     return;
   }
-  if (!up_ || down_) return;
+  if (!open()) return;
   if (sender.post_pending() != Status::ok) {
     if (sender.backlog.failed()) fail(out_of_memory());
     return;
@@ -138,13 +138,13 @@ void Peer::on_writable() noexcept {
 }
 
 void Peer::on_sent() noexcept {
-  if (!up_) return;  // of the greeting
+  if (!up()) return;  // of the greeting
   if (!leaving() && sender.waiting()) on_writable();
   socket_.fill_changed();
 }
 
 void Peer::on_idle() noexcept {
-  if (!up_) return;
+  if (!up()) return;
   if (leaving()) {
     advance_ending();
   } else if (sender.waiting()) {
@@ -156,7 +156,7 @@ void Peer::on_idle() noexcept {
 }
 
 void Peer::watch_memory() noexcept {
-  if (up_ && link_ && !home_waiter_.waiting()) link_->receive_store().wait(home_waiter_);
+  if (up() && link_ && !home_waiter_.waiting()) link_->receive_store().wait(home_waiter_);
 }
 
 void Peer::on_page_opened() noexcept { socket_.touch(); }
@@ -185,7 +185,7 @@ void Peer::take_control(std::span<const std::byte> body) {
       defect = "said where it stands though the connection is up";
     } else if (defect = not_offered(frame.control()); defect == nullptr) {
       defect = socket_.distribution().take_control(*this, frame);
-      if (down_ || gone_) return;  // a call-back of the user's, or the pattern, has ended it
+      if (down_ || gone()) return;  // a call-back of the user's, or the pattern, has ended it
     }
   }
   if (defect == nullptr && walker.defect() != nullptr) defect = "sent a damaged control page";
@@ -204,7 +204,7 @@ void Peer::take_control(std::span<const std::byte> body) {
 // The order of an end: everything taken is posted; good-bye is said; the other says it too, behind
 // its last acknowledgement; then the link is finished. Whoever hears it first answers at once.
 void Peer::advance_ending() noexcept {
-  if (!up_ || down_) return;
+  if (!open()) return;
   if (!bye_said_) {
     if (!bye_heard_ && sender.post_pending() != Status::ok) return;
     if (sender.post_control(ControlKind::bye, {}) != Status::ok) return;
@@ -215,87 +215,34 @@ void Peer::advance_ending() noexcept {
 }
 
 bool Peer::send_acknowledgement() noexcept {
-  if (!up_ || down_ || bye_said_ || link_->acknowledged() == receiver_.books.expected) return true;
+  if (!open() || bye_said_ || link_->acknowledged() == receiver_.books.expected) return true;
   if (sender.post_acknowledgement() != Status::ok) return false;
   link_->flush();
   return true;
 }
 
-// A page costs nothing for this: what is counted anyway is looked at now and then.
-void Peer::listen_at(std::int64_t now_ns) noexcept {
-  const std::uint64_t bytes = link_->bytes_received();
-  if (bytes == heard_bytes_) return;
-  heard_bytes_ = bytes;
-  heard_ns_ = now_ns;
-}
-
-void Peer::check_stall(std::int64_t now_ns, std::int64_t stall_after_ns,
-                       const Shortages& shortages) noexcept {
-  if (!up_ || down_) return;
-  listen_at(now_ns);
-  check_receiving(now_ns, stall_after_ns, shortages);
-  if (up_ && !down_) check_sending(now_ns, stall_after_ns, shortages);
-}
-
-// A counter of bytes of what the peer has begun. For a message in parts it counts payload only:
-// acknowledgements, and parts without payload, do not make the message go on.
-std::uint64_t Peer::receiving_progress() noexcept {
-  if (bye_heard_) return link_->bytes_received();
-  if (!receiver_.assembling() || link_->large_page_begun() != 0) return link_->page_progress();
-  // Pages may be large, so bytes of a part that is not complete count too. They include what stands
-  // around the payload, which is left out when the part is complete: the counter must not fall.
-  part_progress_ = std::max(part_progress_, receiver_.part_bytes() + link_->body_begun());
-  return part_progress_;
-}
-
-void Peer::check_receiving(std::int64_t now_ns, std::int64_t stall_after_ns,
-                           const Shortages& shortages) noexcept {
-  // After good-byes the peer has its end of the connection to close, and nothing else to do.
-  const bool begun = link_->mid_page() || receiver_.assembling() || bye_heard_;
-  const std::uint64_t received = receiving_progress();
-  if (!begun || !link_->reading()) return receiving_watch_.restart(received, now_ns);
-  const std::uint64_t large =
-      std::max<std::uint64_t>(receiver_.assembling_bytes(), link_->large_page_begun());
-  const bool waited_for =
-      large != 0 ? shortages.of_large_pool().lack_memory != 0 || socket_.large_quota_waited_for()
-                 : socket_.receive_memory_waited_for();
-  const std::uint64_t held =
-      large == 0 && waited_for ? socket_.context().options().page_bytes : large;
-  const std::uint64_t least = bye_heard_ ? 1 : StallWatch::least(held, waited_for);
-  if (!receiving_watch_.stalled(received, least, now_ns, stall_after_ns)) return;
-  fail(DownReason::stalled, received == receiving_watch_.moved()
-                                ? "began a message and did not go on with it"
-                                : "goes on so slowly with a message that its memory is held for "
-                                  "ever");
-}
-
-// A peer that is slow holds back its own messages only; but not the memory that others wait for.
-void Peer::check_sending(std::int64_t now_ns, std::int64_t stall_after_ns,
-                         const Shortages& shortages) noexcept {
-  Holding all;
-  for (const Shortage& shortage : shortages.all()) {
-    const Holding held = sender.kept_from_others(shortage);
-    all.left += held.left;
-    all.moved += held.moved;
+void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept {
+  if (!open()) return;
+  watch_.listen(*link_, now_ns);
+  const SocketOptions& options = socket_.options();
+  if (const char* const what = stalled({now_ns, options.stall_after.count()}, shortages)) {
+    return fail(DownReason::stalled, what);
   }
-  if (all.left == 0 || socket_.distribution().bears_with(*this)) return sending_watch_.stop();
-  if (!sending_watch_.stalled(all.left, all.moved, now_ns, stall_after_ns)) return;
-  fail(DownReason::stalled,
-       "took, or gave back, so little of large messages that others waited for their memory in "
-       "vain");
+  // What an idle connection is given by keep-alive: silence, and as long again for the probes.
+  const std::chrono::nanoseconds silence = 2 * std::chrono::nanoseconds(options.keep_alive_after);
+  if (watch_.host_is_gone(*link_, now_ns, silence.count())) {
+    fail(DownReason::lost, "the host does not answer any more");
+  }
 }
 
-// What an idle connection is given by keep-alive: silence, and as long again for the probes. The
-// kernel counts from the last answer, which after silence is old: so this side counts too, from
-// when it first saw that nothing is answered.
-void Peer::check_host(std::int64_t now_ns) noexcept {
-  if (!up_ || down_) return;
-  using std::chrono::nanoseconds;
-  const std::int64_t unanswered_ns = nanoseconds(link_->unanswered_for()).count();
-  if (unanswered_ns == 0 || now_ns - unanswered_ns > answered_ns_) answered_ns_ = now_ns;
-  const std::int64_t most_ns = 2 * nanoseconds(socket_.options().keep_alive_after).count();
-  if (unanswered_ns == 0 || now_ns - answered_ns_ < most_ns) return;
-  fail(DownReason::lost, "the host does not answer any more");
+const char* Peer::stalled(PeerWatch::Look look, const Shortages& shortages) noexcept {
+  const PeerWatch::Memory memory{.page_bytes = socket_.context().options().page_bytes,
+                                 .pages_waited_for = socket_.receive_memory_waited_for(),
+                                 .large_waited_for = shortages.of_large_pool().lack_memory != 0 ||
+                                                     socket_.large_quota_waited_for()};
+  const char* const what = watch_.check_receiving(*link_, receiver_, bye_heard_, memory, look);
+  if (what != nullptr) return what;
+  return watch_.check_sending(sender, shortages, socket_.distribution().bears_with(*this), look);
 }
 
 }  // namespace netio::detail

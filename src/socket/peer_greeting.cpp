@@ -149,8 +149,8 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
   Frame frame;
   ConfirmFrame theirs;
   const bool control = (header.flags & page_flag::control) != 0;
-  if (confirmed_ || !control || !walker.next(frame) || frame.control() != ControlKind::confirm ||
-      !walker.at_end()) {
+  if (phase_ != Phase::greeting || !control || !walker.next(frame) ||
+      frame.control() != ControlKind::confirm || !walker.at_end()) {
     fail(DownReason::protocol_error, "does not begin by saying where it stands");
     return;
   }
@@ -163,6 +163,7 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
     return;
   }
   confirmed_ = theirs;
+  phase_ = Phase::confirmed;
   // What follows is for a connection that is up. An older connection of the stream ends first, with
   // all that its end has to tell.
   link_->pause(true);
@@ -221,7 +222,7 @@ void Peer::take_up() {
     fail({DownReason::rejected, (dialed() ? "cannot be used: " : "was turned away: ") + text});
     return;
   }
-  if (const char* const defect = settle(*confirmed_, stream_is_new); defect != nullptr) {
+  if (const char* const defect = settle(confirmed_, stream_is_new); defect != nullptr) {
     // The two sides do not agree on the stream, and never will: it is not gone on with.
     adopted_ = false;
     disputed_ = dialed();
@@ -231,31 +232,24 @@ void Peer::take_up() {
   if (dialed()) stream_.peer_run = greeted_run_;
   if (met_run_ != RunId{} && met_run_ != stream_.peer_run) ++restarts_;
   met_run_ = stream_.peer_run;
-  settled_ = true;
+  phase_ = Phase::settled;
   if (!dialed()) say_where();
   if (!confirm_owed_) come_up();
 }
 
 void Peer::come_up() {
-  confirmed_.reset();
-  settled_ = false;
   confirm_timer_.stop();
-  up_ = true;
-  retrying_ = false;
-  up_since_ns_ = heard_ns_ = socket_.context().loop.now().count();
+  phase_ = Phase::up;
+  if (dialer_) dialer_->came_up();
+  watch_.begin(socket_.context().loop.now().count());
   sender.attach(*link_);
-  heard_bytes_ = 0;
-  answered_ns_ = up_since_ns_;
-  part_progress_ = 0;
-  receiving_watch_.restart(0, up_since_ns_);
-  sending_watch_.stop();
   if (closing_ || !held_back()) link_->pause(false);
   const auto lost = std::exchange(lost_, {});
   socket_.peer_up(*this);
-  if (up_ && !down_ && lost.count != 0) {
+  if (open() && lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
   }
-  if (up_ && !down_) on_writable();
+  if (open()) on_writable();
 }
 
 }  // namespace netio::detail

@@ -169,8 +169,7 @@ void SocketCore::check_stalls() noexcept {
     if (peer->up()) shortages.look_at(peer->link()->loans());
   }
   for (const auto& peer : peers_) {
-    peer->check_stall(now_ns, options_.stall_after.count(), shortages);
-    peer->check_host(now_ns);
+    peer->look_after(now_ns, shortages);
   }
 }
 

@@ -1,0 +1,73 @@
+// When the next attempt to connect is made, by how the last one ended.
+#include "socket/dialer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/random.hpp"
+#include "socket/retry_delay.hpp"
+
+namespace netio::detail {
+
+namespace {
+
+// The delay to a place that answered wrongly, if reconnect_after_max is shorter; less up to half of
+// it, at random.
+constexpr std::int64_t slow_retry_ns = 1'000'000'000;
+
+// The address is wrong, or the program there: it is told once, and tried again slowly, if at all.
+// Where a netio was met before, it always is: a proxy answers for a program that restarts, a name
+// is about to be known again, or another release is being started.
+bool wrong_place(DownReason reason) noexcept {
+  return reason == DownReason::name_unknown || reason == DownReason::foreign_protocol ||
+         reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
+}
+
+// What speaks no netio may stand in for a program that is about to: only what a host name or a
+// netio there has said is an answer for good.
+bool final_answer(DownReason reason) noexcept {
+  return wrong_place(reason) && reason != DownReason::foreign_protocol;
+}
+
+}  // namespace
+
+Dialer::Dialer(Loop& loop, const SocketOptions& options, Url url, std::function<void()> dial)
+    : loop_(loop), options_(options), url_(std::move(url)), timer_(loop, std::move(dial)) {}
+
+void Dialer::came_up() noexcept {
+  retrying_ = false;
+  up_since_ns_ = loop_.now().count();
+}
+
+bool Dialer::ended(const Ending& ending) noexcept {
+  const bool wrong = wrong_place(ending.reason);
+  const bool told_before = wrong && !ending.was_up && told_wrong_ == ending.reason;
+  told_wrong_ = wrong ? std::optional(ending.reason) : std::nullopt;
+  retrying_ = ending.wanted && (ending.met || !final_answer(ending.reason));
+  if (!retrying_) return false;
+  timer_.start_once(std::chrono::nanoseconds(next_delay_ns(wrong)));
+  return told_before;
+}
+
+void Dialer::dial_at_once(bool wanted) noexcept {
+  retrying_ = wanted;
+  if (retrying_) timer_.start_once(std::chrono::nanoseconds(0));
+}
+
+// Doubles from the first delay to the last, each less a random half of it, so that many peers of
+// one that restarts do not come back in step. `slowly`: after the longest delay, or a second if
+// that is longer, because what answers there may never have heard of netio.
+std::int64_t Dialer::next_delay_ns(bool slowly) noexcept {
+  const std::int64_t longest_ns = options_.reconnect_after_max.count();
+  const std::int64_t up_since_ns = std::exchange(up_since_ns_, 0);
+  if (up_since_ns != 0 && loop_.now().count() - up_since_ns > longest_ns) attempts_ = 0;
+  const std::int64_t delay_ns =
+      slowly ? std::max<std::int64_t>(longest_ns, slow_retry_ns)
+             : retry_delay_ns(options_.reconnect_after_min.count(), longest_ns, attempts_);
+  attempts_ = std::min(attempts_ + 1, retry_doublings_max);
+  const std::int64_t half_ns = std::max<std::int64_t>(delay_ns / 2, 1);
+  return half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1));
+}
+
+}  // namespace netio::detail
