@@ -128,7 +128,7 @@ void Peer::on_writable() noexcept {
   }
   if (!open()) return;
   if (sender.post_pending() != Status::ok) {
-    if (sender.backlog.failed()) fail(out_of_memory());
+    if (sender.failed()) fail(out_of_memory());
     return;
   }
   link_->flush();

@@ -121,6 +121,15 @@ Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t t
   return post_counted(post);
 }
 
+Status Sender::post_frames(const Lease& lease, std::span<const std::byte> frames,
+                           std::uint32_t messages) noexcept {
+  Post post{.sequence = books.next_sequence, .messages = messages};
+  post.body = {lease, frames.data(), frames.size()};
+  return post_counted(post);
+}
+
+Status Sender::wait_for_page() noexcept { return wait_for(link_->pool()); }
+
 Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept {
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
   if (pending()) {
@@ -303,7 +312,7 @@ Status Sender::post_pending() noexcept {
   if (link_ == nullptr) return Status::not_connected;
   if (const Status status = post_parts(); status != Status::ok) return status;
   if (const Status status = post_page(); status != Status::ok) return status;
-  return backlog.empty() ? Status::ok : post_backlog();
+  return waits_above() ? upstream_->post_waiting() : Status::ok;
 }
 
 Status Sender::post_page() noexcept {
@@ -323,6 +332,22 @@ Status Sender::post_page() noexcept {
   return Status::ok;
 }
 
+Post Sender::control_post(ControlKind kind, std::span<const std::byte> payload,
+                          std::uint64_t sequence) noexcept {
+  Post post{.sequence = sequence, .flags = page_flag::control};
+  const auto number = static_cast<std::uint32_t>(kind);
+  post.prepend(frame_word(static_cast<std::uint32_t>(payload.size()),
+                          frame_flag::control | (number << frame_flag::control_shift)));
+  post.body.data = payload.data();
+  post.body.bytes = payload.size();
+  return post;
+}
+
+Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
+  Post post = control_post(kind, payload, books.next_sequence);
+  return link_->post(post);
+}
+
 Status Sender::post_acknowledgement() noexcept {
   Post post{.sequence = books.next_sequence};
   return link_->post(post);
@@ -332,7 +357,7 @@ void Sender::end_turn(bool flush_when_idle) noexcept {
   if (page_.is_open() && page_.messages() == 0) close_page();  // reserved, and not committed
   if (link_ == nullptr) return;
   link_->flush();  // what was posted in this turn does not make the wire busy, or anybody full
-  const bool due = flush_when_idle ? pending() : !backlog.empty();
+  const bool due = flush_when_idle ? pending() : waits_above();
   if (due && link_->idle()) flush();
 }
 
@@ -346,7 +371,6 @@ void Sender::attach(Link& link) noexcept {
   link_ = &link;
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
-  dropped_told_ = 0;
   acknowledged_before_ = books.acknowledged;
   large_.done = 0;  // parts that the last connection carried are gone with it
   if (large_.active() && large_.total > link.limits().message_bytes_max) {
@@ -373,11 +397,17 @@ void Sender::detach() noexcept {
   page_.seal();  // no room: the fast path falls through to the check of the connection
 }
 
+double Sender::link_fill() const noexcept {
+  if (link_ == nullptr || starved()) return 1;
+  const std::size_t most = link_->limits().queue_bytes_max;
+  return static_cast<double>(std::min(link_->queued_bytes(), most)) / static_cast<double>(most);
+}
+
 Holding Sender::holding(const StorePart& memory) const noexcept {
   if (link_ == nullptr) return {};
   Holding held = link_->holding(memory);
   if (memory.has(large_.lease)) held.left += large_.total - large_.done;
-  held.left += backlog.bytes_in(memory);
+  if (upstream_ != nullptr) held.left += upstream_->bytes_in(memory);
   return held;
 }
 
@@ -399,7 +429,7 @@ void Sender::drop_pending(DropReason reason) noexcept {
   books.drop_unposted(reason, unposted());
   close_page();
   large_ = {};
-  backlog.clear();
+  if (upstream_ != nullptr) upstream_->clear();
 }
 
 }  // namespace netio::detail

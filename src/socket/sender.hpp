@@ -13,10 +13,11 @@
 
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
-#include "socket/backlog.hpp"
 #include "socket/open_page.hpp"
 #include "socket/send_books.hpp"
 #include "socket/shortages.hpp"
+#include "socket/supplies.hpp"
+#include "socket/upstream.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
 
@@ -54,23 +55,8 @@ class Sender final : private StoreWaiter {
   Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Posts it now, copied only if the wire does not take it at once or cannot take it whole.
   Status post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  // What goes to many: posted, or else put into the backlog by this peer's policy. With `block`,
-  // who calls looks at blocked() first.
-  void share(const Parcel& parcel) noexcept;
-  [[nodiscard]] bool blocked() const noexcept {
-    return backlog.policy() == Policy::block && link_ != nullptr && backlog.full(link_->pool());
-  }
-  // How near it is to blocked(), from 0 to 1: 1 exactly if it is.
-  [[nodiscard]] double sharing_fill() const noexcept;
   // How near the link is to taking no more, from 0 to 1; 1 without a link, or without memory.
   [[nodiscard]] double link_fill() const noexcept;
-  // Grows by the bytes of what is shared that the wire takes, whether they waited in the backlog or
-  // not. Only differences have a meaning.
-  [[nodiscard]] std::int64_t sharing_progress() const noexcept;
-  // What waits for the link is dropped. What the link was begun to be given is not.
-  void drop_backlog(DropReason reason) noexcept;
-  // A control frame behind all that was shared so far.
-  void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
   // A page with one control frame, which borrows its payload.
   [[nodiscard]] static Post control_post(ControlKind kind, std::span<const std::byte> payload,
                                          std::uint64_t sequence) noexcept;
@@ -78,17 +64,39 @@ class Sender final : private StoreWaiter {
   Status post_control(ControlKind kind, std::span<const std::byte> payload) noexcept;
 
   Status post_acknowledgement() noexcept;
-  // So many messages for all are not for this peer: larger than it takes.
-  void skip(std::uint64_t messages) noexcept;
   // Of this stream, dropped ones included: the number of the next.
   [[nodiscard]] std::uint64_t taken() const noexcept {
     return books.next_sequence + books.dropped_unposted + unposted();
   }
-  // A connection begins that shares: the peer is told how many were dropped so far.
-  void begin_sharing() noexcept;
-
   // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+
+  // For an Upstream, whose messages go as they are. It sends nothing else on this stream, and looks
+  // at pending_itself() first.
+  void put_below(Upstream* upstream) noexcept { upstream_ = upstream; }
+  [[nodiscard]] Link* link() const noexcept { return link_; }
+  // Of a body, with its frames.
+  [[nodiscard]] std::size_t body_max() const noexcept {
+    return link_->limits().page_bytes_max - page_header_bytes;
+  }
+  [[nodiscard]] Supplies supplies() const noexcept {
+    return {link_->pool(), large_pool_, link_->loans()};
+  }
+  // A message of up to limits().inject_bytes_max, which is copied if the wire does not take it.
+  Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  // A message that lies in this memory; whole, or in parts if it has to. Takes the lease on ok.
+  Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  // The frames of a page, with a count more on it.
+  Status post_frames(const Lease& lease, std::span<const std::byte> frames,
+                     std::uint32_t messages) noexcept;
+  // The message in parts that is under way: as far as the link takes it.
+  Status post_parts() noexcept;
+  // The link's pool had no page. Always `again`.
+  Status wait_for_page() noexcept;
+  // Of the message in parts that is under way.
+  [[nodiscard]] std::uint64_t large_bytes_left() const noexcept {
+    return large_.total - large_.done;
+  }
 
   // Memory that pass() takes without a copy, for `bytes` from loan_headroom on.
   Lease allocate(std::size_t bytes, Status& status) noexcept;
@@ -102,9 +110,9 @@ class Sender final : private StoreWaiter {
   void end_turn(bool flush_when_idle) noexcept;
   void flush() noexcept;
 
-  // The last send found no memory, or was to leave it to others; or something waits in the backlog.
+  // The last send found no memory, or was to leave it to others; or something waits above.
   [[nodiscard]] bool waiting() const noexcept {
-    return held_back_ || StoreWaiter::waiting() || !backlog.empty();
+    return held_back_ || StoreWaiter::waiting() || waits_above();
   }
   // The last send, or allocate(), found no memory.
   [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
@@ -115,9 +123,13 @@ class Sender final : private StoreWaiter {
   // The memory that messages to this peer hold and that other peers lack. Empty if none do.
   [[nodiscard]] Holding kept_from_others(const Shortage& shortage) const noexcept;
   // Something was taken that the link has not.
-  [[nodiscard]] bool pending() const noexcept {
-    return page_.messages() != 0 || large_.active() || !backlog.empty();
+  [[nodiscard]] bool pending() const noexcept { return pending_itself() || waits_above(); }
+  // The same, without what waits above.
+  [[nodiscard]] bool pending_itself() const noexcept {
+    return page_.messages() != 0 || large_.active();
   }
+  // There was no memory for what waits above: the connection is to end.
+  [[nodiscard]] bool failed() const noexcept { return upstream_ != nullptr && upstream_->failed(); }
 
   // The connection.
   void attach(Link& link) noexcept;
@@ -127,14 +139,15 @@ class Sender final : private StoreWaiter {
   void drop_pending(DropReason reason) noexcept;
   void add_to(Books& to) const noexcept { books.add_to(to, unposted()); }
   SendBooks books;
-  Backlog backlog{books};  // only of what is shared: nobody else has to wait above the link
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
   // What was taken and not posted. A large message counts until its last part is.
   [[nodiscard]] std::uint64_t unposted() const noexcept {
-    return page_.messages() + (large_.active() ? 1U : 0U) + backlog.messages();
+    return page_.messages() + (large_.active() ? 1U : 0U) +
+           (upstream_ != nullptr ? upstream_->messages() : 0U);
   }
   [[nodiscard]] std::uint64_t unposted_bytes() const noexcept {
-    return (page_.is_open() ? page_.bytes() : 0) + (large_.total - large_.done) + backlog.bytes();
+    return (page_.is_open() ? page_.bytes() : 0) + large_bytes_left() +
+           (upstream_ != nullptr ? upstream_->bytes() : 0U);
   }
 
  private:
@@ -157,10 +170,10 @@ class Sender final : private StoreWaiter {
     page_.append<tagged>(message, tag);
     return true;
   }
-  [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
-  [[nodiscard]] std::size_t body_max() const noexcept {
-    return link_->limits().page_bytes_max - page_header_bytes;
+  [[nodiscard]] bool waits_above() const noexcept {
+    return upstream_ != nullptr && !upstream_->empty();
   }
+  [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
@@ -173,23 +186,13 @@ class Sender final : private StoreWaiter {
   void close_page() noexcept;
   Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
                      std::uint64_t tag) noexcept;
-  Status post_parts() noexcept;
   Status post_page() noexcept;
-  Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status pass_to_stranger(Lease& lease, std::span<const std::byte> message,
                           std::uint64_t tag) noexcept;
   template <typename SizedPool>
   Status pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
                       std::uint64_t tag) noexcept;
   Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  Status post_parcel(const Parcel& parcel) noexcept;
-  Status post_item(const Backlog::Item& item) noexcept;
-  Status post_backlog() noexcept;
-  bool held_up(const Lease& next) noexcept;
-  [[nodiscard]] Supplies supplies() const noexcept {
-    return {link_->pool(), large_pool_, link_->loans()};
-  }
   [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
   Status post_counted(Post& post) noexcept;
@@ -200,6 +203,7 @@ class Sender final : private StoreWaiter {
   LargePool& large_pool_;
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
+  Upstream* upstream_ = nullptr;
 
   OpenPage page_;
   bool held_back_ = false;  // few pages are left, and this link has some of them
@@ -212,8 +216,6 @@ class Sender final : private StoreWaiter {
   Lack lack_ = Lack::memory;               // the reason for it
 
   std::uint64_t pages_posted_ = 0;
-  std::uint64_t dropped_told_ = 0;  // to the peer, on this connection
-  std::int64_t shared_bytes_posted_ = 0;
 };
 
 }  // namespace netio::detail

@@ -76,7 +76,7 @@ Status Group::open_page(Store*& short_of) noexcept {
 bool Group::blocked() const noexcept {
   bool blocked = false;
   for (Subscriber* const member : members) {
-    if (!member->peer.sender.blocked()) continue;
+    if (!member->feed.blocked()) continue;
     member->blocking = blocked = true;
   }
   return blocked;
@@ -87,7 +87,7 @@ void Group::write(const Outgoing& message, Staging& staging) noexcept {
   if (way == Way::gathered) return page_.append(message.bytes, message.tag);
   close_page();
   if (way == Way::dropped) {
-    for (Subscriber* const member : members) member->peer.sender.skip(1);
+    for (Subscriber* const member : members) member->feed.skip(1);
     return;
   }
   Parcel parcel{{}, message.bytes.data(), message.bytes.size(), 1, false, message.tag};
@@ -112,7 +112,7 @@ void Group::close_page() noexcept {
 void Group::share(const Parcel& parcel) noexcept {
   const bool at_once = kind_.mode == WireMode::unbuffered;
   for (Subscriber* const member : members) {
-    member->peer.sender.share(parcel);
+    member->feed.share(parcel);
     if (at_once) member->peer.link()->flush();
   }
 }
@@ -120,7 +120,7 @@ void Group::share(const Parcel& parcel) noexcept {
 // Who is behind has no say: its page waits above the link in any case.
 void Group::close_page_if_idle() noexcept {
   const bool busy = std::any_of(members.begin(), members.end(), [](const Subscriber* member) {
-    return member->peer.sender.backlog.empty() && !member->peer.link()->idle();
+    return member->feed.empty() && !member->peer.link()->idle();
   });
   if (!busy) close_page();
 }

@@ -11,10 +11,10 @@
 
 #include "base/tag_set.hpp"
 #include "memory/block.hpp"
+#include "pattern/publish/parcel.hpp"
 #include "pattern/publish/staging.hpp"
 #include "pattern/publish/subscriber.hpp"
 #include "socket/open_page.hpp"
-#include "socket/parcel.hpp"
 #include "wire/hello.hpp"
 
 namespace netio::detail {

@@ -28,9 +28,8 @@ std::int64_t look_after_ns(std::int64_t block_for_max_ns) noexcept {
 
 // Of what it had to take when it was measured.
 bool has_taken(const Subscriber& subscriber, std::uint64_t bytes) noexcept {
-  const Sender& sender = subscriber.peer.sender;
-  const std::int64_t taken = sender.sharing_progress() - subscriber.held_progress;
-  return sender.backlog.empty() || taken >= static_cast<std::int64_t>(bytes);
+  const std::int64_t taken = subscriber.feed.progress() - subscriber.held_progress;
+  return subscriber.feed.empty() || taken >= static_cast<std::int64_t>(bytes);
 }
 
 }  // namespace
@@ -56,14 +55,14 @@ std::int64_t HoldUps::clock_ns() const noexcept {
 
 bool HoldUps::holds(const Subscriber& subscriber) const noexcept {
   if (!subscriber.counted) return false;
-  return subscriber.blocking || (lacked_memory_ && !subscriber.peer.sender.backlog.empty());
+  return subscriber.blocking || (lacked_memory_ && !subscriber.feed.empty());
 }
 
 // From here on: what it has to take, and how far it is.
 void HoldUps::measure(Subscriber& subscriber) noexcept {
-  const Sender& sender = subscriber.peer.sender;
-  subscriber.held_progress = sender.sharing_progress();
-  subscriber.held_bytes = sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
+  subscriber.held_progress = subscriber.feed.progress();
+  subscriber.held_bytes =
+      subscriber.peer.sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
 }
 
 void HoldUps::begins_demoted(Subscriber& subscriber) noexcept {

@@ -184,12 +184,7 @@ void PublishCore::ready(Peer& peer) noexcept {
   if (stopped_) return;
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) {
-    guard_memory(
-        [&] {
-          subscribers.join(peer);
-          peer.sender.begin_sharing();
-        },
-        [&]() noexcept { peer.fail(out_of_memory()); });
+    guard_memory([&] { subscribers.join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
     return;
   }
   look_at_backlog(*known);
@@ -197,8 +192,8 @@ void PublishCore::ready(Peer& peer) noexcept {
 
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
-  failed_ |= subscriber.peer.sender.backlog.failed();
-  if (!subscriber.peer.sender.backlog.empty()) return behind_watch.behind(subscriber);
+  failed_ |= subscriber.feed.failed();
+  if (!subscriber.feed.empty()) return behind_watch.behind(subscriber);
   subscriber.peer.behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
 }
@@ -254,7 +249,7 @@ const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std
     worth_trying_ |= changed->blocking;
     if (!changed->counted || changed->group == nullptr) hold_ups.end(*changed, held);
     if (changed->demoted && !was_demoted) hold_ups.begins_demoted(*changed);
-    failed_ |= changed->peer.sender.backlog.failed();
+    failed_ |= changed->feed.failed();
     if (failed_) socket_.touch();
   }
   socket_.fill_changed();
@@ -270,13 +265,15 @@ std::uint64_t PublishCore::gathered_for(const Peer& peer) const noexcept {
 
 // With block_for_max 0 the publisher waits for subscribers with Policy::block for ever.
 bool PublishCore::bears_with(const Peer& peer) const noexcept {
-  return may_block_for_ever_ && peer.sender.backlog.policy() == Policy::block;
+  if (!may_block_for_ever_) return false;
+  const Subscriber* const known = subscribers.find(peer);
+  return known != nullptr && known->feed.backlog.policy() == Policy::block;
 }
 
 void PublishCore::describe(const Peer& peer, PeerSnapshot& snapshot) const {
   const Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
-  if (known->revision != 0) snapshot.policy = peer.sender.backlog.policy();
+  if (known->revision != 0) snapshot.policy = known->feed.backlog.policy();
   snapshot.demoted = known->demoted;
   if (known->group == nullptr) return;
   snapshot.waiting_messages += known->group->open_messages();
@@ -337,7 +334,7 @@ void PublishCore::flush() noexcept {
 
 void PublishCore::end_failed() noexcept {
   subscribers.for_each([](Subscriber& subscriber) {
-    if (subscriber.peer.sender.backlog.failed()) subscriber.peer.fail(out_of_memory());
+    if (subscriber.feed.failed()) subscriber.peer.fail(out_of_memory());
   });
 }
 
@@ -347,7 +344,7 @@ void PublishCore::look_after_slow() noexcept {
   const std::int64_t within_ns = socket_.options().handshake_within.count();
   bool behind = false;
   subscribers.for_each([&](Subscriber& subscriber) {
-    if (subscriber.peer.sender.backlog.policy() != Policy::disconnect) return;
+    if (subscriber.feed.backlog.policy() != Policy::disconnect) return;
     if (subscriber.dismissed_since_ns == 0) {
       const bool stays = !stopped_ && !subscriber.peer.leaving();
       if (stays && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
@@ -373,17 +370,17 @@ void PublishCore::dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept 
   Peer& peer = subscriber.peer;
   subscriber.dismissed_since_ns = now_ns;
   not_ready(peer);
-  peer.sender.drop_backlog(DropReason::not_sent);
+  subscriber.feed.drop_backlog(DropReason::not_sent);
   std::array<std::byte, ending_bytes> payload;
   encode(EndingFrame{EndingReason::too_slow}, payload);
-  peer.sender.tell(ControlKind::ending, payload);
+  subscriber.feed.tell(ControlKind::ending, payload);
   guard_memory([&] { peer.dismiss(too_slow_text, DownReason::too_slow); },
                [&]() noexcept { peer.fail(out_of_memory(DownReason::too_slow)); });
 }
 
 bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept {
   look_at_backlog(subscriber);
-  if (subscriber.peer.sender.backlog.take_overrun()) return true;
+  if (subscriber.feed.backlog.take_overrun()) return true;
   const std::int64_t most_ns = subscriber.behind_for_max_ns;
   const std::int64_t since_ns = subscriber.peer.behind_since_ns;
   return most_ns != 0 && since_ns != 0 && now_ns - since_ns > most_ns;

@@ -12,6 +12,7 @@
 
 #include "base/tag_set.hpp"
 #include "pattern/publish/allowances.hpp"
+#include "pattern/publish/feed.hpp"
 
 namespace netio::detail {
 
@@ -19,10 +20,11 @@ class Group;
 class Peer;
 
 struct Subscriber {
-  Subscriber(Peer& its_peer, std::shared_ptr<Account> its_account) noexcept
-      : peer(its_peer), account(std::move(its_account)) {}
+  Subscriber(Peer& its_peer, Sender& stream, std::shared_ptr<Account> its_account) noexcept
+      : peer(its_peer), feed(stream), account(std::move(its_account)) {}
 
   Peer& peer;
+  Feed feed;
   std::shared_ptr<Account> account;  // of its host; never null
   TagSet set;
   Group* group = nullptr;  // null while the set is empty
@@ -52,7 +54,7 @@ struct Subscriber {
   // Of HoldUps.
   std::int64_t held_from_ns = 0;   // it has held the publisher up since then for nothing; 0: no
   std::uint64_t held_bytes = 0;    // what it had to take when held_progress was measured
-  std::int64_t held_progress = 0;  // Sender::sharing_progress()
+  std::int64_t held_progress = 0;  // Feed::progress()
   bool held_too_long = false;
   bool told_demoted = false;  // the user was
 

@@ -57,8 +57,9 @@ const Subscriber* Subscribers::find(const Peer& peer) const noexcept {
 Subscriber& Subscribers::join(Peer& peer) {
   std::shared_ptr<Account> account =
       allowances.account_of(peer.info(true).address, socket_.context().loop.now().count());
-  Subscriber& subscriber = subscribers_.try_emplace(&peer, peer, std::move(account)).first->second;
-  peer.sender.backlog.set_budget(&behind_budget_);
+  Subscriber& subscriber =
+      subscribers_.try_emplace(&peer, peer, peer.sender, std::move(account)).first->second;
+  subscriber.feed.backlog.set_budget(&behind_budget_);
   return subscriber;
 }
 
@@ -75,7 +76,7 @@ void Subscribers::forget(Peer& peer) noexcept {
   if (found == subscribers_.end()) return;
   leave(peer);
   count_ranges(found->second, 0);
-  peer.sender.backlog.set_budget(nullptr);
+  found->second.feed.backlog.set_budget(nullptr);
   const TagSet gone = std::move(found->second.set);
   subscribers_.erase(found);
   if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
@@ -105,7 +106,7 @@ const char* Subscribers::change(Subscriber& subscriber, const SubscribeFrame& fr
       first ? frame.revision > subscriber.revision : frame.revision == subscriber.revision;
   if (!in_order) return "changes its subscription out of order";
   if (subscriber.revision == 0 && !whole) return "changes a subscription that it has not begun";
-  const Backlog& backlog = subscriber.peer.sender.backlog;
+  const Backlog& backlog = subscriber.feed.backlog;
   if (backlog.controls() >= (backlog.has_its_share() ? answers_always : answers_max)) {
     return "changes its subscription and does not read the answers";
   }
@@ -190,10 +191,10 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
     charge_walk(subscriber, static_cast<double>(ranges));
     // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
-    subscriber.peer.sender.backlog.set_policy(
+    subscriber.feed.backlog.set_policy(
         grant(subscriber, asked),
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
-    count(subscriber, subscriber.peer.sender.backlog.policy() == Policy::block);
+    count(subscriber, subscriber.feed.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
   }
@@ -217,7 +218,7 @@ Policy Subscribers::grant(Subscriber& subscriber, Policy asked) {
 }
 
 void Subscribers::demote(Subscriber& subscriber, bool demoted) {
-  Backlog& backlog = subscriber.peer.sender.backlog;
+  Backlog& backlog = subscriber.feed.backlog;
   if (subscriber.group != nullptr) subscriber.group->close_page();
   subscriber.demoted = demoted;
   subscriber.blocking = false;
@@ -240,18 +241,18 @@ void Subscribers::tell(Peer& peer, const Change& change) {
 }
 
 void Subscribers::answer(Subscriber& subscriber) {
-  Sender& sender = subscriber.peer.sender;
+  Feed& feed = subscriber.feed;
   SubscribedFrame told;
   told.revision = subscriber.answered;
-  told.from = sender.taken();
+  told.from = subscriber.peer.sender.taken();
   told.refusal = subscriber.refused ? SetRefusal::too_many_ranges : SetRefusal::none;
-  told.policy = static_cast<WirePolicy>(sender.backlog.policy());
+  told.policy = static_cast<WirePolicy>(feed.backlog.policy());
   told.behind_for_ms = subscriber.behind_for_ms;
-  told.behind_bytes_max = sender.backlog.bytes_max();
+  told.behind_bytes_max = feed.backlog.bytes_max();
   told.ranges_max = subscriber.refused ? subscriber.ranges_allowed : options_.ranges_max;
   std::array<std::byte, subscribed_bytes> payload;
   encode(told, payload);
-  sender.tell(ControlKind::subscribed, payload);
+  feed.tell(ControlKind::subscribed, payload);
 }
 
 GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
@@ -275,7 +276,7 @@ double Subscribers::fill() const noexcept {
   double most = 0;
   if (blocking_ == 0) return most;
   for (const auto& [peer, subscriber] : subscribers_) {
-    if (subscriber.group != nullptr) most = std::max(most, peer->sender.sharing_fill());
+    if (subscriber.group != nullptr) most = std::max(most, subscriber.feed.fill());
   }
   return most;
 }

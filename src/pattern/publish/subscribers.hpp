@@ -11,9 +11,9 @@
 #include <netio/publish.hpp>
 
 #include "pattern/publish/allowances.hpp"
+#include "pattern/publish/backlog.hpp"
 #include "pattern/publish/groups.hpp"
 #include "pattern/publish/subscriber.hpp"
-#include "socket/backlog.hpp"
 #include "wire/control.hpp"
 
 namespace netio::detail {

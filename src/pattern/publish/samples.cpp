@@ -1,11 +1,11 @@
 // The slow path of a sampling peer that is behind: it may allocate, and takes no for an answer.
-#include "socket/samples.hpp"
+#include "pattern/publish/samples.hpp"
 
 #include <new>
 #include <utility>
 
+#include "pattern/publish/parcel.hpp"
 #include "socket/open_page.hpp"
-#include "socket/parcel.hpp"
 
 namespace netio::detail {
 

@@ -1,5 +1,5 @@
 // The slow path of a slow subscriber. Nothing here is reached while a link takes all that comes.
-#include "socket/backlog.hpp"
+#include "pattern/publish/backlog.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,5 +1,5 @@
 // What a queue holds once it was emptied: nothing, and no count of anything.
-#include "socket/backlog.hpp"
+#include "pattern/publish/backlog.hpp"
 
 #include <array>
 

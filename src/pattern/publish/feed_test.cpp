@@ -1,5 +1,7 @@
 // How far a wire is with what is shared: the bytes that it took count, whether they waited in the
 // backlog or not.
+#include "pattern/publish/feed.hpp"
+
 #include <string>
 #include <vector>
 
@@ -7,18 +9,17 @@
 
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
-#include "socket/sender.hpp"
 
 namespace netio::detail {
 namespace {
 
-constexpr std::size_t sharing_page_bytes = 8192;
+constexpr std::size_t page_bytes = 8192;
 
 // Takes posts until its queue is full, and keeps them until the test takes them off.
 class FakeLink final : public Link {
  public:
   explicit FakeLink(Pool& pool) : pool_(pool) {
-    limits_.page_bytes_max = limits_.inject_bytes_max = sharing_page_bytes;
+    limits_.page_bytes_max = limits_.inject_bytes_max = page_bytes;
     limits_.message_bytes_max = 1U << 20U;
   }
   void wire_takes_all() {
@@ -59,9 +60,9 @@ class FakeLink final : public Link {
   std::size_t queued_bytes_ = 0;
 };
 
-class Sharing : public testing::Test, private SenderOwner {
+class FeedOfOne : public testing::Test, private SenderOwner {
  protected:
-  Sharing() { sender_.attach(link_); }
+  FeedOfOne() { sender_.attach(link_); }
   void share_one() {
     Parcel parcel;
     parcel.lease = pool_->take();
@@ -69,13 +70,14 @@ class Sharing : public testing::Test, private SenderOwner {
     parcel.bytes = parcel_bytes;
     parcel.messages = 1;
     parcel.framed = true;
-    sender_.share(parcel);
+    feed_.share(parcel);
   }
   static constexpr std::size_t parcel_bytes = 4000;
-  Pool::Ptr pool_ = Pool::create(sharing_page_bytes, 64);
+  Pool::Ptr pool_ = Pool::create(page_bytes, 64);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
   FakeLink link_{*pool_};
   Sender sender_{*this, *large_, 1U << 20U};
+  Feed feed_{sender_};
 
  private:
   void on_page_opened() noexcept override {}
@@ -84,24 +86,24 @@ class Sharing : public testing::Test, private SenderOwner {
   void on_sender_memory() noexcept override {}
 };
 
-TEST_F(Sharing, goes_on_by_what_the_wire_takes_at_once) {
-  const std::int64_t before = sender_.sharing_progress();
+TEST_F(FeedOfOne, goes_on_by_what_the_wire_takes_at_once) {
+  const std::int64_t before = feed_.progress();
   for (int i = 0; i < 4; ++i) share_one();
-  EXPECT_TRUE(sender_.backlog.empty());
-  EXPECT_EQ(sender_.sharing_progress(), before);  // the link has them, and the wire has not
+  EXPECT_TRUE(feed_.backlog.empty());
+  EXPECT_EQ(feed_.progress(), before);  // the link has them, and the wire has not
   link_.wire_takes_all();
-  EXPECT_EQ(sender_.sharing_progress() - before, 4 * std::int64_t{parcel_bytes});
+  EXPECT_EQ(feed_.progress() - before, 4 * std::int64_t{parcel_bytes});
 }
 
-TEST_F(Sharing, goes_on_by_what_had_to_wait) {
-  const std::int64_t before = sender_.sharing_progress();
+TEST_F(FeedOfOne, goes_on_by_what_had_to_wait) {
+  const std::int64_t before = feed_.progress();
   for (int i = 0; i < 6; ++i) share_one();
-  EXPECT_EQ(sender_.backlog.messages(), 2U);
+  EXPECT_EQ(feed_.backlog.messages(), 2U);
   link_.wire_takes_all();
-  EXPECT_EQ(sender_.sharing_progress() - before, 4 * std::int64_t{parcel_bytes});
+  EXPECT_EQ(feed_.progress() - before, 4 * std::int64_t{parcel_bytes});
   sender_.flush();
   link_.wire_takes_all();
-  EXPECT_EQ(sender_.sharing_progress() - before, 6 * std::int64_t{parcel_bytes});
+  EXPECT_EQ(feed_.progress() - before, 6 * std::int64_t{parcel_bytes});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Drops are told by reason, in the order in which the reasons came.
-#include "socket/drops.hpp"
+#include "pattern/publish/drops.hpp"
 
 #include <vector>
 

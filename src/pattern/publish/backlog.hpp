@@ -12,10 +12,10 @@
 #include <netio/subscription.hpp>
 
 #include "memory/pool.hpp"
-#include "socket/drops.hpp"
+#include "pattern/publish/drops.hpp"
+#include "pattern/publish/parcel.hpp"
+#include "pattern/publish/samples.hpp"
 #include "socket/open_page.hpp"
-#include "socket/parcel.hpp"
-#include "socket/samples.hpp"
 #include "socket/send_books.hpp"
 #include "socket/supplies.hpp"
 #include "wire/frame.hpp"
