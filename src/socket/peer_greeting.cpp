@@ -178,11 +178,13 @@ bool Peer::adopt_stream() {
   adopted_ = true;
   if (!record) {
     id_ = socket_.next_peer_id();
+    socket_.enter_by_id(*this);
     return false;
   }
   sender.books = record->sent;
   receiver_.books = record->received;
   id_ = record->peer_id;
+  socket_.enter_by_id(*this);
   return true;
 }
 

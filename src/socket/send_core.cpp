@@ -27,15 +27,15 @@ Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
   if (stopped_) [[unlikely]]
     return Status::closed;
   for (std::size_t too_small = 0; too_small < ready_.size();) {
-    Peer& peer = *ready_[turn_];
+    Peer& peer = ready_.next();
     const Status status = offer(peer);
     if (status == Status::ok) [[likely]] {
-      next_turn();
+      ready_.next_turn();
       return status;
     }
     if (status == Status::too_big) {
       // For this peer; another may take it.
-      next_turn();
+      ready_.next_turn();
       ++too_small;
     } else if (status == Status::again || status == Status::not_connected) {
       not_ready(peer);
@@ -99,7 +99,7 @@ Message SendCore::allocate(std::size_t bytes, std::uint64_t tag, Status& status)
     status = stopped_ ? Status::closed : refused(bytes);
     return {};
   }
-  Lease lease = ready_[turn_]->sender.allocate(bytes, status);
+  Lease lease = ready_.next().sender.allocate(bytes, status);
   if (!lease) {
     if (status == Status::again) {
       wanted_ = true;
@@ -180,8 +180,8 @@ void SendCore::add_to(Counters& counters) const noexcept {
 
 void SendCore::ready(Peer& peer) noexcept {
   peer.behind_since_ns = 0;
-  if (stopped_ || std::find(ready_.begin(), ready_.end(), &peer) != ready_.end()) return;
-  guard_memory([&] { ready_.push_back(&peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
+  if (stopped_) return;
+  guard_memory([&] { ready_.join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
 }
 
 void SendCore::tell_writable() noexcept {
@@ -192,18 +192,12 @@ void SendCore::tell_writable() noexcept {
 
 void SendCore::not_ready(Peer& peer) noexcept {
   if (reserved_ == &peer) reserved_ = nullptr;
-  const auto found = std::find(ready_.begin(), ready_.end(), &peer);
-  if (found == ready_.end()) return;
-  // The others keep their turns.
-  if (static_cast<std::size_t>(found - ready_.begin()) < turn_) --turn_;
-  ready_.erase(found);
-  if (turn_ == ready_.size()) turn_ = 0;
+  ready_.leave(peer);
 }
 
 void SendCore::stop() noexcept {
   stopped_ = true;
   reserved_ = nullptr;
-  turn_ = 0;
   ready_.clear();
 }
 

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include <netio/message.hpp>
 #include <netio/options.hpp>
@@ -16,6 +14,7 @@
 #include "socket/distribution.hpp"
 #include "socket/lent_memory.hpp"
 #include "socket/peer.hpp"
+#include "socket/ready_peers.hpp"
 
 namespace netio::detail {
 
@@ -29,8 +28,8 @@ class SendCore final : public Distribution {
   // Here, for the C++ and the C surface to be one call each and no more.
   Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
     if (mode_ == Mode::buffered && !ready_.empty()) [[likely]] {
-      if (ready_[turn_]->sender.gather_at_once(message, tag)) [[likely]] {
-        next_turn();
+      if (ready_.next().sender.gather_at_once(message, tag)) [[likely]] {
+        ready_.next_turn();
         bytes_sent_ += message.size();
         return Status::ok;
       }
@@ -69,9 +68,6 @@ class SendCore final : public Distribution {
   // Offers to the ready peers in turn until one takes it.
   template <typename Offer>
   Status offer_in_turn(std::size_t bytes, Offer&& offer) noexcept;
-  void next_turn() noexcept {
-    if (++turn_ == ready_.size()) turn_ = 0;
-  }
   Status refused(std::size_t bytes) noexcept;
   Status send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
 
@@ -80,8 +76,7 @@ class SendCore final : public Distribution {
   Mode mode_;
   bool stopped_ = false;
   bool wanted_ = false;  // a send was refused: on_writable is owed
-  std::vector<Peer*> ready_;
-  std::size_t turn_ = 0;  // index into ready_ of the next to be offered; 0 when there is none
+  ReadyPeers ready_;
   Peer* reserved_ = nullptr;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;

@@ -82,7 +82,9 @@ void SocketCore::connect(std::string_view address) {
   const Url url = parse_address(address);
   std::unique_ptr<Link> link = transport.connect(url, link_options_);
   make_room(peers_);
+  by_id_.make_room_for(peers_.capacity());
   peers_.push_back(std::make_unique<Peer>(*this, std::move(link), url));
+  enter_by_id(*peers_.back());
 }
 
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
@@ -90,6 +92,7 @@ void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
   guard_memory(
       [&] {
         make_room(peers_);
+        by_id_.make_room_for(peers_.capacity());
         peers_.push_back(std::make_unique<Peer>(*this, std::move(link)));
         peer = peers_.back().get();
         half_open_.add(*peer, context_.loop.now().count());

@@ -16,6 +16,7 @@
 #include "memory/quota.hpp"
 #include "socket/half_open.hpp"
 #include "socket/peer.hpp"
+#include "socket/peers_by_id.hpp"
 #include "socket/receive_core.hpp"
 #include "socket/send_core.hpp"
 #include "transport/transport.hpp"
@@ -96,8 +97,10 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void page_received() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
+  // The peer has its id now, for good. Takes no memory.
+  void enter_by_id(Peer& peer) noexcept { by_id_.add(peer); }
   // Null if there is none, or none any more.
-  [[nodiscard]] Peer* find_peer(std::uint64_t id) noexcept;
+  [[nodiscard]] Peer* find_peer(std::uint64_t id) noexcept { return by_id_.find(id); }
   // A link waits because this socket's quota of large memory is spent.
   [[nodiscard]] bool large_quota_waited_for() const noexcept;
   // A link waits for receive memory that peers of this socket may hold.
@@ -150,6 +153,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   std::uint64_t turned_away_ = 0;  // for lack of memory, to be told in the next turn
   std::vector<std::pair<PeerInfo, Down>> exhausted_;  // listeners, to be told of in the next turn
   std::vector<std::unique_ptr<Peer>> peers_;
+  PeersById by_id_;  // has room for all of them
   std::uint64_t next_peer_id_ = 1;
   std::size_t peers_up_ = 0;
   std::deque<StreamRecord> records_;  // of accepted peers that went, the oldest first

@@ -71,14 +71,6 @@ void SocketCore::pause_peers(bool paused) noexcept {
   for (const auto& peer : peers_) peer->pause(paused);
 }
 
-Peer* SocketCore::find_peer(std::uint64_t id) noexcept {
-  if (id == 0) return nullptr;  // those that are not confirmed have none
-  const auto found = std::ranges::find_if(peers_, [id](const std::unique_ptr<Peer>& peer) {
-    return peer->id() == id && !peer->gone();
-  });
-  return found != peers_.end() ? found->get() : nullptr;
-}
-
 void ReceiveCore::on_message(std::function<void(const MessageView&)> call) {
   next_on_message_ = std::move(call);
   takers_changed();
@@ -178,6 +170,7 @@ void SocketCore::forget_gone_peers() {
     if (!peer->gone()) return false;
     distribution_->not_ready(*peer);
     remember(*peer);
+    by_id_.remove(*peer);
     return true;
   });
 }
