@@ -126,7 +126,7 @@ void Peer::end_connection() noexcept {
   release_link();
   const bool expired = std::exchange(expired_, false);
   if (dialed() && (std::exchange(disputed_, false) || expired)) {
-    sender.books.begin_stream();
+    sender.begin_anew();
     receiver_.books.begin_stream();
     draw_stream();
   }
@@ -137,7 +137,7 @@ void Peer::end_connection() noexcept {
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
   const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
-  if (in_order) sender.books.drop_posted(reason);
+  if (in_order) sender.drop_posted(reason);
   socket_.distribution().gone(*this, reason);
   const bool told_before = dialed() && dialer_->ended({.reason = down.reason,
                                                        .was_up = was_up,
@@ -238,7 +238,7 @@ StreamRecord Peer::surrender() noexcept {
   // It goes with this connection, and is counted before what comes next is numbered.
   sender.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
   adopted_ = false;
-  return {std::exchange(stream_, {}), id_, std::exchange(sender.books, {}),
+  return {std::exchange(stream_, {}), id_, sender.surrender_books(),
           std::exchange(receiver_.books, {})};
 }
 

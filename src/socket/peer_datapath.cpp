@@ -19,7 +19,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   const bool was_stranger = sender.stranger();
-  if (!sender.books.acknowledge(header.acknowledged)) {
+  if (!sender.acknowledge(header.acknowledged)) {
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }

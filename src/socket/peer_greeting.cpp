@@ -127,9 +127,9 @@ void Peer::give_up_greeting() noexcept {
 
 void Peer::say_where() noexcept {
   const ConfirmFrame where{.nonce = nonce_,
-                           .next = sender.books.next_sequence,
+                           .next = sender.books().next_sequence,
                            .next_expected = receiver_.books.expected,
-                           .oldest_kept = sender.books.next_sequence,
+                           .oldest_kept = sender.books().next_sequence,
                            .missed = receiver_.books.skipped()};
   link_->acknowledge_from(&receiver_.books.expected);
   std::array<std::byte, confirm_bytes> payload;
@@ -181,7 +181,7 @@ bool Peer::adopt_stream() {
     socket_.enter_by_id(*this);
     return false;
   }
-  sender.books = record->sent;
+  sender.restore(record->sent);
   receiver_.books = record->received;
   id_ = record->peer_id;
   socket_.enter_by_id(*this);
@@ -192,7 +192,7 @@ bool Peer::adopt_stream() {
 const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   ReceiveBooks& received = receiver_.books;
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  SendBooks sent = sender.books;
+  SendBooks sent = sender.books();
   if (stream_is_new && (theirs.next != 0 || theirs.next_expected != 0)) {
     return "says that messages were sent on a stream that is new";
   }
@@ -203,7 +203,7 @@ const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   const auto lost =
       received.begin_connection(std::max(received.expected, theirs.oldest_kept), now_ns);
   if (!lost) return "says that it has sent more messages that did not come than can have been sent";
-  sender.books = sent;
+  sender.restore(sent);
   lost_ = *lost;
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// The slow paths of a Sender: pages that are full, large messages, connections and books.
+// The slow paths of a Sender: pages that are full, large messages, connections and books_.
 #include "socket/sender.hpp"
 
 #include <algorithm>
@@ -107,14 +107,14 @@ Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) n
 Status Sender::post_counted(Post& post) noexcept {
   const Status status = link_->post(post);
   if (status == Status::ok) {
-    books.next_sequence += post.messages;
+    books_.next_sequence += post.messages;
     ++pages_posted_;
   }
   return status;
 }
 
 Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  Post post{.sequence = books.next_sequence, .messages = 1};
+  Post post{.sequence = books_.next_sequence, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body.data = message.data();
   post.body.bytes = message.size();
@@ -123,7 +123,7 @@ Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t t
 
 Status Sender::post_frames(const Lease& lease, std::span<const std::byte> frames,
                            std::uint32_t messages) noexcept {
-  Post post{.sequence = books.next_sequence, .messages = messages};
+  Post post{.sequence = books_.next_sequence, .messages = messages};
   post.body = {lease, frames.data(), frames.size()};
   return post_counted(post);
 }
@@ -188,7 +188,7 @@ Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
     }
     return begin_large(std::move(lease), message.data(), message.size(), tag);
   }
-  Post post{.sequence = books.next_sequence, .messages = 1};
+  Post post{.sequence = books_.next_sequence, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
@@ -296,7 +296,7 @@ Status Sender::post_parts() noexcept {
         static_cast<std::size_t>(whole ? left : std::min<std::uint64_t>(left, part_max));
     const bool first = large_.done == 0;
     const bool last = part == left;
-    Post post{.sequence = books.next_sequence, .messages = last ? 1U : 0U};
+    Post post{.sequence = books_.next_sequence, .messages = last ? 1U : 0U};
     prepend_frame(post, part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
                   large_.tag);
     if (first && !last) post.prepend(large_.total);
@@ -320,7 +320,7 @@ Status Sender::post_page() noexcept {
     if (page_.is_open()) close_page();
     return Status::ok;
   }
-  Post post{.sequence = books.next_sequence, .messages = page_.messages()};
+  Post post{.sequence = books_.next_sequence, .messages = page_.messages()};
   post.body = {std::move(page_.lease()), nullptr, 0};
   post.body.data = post.body.lease->data();
   post.body.bytes = page_.bytes_from(post.body.data);
@@ -344,12 +344,12 @@ Post Sender::control_post(ControlKind kind, std::span<const std::byte> payload,
 }
 
 Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  Post post = control_post(kind, payload, books.next_sequence);
+  Post post = control_post(kind, payload, books_.next_sequence);
   return link_->post(post);
 }
 
 Status Sender::post_acknowledgement() noexcept {
-  Post post{.sequence = books.next_sequence};
+  Post post{.sequence = books_.next_sequence};
   return link_->post(post);
 }
 
@@ -371,10 +371,10 @@ void Sender::attach(Link& link) noexcept {
   link_ = &link;
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
-  acknowledged_before_ = books.acknowledged;
+  acknowledged_before_ = books_.acknowledged;
   large_.done = 0;  // parts that the last connection carried are gone with it
   if (large_.active() && large_.total > link.limits().message_bytes_max) {
-    books.drop_unposted(DropReason::not_sent, 1);
+    books_.drop_unposted(DropReason::not_sent, 1);
     large_ = {};
   }
   if (!page_.is_open()) return;
@@ -383,7 +383,7 @@ void Sender::attach(Link& link) noexcept {
   FrameWalker walker(page_.data(), page_.bytes());
   for (Frame frame; walker.next(frame);) fits = fits && frame.size <= gather_bytes_max_;
   if (!fits) {
-    books.drop_unposted(DropReason::not_sent, page_.messages());
+    books_.drop_unposted(DropReason::not_sent, page_.messages());
     close_page();
   }
   page_.seal();
@@ -426,7 +426,7 @@ Holding Sender::kept_from_others(const Shortage& shortage) const noexcept {
 }
 
 void Sender::drop_pending(DropReason reason) noexcept {
-  books.drop_unposted(reason, unposted());
+  books_.drop_unposted(reason, unposted());
   close_page();
   large_ = {};
   if (upstream_ != nullptr) upstream_->clear();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <netio/books.hpp>
 #include <netio/status.hpp>
@@ -66,7 +67,7 @@ class Sender final : private StoreWaiter {
   Status post_acknowledgement() noexcept;
   // Of this stream, dropped ones included: the number of the next.
   [[nodiscard]] std::uint64_t taken() const noexcept {
-    return books.next_sequence + books.dropped_unposted + unposted();
+    return books_.next_sequence + books_.dropped_unposted + unposted();
   }
   // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
@@ -118,7 +119,7 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
   // The peer has acknowledged nothing on this connection: nobody knows whether it takes anything.
   [[nodiscard]] bool stranger() const noexcept {
-    return books.acknowledged == acknowledged_before_;
+    return books_.acknowledged == acknowledged_before_;
   }
   // The memory that messages to this peer hold and that other peers lack. Empty if none do.
   [[nodiscard]] Holding kept_from_others(const Shortage& shortage) const noexcept;
@@ -137,8 +138,26 @@ class Sender final : private StoreWaiter {
 
   // What was taken and not posted is dropped.
   void drop_pending(DropReason reason) noexcept;
-  void add_to(Books& to) const noexcept { books.add_to(to, unposted()); }
-  SendBooks books;
+
+  // The books of the stream. Nobody else writes to them.
+  [[nodiscard]] const SendBooks& books() const noexcept { return books_; }
+  void add_to(Books& to) const noexcept { books_.add_to(to, unposted()); }
+  // The peer expects this position next. False, and nothing done, if that cannot be.
+  [[nodiscard]] bool acknowledge(std::uint64_t position) noexcept {
+    return books_.acknowledge(position);
+  }
+  // Messages that were taken and will not be posted.
+  void drop_unposted(DropReason reason, std::uint64_t messages) noexcept {
+    books_.drop_unposted(reason, messages);
+  }
+  // What was posted and is not acknowledged never will be.
+  void drop_posted(DropReason reason) noexcept { books_.drop_posted(reason); }
+  // Another stream takes the place of this one, whose messages in doubt are dropped.
+  void begin_anew() noexcept { books_.begin_stream(); }
+  // The books of the same stream, which another object has kept, or is to keep.
+  void restore(const SendBooks& books) noexcept { books_ = books; }
+  [[nodiscard]] SendBooks surrender_books() noexcept { return std::exchange(books_, {}); }
+
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
   // What was taken and not posted. A large message counts until its last part is.
   [[nodiscard]] std::uint64_t unposted() const noexcept {
@@ -204,6 +223,7 @@ class Sender final : private StoreWaiter {
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
   Upstream* upstream_ = nullptr;
+  SendBooks books_;
 
   OpenPage page_;
   bool held_back_ = false;  // few pages are left, and this link has some of them

@@ -16,7 +16,7 @@
 #include "pattern/publish/parcel.hpp"
 #include "pattern/publish/samples.hpp"
 #include "socket/open_page.hpp"
-#include "socket/send_books.hpp"
+#include "socket/sender.hpp"
 #include "socket/supplies.hpp"
 #include "wire/frame.hpp"
 
@@ -44,7 +44,8 @@ class Backlog {
     std::size_t copied = 0;  // counted in a BehindBudget
   };
 
-  explicit Backlog(SendBooks& books) : books_(books) {}
+  // Drops are counted in the books of the stream.
+  explicit Backlog(Sender& stream) : stream_(stream) {}
 
   void set_policy(Policy policy, std::size_t bytes_max) noexcept {
     if (policy != policy_) overrun_ = false;
@@ -127,7 +128,7 @@ class Backlog {
   bool push(Item item) noexcept;  // counts what it copies
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
 
-  SendBooks& books_;
+  Sender& stream_;
   Policy policy_ = Policy::block;
   std::size_t bytes_max_ = SIZE_MAX;
   std::deque<Item> items_;

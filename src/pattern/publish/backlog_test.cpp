@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
 
 namespace netio::detail {
@@ -12,33 +13,42 @@ namespace {
 
 constexpr std::size_t backlog_page_bytes = 8192;
 
-TEST(Backlog, forgets_what_waited_when_it_is_emptied) {
-  const auto pool = Pool::create(backlog_page_bytes, 4);
-  SendBooks books;
-  Backlog backlog(books);
+// Of a stream without a connection.
+class BacklogOfOne : public testing::Test, private SenderOwner {
+ protected:
+  Pool::Ptr pool_ = Pool::create(backlog_page_bytes, 4);
+  LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
+  Sender stream_{*this, *large_, 1U << 20U};
+  Backlog backlog_{stream_};
+
+ private:
+  void on_page_opened() noexcept override {}
+  void on_large_begun() noexcept override {}
+  void on_starved() noexcept override {}
+  void on_sender_memory() noexcept override {}
+};
+
+TEST_F(BacklogOfOne, forgets_what_waited_when_it_is_emptied) {
   const std::array<std::byte, 8> answer{};
   for (int i = 0; i < 3; ++i) {
-    backlog.add_control(ControlKind::subscribed, answer, *pool, backlog_page_bytes);
+    backlog_.add_control(ControlKind::subscribed, answer, *pool_, backlog_page_bytes);
   }
-  EXPECT_EQ(backlog.controls(), 3U);
-  EXPECT_FALSE(backlog.empty());
-  backlog.clear();
-  EXPECT_EQ(backlog.controls(), 0U);
-  EXPECT_TRUE(backlog.empty());
-  EXPECT_EQ(backlog.bytes(), 0U);
-  EXPECT_EQ(backlog.messages(), 0U);
+  EXPECT_EQ(backlog_.controls(), 3U);
+  EXPECT_FALSE(backlog_.empty());
+  backlog_.clear();
+  EXPECT_EQ(backlog_.controls(), 0U);
+  EXPECT_TRUE(backlog_.empty());
+  EXPECT_EQ(backlog_.bytes(), 0U);
+  EXPECT_EQ(backlog_.messages(), 0U);
 }
 
-TEST(Backlog, counts_an_answer_until_it_is_posted) {
-  const auto pool = Pool::create(backlog_page_bytes, 4);
-  SendBooks books;
-  Backlog backlog(books);
+TEST_F(BacklogOfOne, counts_an_answer_until_it_is_posted) {
   const std::array<std::byte, 8> answer{};
-  backlog.add_control(ControlKind::subscribed, answer, *pool, backlog_page_bytes);
-  ASSERT_NE(backlog.front(*pool, backlog_page_bytes), nullptr);
-  backlog.pop_posted();
-  EXPECT_EQ(backlog.controls(), 0U);
-  EXPECT_TRUE(backlog.empty());
+  backlog_.add_control(ControlKind::subscribed, answer, *pool_, backlog_page_bytes);
+  ASSERT_NE(backlog_.front(*pool_, backlog_page_bytes), nullptr);
+  backlog_.pop_posted();
+  EXPECT_EQ(backlog_.controls(), 0U);
+  EXPECT_TRUE(backlog_.empty());
 }
 
 }  // namespace

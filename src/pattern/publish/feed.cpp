@@ -26,9 +26,9 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 }  // namespace
 
-Feed::Feed(Sender& stream) noexcept : backlog(stream.books), stream_(stream) {
+Feed::Feed(Sender& stream) noexcept : backlog(stream), stream_(stream) {
   stream_.put_below(this);
-  const std::uint64_t dropped = stream_.books.dropped_unposted;
+  const std::uint64_t dropped = stream_.books().dropped_unposted;
   if (dropped != 0) backlog.add_gap(dropped, DropReason::not_sent);
 }
 
@@ -36,7 +36,7 @@ Feed::~Feed() { stream_.put_below(nullptr); }
 
 void Feed::share(const Parcel& parcel) noexcept {
   if (stream_.link() == nullptr) {
-    return stream_.books.drop_unposted(DropReason::not_sent, parcel.messages);
+    return stream_.drop_unposted(DropReason::not_sent, parcel.messages);
   }
   if (clear_ahead() && !held_up(parcel.lease) && post_parcel(parcel) == Status::ok) {
     bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
@@ -65,7 +65,7 @@ std::int64_t Feed::progress() const noexcept {
 }
 
 void Feed::drop_backlog(DropReason reason) noexcept {
-  stream_.books.drop_unposted(reason, backlog.messages());
+  stream_.drop_unposted(reason, backlog.messages());
   backlog.clear();
 }
 
@@ -82,7 +82,7 @@ bool Feed::held_up(const Lease& next) noexcept {
 }
 
 void Feed::skip(std::uint64_t messages) noexcept {
-  stream_.books.drop_unposted(DropReason::not_sent, messages);
+  stream_.drop_unposted(DropReason::not_sent, messages);
   backlog.add_gap(messages, DropReason::not_sent);
 }
 
