@@ -12,12 +12,13 @@
 
 #include <gtest/gtest.h>
 
+#include "memory/large_pool.hpp"
 #include "pattern/publish/subscriber.hpp"
 
 namespace netio::detail {
 namespace {
 
-class GroupsOfSubscribers : public testing::Test {
+class GroupsOfSubscribers : public testing::Test, private SenderOwner {
  protected:
   GroupsOfSubscribers() {
     groups_.on_group_gone = [](Group&) {};
@@ -25,7 +26,7 @@ class GroupsOfSubscribers : public testing::Test {
   Subscriber& add() {
     // Its peer is looked at only for messages, and there are none.
     alignas(std::max_align_t) static std::byte peer[64];
-    return subscribers_.emplace_back(*reinterpret_cast<Peer*>(peer), account_);
+    return subscribers_.emplace_back(*reinterpret_cast<Peer*>(peer), stream_, account_);
   }
   // What it cost.
   double change(Subscriber& subscriber, const std::vector<TagRange>& ranges) {
@@ -69,8 +70,16 @@ class GroupsOfSubscribers : public testing::Test {
   const unsigned seed_ = std::random_device()();
   std::mt19937_64 random_{seed_};
   std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
+  LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
+  Sender stream_{*this, *large_, 1U << 20U};  // of all of them: nothing is sent
   std::deque<Subscriber> subscribers_;
   Groups groups_{1U << 20U, false};
+
+ private:
+  void on_page_opened() noexcept override {}
+  void on_large_begun() noexcept override {}
+  void on_starved() noexcept override {}
+  void on_sender_memory() noexcept override {}
 };
 
 // From none to twice as many as are listed, and back.
