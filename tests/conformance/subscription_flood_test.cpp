@@ -81,6 +81,8 @@ class SubscriptionFlood : public EvilSubscriber {
       heap_most_ = std::max(heap_most_, heap_used());
     }
     cpu_ns_ = static_cast<double>(thread_cpu_ns() - cpu_before_ns);
+    const std::chrono::duration<double, std::nano> passed = Clock::now() - begin;
+    cpu_share_ = cpu_ns_ / passed.count();
     return good_received_ - before;
   }
   // Messages for each nanosecond that this thread runs, however busy the machine is.
@@ -123,7 +125,11 @@ class SubscriptionFlood : public EvilSubscriber {
         // With a sanitizer what the host may go on to ask for takes as much.
         const double enough = sanitized ? 0 : rate / 4;
         for (int i = 0; i < 20 && rate_now <= enough; ++i) rate_now = messages_rate();
-        EXPECT_GT(rate_now, enough);
+        // A host is allowed so much a second of the clock: on a machine that gives this thread a
+        // small part of each second, that may be all of it.
+        if (cpu_share_ > 0.5) {
+          EXPECT_GT(rate_now, enough);
+        }
         Subscribe late(there_, {}, wary_options());
         int answers = 0;
         late.on_subscribed([&answers](const PeerInfo&, const Subscribed&) { ++answers; });
@@ -148,7 +154,8 @@ class SubscriptionFlood : public EvilSubscriber {
 
  private:
   std::size_t heap_most_ = 0;
-  double cpu_ns_ = 0;  // of this thread, in messages_until()
+  double cpu_ns_ = 0;     // of this thread, in messages_until()
+  double cpu_share_ = 0;  // of the time that passed there
 };
 
 // Every second tag below `count`.
