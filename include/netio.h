@@ -1,8 +1,8 @@
-// The C API (C99, and C++). Structs are the caller's and of fixed size: set `cb` members and `data`
-// after init, which clears the struct; `handle` and `reserved` are the library's. From init to free
-// a struct stays where it is; where it begins it is all zeros, or at least no copy. Calls answer
-// with a netio_result and never throw; netio_run and netio_run_once block, and netio_listen does to
-// look up a name. Call-backs come from the loop, never from within a call of the user's.
+// The C API (C99, and C++). Structs are the caller's and of fixed size. Init clears a struct; set
+// its `cb` members and `data` after that. `handle` and `reserved` are the library's. Until free a
+// struct stays where it is; before init it is all zeros, or at least no copy. Calls answer with a
+// netio_result. netio_run and netio_run_once block, and netio_listen does to look up a name.
+// Call-backs come from the loop, never from inside a call of the user.
 #ifndef NETIO_H
 #define NETIO_H
 
@@ -19,23 +19,24 @@ extern "C" {
 // --- Answers. On any but NETIO_OK nothing was done and nothing taken.
 enum netio_result {
   NETIO_OK = 0,             // done
-  NETIO_AGAIN = 1,          // would have to wait: cb_buffer_available tells when to try again
-  NETIO_NOT_CONNECTED = 2,  // nobody is there yet: the same
-  NETIO_CLOSED = 3,         // the socket was closed; it will never be NETIO_OK again
-  NETIO_TOO_BIG = 4,        // over a limit that will not change by waiting
-  NETIO_INVALID = 5,        // a call out of place: mend the program
-  NETIO_BAD_ADDRESS = 6,    // an address that makes no sense
+  NETIO_AGAIN = 1,          // no room for now: cb_buffer_available tells when to try again
+  NETIO_NOT_CONNECTED = 2,  // no peer is connected: cb_buffer_available tells when to try again
+  NETIO_CLOSED = 3,         // the socket was closed; no later call will answer NETIO_OK
+  NETIO_TOO_BIG = 4,        // over a limit; waiting does not change that
+  NETIO_INVALID = 5,        // the call makes no sense here: mend the program
+  NETIO_BAD_ADDRESS = 6,    // the address makes no sense
   NETIO_ERROR = 7,          // the machine refused
-  NETIO_NO_MEMORY = 8,      // there is none left
-  NETIO_BUSY = 9,           // others still use it: free them first
-  NETIO_WRONG_THREAD = 10,  // not the loop's; calls for each message look in debug builds alone
+  NETIO_NO_MEMORY = 8,      // there is no memory left
+  NETIO_BUSY = 9,           // other objects still use it: free them first
+  NETIO_WRONG_THREAD = 10,  // another thread's loop; calls for each message check in debug builds
 };
 NETIO_API const char* netio_result_name(int result);  // "ok", "again", ...; never NULL
-// What this thread's latest call that did not answer NETIO_OK was about, why, and what to do, for a
-// person. Valid until the next such call of this thread; "" before the first.
+// What the latest call of this thread that did not answer NETIO_OK was about, why it failed, and
+// what to do: text for a person. Valid until the next such call of this thread; "" before the
+// first.
 NETIO_API const char* netio_last_error(void);
 
-// For the library: its object, and a number that fits no other place than this one.
+// For the library: its object, and a number that fits no other address than that of this struct.
 struct netio_handle {
   void* object;
   uintptr_t seal;
@@ -46,8 +47,8 @@ struct netio_eventloop {
   struct netio_handle handle;
   void* reserved[4];
 };
-// A loop, its memory and its connections. It belongs to the thread that first runs it; run one per
-// core. Everything below lives in one and must be freed before it.
+// A loop, its memory and its connections. It belongs to the thread that first runs it; use one per
+// core. Everything below belongs to a context and must be freed before it.
 struct netio_context {
   struct netio_eventloop evloop;  // netio_run(&context.evloop)
   void* reserved[4];
@@ -56,11 +57,11 @@ struct netio_context {
 enum netio_idle { NETIO_IDLE_SLEEP = 0, NETIO_IDLE_SPIN = 1, NETIO_IDLE_ADAPTIVE = 2 };
 // As netio::ContextOptions (netio/context.hpp). Begin with netio_context_defaults().
 struct netio_context_options {
-  uint64_t page_bytes;            // what buffered messages are gathered in
-  uint64_t send_pool_bytes;       // pages that messages leave from, taken at once
-  uint64_t receive_pool_bytes;    // blocks that they arrive in, taken at once
+  uint64_t page_bytes;            // the size of a page, in which buffered messages are gathered
+  uint64_t send_pool_bytes;       // memory for pages that are sent, taken at once
+  uint64_t receive_pool_bytes;    // memory for blocks that messages arrive in, taken at once
   uint64_t large_bytes_max;       // bound for messages larger than a page, taken when they come
-  uint64_t large_kept_bytes_max;  // how much of that is kept for the next one
+  uint64_t large_kept_bytes_max;  // how much of that is kept for the next large message
   int32_t idle;                   // netio_idle
   int32_t cpu;                    // -1: not pinned
   int32_t numa_node;              // -1: none preferred
@@ -68,25 +69,26 @@ struct netio_context_options {
   uint64_t reserved[8];
 };
 NETIO_API void netio_context_defaults(struct netio_context_options* options);  // fills them in
-// Makes a context. Takes its memory, which takes its time:
+// Makes a context and takes its memory, which may take some time:
 NETIO_API int netio_init(struct netio_context* context);
 NETIO_API int netio_init_with(struct netio_context* context,
                               const struct netio_context_options* options);
 // Ends it. NETIO_BUSY while anything in it is not freed; NETIO_INVALID from a call-back.
 NETIO_API int netio_context_free(struct netio_context* context);
-// Closes all sockets in it, as netio_close() does each, all at once; then calls `call(data)` once,
-// from the loop, or, if `call` is NULL, ends netio_run(). No socket can be made in it afterwards.
-// Again: the linger time is a new one, and so is `call` if there is one. For Ctrl-C.
+// Closes all sockets in it at once, each as netio_close() does. When all are closed it calls
+// `call(data)` once, from the loop, or, if `call` is NULL, ends netio_run(). No socket can be made
+// in it from now on. A second call sets a new linger time, and a new `call` if there is one. For
+// Ctrl-C.
 NETIO_API int netio_context_close(struct netio_context* context, uint64_t linger_ms,
                                   void (*call)(void* data), void* data);
 // Handles events until netio_terminate() is called.
 NETIO_API int netio_run(struct netio_eventloop* loop);
 NETIO_API int netio_terminate(struct netio_eventloop* loop);  // ends netio_run() after this turn
-// Does one turn. Waits for work at most so long; negative: for ever.
+// Does one turn. Waits for work at most `timeout_ns`; negative: for ever.
 NETIO_API int netio_run_once(struct netio_eventloop* loop, int64_t timeout_ns);
 // Gives `fd`, for foreign loops: readable whenever netio_run_once(loop, 0) has something to do.
 NETIO_API int netio_eventloop_fd(struct netio_eventloop* loop, int* fd);
-// Any thread: calls `call` later, on the loop's; never, if the context is freed before.
+// Calls `call` later, on the thread of the loop; never, if the context is freed before. Any thread.
 NETIO_API int netio_post(struct netio_eventloop* loop, void (*call)(void* data), void* data);
 
 // --- Timers. Call back every so often, or once. Missed periods are not made up for.
@@ -98,7 +100,8 @@ struct netio_timer {
 };
 // Makes it; it is not running yet.
 NETIO_API int netio_timer_init(struct netio_eventloop* loop, struct netio_timer* timer);
-// Calls back each period from now on; restarts a running one. A period of 0 is over once a turn:
+// Calls back each period from now on; restarts a timer that runs. A period of 0 expires once a
+// turn:
 NETIO_API int netio_timer_start_s(struct netio_timer* timer, uint64_t period_s);
 NETIO_API int netio_timer_start_ms(struct netio_timer* timer, uint64_t period_ms);
 NETIO_API int netio_timer_start_us(struct netio_timer* timer, uint64_t period_us);
@@ -116,28 +119,28 @@ struct netio_signal {
 };
 // Makes it.
 NETIO_API int netio_signal_init(struct netio_eventloop* loop, struct netio_signal* signal);
-// Has `cb` called: from any thread, never blocks. Several before the loop gets to it are one call.
+// Has `cb` called. From any thread, never blocks. Several before the loop gets to it are one call.
 NETIO_API int netio_signal_fire(struct netio_signal* signal);
 NETIO_API int netio_signal_free(struct netio_signal* signal);  // ends it; nobody may fire it then
 
-// A signal of the system. Blocked in this thread from init to free: init it before other threads.
-// Several may have one number: one of them is called each time, and it is blocked until the last
-// one is freed.
+// A signal of the system. It is blocked in this thread from init to free, so init it before other
+// threads are started. Several may have one number: one of them is called each time, and the signal
+// is blocked until the last one is freed.
 struct netio_posix_signal {
-  void (*cb)(void* data, int number);  // it came
+  void (*cb)(void* data, int number);  // the signal came
   void* data;                          // the user's
   struct netio_handle handle;
   void* reserved[4];
 };
 NETIO_API int netio_posix_signal_init(struct netio_eventloop* loop,
                                       struct netio_posix_signal* signal, int number);  // makes it
-// Ends it; those that are pending are discarded with the last one of their number.
+// Ends it. Signals that are pending are discarded with the last one of their number.
 NETIO_API int netio_posix_signal_free(struct netio_posix_signal* signal);
 
 // --- File descriptors. Watched level-triggered. `events` are EPOLLIN, EPOLLOUT of <sys/epoll.h>;
 // EPOLLERR and EPOLLHUP are always reported, except with no events (0). `fd` stays yours.
 struct netio_fd {
-  void (*cb)(void* data, int fd, uint32_t events);  // `events` are there
+  void (*cb)(void* data, int fd, uint32_t events);  // `events` came
   void* data;                                       // the user's
   struct netio_handle handle;
   void* reserved[4];
@@ -150,24 +153,25 @@ NETIO_API int netio_fd_free(struct netio_fd* watch);  // watches no more; `fd` m
 
 // --- Messages. What was received, kept or allocated. This struct will not grow.
 struct netio_message {
-  void* memory;      // private: whose it is
+  void* memory;      // private: the block that it lies in
   const void* data;  // a multiple of 8
   size_t size;       // in bytes
   uint64_t tag;      // 0 where the sender gave none
 };
-// Makes `kept` own what a call-back was given: shared from 1/16 of its memory on, else copied.
+// Makes `kept` own a message that a call-back was given. It shares the memory if the message is at
+// least 1/16 of it, and else copies.
 NETIO_API int netio_keep(const struct netio_message* received, struct netio_message* kept);
 NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any thread, at any time
 
 // --- Books and counters. As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
-  uint64_t acknowledged;    // given to the peer's call-back
+  uint64_t acknowledged;    // given to the peer's call-back, as the peer says
   uint64_t dropped;         // the sum of the next
   uint64_t dropped_by[16];  // by netio_drop_reason
-  uint64_t unacknowledged;  // not known: under way; in doubt if the connection is down
+  uint64_t unacknowledged;  // on their way, or in doubt while the connection is down
   uint64_t delivered;       // received, and given to this socket's call-back
-  uint64_t missed;          // for this socket, and will not come
+  uint64_t missed;          // messages for this socket that will not come
   uint64_t reserved[5];
 };
 // As netio::Counters. All only grow.
@@ -186,29 +190,29 @@ struct netio_peer {
   const char* address;         // of the other end
   uint64_t message_bytes_max;  // the largest message it takes
   int dialed;                  // this side connected
-  int retrying;                // it is gone, and another attempt is scheduled
-  struct netio_books books;    // of what went to and fro with it
-  uint64_t restarts;  // how often it was another run of the peer than before: netio::PeerInfo
-  const char* name;   // netio_socket_options.name of the other end; "" if it has none
-  uint8_t run[16];    // which socket object is at the other end; zeros before it first came up
+  int retrying;                // its connection is down, and another attempt is scheduled
+  struct netio_books books;    // of the messages to and from it
+  uint64_t restarts;           // how often another run was found under this id: netio::PeerInfo
+  const char* name;            // netio_socket_options.name of the other end; "" if it has none
+  uint8_t run[16];  // which socket object is at the other end; zeros before it first came up
 };
 // A peer as it is now, to see who is slow: as netio::PeerSnapshot (netio/peer.hpp). Times are
 // durations until now, 0 where the condition does not hold.
 struct netio_peer_snapshot {
   uint64_t id;                // netio_peer.id
   const char* address;        // of the other end
-  struct netio_books books;   // of what went to and fro with it
+  struct netio_books books;   // of the messages to and from it
   uint64_t up_for_ns;         // since its connection came up
   uint64_t behind_for_ns;     // since it began to take less than it is sent
-  uint64_t silent_for_ns;     // since it was last heard of, or came up
+  uint64_t silent_for_ns;     // since bytes last came from it, or its connection came up
   uint64_t waiting_messages;  // taken for it, and not posted to the wire
-  uint64_t waiting_bytes;     // of these
-  uint64_t wire_bytes;        // posted, and not taken by the wire: of send_bytes_max
+  uint64_t waiting_bytes;     // the bytes of these
+  uint64_t wire_bytes;        // posted, and not taken by the wire; at most send_bytes_max
   int32_t dialed;             // this side connected
   int32_t retrying;           // its connection is down, and another attempt is scheduled
   int32_t up;                 // it is connected
   int32_t behind;             // it takes less than it is sent
-  int32_t paused;             // netio_pause_peer()
+  int32_t paused;             // by netio_pause_peer()
   int32_t policy;             // of a subscriber: netio_policy, as granted; of others -1
   int32_t demoted;            // it or its host held the publisher up too long: ..._DROP_NEW for now
   int32_t reserved_number;
@@ -221,27 +225,28 @@ struct netio_down {
   int reason;          // netio_down_reason
   const char* detail;  // one sentence for a person; valid during the call-back
 };
-// The first member of each socket, and what most calls take: &my_send_socket.socket has the address
-// of my_send_socket. Call-backs may be NULL, and may do everything but block, run the loop, free
-// its context or throw; also free their own socket.
+// The first member of each socket, and what most calls take: the address of my_send_socket.socket
+// is that of my_send_socket. Call-backs may be NULL. They may do everything except block, run the
+// loop, free its context, or throw. They may free their own socket.
 struct netio_socket {
-  // A peer is there.
+  // A peer is connected and greeted.
   void (*cb_connection_established)(struct netio_socket* socket, const struct netio_peer* peer);
-  // It is gone, and why.
+  // The connection of a peer ended, and why.
   void (*cb_connection_closed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
-  // An attempt to connect failed, or who came was turned away: nothing had been established. With a
-  // peer of id 0 and the address listened at: no descriptor is left for those who connect. They
-  // wait, and are accepted as soon as there is one; told once until all of them have been.
+  // An attempt to connect failed, or a connection was refused; nothing had been established. With a
+  // peer of id 0 and the address listened at: no descriptor is left for new connections. They wait,
+  // and are accepted as soon as there is one; this is told once until all of them have been.
   void (*cb_connection_failed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
   // What netio_close() began is done; these are the final books.
   void (*cb_closed)(struct netio_socket* socket, const struct netio_books* books);
-  // Who sends: it is worth trying again, once after NETIO_AGAIN or NETIO_NOT_CONNECTED.
+  // For a socket that sends: try again. Once after NETIO_AGAIN or NETIO_NOT_CONNECTED.
   void (*cb_buffer_available)(struct netio_socket* socket);
-  // Who sends: what netio_lend() was given with this key is the caller's again.
+  // For a socket that sends: what netio_lend() was given with this key is the caller's again.
   void (*cb_send_completed)(struct netio_socket* socket, uint64_t key);
-  // Who receives. Valid until the call-back returns: netio_keep() it to have it longer.
+  // For a socket that receives. Valid until the call-back returns; netio_keep() it to have it
+  // longer.
   void (*cb_msg_received)(struct netio_socket* socket, const struct netio_message* message);
   // netio_fill() passed a watermark. Set these before netio_listen() or netio_connect():
   void (*cb_high_watermark)(struct netio_socket* socket);
@@ -260,8 +265,8 @@ enum netio_policy {
 };
 // As netio::SocketOptions (netio/options.hpp). Begin with netio_socket_defaults().
 struct netio_socket_options {
-  uint64_t flush_after_ns;     // a page that is not full leaves then at the latest
-  uint64_t message_bytes_max;  // the largest message, sent or taken
+  uint64_t flush_after_ns;     // a page that is not full is sent at the latest after this time
+  uint64_t message_bytes_max;  // the largest message that is sent or received
   uint64_t send_bytes_max;     // per peer: what may wait for the wire before NETIO_AGAIN
   uint64_t receive_bytes_max;  // memory of the receive pool that kept messages may hold
   double high_watermark;       // of netio_fill(): cb_high_watermark
@@ -269,25 +274,25 @@ struct netio_socket_options {
   // The delay before another attempt to connect, doubled up to the longest:
   uint64_t reconnect_after_min_ns, reconnect_after_max_ns;
   uint64_t handshake_within_ns;   // for a connection attempt, and for the greeting after it
-  uint64_t half_open_max;         // accepted and not greeted; of more, the oldest are ended
+  uint64_t half_open_max;         // accepted and not greeted; if there are more, the oldest end
   uint64_t stall_after_ns;        // a message begun and not continued ends the connection
   uint64_t keep_alive_after_s;    // silence before the kernel probes the peer's host
-  uint64_t acknowledge_after_ns;  // acknowledgements wait no longer
-  int32_t flush_when_idle;        // or at the end of a turn, if the wire is idle
-  int32_t unbuffered;             // pair, and what a subscriber asks for; others are by their name
-  int32_t policy;                 // subscribe asks: what happens when it is behind (netio_policy)
+  uint64_t acknowledge_after_ns;  // acknowledgements are sent at the latest after this time
+  int32_t flush_when_idle;        // pages are also sent at the end of a turn, if the wire is idle
+  int32_t unbuffered;             // pair and subscribe only; send sockets have it by their type
+  int32_t policy;                 // subscribe: what happens when it is behind (netio_policy)
   int32_t behind_for_max_ms;      // NETIO_POLICY_DISCONNECT only; 0: the amount alone decides
-  uint64_t behind_bytes_max;      // what may wait there beyond what the wire has taken
-  uint64_t granted_bytes_max;     // publish grants at most: so much of that
-  uint64_t ranges_max;            // ranges in one subscriber's set
-  int32_t block_allowed;          // if not, who asks for NETIO_POLICY_BLOCK gets ..._DROP_NEW
+  uint64_t behind_bytes_max;      // subscribe: the queue at the publisher, above the wire
+  uint64_t granted_bytes_max;     // publish: the largest queue that it grants
+  uint64_t ranges_max;            // publish: ranges in one subscriber's set
+  int32_t block_allowed;          // publish: if 0, ..._DROP_NEW is granted for NETIO_POLICY_BLOCK
   int32_t reserved_number;
   uint64_t subscribers_min;   // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
   uint64_t block_for_max_ns;  // publish: NETIO_POLICY_BLOCK may hold it up for so long; 0: for ever
   uint64_t ranges_all_max;    // publish: ranges in the sets of all subscribers together
   uint64_t behind_bytes_all_max;  // publish: what the queues of all subscribers may copy
-  uint64_t peers_max;             // so many may be connected; who connects beyond that is refused
-  // What people call this socket: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
+  uint64_t peers_max;             // how many may be connected; beyond that they are refused
+  // A name for people: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
   const char* name;
   uint64_t reserved[6];
 };
@@ -296,11 +301,12 @@ NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // 
 // Listens at "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ...
 // (docs/guide.md), any number of times, mixed with netio_connect(). The host may be *, the port 0.
 NETIO_API int netio_listen(struct netio_socket* socket, const char* address);
-// Tells where the latest netio_listen() really is (port 0); valid until the next. "" without one.
+// Gives the address of the latest netio_listen(), with the real port; valid until the next. "" if
+// there was none.
 NETIO_API const char* netio_address(const struct netio_socket* socket);
 // Begins to connect; the other side need not exist yet.
 NETIO_API int netio_connect(struct netio_socket* socket, const char* address);
-// Takes no more messages. When all is acknowledged, or `linger_ms` has passed, cb_closed comes.
+// Takes no more messages. When all are acknowledged, or `linger_ms` has passed, cb_closed comes.
 NETIO_API int netio_close(struct netio_socket* socket, uint64_t linger_ms);
 // Ends it at once: connections are cut, no call-back comes any more (lent memory is the caller's
 // again), and the struct may be reused as soon as this returns, also inside a call-back.
@@ -309,15 +315,18 @@ NETIO_API int netio_socket_free(struct netio_socket* socket);
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
-// Lists the peers as they are now, by rising id: who is connected, and who is dialed. The list is
-// the socket's, and valid until the next call of this for it, or its netio_socket_free():
+// Lists the peers as they are now, by rising id: those that are connected, and those that are
+// dialed. The list is the socket's, and valid until the next such call for it, or its
+// netio_socket_free():
 NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
                               size_t* count);
-// Tells how full it is, 0 to 1: docs/guide.md, "Back-pressure". Of no socket both are 0.
+// Tells how full it is, from 0 to 1: docs/guide.md, "Back-pressure". 0 for a struct that is no
+// socket.
 NETIO_API double netio_fill(const struct netio_socket* socket);
-NETIO_API size_t netio_connections(const struct netio_socket* socket);  // counts those that are up
+NETIO_API size_t netio_connections(const struct netio_socket* socket);  // the number that are up
 
-// --- Sending. Unbuffered: each message is posted by itself. Least latency, and for large messages.
+// --- Sending. Unbuffered: each message is posted by itself. The least latency, and for large
+// messages.
 struct netio_send_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
@@ -326,7 +335,7 @@ struct netio_send_socket {
 NETIO_API int netio_send_socket_init(struct netio_context* context,
                                      struct netio_send_socket* socket,
                                      const struct netio_socket_options* options);
-// Buffered: messages are gathered in pages. Most messages per second.
+// Buffered: messages are gathered in pages. The most messages per second.
 struct netio_buffered_send_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
@@ -344,21 +353,23 @@ NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const
 // once for every NETIO_OK, or until the socket is freed.
 NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
                          uint64_t key);
-// Passes on a message that was kept or allocated: emptied on NETIO_OK, else left as it is.
+// Sends a message that was kept or allocated, without a copy: emptied on NETIO_OK, else left as it
+// is.
 NETIO_API int netio_pass_on(struct netio_socket* socket, struct netio_message* message);
-// Makes a message of `bytes`, to be written at `room`, in the memory that the wire sends from; then
+// Makes a message of `bytes` in the memory that the wire sends from, to be written at `room`. Then
 // netio_pass_on() it, after which nothing may be written any more, or netio_release() it.
 NETIO_API int netio_allocate(struct netio_socket* socket, uint64_t tag, size_t bytes,
                              struct netio_message* message, void** room);
-// Gives room in the open page (buffered send, pair), to be written in place. The caller's until
-// netio_commit(), the next call on this socket or the end of the turn:
+// Gives room for a message in the open page (buffered send, pair), to be written in place. It is
+// the caller's until netio_commit(), the next call on this socket, or the end of the turn:
 NETIO_API int netio_reserve(struct netio_socket* socket, size_t bytes, void** room);
 NETIO_API int netio_commit(struct netio_socket* socket, uint64_t tag, size_t bytes);  // sends them
 NETIO_API int netio_flush(struct netio_socket* socket);  // hands open pages to the wire now
 
 // --- Receiving. From any number of senders, buffered or not. Set cb_msg_received before
 // netio_listen() or netio_connect(), or call netio_resume() once it is set: until then messages
-// wait, and senders are held back. Set to null later, it discards them. This one listens.
+// wait, and senders are held back. If it is set to NULL later, messages are discarded. This socket
+// listens.
 struct netio_listen_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
@@ -376,14 +387,14 @@ struct netio_recv_socket {
 NETIO_API int netio_recv_socket_init(struct netio_context* context,
                                      struct netio_recv_socket* socket,
                                      const struct netio_socket_options* options);
-// Stops delivery, of any socket that receives: nothing is read, and senders are held back.
+// Stops the delivery of a socket that receives: nothing is read, and senders are held back.
 NETIO_API int netio_pause(struct netio_socket* socket);
 NETIO_API int netio_resume(struct netio_socket* socket);  // delivers again
-// The same for one peer (netio_peer.id, netio_sender_id()): the others go on. One that this side
-// dials stays paused when it reconnects; NETIO_NOT_CONNECTED: there is no such peer (any more):
+// The same for one peer (netio_peer.id, netio_sender_id()); the others go on. A peer that this side
+// dials stays paused when it reconnects. NETIO_NOT_CONNECTED: there is no such peer (any more):
 NETIO_API int netio_pause_peer(struct netio_socket* socket, uint64_t id);
 NETIO_API int netio_resume_peer(struct netio_socket* socket, uint64_t id);
-// Tells, inside cb_msg_received, netio_peer.id of who sent it. Elsewhere it means nothing.
+// Inside cb_msg_received, gives netio_peer.id of the sender. Elsewhere the result means nothing.
 NETIO_API uint64_t netio_sender_id(const struct netio_socket* socket);
 
 // --- Pair. Both directions, with one peer; a second one is refused.
@@ -437,9 +448,9 @@ NETIO_API int netio_publish(struct netio_publish_socket* socket, uint64_t tag, c
 struct netio_subscription {
   uint64_t revision;          // counts the changes of the set, from 1
   uint64_t from;              // the number of the first message that the set decides about
-  uint64_t behind_bytes_max;  // granted
-  int32_t policy;             // granted: netio_policy
-  int32_t refused;            // the set before it stays in force
+  uint64_t behind_bytes_max;  // the size of the queue that was granted
+  int32_t policy;             // the policy that was granted: netio_policy
+  int32_t refused;            // the set before it stays
   const char* detail;         // why it was refused, for a person
 };
 // Messages of a subscription that will not come.

@@ -1,5 +1,5 @@
-// Runs a netio loop inside an Asio io_context: standalone Asio, or Boost's with
-// NETIO_BOOST_ASIO defined. The one public header that includes something of others.
+// Runs a netio loop inside an Asio io_context: standalone Asio, or Boost's with NETIO_BOOST_ASIO
+// defined. This is the only public header that includes another library.
 #pragma once
 
 #ifdef NETIO_BOOST_ASIO
@@ -26,21 +26,23 @@ using AsioError = ::asio::error_code;
 #endif
 }  // namespace detail
 
-// Two classes under one name: a program may have parts with the one Asio and parts with the other.
+// Two classes under one name: one program may have parts with standalone Asio and parts with
+// Boost's.
 #ifdef NETIO_BOOST_ASIO
 inline namespace boost_asio {
 #else
 inline namespace standalone_asio {
 #endif
 
-// While it lives, the loop's call-backs run in io_context.run(), each turn as one handler; nothing
-// else may run the loop then. One thread runs the io_context. It waits on the loop's descriptor,
-// behind which are the timers and the wait objects of every transport; so the io_context does not
-// run out of work before stop(), loop.stop(), or the end of this. Destroy it before the loop and,
-// as all I/O objects, before the io_context. An IdlePolicy has no effect: Asio decides.
+// While it lives, the call-backs of the loop run in io_context.run(), each turn as one handler.
+// Nothing else may run the loop then, and one thread runs the io_context. The driver waits for the
+// descriptor of the loop, which is readable for timers and for every transport. So the io_context
+// does not run out of work before stop(), loop.stop(), or the end of the driver. Destroy the driver
+// before the loop and, like every I/O object, before the io_context. An IdlePolicy has no effect:
+// Asio decides when to sleep.
 class AsioDriver {
  public:
-  // Drives the loop from now on. Throws Asio's error if the descriptor cannot be waited for:
+  // Drives the loop from now on. Throws the error of Asio if the descriptor cannot be waited for:
   AsioDriver(detail::asio_library::io_context& io_context, Loop& loop)
       : state_(std::make_shared<State>(io_context, loop)) {
     state_->wait(state_);
@@ -51,11 +53,12 @@ class AsioDriver {
   AsioDriver(const AsioDriver&) = delete;
   AsioDriver& operator=(const AsioDriver&) = delete;
 
-  // No more turns; also in a call-back of the loop's.
+  // Runs no more turns. May be called in a call-back of the loop.
   void stop() noexcept { state_->stop(); }
 
  private:
-  // Shared with the one handler that is under way, which may come after the end of the driver.
+  // Shared with the one handler that is under way. That handler may be called after the end of the
+  // driver.
   struct State {
     State(detail::asio_library::io_context& io_context, Loop& driven)
         : loop(&driven), descriptor(io_context, driven.fd()) {}
@@ -78,7 +81,7 @@ class AsioDriver {
       }
       wait(self);
     }
-    // The descriptor is the loop's own: given back, not closed.
+    // The descriptor belongs to the loop: it is given back, not closed.
     void stop() noexcept {
       if (loop == nullptr) return;
       loop = nullptr;

@@ -1,4 +1,4 @@
-// Where every message is: a socket's books and counters, plain structs, snapshots.
+// What became of each message: the books and counters of a socket. Plain structs, snapshots.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace netio {
 // Why a message that send() took was not delivered.
 enum class DropReason : std::uint8_t {
   peer_closed,      // the peer ended in order before it took the message
-  connection_lost,  // the connection broke, and the peer that came back (or another) had not got it
+  connection_lost,  // the connection broke, and the peer that came back had not received it
   not_sent,         // its peer went for good before it was handed to the wire, or cannot take it
   linger_expired,   // close() gave up before it was handed to the wire
-  dropped_new,      // published while the subscriber's queue was full (Policy::drop_new)
-  dropped_old,      // gave way to later ones (Policy::drop_old)
+  dropped_new,      // it was published while the subscriber's queue was full (Policy::drop_new)
+  dropped_old,      // it had waited longest in a queue that was full (Policy::drop_old)
   superseded,       // a later message with the same tag took its place (Policy::sample)
-  count_            // how many there are
+  count_            // the number of reasons
 };
 // Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(DropReason reason) noexcept;
@@ -27,12 +27,13 @@ enum class DropReason : std::uint8_t {
 // sent == acknowledged + dropped() + unacknowledged, always.
 struct Books {
   std::uint64_t sent = 0;          // send() answered ok
-  std::uint64_t acknowledged = 0;  // delivered to the peer's call-back, as the peer says
-  // By DropReason; dropped() is the sum.
+  std::uint64_t acknowledged = 0;  // the peer says that its call-back was given them
+  // The messages dropped, by DropReason; dropped() is the sum.
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
-  std::uint64_t unacknowledged = 0;  // not known: under way; in doubt if the connection is down
+  std::uint64_t unacknowledged = 0;  // on their way, or in doubt while the connection is down
   std::uint64_t delivered = 0;       // received, and given to this socket's call-back
-  // Messages for this socket that will not come: lost with a connection, or dropped by a publisher.
+  // Messages for this socket that will not come: they were lost with a connection, or dropped by a
+  // publisher.
   std::uint64_t missed = 0;
 
   // The sum of dropped_by.
@@ -43,27 +44,28 @@ struct Books {
   }
 };
 
-// What happened so far, for monitoring. All only grow.
+// What happened so far, for monitoring. The counters only grow.
 struct Counters {
   std::uint64_t bytes_sent = 0;      // payload that send() took
   std::uint64_t bytes_received = 0;  // payload delivered
-  std::uint64_t bytes_arrived = 0;   // of pages, whole or not: grows while a large message comes
-  std::uint64_t pages_sent = 0;      // handed to the wire; unbuffered, each message is one
-  std::uint64_t pages_received = 0;  // large messages count as one each
+  std::uint64_t bytes_arrived = 0;   // of whole and begun pages: grows while a large message comes
+  std::uint64_t pages_sent = 0;      // handed to the wire; an unbuffered message is a page
+  std::uint64_t pages_received = 0;  // a large message counts as one
   std::uint64_t agains = 0;          // send() answered again or not_connected
   std::uint64_t connects = 0;        // connections that came up
-  std::uint64_t disconnects = 0;     // of those, how many went down
+  std::uint64_t disconnects = 0;     // connections that came up and have ended
   // Connections that never came up (foreign, mismatched, late), and times that a listener had no
-  // descriptor for those who connect: each on_down with PeerInfo::was_up false. Without on_down:
-  // a peer that had known this side before it was restarted. It comes back by itself, as a new one.
+  // descriptor for new connections. Each of these is an on_down with PeerInfo::was_up false. One
+  // case has no on_down: a peer that knew this side before this side was restarted. It comes back
+  // by itself, as a new peer.
   std::uint64_t rejected = 0;
-  std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
+  std::uint64_t starved = 0;  // times that lack of memory stopped reading, or refused a send
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
-  std::uint64_t unwanted = 0;        // of those, how many nobody had subscribed
-  std::uint64_t demoted = 0;         // times a subscriber lost Policy::block for holding it up
-  std::uint64_t bodies_encoded = 0;  // how often a message was written for the wire: once for all
-                                     // subscribers with the same set of tags and mode
+  std::uint64_t unwanted = 0;        // published messages that nobody had subscribed
+  std::uint64_t demoted = 0;         // times that a subscriber lost Policy::block (demoted)
+  std::uint64_t bodies_encoded = 0;  // times that a message was written for the wire: once for all
+                                     // subscribers with the same set of tags and the same mode
 };
 
 }  // namespace netio

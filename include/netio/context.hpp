@@ -16,57 +16,61 @@ namespace detail {
 class ContextCore;
 }
 
-// What can be chosen for a context. The defaults are meant to be right.
+// The options of a context. The defaults are meant to be right.
 struct ContextOptions {
   IdlePolicy idle = IdlePolicy::sleep;  // what its loop does when there is nothing to do
-  // One page: what buffered messages are gathered in, header included. 4 KiB to 16 MiB, a multiple
-  // of 4 KiB.
+  // The size of a page, its header included. Buffered messages are gathered in pages. 4 KiB to 16
+  // MiB, a multiple of 4 KiB.
   std::size_t page_bytes = 64U << 10U;
-  // Taken and faulted in when the context is made, and never more: the pages messages leave from,
-  // and the blocks they arrive in:
+  // The memory for pages that are sent, and for blocks that pages arrive in. It is taken and
+  // faulted in when the context is made, and never grows:
   std::size_t send_pool_bytes = 32U << 20U;
   std::size_t receive_pool_bytes = 32U << 20U;
 
-  // Bound for messages larger than a page, both directions together; taken when they come.
+  // The bound for the memory of messages larger than a page, both directions together. That memory
+  // is taken when such messages come.
   std::size_t large_bytes_max = std::size_t{4} << 30U;
-  // How much of that is kept for the next large message instead of going back to the system.
+  // How much of that memory is kept for the next large message. The rest goes back to the system.
   std::size_t large_kept_bytes_max = 256U << 20U;
   int cpu = -1;        // pins the constructing thread to this core; -1: leave it
   int numa_node = -1;  // prefers this node's memory for the pools; -1: leave it
 };
 
-// A loop, its memory and its transports; sockets are made in it, and destroyed before it: if not,
-// the process ends with a word on stderr. One thread: the one that first runs it. Another core,
-// another context.
+// A loop, its memory and its transports. Sockets are made in a context and must be destroyed before
+// it; otherwise the process ends with a sentence on stderr. A context belongs to one thread, the
+// one that first runs it. To use another core, make another context.
 //
-// In every build, set-up calls throw Error on another thread: those that make, bind, connect,
-// subscribe or close, run the loop, and make or start timers, watches and signals. Calls for each
-// message do not look, and are undefined there; debug builds assert.
+// These set-up calls throw Error on another thread, in every build: making, binding, connecting,
+// subscribing or closing a socket, running the loop, and making or starting timers, watches and
+// signals. The calls for each message do not look at the thread. On another thread their behaviour
+// is undefined, and debug builds assert.
 //
-// In a child of fork() a context and all that is in it are copies. Set-up calls throw Error there,
-// and send() and its like answer Status::closed. Destroying the copies closes the child's
-// descriptors, and neither the parent nor its peers notice. Bodies of messages kept from shm and
-// inproc addresses lie in memory of the peer's, which may use it again: do not read them there.
+// In a child of fork() a context, and all that is in it, is a copy. Set-up calls throw Error there,
+// and send() and similar calls answer Status::closed. Destroying a copy closes descriptors of the
+// child; neither the parent nor its peers notice. A message that was kept from a shm or inproc
+// address must not be read in the child, because it lies in memory of the peer, which may use it
+// again.
 class NETIO_API Context {
  public:
-  // Throws Error if the memory cannot be had or an option makes no sense.
+  // Throws Error if there is too little memory, or if an option makes no sense.
   explicit Context(const ContextOptions& options = {});
-  ~Context();  // of no sockets any more
+  ~Context();  // all sockets must have been destroyed
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // For timers and the like, and for foreign loops.
+  // The loop of this context: for timers, watches and signals, and for foreign loops.
   [[nodiscard]] Loop& loop() noexcept;
-  // Short for loop().run() and loop().stop():
+  // The same as loop().run() and loop().stop():
   void run();
   void stop() noexcept;
 
-  // Closes every socket in this context (Socket::close), in the order in which they were made and
-  // all at once: receivers deliver nothing more, senders deliver what they have taken, each within
-  // `linger`. Once all are closed, each with its on_closed, or destroyed, calls `then`, once, from
-  // the loop; without one it stops the loop, so that run() returns. No socket can be made in this
-  // context afterwards. Never blocks. Again: `linger` is a new one, and so is `then` if there is
-  // one. For Ctrl-C: PosixSignals(context.loop(), {SIGINT}, [&](int) { context.close(); }).
+  // Closes every socket in this context (Socket::close), all at once, in the order in which they
+  // were made. Receivers stop delivering. Senders deliver what they have taken, each within
+  // `linger`. Each socket that closes has its on_closed. When all sockets are closed or destroyed,
+  // calls `then` once, from the loop. If there is no `then`, it stops the loop, so that run()
+  // returns. From this call on, no socket can be made in this context. Never blocks. A second call
+  // sets a new `linger`, and a new `then` if it has one. For Ctrl-C: PosixSignals(context.loop(),
+  // {SIGINT}, [&](int) { context.close(); }).
   void close(std::chrono::nanoseconds linger = std::chrono::seconds(5),
              std::function<void()> then = {});
 

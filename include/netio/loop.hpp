@@ -23,29 +23,31 @@ class Loop;
 
 // What a loop does when there is nothing to do.
 enum class IdlePolicy : std::uint8_t {
-  sleep,     // in epoll_wait, at once: no CPU, a wake-up's latency
-  spin,      // never: lowest latency, one core
-  adaptive,  // spin about as long as a wake-up costs, then sleep
+  sleep,     // sleeps at once, in epoll_wait: takes no CPU; a wake-up adds to the latency
+  spin,      // never sleeps: the lowest latency, takes a core
+  adaptive,  // spins about as long as a wake-up costs, then sleeps
 };
 
-// Work that has no descriptor of its own or is cheaper to poll than to be woken for.
+// Work that has no descriptor of its own, or that is cheaper to poll than to be woken for.
 class NETIO_API Source {
  public:
   virtual ~Source() = default;
-  // Does ready work, at most about `budget` items, and never sleeps. True if it did any.
+  // Does work that is ready, at most about `budget` items, and never sleeps. Returns true if it did
+  // any.
   virtual bool poll(int budget) noexcept = 0;
-  // Called before the loop sleeps: arms the wake-up. False if work came meanwhile, or if this
-  // source cannot be woken; the loop then polls again instead of sleeping.
+  // Called before the loop sleeps: arms the wake-up. Returns false if work came meanwhile, or if
+  // this source cannot be woken; the loop then polls again and does not sleep.
   virtual bool may_sleep() noexcept = 0;
-  // Becomes readable when there is work after may_sleep() said yes; -1 if some Watch does that.
-  // Watched edge-triggered: nobody has to read it. Asked once, by add_source().
+  // A descriptor that becomes readable when there is work after may_sleep() answered true; -1 if a
+  // Watch wakes the loop instead. It is watched edge-triggered, so nobody has to read it. Asked for
+  // once, by add_source().
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 
 namespace detail {
 
-// Something to do at the end of the turn (of the next one, if none is under way). Scheduling it
-// twice is scheduling it once. Leaves the list when destroyed.
+// Work that is done once at the end of the turn (of the next one, if none is under way). If it is
+// scheduled twice, it still runs once. Leaves the list when destroyed.
 class NETIO_API Deferred {
  public:
   Deferred() = default;
@@ -77,8 +79,8 @@ class TimerHeap;
 
 }  // namespace detail
 
-// Calls back once or periodically. Owner thread only: another one is refused (Error) by the
-// constructor and the starts.
+// Calls back once or periodically. Owner thread only: on another thread the constructor and the
+// starts throw Error.
 class NETIO_API Timer {
  public:
   // Not running yet. Destroying it stops it; the loop must outlive it.
@@ -89,11 +91,11 @@ class NETIO_API Timer {
 
   // Starting a running timer restarts it. Delays are counted from the turn's time, loop.now().
   void start_once(std::chrono::nanoseconds delay);
-  // Missed periods (a turn that took longer) are not made up for: the next expiry is the next
-  // multiple of the period after now. A period of zero expires once a turn.
+  // If a turn takes longer than a period, the periods that were missed are not made up for: the
+  // next expiry is the next multiple of the period. A period of zero expires once a turn.
   void start_periodic(std::chrono::nanoseconds period);
-  void stop() noexcept;  // no call-back any more; also when it does not run
-  // Started, and neither stopped nor, if once, expired.
+  void stop() noexcept;  // no call-back comes any more; allowed if it does not run
+  // True from a start until stop(), or until the expiry if it was started once.
   [[nodiscard]] bool running() const noexcept { return heap_index_ >= 0; }
 
  private:
@@ -113,14 +115,14 @@ class NETIO_API Watch {
  public:
   // `events` and the argument of the call-back are EPOLLIN, EPOLLOUT, ... of <sys/epoll.h>;
   // EPOLLERR and EPOLLHUP are always reported. Throws Error if the descriptor cannot be polled, and
-  // on another thread than the owner's. The loop must outlive it.
+  // on any thread but the owner. The loop must outlive the watch.
   Watch(Loop& loop, int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // A no-op when nothing changes. With no events (0) the descriptor leaves the epoll, and its
-  // errors are not reported either.
+  // Changes what is watched; costs nothing if nothing changes. With no events (0) the descriptor
+  // leaves the epoll, and its errors are not reported either.
   void set_events(std::uint32_t events);
   // What is watched:
   [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
@@ -136,8 +138,9 @@ class NETIO_API Watch {
   std::function<void(std::uint32_t)> on_ready_;
 };
 
-// Wakes the loop from any thread or signal handler. Several notify() before the loop gets to it
-// make one call-back. Construct and destroy on the owner thread, when no other will notify.
+// Wakes the loop from any thread or signal handler. If notify() is called several times before the
+// loop gets to it, there is one call-back. Construct it on the owner thread. Destroy it there too,
+// when no other thread will call notify() any more.
 class NETIO_API Signal {
  public:
   // Throws Error if there is no descriptor left.
@@ -155,13 +158,15 @@ class NETIO_API Signal {
   std::unique_ptr<Watch> watch_;
 };
 
-// POSIX signals (SIGINT, ...) as events. Blocks them in the calling thread while it lives, so
-// construct it before other threads are started, and destroy it on the same thread. Several may
-// have the same signal: one of them is called each time it comes, and it stays blocked until the
-// last of them is destroyed. Those still pending then are discarded.
+// POSIX signals (SIGINT, ...) as events. While the object lives, the signals are blocked in the
+// thread that made it: construct it before other threads are started, and destroy it on the same
+// thread. Several objects may have the same signal. Each time it comes one of them is called, and
+// it stays blocked until the last of them is destroyed. Signals that are pending then are
+// discarded.
 class NETIO_API PosixSignals {
  public:
-  // The call-back is given the number of the signal. Throws Error for what is no signal.
+  // The call-back is given the number of the signal. Throws Error if a number is not that of a
+  // signal.
   PosixSignals(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);
   ~PosixSignals();
   PosixSignals(const PosixSignals&) = delete;
@@ -173,15 +178,16 @@ class NETIO_API PosixSignals {
   std::vector<int> numbers_;
 };
 
-// One loop belongs to one thread: the one that first runs it. From other threads only post() and
-// Signal::notify(). A turn is: timers, sources, descriptors, posted functions, deferred work.
-// Call-backs may destroy whatever they like except the loop, must not throw (that ends the
-// process) and must not run a turn themselves. Timers, watches and signals that outlive their loop
-// end the process with a word on stderr.
+// One loop belongs to one thread: the one that first runs it. Other threads may only call post()
+// and Signal::notify(). A turn is: timers, sources, descriptors, posted functions, deferred work.
+// Call-backs may destroy whatever they like except the loop. They must not throw, which ends the
+// process, and must not run a turn. If a timer, watch or signal outlives its loop, the process ends
+// with a sentence on stderr.
 //
-// In a child of fork() a loop is a copy and of no use: run() and all that is made in it throw Error
-// there, other calls do nothing. It may be destroyed, with what is in it, and the parent's is none
-// the worse. A child forked inside a call-back should not return from it.
+// In a child of fork() a loop is a copy that cannot be used: run(), and making anything in it,
+// throw Error; other calls do nothing. The copy may be destroyed, with all that is in it; this does
+// not disturb the loop of the parent. A child that was forked inside a call-back should not return
+// from that call-back.
 class NETIO_API Loop {
  public:
   // Throws Error if there is no descriptor left.
@@ -190,51 +196,52 @@ class NETIO_API Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Turns until stop(). Returns at once if stop() came before it since the last run(). Throws Error
-  // from inside a call-back, which as a call-back must not throw ends the program with these words;
-  // on another thread than the owner's; and in a child of fork().
+  // Runs turns until stop(). If stop() was called since the last run(), it returns at once. Throws
+  // Error on any thread but the owner, in a child of fork(), and from inside a call-back; there the
+  // Error ends the process, as any exception that leaves a call-back does.
   void run();
-  // One turn. Waits for work at most `timeout` (negative: for ever; zero: not at all). True if
-  // anything was done.
+  // Runs one turn. Waits for work at most `timeout` (negative: for ever; zero: not at all). Returns
+  // true if anything was done.
   bool run_once(std::chrono::nanoseconds timeout);
   // Ends run() after the current turn. Owner thread, or any thread through post().
   void stop() noexcept;
-  // stop() came, and run() has not returned because of it.
+  // True from stop() until run() has returned because of it.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
   // Runs `work` in a later turn, on the owner thread. Any thread; may allocate. Throws Error in a
   // child of fork().
   void post(std::function<void()> work);
 
-  // For foreign loops: readable whenever run_once(0) has something to do, the next timer
-  // included. After run_once(0) it is quiet only if every source agreed to sleep.
+  // A descriptor for foreign loops: it is readable whenever run_once(0) has something to do, the
+  // next timer included. After run_once(0) it is not readable, if every source agreed to sleep.
   [[nodiscard]] int fd();
 
-  // What it does when there is nothing to do:
+  // What the loop does when there is nothing to do:
   void set_idle_policy(IdlePolicy policy) noexcept { policy_ = policy; }
   [[nodiscard]] IdlePolicy idle_policy() const noexcept { return policy_; }
 
-  // Steady time, constant within a turn; outside one it is read afresh.
+  // The steady time. It does not change within a turn; outside of a turn it is read afresh.
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
-  // Inside of run() or run_once(), and so of every call-back.
+  // True inside of run() or run_once(), and so in every call-back.
   [[nodiscard]] bool in_turn() const noexcept { return in_turn_; }
   // True on the thread the loop belongs to (any thread before the first turn).
   [[nodiscard]] bool on_owner_thread() const noexcept;
   // True in a child of fork(), where this is a copy of the parent's loop.
   [[nodiscard]] bool copied_by_fork() const noexcept { return copied_; }
 
-  // Sources are polled every turn until removed; neither call is for the data path:
+  // A source is polled in every turn until it is removed. Neither call is for the data path:
   void add_source(Source& source);
   void remove_source(Source& source) noexcept;
 
-  // For the library. At the end of the turn; and when the loop, or the context that owns it, is
-  // destroyed, while all of it still works. Work that is destroyed before leaves.
+  // For the library. defer(): the work is done at the end of the turn. at_end(): it is done when
+  // the loop, or the context that owns it, is destroyed, while all of it still works. Work that is
+  // destroyed before leaves the lists.
   void defer(detail::Deferred& work) noexcept;
   void at_end(detail::Deferred& work) noexcept;
   void run_endings() noexcept;
 
-  // For the library. Throws Error on another thread than the owner's and in a child of fork():
-  // `operation`, and what it was to be done to, is what was tried.
+  // For the library. Throws Error on any thread but the owner, and in a child of fork(). The Error
+  // says that `operation` was tried, on `what`.
   void require_owner(std::string_view operation, std::string_view what = {}) const {
     if (copied_ || !on_owner_thread()) [[unlikely]]
       refuse(operation, what);

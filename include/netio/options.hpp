@@ -1,4 +1,4 @@
-// What can be chosen for a socket. The defaults are meant to be right.
+// The options of a socket. The defaults are meant to be right.
 #pragma once
 
 #include <chrono>
@@ -8,68 +8,79 @@
 
 namespace netio {
 
-// How messages leave: the sender chooses, but for published ones the subscriber.
+// How messages are sent. The sender chooses, except for published messages: there each subscriber
+// chooses for itself.
 enum class Mode : std::uint8_t {
-  buffered,    // messages are gathered in pages: most messages per second
-  unbuffered,  // one message, one post: least latency; large messages without a copy
+  buffered,    // messages are gathered in pages: the most messages per second
+  unbuffered,  // each message is sent by itself: the least latency; large messages need no copy
 };
 
-// Each side has its own. What makes no sense is refused by the socket's constructor (Error): sizes
-// are 1 byte to 1 TiB, times above 0 and up to 100 years, watermarks shares of 1.
+// Each side has its own options. The constructor of a socket refuses values that make no sense
+// (Error): sizes must be from 1 byte to 1 TiB, times above 0 and up to 100 years, watermarks from 0
+// to 1.
 struct SocketOptions {
-  // What people call this socket: printable ASCII, at most 63 bytes. The peers see it in
-  // PeerInfo::name and in what they report. Several sockets may have the same name.
+  // A name for people: printable ASCII, at most 63 bytes. The peers see it in PeerInfo::name and in
+  // what they report. Several sockets may have the same name.
   std::string name{};
 
-  Mode mode = Mode::buffered;  // Pull and Publish: no matter
+  Mode mode = Mode::buffered;  // without a meaning for Pull and Publish
 
-  // Buffered: a page that is not full leaves after this long at the latest ...
+  // Buffered: a page that is not full is sent at the latest after this time ...
   std::chrono::nanoseconds flush_after = std::chrono::milliseconds(1);
-  // ... or at the end of the loop turn, when the wire has nothing else to send.
+  // ... or at the end of the loop turn, if the wire has nothing else to send.
   bool flush_when_idle = true;
 
-  // The largest message sent or taken. A peer that announces a larger one is disconnected.
+  // In bytes: the largest message that this side sends or receives. A peer that announces a larger
+  // one is disconnected.
   std::size_t message_bytes_max = std::size_t{1} << 30U;
-  // Per peer: bytes handed to the wire and not yet written to it; then send() answers again.
+  // For each peer: the bytes that may wait for the wire. When they do, send() answers again.
   std::size_t send_bytes_max = std::size_t{1} << 20U;
-  // Received memory this socket may hold in kept messages before it stops reading, of the
-  // context's receive pool. Messages over a page (shm: over four) do not count here: of these it
-  // may hold half of ContextOptions::large_bytes_max, and on shm half of the sender's. The larger
-  // they are, the sooner it stops: up to a quarter of that half is left for messages of others.
+  // Bytes of the receive pool of the context that kept messages of this socket may hold. At the
+  // bound the socket stops reading, and its peers are held back. Messages over a page (shm: over
+  // four pages) do not count here. All of these together may hold half of
+  // ContextOptions::large_bytes_max, and on shm half of that of the sender. A large message may
+  // also have to wait before that half is used up, because up to a quarter of it is left for
+  // messages of other peers.
   std::size_t receive_bytes_max = std::size_t{16} << 20U;
 
   // fill() crossing these calls on_high_watermark and on_low_watermark:
   double high_watermark = 0.75;
   double low_watermark = 0.25;
 
-  // Reconnecting: the first delay, doubled up to the last; each is jittered by half:
+  // Reconnecting: the first delay, which is doubled each time up to the last one. Up to half of
+  // each delay is taken off at random:
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
-  // A connection attempt, the hello that must follow it, and the end of a connection that a
-  // publisher ends (Policy::disconnect): each within this.
+  // The time limit for each of these: an attempt to connect, the greeting after it, and the end of
+  // a connection that a publisher ends (Policy::disconnect).
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
-  // So many accepted connections may be without a whole greeting for handshake_within. If there are
-  // more, the oldest are ended (handshake_timeout): a silent one 10 ms after it was accepted, one
-  // whose hello has begun half a second after that was seen. With twice as many, listeners accept
-  // no more until some of these times are over: the rest waits in the kernel's queue.
+  // How many accepted connections may be without a complete greeting. If there are more, the oldest
+  // are ended (handshake_timeout): a silent one 10 ms after it was accepted, one whose hello has
+  // begun half a second after the first part was seen. If there are twice as many, listeners accept
+  // no more until some of these times are over, and new connections wait in the queue of the
+  // kernel.
   std::size_t half_open_max = 64;
-  // So many peers may be connected. Who connects beyond that is refused and told so; it is counted
-  // in Counters::rejected, and may try again. Those that this socket connects to itself count, and
-  // are not refused.
+  // How many peers may be connected. A peer that connects beyond that is refused and told so; it is
+  // counted in Counters::rejected, and may try again. Peers that this socket connects to are
+  // counted too, but never refused.
   std::size_t peers_max = 4096;
-  // A message that was begun has to go on. Its sender is disconnected if nothing of it comes for
-  // this long. A large message has to come at a least rate: 64 KiB in this time (1/64 of the
-  // message, if that is less), or a quarter of the message while others lack memory. A receiver is
-  // disconnected if others lack the memory that large messages to it hold, and in this time it
-  // takes less than a quarter of what it held. In shared memory a receiver holds a message until it
-  // has released it, and on a fabric until it has fetched all of it. If
+  // A message that was begun has to go on. A sender is disconnected in two cases. Either nothing of
+  // the message comes for this long. Or a large message comes too slowly: less than 64 KiB in this
+  // time (or 1/64 of the message, if that is less), or less than a quarter of the message while
+  // others lack memory.
+  //
+  // A receiver is disconnected if others lack the memory that large messages to it hold, and it
+  // takes less than a quarter of what it held in this time. In shared memory a receiver holds a
+  // message until it has released it, on a fabric until it has fetched all of it. If
   // PublishOptions::block_for_max is 0, no subscriber with Policy::block is disconnected for this.
   std::chrono::nanoseconds stall_after = std::chrono::seconds(30);
-  // Idle time before the kernel probes whether the peer's host is still there. A host that answers
-  // nothing for twice as long, idle or with data under way, is taken for gone (tcp).
+  // tcp: how long a connection may be idle before the kernel probes the peer's host. A host that
+  // answers nothing for twice this time is taken for dead, whether the connection is idle or has
+  // data under way.
   std::chrono::seconds keep_alive_after = std::chrono::seconds(10);
-  // Delivered messages are acknowledged within this, if no page goes back sooner.
+  // Delivered messages are acknowledged at the latest after this time, or sooner with the next page
+  // that is sent to the peer.
   std::chrono::nanoseconds acknowledge_after = std::chrono::milliseconds(5);
 };
 

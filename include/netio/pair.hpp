@@ -1,4 +1,4 @@
-// Pair: both directions with one peer. A second peer is refused ("busy") while one is connected.
+// Pair: both directions with one peer. While it is connected, a second peer is refused ("busy").
 #pragma once
 
 #include <netio/receiving.hpp>
@@ -7,7 +7,7 @@
 
 namespace netio {
 
-// Sends to its one peer, and receives from it; a second one is refused.
+// Sends to its one peer, and receives from it. A second peer is refused.
 class NETIO_API Pair : public Socket, public Sending, public Receiving {
  public:
   // Throws Error for options that make no sense.

@@ -1,4 +1,4 @@
-// What Push, Pull and Pair have in common: addresses, peers, books, closing. Owner thread only.
+// What all sockets have in common: addresses, peers, books, closing. Owner thread only.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,9 @@ namespace detail {
 class SocketCore;
 }
 
-// Call-backs run on the owner thread inside a loop turn, never from within a call the user made.
-// They may send, pause, close or destroy their own socket; they must not throw. Set them before
-// bind() or connect(), or any time outside of the one being replaced.
+// Call-backs run on the owner thread, inside a loop turn, and never from inside a call that the
+// user made. They may send, pause, close or destroy their own socket. They must not throw. Set them
+// before bind() or connect(), or later, but not from inside the call-back that is replaced.
 class NETIO_API Socket {
  public:
   Socket(const Socket&) = delete;
@@ -32,58 +32,66 @@ class NETIO_API Socket {
 
   // Listens at `address`: "tcp://host:port" (host * for all, port 0 for any free one), "shm://name"
   // or "shm:///path" (shm://* for any free name), "inproc://name", "verbs://host:port",
-  // "ofi+PROVIDER://host:port". Any number of times, mixed with connect(). Returns the address
-  // bound, with the real port or name. Throws Error.
+  // "ofi+PROVIDER://host:port". May be called any number of times, mixed with connect(). Returns
+  // the address with the real port or name. Throws Error.
   std::string bind(std::string_view address);
-  // Starts connecting; the peer need not exist yet. Failures come to on_down and are retried
-  // unless they cannot change. Throws Error only for an address that makes no sense.
+  // Begins to connect; the peer need not exist yet. An attempt that fails is told by on_down, and
+  // repeated unless it can never succeed. Throws Error only if the address makes no sense.
   void connect(std::string_view address);
 
-  // A peer is connected and has been greeted.
+  // Sets the call for a peer that is connected and has been greeted.
   void on_up(std::function<void(const PeerInfo&)> call);
-  // A connection ended, or an attempt failed (then no on_up came before it). Also called, with a
-  // peer of id 0 at the bound address and DownReason::resources, when this process has no
-  // descriptor for those who connect: once, until all that wait have been accepted. They wait in
-  // the kernel's queue and are accepted as soon as descriptors come free; nothing has to be done
-  // but that.
+  // Sets the call for a connection that ended, or for an attempt that failed; then no on_up came
+  // before it. It is also called if a listener has no descriptor for a connection: with the id 0,
+  // the bound address, and DownReason::resources. That is told once, until all connections that
+  // waited have been accepted. They wait in the queue of the kernel, and are accepted as soon as
+  // descriptors are free; the user need not do anything else.
   void on_down(std::function<void(const PeerInfo&, const Down&)> call);
 
-  // Stops taking messages, delivers what was taken, says good-bye, and calls on_closed when every
-  // peer has acknowledged or `linger` has passed; connections that are left then are cut, without
-  // on_down. Never blocks. Pull: stops delivering at once. Again: only `linger` is a new one.
+  // Takes no more messages, delivers those that it has taken, says good-bye, and calls on_closed
+  // when every peer has acknowledged, or when `linger` has passed. Connections that are left then
+  // are cut, without on_down. A socket that receives stops delivering at once. Never blocks. A
+  // second call only sets a new `linger`.
   void close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
-  // What close() began is done; these are the final books. Once.
+  // Sets the call for the end of close(). It gets the final books, and is called once.
   void on_closed(std::function<void(const Books&)> call);
-  // Whether it is done.
+  // Whether close() was called and has come to its end.
   [[nodiscard]] bool closed() const noexcept;
 
-  // How many are up.
+  // The number of peers that are connected and greeted.
   [[nodiscard]] std::size_t peers_connected() const noexcept;
-  // Each peer as it is now, by rising id: those that are connected, and those that this side dials,
-  // connected or not. A peer that is gone for good is listed no more from its on_down on, whose
-  // PeerInfo has its last books; an accepted one that comes back has its id and goes on with these
-  // books. Allocates: for a look now and then, not for each message.
+  // The peers as they are now, by rising id: those that are connected, and those that this side
+  // dials, connected or not. A peer that will not come back is not listed any more from its on_down
+  // on; the PeerInfo of that call has its last books. An accepted peer that comes back has the same
+  // id and goes on with these books. Allocates memory: call it now and then, not for each message.
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;
-  // Snapshots, over all peers, present and gone:
+  // Snapshots over all peers, those that are gone included:
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
 
-  // How full the socket is: 0 to 1. Never blocks; takes a look at each peer.
-  // Push and Pair: bytes that wait for the wire, of what may wait: of the peer with the most room,
-  // as it takes the next message. 1 if no peer takes one, or there is none.
-  // Publish: bytes that wait for a subscriber with Policy::block, on the wire and in its queue, of
-  // what may wait there: of the subscriber with the least room. 1 if send() answers again for such
-  // a subscriber or for memory; 0 if nobody can hold it up.
-  // Pull and Subscribe: memory held by kept messages, of receive_bytes_max (see there).
+  // How full the socket is, from 0 to 1. Never blocks; looks at each peer.
+  //
+  // Push and Pair: the bytes that wait for the wire, as a share of send_bytes_max, of the peer with
+  // the most room, because that peer takes the next message. 1 if no peer takes a message, or if
+  // there is none.
+  //
+  // Publish: the bytes that wait for a subscriber with Policy::block, on the wire and in its queue,
+  // as a share of what may wait there, of the subscriber with the least room. 1 if send() answers
+  // again for such a subscriber or for lack of memory. 0 if no subscriber can hold the publisher
+  // up.
+  //
+  // Pull and Subscribe: the memory that kept messages hold, as a share of receive_bytes_max.
   [[nodiscard]] double fill() const noexcept;
-  // fill() reached high_watermark, or came down to low_watermark after that (SocketOptions): at the
-  // end of the loop turn. A socket that is full from the start tells so in its first turn:
+  // Set the calls for fill() reaching high_watermark, and for fill() falling to low_watermark after
+  // that (SocketOptions). Both are called at the end of a loop turn. A socket that is full from the
+  // start is told of in its first turn:
   void on_high_watermark(std::function<void()> call);
   void on_low_watermark(std::function<void()> call);
 
  protected:
   explicit Socket(std::unique_ptr<detail::SocketCore> core) noexcept;
-  // Without close(): what was not handed to the wire is dropped, the connections are cut.
+  // Without a close() before: messages that were not handed to the wire are dropped, and the
+  // connections are cut.
   ~Socket();
 
   std::unique_ptr<detail::SocketCore> core_;

@@ -1,4 +1,5 @@
-// What a call answers: Status on hot calls, Error (thrown) at set-up, Down when a peer goes.
+// What calls answer: a Status on the data path, an Error (thrown) at set-up, and a Down when a
+// connection ends.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,22 @@
 // The event-driven API in C++: sockets and loop, and call-backs that the loop calls.
 namespace netio {
 
-// The answer of every call on the data path. Those calls never block and never throw.
+// The answer of every call on the data path. None of those calls blocks or throws. On any answer
+// but ok nothing was taken.
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,             // done; the library has the message
-    again,          // nothing was taken; the socket's on_writable tells when to try again
-    not_connected,  // nothing was taken; no peer is there yet, on_writable tells when one is
-    closed,         // the socket was closed; it will never be ok again
-    too_big,        // the message exceeds a limit that will not change by waiting
+    again,          // no room or memory for now; on_writable of the socket tells when to try again
+    not_connected,  // no peer is connected; on_writable tells when to try again
+    closed,         // the socket was closed; no later call will answer ok
+    too_big,        // the message exceeds a limit; waiting does not change that
     invalid,        // the call makes no sense in this state (a commit without a reserve, ...)
 };
 // Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(Status status) noexcept;
 
-// Thrown by set-up calls (construct, bind, connect): what was tried, why it failed, what to do.
-// Where no memory is left they throw std::bad_alloc instead, and may be made again.
+// Thrown by set-up calls (constructors, bind, connect): what was tried, why it failed, what to do.
+// If no memory is left they throw std::bad_alloc instead; nothing was done then, and the call may
+// be made again.
 class NETIO_API Error : public std::runtime_error {
  public:
   // what() has all three.
@@ -43,7 +46,7 @@ class NETIO_API Error : public std::runtime_error {
   std::string advice_;
 };
 
-// Thrown for an address that makes no sense, whatever is there to be found.
+// Thrown for an address that makes no sense and never will.
 class NETIO_API AddressError : public Error {
   using Error::Error;
 };
@@ -65,7 +68,7 @@ enum class DownReason : std::uint8_t {
   protocol_error,     // the peer sent bytes that the wire format does not allow
   message_too_big,    // the peer announced a message over this socket's limit
   too_slow,           // a subscriber was behind for too long, or by too much (Policy::disconnect);
-                      // both sides are told, the subscriber if it reads on within handshake_within
+                      // the subscriber is told this reason if it reads within handshake_within
   stalled,            // a message was begun and not continued within the stall limit
   resources,          // this process is out of descriptors or memory
 };

@@ -1,6 +1,7 @@
-// Events of the loop to be awaited: time, a signal of another thread, POSIX signals, a descriptor.
-// Each object is awaited by one coroutine at a time (a second one gets an Error, thrown from its
-// co_await), and one that waits when the object is destroyed is told so by the loop.
+// Events of the loop that coroutines await: time, a signal of another thread, POSIX signals, a
+// descriptor. One coroutine at a time may await an object; a second one gets an Error, thrown from
+// its co_await. If an object is destroyed while a coroutine waits for it, the loop tells the
+// coroutine.
 #pragma once
 
 #include <bit>
@@ -35,23 +36,24 @@ class SleepAwaiter {
 
 namespace netio::co {
 
-// co_await sleep(loop, 10ms): counted from the turn's time, as timers are.
+// Waits for this time: co_await sleep(loop, 10ms). It is counted from the time of the turn, as that
+// of timers is.
 [[nodiscard]] inline detail::SleepAwaiter sleep(Loop& loop, std::chrono::nanoseconds time) {
   return detail::SleepAwaiter(loop, time);
 }
 
-// Notified from any thread or signal handler. A notify() that nobody waits for is kept; several
-// make one.
+// A signal that any thread or signal handler may notify. If notify() is called while no coroutine
+// waits, it is kept for the next wait(); several are kept as one.
 class Signal {
  public:
-  // As netio::Signal: made and destroyed on the owner thread.
+  // Make and destroy it on the owner thread, as netio::Signal.
   explicit Signal(Loop& loop) : loop_(loop), signal_(loop, [this] { came(); }) {}
   ~Signal() { place_.resume_later(loop_, false); }
   Signal(const Signal&) = delete;
   Signal& operator=(const Signal&) = delete;
 
   void notify() noexcept { signal_.notify(); }  // any thread, async-signal-safe, never blocks
-  // Gives true; false if this was destroyed.
+  // Waits for a notify(), and gives true; false if this object was destroyed.
   [[nodiscard]] auto wait() noexcept {
     return std::exchange(kept_, false) ? decltype(place_)::at_once(true) : place_.wait();
   }
@@ -71,18 +73,18 @@ class Signal {
   netio::Signal signal_;
 };
 
-// SIGINT and others; blocks them as netio::PosixSignals does. Those that nobody waits for are kept,
-// each once.
+// SIGINT and others; blocks them as netio::PosixSignals does. Signals that come while no coroutine
+// waits are kept for the next wait(), each number once.
 class PosixSignals {
  public:
-  // As netio::PosixSignals. Throws Error for what is no signal.
+  // As netio::PosixSignals. Throws Error if a number is not that of a signal.
   PosixSignals(Loop& loop, std::initializer_list<int> signals)
       : loop_(loop), signals_(loop, signals, [this](int number) { came(number); }) {}
   ~PosixSignals() { place_.resume_later(loop_, 0); }
   PosixSignals(const PosixSignals&) = delete;
   PosixSignals& operator=(const PosixSignals&) = delete;
 
-  // Gives the number of a signal; 0 if this was destroyed.
+  // Waits for a signal, and gives its number; 0 if this object was destroyed.
   [[nodiscard]] auto wait() noexcept {
     if (kept_ == 0) return place_.wait();
     const int number = std::countr_zero(kept_) + 1;
@@ -106,19 +108,19 @@ class PosixSignals {
   netio::PosixSignals signals_;
 };
 
-// A file descriptor, which stays the caller's: close it after this.
+// A file descriptor. It stays the caller's: close it after this object was destroyed.
 class Descriptor {
  public:
-  // Not watched before somebody waits.
+  // It is not watched before a coroutine waits.
   Descriptor(Loop& loop, int fd)
       : loop_(loop), watch_(loop, fd, 0, [this](std::uint32_t events) { ready(events); }) {}
   ~Descriptor() { place_.resume_later(loop_, 0); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  // To be awaited at once: it watches from now on.
   // Waits for EPOLLIN, EPOLLOUT, ... of <sys/epoll.h>, and gives those that came, EPOLLERR and
-  // EPOLLHUP among them; 0 if this was destroyed. Throws Error for what cannot be polled.
+  // EPOLLHUP among them; 0 if this object was destroyed. The descriptor is watched from this call
+  // on, so await the result at once. Throws Error if the descriptor cannot be polled.
   [[nodiscard]] auto wait(std::uint32_t events) {
     place_.check_free();
     watch_.set_events(events);
@@ -126,7 +128,7 @@ class Descriptor {
   }
 
  private:
-  // Asked for again it is still watched: one system call less.
+  // If a coroutine waits again at once, the descriptor is still watched: that saves a system call.
   void ready(std::uint32_t events) {
     if (!place_.taken()) {
       watch_.set_events(0);

@@ -11,18 +11,19 @@
 
 namespace netio::co {
 
-// What came. True if it is a message.
+// What receive() gives. True if it is a message.
 struct [[nodiscard]] Received {
-  // ok: `message`. not_connected: a peer went, `down` says why; what it sent has been received
-  // before, and others may go on. closed: this socket was closed, there will be no more.
+  // ok: `message` is set. not_connected: a peer went, and `down` says why; all that it sent has
+  // been received before, and other peers may go on. closed: this socket was closed, and nothing
+  // more will come.
   Status status = Status::closed;
-  // In place: valid until this coroutine waits again, for whatever. keep() it to have it longer.
-  // Null without a message. A pointer, as copying what was just written would cost more than all
-  // the rest.
+  // The message, where it lies: valid until this coroutine waits again, for whatever. keep() it to
+  // have it longer. Null if there is no message. It is a pointer because copying a view that was
+  // just written would cost more than everything else here.
   const MessageView* message = nullptr;
-  const Down* down = nullptr;  // valid as long
+  const Down* down = nullptr;  // valid until this coroutine waits again
 
-  // Whether it is a message, which these give:
+  // Whether it is a message, and the message:
   explicit operator bool() const noexcept { return message != nullptr; }
   const MessageView& operator*() const noexcept { return *message; }
   const MessageView* operator->() const noexcept { return message; }
@@ -58,20 +59,20 @@ class ReadGate {
   ReadGate(const ReadGate&) = delete;
   ReadGate& operator=(const ReadGate&) = delete;
 
-  // Nothing more comes: who waits is told so by the loop.
+  // Nothing more comes. The loop tells the coroutine that waits.
   void close() noexcept {
     closed_ = true;
     answer_later();
   }
-  // Told once for each, after what it sent; of several that went while nobody waited the last one's
-  // reason is kept.
+  // Each peer that goes is told once, after the messages that it sent. If several go while no
+  // coroutine waits, only the reason of the last one is kept.
   void peer_went(const Down& down) {
     last_down_ = down;
     ++downs_;
     answer_later();
   }
 
-  // For who awaits. Fills in what is known already; false: it has to wait.
+  // Fills in what is known already. Returns false if the coroutine has to wait.
   [[nodiscard]] bool answers_at_once(co::Received& received) {
     if (reader_ != nullptr) [[unlikely]]
       refuse_to_wait("receive a message");
@@ -131,7 +132,7 @@ class ReadGate {
 inline ReadWaiter::~ReadWaiter() {
   if (gate != nullptr) gate->leave();
 }
-// The socket may have gone between the event and this: it is closed then.
+// If the gate was destroyed between the event and this call, the answer is closed.
 inline void ReadWaiter::run_deferred() noexcept {
   if (gate != nullptr) {
     otherwise = gate->what_happened();
@@ -149,7 +150,7 @@ class ReadAwaiter {
     waiter_.set_waiting(waiting);
     gate_.wait(waiter_);
   }
-  // Put together from one word: a copy would have to wait for what was just written in parts.
+  // Made from one word: a copy would have to wait for words that were just written one by one.
   [[nodiscard]] co::Received await_resume() const noexcept {
     if (waiter_.message != nullptr) [[likely]]
       return {Status::ok, waiter_.message, nullptr};

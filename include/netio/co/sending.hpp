@@ -1,5 +1,5 @@
-// The sending half of a socket for coroutines: those whose message was not taken wait in a line,
-// served in order when the socket is writable. Any number of coroutines may send.
+// The sending half of a socket for coroutines. A coroutine whose message was not taken waits in a
+// line, which is served in order when the socket is writable. Any number of coroutines may send.
 #pragma once
 
 #include <netio/co/waiter.hpp>
@@ -8,7 +8,7 @@ namespace netio::detail {
 
 class SendLine;
 
-// A message that waits: asked again until the answer is another than "later".
+// A message that waits. It is tried again until the answer is neither again nor not_connected.
 class SendWaiter : public Waiter {
  public:
   ~SendWaiter() override { leave(); }
@@ -39,7 +39,7 @@ class SendLine {
   SendLine(const SendLine&) = delete;
   SendLine& operator=(const SendLine&) = delete;
 
-  // Those who wait are served first.
+  // If the line is not empty, a new message has to wait behind it.
   [[nodiscard]] bool empty() const noexcept { return head_.next == &head_; }
   void enter(SendWaiter& waiter) noexcept {
     waiter.next = &head_;
@@ -57,7 +57,7 @@ class SendLine {
       first.resume();
     }
   }
-  // Nothing of theirs was taken.
+  // Nothing of their messages was taken.
   void answer_all_later(Status status) noexcept {
     while (head_.next != &head_) {
       SendWaiter& first = *head_.next;
@@ -77,7 +77,7 @@ class SendLine {
   bool* gone_ = nullptr;
 };
 
-// What co_await send(...) waits in. `Attempt` is one call of the socket's own.
+// What co_await send(...) waits in. `Attempt` makes one call of the socket.
 template <class Attempt>
 class SendAwaiter final : public SendWaiter {
  public:

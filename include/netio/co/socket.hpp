@@ -1,5 +1,6 @@
-// Sockets whose send, receive and close are awaited: each is the socket of that name, and all else
-// of it can be used as ever. The call-backs that the awaiting needs are its own (private here).
+// Sockets whose send, receive and close are awaited. Each is derived from the socket of the same
+// name, and the rest of it is used as usual. The call-backs that the coroutines need are private
+// here.
 #pragma once
 
 #include <concepts>
@@ -21,8 +22,9 @@
 // Sockets and events that coroutines await.
 namespace netio::co {
 
-// Destroying the socket answers `closed` to those who wait for it, from the loop: they must not
-// touch it then. So does close(), at once, but to who awaits close() itself.
+// Destroying the socket answers `closed` to all coroutines that wait for it, from the loop. They
+// must not touch the socket then. close() answers `closed` as well, except to the coroutine that
+// awaits close() itself.
 template <class Base>
 class AwaitedSocket : public Base {
   static constexpr bool receives = std::is_base_of_v<Receiving, Base>;
@@ -32,30 +34,33 @@ class AwaitedSocket : public Base {
   AwaitedSocket(const AwaitedSocket&) = delete;
   AwaitedSocket& operator=(const AwaitedSocket&) = delete;
 
-  // Waits for the next message, or that a peer goes, or the end: see Received. One coroutine at a
-  // time; a second one gets an Error, thrown from its co_await.
+  // Waits for the next message, for a peer that goes, or for the end: see Received. One coroutine
+  // may wait at a time; a second one gets an Error, thrown from its co_await.
   [[nodiscard]] auto receive() requires receives { return detail::ReadAwaiter(*gate_); }
 
-  // As the socket's own, and waits where that answers again or not_connected, also for the first
-  // peer. The answer is then not_connected only if the last peer goes while this waits, or if a
-  // connection can never be made: nothing was taken, and to send again waits for the next peer. The
-  // bytes must stay as they are until the answer. Any number of coroutines, served in order.
+  // As send() of the socket. Where that answers again or not_connected, this waits, also for the
+  // first peer. It answers not_connected only if the last peer goes while this waits, or if a
+  // connection can never be made; nothing was taken then, and sending again waits for the next
+  // peer. The bytes must stay as they are until the answer. Any number of coroutines may wait; they
+  // are served in order.
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] auto send(std::span<const std::byte> message, Tag... tag) requires sends {
     return attempt([this, message, tag...] {
       return Base::send(message, static_cast<std::uint64_t>(tag)...);
     });
   }
-  // The same, of a text.
+  // The same for a text.
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] auto send(std::string_view text, Tag... tag) requires sends {
     return send(std::as_bytes(std::span(text)), tag...);
   }
-  // Emptied on ok, untouched otherwise; must live until the answer.
+  // The same for a message that was kept or allocated. It must live until the answer. It is empty
+  // afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] auto send(Message&& message) requires sends {
     return attempt([this, &message] { return Base::send(std::move(message)); });
   }
-  // Waits until the loan is taken; on_released tells when it ends.
+  // Waits until the library has taken the loan, as send() does. on_released tells when the loan
+  // ends.
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] auto lend(std::span<const std::byte> message, std::uint64_t token,
                           Tag... tag) requires sends {
@@ -64,8 +69,8 @@ class AwaitedSocket : public Base {
     });
   }
 
-  // Begins to close at once, awaited or not; to await it waits for the end and gives the books.
-  // One coroutine at a time.
+  // Begins to close at once, whether it is awaited or not. Awaiting the result waits for the end of
+  // the closing, and gives the books. One coroutine at a time may wait.
   auto close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
     Base::close(linger);
     if (gate_) gate_->close();
@@ -73,7 +78,7 @@ class AwaitedSocket : public Base {
     return Base::closed() ? decltype(closing_)::at_once(Base::books()) : closing_.wait();
   }
 
-  // As the socket's own; called before who waits is resumed:
+  // As those of the socket. They are called before the coroutines that wait are resumed:
   void on_down(std::function<void(const PeerInfo&, const Down&)> call) {
     Base::on_down([this, call = std::move(call)](const PeerInfo& peer, const Down& down) {
       const detail::GoneWatch watch(gone_);
@@ -109,14 +114,14 @@ class AwaitedSocket : public Base {
   }
 
  private:
-  // A failed attempt that will be repeated changes nothing for those who wait.
+  // An attempt that failed and will be repeated changes nothing for the coroutines that wait.
   void went(const PeerInfo& peer, const Down& down) {
     if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
     if (gate_) gate_->peer_went(down);
     if (Base::peers_connected() == 0) line_.answer_all_later(Status::not_connected);
   }
   void has_closed(const Books& books) {
-    if (gate_) gate_->close();  // it may have been closed as the socket it is
+    if (gate_) gate_->close();  // close() of the base class may have been called
     line_.answer_all_later(Status::closed);
     closing_.resume_later(loop_, books);
   }
@@ -177,7 +182,7 @@ class Publish : public AwaitedSocket<netio::Publish> {
       : AwaitedSocket(context, publishing, options) {}
 
   using AwaitedSocket::send;
-  // Through a tag that was looked up once.
+  // The same through a tag that was looked up once.
   [[nodiscard]] auto send(std::span<const std::byte> message, const PublishTag& tag) {
     return attempt([message, tag] { return tag.send(message); });
   }

@@ -1,9 +1,10 @@
-// Task: a coroutine that nobody runs before it is awaited or spawned. One thread, that of its loop;
-// whoever owns a Task owns its frame, and destroying it ends the coroutine where it waits.
+// Task: a coroutine that does not run before it is awaited or spawned. It runs on one thread, that
+// of its loop. The owner of a Task owns its frame; destroying the Task ends the coroutine where it
+// waits.
 #pragma once
 
 #if defined(__clang__) && !defined(__cpp_impl_coroutine)
-#define __cpp_impl_coroutine 201902L  // clang 14 has them, and does not say so: for <coroutine>
+#define __cpp_impl_coroutine 201902L  // clang 14 has coroutines, and does not tell <coroutine>
 #endif
 #include <coroutine>
 #ifndef __cpp_lib_coroutine
@@ -25,8 +26,8 @@ namespace detail {
 
 class TaskPromise {
  public:
-  // A coroutine that comes to its end goes on with who awaits it, unless that one is still at
-  // starting it and finds out by itself.
+  // A coroutine that comes to its end resumes the one that awaits it. If that one is still starting
+  // it, it finds out by itself.
   struct AtEnd {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
@@ -77,8 +78,8 @@ class TaskResult<void> : public TaskPromise {
 
 }  // namespace detail
 
-// What a coroutine returns: `netio::Task<int> f()` is awaited for an int, or the exception that
-// left f. A call of f takes memory for its frame; awaiting what is in here takes none.
+// What a coroutine returns: `netio::Task<int> f()` is awaited for an int, or for the exception that
+// left f. A call of f takes memory for its frame; awaiting takes none.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -99,12 +100,13 @@ class [[nodiscard]] Task {
     if (frame_) frame_.destroy();
   }
 
-  // Starts it, and gives what it returns, or throws what left it: co_await std::move(task).
+  // Starts the coroutine, and gives what it returns, or throws the exception that left it: co_await
+  // std::move(task).
   auto operator co_await() && noexcept { return Awaiter{frame_}; }
 
  private:
-  // Starts it. Not by a transfer of control: some compilers make a call of that, and a loop over
-  // tasks that never wait would grow the stack.
+  // Starts the coroutine by a call, and not by a transfer of control. Some compilers make a call of
+  // a transfer, and then a loop over tasks that never wait would grow the stack.
   struct Awaiter {
     std::coroutine_handle<promise_type> frame;
 
@@ -125,7 +127,7 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-// Owns a spawned task; goes when that comes to its end, or else with the loop.
+// Owns a spawned task. It is destroyed when the task comes to its end, or with the loop.
 struct Spawned {
   struct promise_type final : Deferred {
     promise_type(Loop& loop, Task<>& /*task*/) noexcept { loop.at_end(*this); }
@@ -144,11 +146,11 @@ inline Spawned run_spawned(Loop& /*loop*/, Task<> task) { co_await std::move(tas
 
 }  // namespace detail
 
-// Runs `task` until it waits for the first time, and then from the loop. The loop owns it: when the
-// loop or its context is destroyed, tasks that still wait end where they are, their variables are
-// destroyed (sockets among them), and nothing more of them runs. An exception that leaves a spawned
-// task ends the process, as one that leaves a call-back does. A task waits only for what belongs to
-// its loop: two contexts, two tasks:
+// Runs `task` until it waits for the first time, and from then on in the loop. The loop owns the
+// task. When the loop or its context is destroyed, tasks that still wait end where they are: their
+// variables are destroyed (sockets among them), and nothing more of them runs. An exception that
+// leaves a spawned task ends the process, as one that leaves a call-back does. A task may wait only
+// for objects of its own loop; two contexts need two tasks:
 inline void spawn(Loop& loop, Task<> task) { detail::run_spawned(loop, std::move(task)); }
 inline void spawn(Context& context, Task<> task) { spawn(context.loop(), std::move(task)); }
 

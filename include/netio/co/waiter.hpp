@@ -1,5 +1,5 @@
-// What all awaitables are made of: the coroutine that waits, and its way back. Lies in the frame of
-// that coroutine, so that waiting takes no memory.
+// What all awaitables are made of: the coroutine that waits, and the way to resume it. A Waiter
+// lies in the frame of that coroutine, so waiting takes no memory.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,8 @@
 
 namespace netio::detail {
 
-// Resumed at once by who has its answer, or in the loop: as a Deferred.
+// The object that has the answer resumes the coroutine at once, or leaves that to the loop: a
+// Waiter is a Deferred.
 class Waiter : public Deferred {
  public:
   void set_waiting(std::coroutine_handle<> waiting) noexcept { waiting_ = waiting; }
@@ -25,7 +26,7 @@ class Waiter : public Deferred {
               "let one coroutine wait, and hand on what it gets");
 }
 
-// Where the one coroutine waits that may, for an answer of this type.
+// The place where one coroutine may wait, for an answer of this type.
 template <class Answer>
 class WaitingPlace {
  public:
@@ -35,7 +36,7 @@ class WaitingPlace {
     ~Awaiter() override {
       if (place_ != nullptr && place_->waiting_ == this) place_->waiting_ = nullptr;
     }
-    // Without a place the answer is there.
+    // Without a place the answer is known already.
     [[nodiscard]] bool await_ready() const noexcept { return place_ == nullptr; }
     void await_suspend(std::coroutine_handle<> waiting) {
       place_->check_free();
@@ -63,7 +64,7 @@ class WaitingPlace {
   void resume(Answer answer) noexcept {
     if (Awaiter* const waiting = take(answer)) waiting->resume();
   }
-  // The same, but by the loop: for destructors.
+  // The same, but the loop resumes the coroutine: for destructors.
   void resume_later(Loop& loop, Answer answer) noexcept {
     if (Awaiter* const waiting = take(answer)) loop.defer(*waiting);
   }
@@ -80,8 +81,8 @@ class WaitingPlace {
   Awaiter* waiting_ = nullptr;
 };
 
-// Tells a member function that a coroutine it resumed has destroyed its object, whose destructor
-// sets what the slot points to.
+// Tells a member function that a coroutine which it resumed has destroyed the object. The
+// destructor of the object sets the flag that the slot points to.
 class GoneWatch {
  public:
   explicit GoneWatch(bool*& slot) noexcept : slot_(slot) { slot = &gone_; }
