@@ -59,7 +59,7 @@ struct Counters {
   // case has no on_down: a peer that knew this side before this side was restarted. It comes back
   // by itself, as a new peer.
   std::uint64_t rejected = 0;
-  std::uint64_t starved = 0;  // times that lack of memory stopped reading, or refused a send
+  std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // published messages that nobody had subscribed
