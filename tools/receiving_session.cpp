@@ -302,6 +302,7 @@ Summary ReceivingSession::summary() const {
   result.timed = messages_ != 1 || begun_ != last_ || begun_ == up_at_;
   result.books = socket_->books();
   result.counters = socket_->counters();
+  result.kept_bytes = socket_->kept_bytes();
   result.peers = peers_;
   result.per_peer = peer_table_.lines();
   result.peers_left_out = peer_table_.not_listed();

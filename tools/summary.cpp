@@ -273,6 +273,9 @@ std::string to_text(const Summary& summary) {
     if (summary.peers.away != 0) row("away", away_text(summary.peers));
   }
   row("books", books_text(summary));
+  if (summary.kept_bytes != 0) {
+    row("kept", scaled(static_cast<double>(summary.kept_bytes), "B") + " of receive memory");
+  }
   for (std::string_view name = summary.receiving() ? "missed" : "slow";
        const std::string& line : slow_peers_text(summary)) {
     row(std::exchange(name, ""), line);
@@ -304,6 +307,7 @@ std::string to_json(const Summary& summary) {
   if (published) json["unwanted"] = summary.counters.unwanted;
   json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
+  if (summary.receiving()) json["kept_bytes"] = summary.kept_bytes;
   if (summary.kind != Summary::Kind::sent) {
     json[peers_word(summary)] = json_of(summary.peers, summary);
   }

@@ -133,7 +133,7 @@ class TurnedSocket : public Base {
       // They have their places in advance: there may be no memory when they come.
       arrived_.reserve(arrived_max);
       Base::on_message([this](const MessageView& message) {
-        arrived_.push_back({Status::ok, message.keep_or_share(), Base::sender_id()});
+        arrived_.push_back({Status::ok, message.keep(), Base::sender_id()});
         arrived_bytes_ += message.size();
         if (arrived_.size() == arrived_max || arrived_bytes_ >= arrived_bytes_max) Base::pause();
       });

@@ -88,11 +88,9 @@ class NETIO_API Message {
 // given to returns; keep() it to have it longer. The payload starts at a multiple of 8 bytes.
 class NETIO_API MessageView {
  public:
-  // For the library. keep_or_share() is keep() of a message that a socket received, but shares its
-  // memory too where there is none for a copy.
+  // For the library. `block` is not null.
   MessageView(detail::Block* block, std::span<const std::byte> bytes, std::uint64_t tag) noexcept
       : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
-  [[nodiscard]] Message keep_or_share() const noexcept;
 
   // The payload:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
@@ -106,13 +104,16 @@ class NETIO_API MessageView {
     return {reinterpret_cast<const char*>(data_), size_};
   }
 
-  // Shares the memory by a count where the message is at least 1/16 of it, else copies, so that
-  // a small message never pins a large page. Throws std::bad_alloc.
-  [[nodiscard]] Message keep() const;
+  // A message that lasts: never fails, and takes no memory from the heap. A message of at least
+  // 1/16 of the memory that it lies in shares it. A smaller one is copied behind the one kept
+  // before it, into memory of the context's receive pool (a block of four pages for many messages),
+  // which is free again when the last message in it is released. All of it counts as the socket's
+  // (SocketOptions::receive_bytes_max). Once that is spent, a small message shares the memory that
+  // it lies in as well, and the senders are held back until some are released. Few messages that
+  // are to last for very long are better copied: Message::copy_of(view.bytes(), view.tag()).
+  [[nodiscard]] Message keep() const noexcept;
 
  private:
-  [[nodiscard]] Message share() const noexcept;
-
   detail::Block* block_;
   const std::byte* data_;
   std::size_t size_;

@@ -36,9 +36,11 @@ struct SocketOptions {
   // For each peer: the bytes that may wait for the wire. When they do, send() answers again.
   std::size_t send_bytes_max = std::size_t{1} << 20U;
   // Received memory this socket may hold in kept messages before it stops reading, of the
-  // context's receive pool. Messages over a page (shm: over four) do not count here: of these it
-  // may hold half of ContextOptions::large_bytes_max, and on shm half of the sender's. The larger
-  // they are, the sooner it stops: up to a quarter of that half is left for messages of others.
+  // context's receive pool: in blocks of four pages, of which small messages share each with many
+  // others. At least one block; to keep messages while others come, two more. Messages over a page
+  // (shm: over four) do not count here: of these it may hold half of
+  // ContextOptions::large_bytes_max, and on shm half of the sender's. The larger they are, the
+  // sooner it stops: up to a quarter of that half is left for messages of others.
   std::size_t receive_bytes_max = std::size_t{16} << 20U;
 
   // fill() crossing these calls on_high_watermark and on_low_watermark:

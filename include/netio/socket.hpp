@@ -75,8 +75,16 @@ class NETIO_API Socket {
   // Publish: bytes that wait for a subscriber with Policy::block, on the wire and in its queue, of
   // what may wait there: of the subscriber with the least room. 1 if send() answers again for such
   // a subscriber or for memory; 0 if nobody can hold it up.
-  // Pull and Subscribe: memory held by kept messages, of receive_bytes_max (see there).
+  // Pull and Subscribe: memory held by kept messages, of what they may hold of receive_bytes_max
+  // (see there). 1 at the bound: no more memory can be had, and reading stops; 0: nothing is kept.
   [[nodiscard]] double fill() const noexcept;
+  // The memory that kept messages of this socket hold, in bytes: the size of each block of the
+  // receive pool, and of each larger buffer, in which a message lies that keep() has returned and
+  // that is not released. A block counts as a whole, and once, however many messages lie in it. It
+  // may count a little longer than that: until this thread has seen that it came back from another
+  // one, or until what it was being read into is complete. Messages of connections on shm that have
+  // ended do not count.
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   // fill() reached high_watermark, or came down to low_watermark after that (SocketOptions): at the
   // end of the loop turn. A socket that is full from the start tells so in its first turn:
   void on_high_watermark(std::function<void()> call);

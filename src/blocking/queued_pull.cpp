@@ -33,7 +33,7 @@ struct QueuedPull::State {
       between_.room = &room_;
       // Nothing in here may need memory: without it a message would be lost, or the process.
       pull_.on_message([this](const MessageView& message) {
-        hand_over(message_, {Status::ok, message.keep_or_share(), pull_.sender_id()});
+        hand_over(message_, {Status::ok, message.keep(), pull_.sender_id()});
       });
       pull_.on_down([this](const PeerInfo& peer, const Down& down) {
         if (!peer.was_up && (!peer.dialed || peer.retrying)) return;

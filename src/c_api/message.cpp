@@ -55,12 +55,11 @@ NETIO_API int netio_keep(const netio_message* received, netio_message* kept) {
     return fail(NETIO_INVALID, __func__, "this is not the message of a call-back",
                 "keep what cb_msg_received was given, before it returns");
   }
-  return guarded(__func__, [&] {
-    const MessageView view(static_cast<detail::Block*>(received->memory),
-                           {static_cast<const std::byte*>(received->data), received->size},
-                           received->tag);
-    *kept = to_c(view.keep());
-  });
+  const MessageView view(static_cast<detail::Block*>(received->memory),
+                         {static_cast<const std::byte*>(received->data), received->size},
+                         received->tag);
+  *kept = to_c(view.keep());
+  return NETIO_OK;
 }
 
 NETIO_API int netio_release(netio_message* kept) {

@@ -162,6 +162,11 @@ NETIO_API double netio_fill(const netio_socket* socket) {
   return object == nullptr ? 0 : object->socket->fill();
 }
 
+NETIO_API uint64_t netio_kept_bytes(const netio_socket* socket) {
+  auto* const object = asked(__func__, socket);
+  return object == nullptr ? 0 : object->socket->kept_bytes();
+}
+
 NETIO_API size_t netio_connections(const netio_socket* socket) {
   auto* const object = asked(__func__, socket);
   return object == nullptr ? 0 : object->socket->peers_connected();

@@ -20,6 +20,7 @@ class BlockOwner {
   ~BlockOwner() = default;
 };
 
+class KeptMemory;
 class Quota;
 
 class Block {
@@ -42,7 +43,19 @@ class Block {
     }
   }
   // True if this count is the only one: its holder may write to the bytes.
-  [[nodiscard]] bool sole() const noexcept { return counts_.load(std::memory_order_acquire) == 1; }
+  [[nodiscard]] bool sole() const noexcept { return counted(1); }
+  // Several counts of one holder, which gives them out without an atomic operation each. A block
+  // has at most 2^32 - 1 counts.
+  void add_counts(std::uint32_t counts) noexcept {
+    counts_.fetch_add(counts, std::memory_order_relaxed);
+  }
+  void drop_counts(std::uint32_t counts) noexcept {
+    if (counts_.fetch_sub(counts, std::memory_order_acq_rel) == counts) owner_->give_back(*this);
+  }
+  // True if there are exactly so many: if they are one holder's, nobody else uses the block.
+  [[nodiscard]] bool counted(std::uint32_t counts) const noexcept {
+    return counts_.load(std::memory_order_acquire) == counts;
+  }
 
   // For the store: the block leaves it with one count.
   void reset_count() noexcept { counts_.store(1, std::memory_order_relaxed); }
@@ -53,12 +66,19 @@ class Block {
   }
   Block* next = nullptr;   // in the store's free or return list
   Quota* quota = nullptr;  // what it is charged to while it is out
+  // Where small messages in this block are kept: set when a socket is handed the block up as
+  // received memory. Null while the block is out for anything else. Owner thread.
+  KeptMemory* kept_memory = nullptr;
+
+  // Whether its quota counts the block as kept. Sets it, and returns what it was. Owner thread.
+  bool exchange_kept(bool kept) noexcept { return std::exchange(kept_, kept); }
 
  private:
   BlockOwner* owner_;
   std::byte* data_;
   std::size_t capacity_;
   std::atomic<std::uint32_t> counts_{0};
+  bool kept_ = false;
 };
 
 // One count on a Block.

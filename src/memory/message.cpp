@@ -8,6 +8,7 @@
 #include <netio/message.hpp>
 
 #include "memory/block.hpp"
+#include "memory/kept_memory.hpp"
 
 namespace netio {
 namespace {
@@ -28,10 +29,6 @@ struct alignas(16) HeapBlock final : Block {  // so that the bytes behind it are
 };
 static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(HeapBlock));
 
-// A message of at least this fraction of its memory shares it: what is kept pins at most 16 times
-// its own size.
-constexpr std::size_t pinned_to_kept_max = 16;
-
 }  // namespace
 
 Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
@@ -46,24 +43,9 @@ Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
 
 void Message::release() noexcept { std::exchange(block_, nullptr)->drop_count(); }
 
-Message MessageView::keep() const {
-  if (block_ == nullptr || size_ < block_->capacity() / pinned_to_kept_max) {
-    return Message::copy_of(bytes(), tag_);
-  }
-  return share();
-}
-
-Message MessageView::keep_or_share() const noexcept {
-  try {
-    return keep();
-  } catch (const std::bad_alloc&) {
-    return share();
-  }
-}
-
-Message MessageView::share() const noexcept {
-  block_->add_count();
-  return Message(block_, bytes(), tag_);
+Message MessageView::keep() const noexcept {
+  const detail::Kept kept = detail::KeptMemory::keep(*block_, bytes());
+  return Message(kept.block, {kept.data, size_}, tag_);
 }
 
 }  // namespace netio

@@ -28,11 +28,15 @@ class Pool final : public Store {
     if (look) [[unlikely]] {
       takes_ = 0;
       if (!waited_for()) collect();
+      if (free_ == nullptr) give_up_reserves();
       if (free_ == nullptr || (quota != nullptr && !quota->fits(block_bytes_))) return {};
     }
     --blocks_free_;
     return hand_out(*std::exchange(free_, free_->next), quota);
   }
+
+  // Joins those that hold a block of this pool in advance, until it gives that up.
+  void add(Reserve& reserve) noexcept { reserve.join(reserves_); }
 
   // Who waits for blocks of its own to come home takes more only then: the first blocks of many
   // who are slow must not leave the others without any.
@@ -62,6 +66,7 @@ class Pool final : public Store {
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the region
   void forget_quotas() noexcept override;
+  void give_up_reserves() noexcept;
 
   const std::size_t block_bytes_;
   const std::shared_ptr<SharedMemory> shared_;
@@ -70,6 +75,7 @@ class Pool final : public Store {
   Block* free_ = nullptr;
   std::size_t blocks_free_ = 0;
   std::size_t takes_ = 0;  // since the last look
+  RingNode reserves_;      // the head
 };
 
 }  // namespace netio::detail

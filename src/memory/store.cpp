@@ -38,6 +38,7 @@ Lease Store::hand_out(Block& block, Quota* quota) noexcept {
   place_ = &waiters_;
   block.reset_count();
   block.quota = quota;
+  block.kept_memory = nullptr;
   if (quota != nullptr) quota->charge(block.capacity());
   return Lease::adopt(&block);
 }
@@ -89,7 +90,12 @@ void Store::charge(Block& block, Quota& quota) noexcept {
 
 void Store::forget_quota(Block& block) noexcept {
   if (block.quota == nullptr) return;
+  forget_kept(block);
   std::exchange(block.quota, nullptr)->discharge(block.capacity());
+}
+
+void Store::forget_kept(Block& block) noexcept {
+  if (block.exchange_kept(false)) block.quota->forget_kept(block.capacity());
 }
 
 void Store::wait(StoreWaiter& waiter) noexcept {

@@ -85,6 +85,9 @@ class Store : public BlockOwner {
 
   // Moves the charge for a block that is out to this quota. Owner thread.
   static void charge(Block& block, Quota& quota) noexcept;
+  // The holder of the single count uses the block again: no message in it is kept any more. Owner
+  // thread.
+  static void forget_kept(Block& block) noexcept;
   void give_back(Block& block) noexcept final;
 
   // Those that came home unseen by collect() included. Owner thread.

@@ -17,6 +17,7 @@ Receiver::Result Receiver::take(const PageHeader& header, Block& block,
   if (page_expects_ >= sequence_end) return fail("messages beyond the last sequence");
   body_ = body;
   started_ = false;
+  block.kept_memory = delivery_.kept_memory;
   return start(block);
 }
 
@@ -127,6 +128,7 @@ Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
 void Receiver::deliver_whole() {
   const Lease whole = std::move(large_);
   whole_bytes_ += std::exchange(large_filled_, 0);
+  whole->kept_memory = delivery_.kept_memory;
   const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_tag_);
   count(1, large_bytes_);
   if (delivery_.on_batch) {

@@ -54,6 +54,7 @@ struct Delivery {
   std::function<void(const Batch&)> on_batch;
   bool stopped = false;     // nothing more now: looked at after each message
   std::uint64_t bytes = 0;  // of payload, so far
+  KeptMemory* kept_memory = nullptr;
 };
 
 class Receiver {

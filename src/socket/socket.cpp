@@ -34,6 +34,7 @@ std::vector<PeerSnapshot> Socket::peers() const { return core_->snapshots(); }
 Books Socket::books() const noexcept { return core_->books(); }
 Counters Socket::counters() const noexcept { return core_->counters(); }
 double Socket::fill() const noexcept { return core_->fill(); }
+std::uint64_t Socket::kept_bytes() const noexcept { return core_->kept_bytes(); }
 void Socket::on_high_watermark(std::function<void()> call) {
   core_->on_high_watermark = std::move(call);
   core_->fill_changed();  // it may be full from the start

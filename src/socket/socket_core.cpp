@@ -44,6 +44,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
           Quota::create(options.receive_bytes_max, [&context] { context.serve_waiters(); })),
       large_quota_(Quota::create_shared(large_share(context.options(), options),
                                         [&context] { context.serve_waiters(); })),
+      kept_memory_(context.receive_pool(), *receive_quota_, [this] { watch_kept_memory(); }),
       link_options_{.queue_bytes_max = options.send_bytes_max,
                     .message_bytes_max = options.message_bytes_max,
                     .handshake_within = options.handshake_within,
@@ -55,8 +56,10 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
+      kept_timer_(context.loop, [this] { look_at_kept_memory(); }),
       crowd_timer_(context.loop, [this] { touch(); }),
       half_open_(options_.half_open_max) {
+  receiving.delivery.kept_memory = &kept_memory_;
   context_.enter(*this);
 }
 
@@ -321,10 +324,11 @@ void SocketCore::abandon() noexcept {
   listeners_.clear();
   half_open_.clear();
   for (const auto& peer : peers_) cut(*peer);
-  for (Timer* timer :
-       {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_, &crowd_timer_}) {
+  for (Timer* timer : {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_,
+                       &crowd_timer_, &kept_timer_}) {
     timer->stop();
   }
+  kept_memory_.close();
   cancel();
   context_.socket_closed();
 }

@@ -13,6 +13,7 @@
 
 #include <netio/socket.hpp>
 
+#include "memory/kept_memory.hpp"
 #include "memory/quota.hpp"
 #include "socket/half_open.hpp"
 #include "socket/peer.hpp"
@@ -49,6 +50,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] std::vector<PeerSnapshot> snapshots() const;
   [[nodiscard]] Counters counters() const noexcept;
   [[nodiscard]] double fill() const noexcept;
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
   // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
   void abandon() noexcept;
@@ -134,6 +136,9 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void forget_a_stream() noexcept;
   void watch_memory() noexcept;
   void check_watermarks();
+  [[nodiscard]] double receive_fill(std::size_t not_kept) const noexcept;
+  void watch_kept_memory() noexcept;
+  void look_at_kept_memory() noexcept;
   void give_up_lingering();
   void cut(Peer& peer);
   void cut_copies() noexcept;
@@ -144,6 +149,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   RunId run_;
   Quota::Ptr receive_quota_;
   Quota::Ptr large_quota_;
+  KeptMemory kept_memory_;
   std::uint64_t starved_ = 0;
   LinkOptions link_options_;
 
@@ -164,6 +170,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Timer acknowledge_timer_;
   Timer stall_timer_;
   Timer linger_timer_;
+  Timer
+      kept_timer_;  // runs while somebody lacks memory, and the open block of kept_memory_ is used
   Timer crowd_timer_;  // runs while too many have not finished their greeting
   HalfOpen half_open_;
   bool listeners_paused_ = false;

@@ -13,6 +13,8 @@ namespace netio::detail {
 namespace {
 // While more have not finished their greeting than may stay. Half the time that each has to say it.
 constexpr std::chrono::milliseconds half_open_look_after{5};
+// Releasing a message tells nobody but the block it lies in.
+constexpr std::chrono::milliseconds kept_look_after{5};
 }  // namespace
 
 void SocketCore::touch() noexcept {
@@ -33,6 +35,8 @@ void SocketCore::run_deferred() noexcept {
   if (closing_ && !closed_ && peers_.empty()) {
     closed_ = true;
     linger_timer_.stop();
+    kept_timer_.stop();
+    kept_memory_.close();
     context_.socket_closed();
     if (on_closed && !abandoned_) on_closed(books());
   }
@@ -175,10 +179,34 @@ void SocketCore::forget_gone_peers() {
   });
 }
 
+// What is kept, of that and what more may be kept. `not_kept`: of a block that is counted as kept.
+double SocketCore::receive_fill(std::size_t not_kept) const noexcept {
+  const std::size_t block = context_.receive_pool().block_bytes();
+  const std::size_t kept = receive_quota_->kept_bytes() - not_kept;
+  const std::size_t max = receive_quota_->bytes_max() + not_kept;
+  const std::size_t room = (max - std::min(max, receive_quota_->bytes_used())) / block * block;
+  return kept == 0 ? 0.0 : static_cast<double>(kept) / static_cast<double>(kept + room);
+}
+
+std::uint64_t SocketCore::kept_bytes() const noexcept {
+  return receive_quota_->kept_bytes() + large_quota_->kept_bytes() - kept_memory_.idle_bytes();
+}
+
+void SocketCore::watch_kept_memory() noexcept {
+  if (!abandoned_ && !closed_ && !kept_timer_.running())
+    kept_timer_.start_periodic(kept_look_after);
+}
+
+void SocketCore::look_at_kept_memory() noexcept {
+  const bool lacked =
+      above_high_ || receive_quota_->waited_for() || context_.receive_pool().waited_for();
+  if (!lacked || kept_memory_.close_if_idle()) kept_timer_.stop();
+  if (above_high_) touch();
+}
+
 double SocketCore::fill() const noexcept {
   if (!pattern_.sends) {
-    return std::min(1.0, static_cast<double>(receive_quota_->bytes_used()) /
-                             static_cast<double>(receive_quota_->bytes_max()));
+    return receive_fill(kept_memory_.idle_bytes());
   }
   return closing_ ? 0.0 : distribution_->fill();  // at the end nobody is held up any more
 }
@@ -188,6 +216,7 @@ void SocketCore::watch_memory() noexcept {
   receive_quota_->wait();
   if (!waiting()) context_.receive_pool().wait(*this);
   for (const auto& peer : peers_) peer->watch_memory();
+  if (receive_fill(kept_memory_.open_bytes()) <= options_.low_watermark) watch_kept_memory();
 }
 
 void SocketCore::check_watermarks() {

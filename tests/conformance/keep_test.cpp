@@ -217,7 +217,7 @@ TEST_P(Keep, the_least_receive_bytes_max_lets_messages_of_every_size_through) {
 // Without it, 64 bytes would hold 64 KiB and more.
 TEST_P(Keep, small_kept_messages_do_not_pin_their_pages) {
   SocketOptions limited = options();
-  limited.receive_bytes_max = mebi;
+  limited.receive_bytes_max = 3 * mebi;
   Pull pull(there_, limited);
   Push push(here_, options());
   std::vector<Message> kept;
@@ -228,6 +228,7 @@ TEST_P(Keep, small_kept_messages_do_not_pin_their_pages) {
   });
   join(pull, push);
   // 1,000 messages kept of 20,000: of 500 pages of 64 KiB, or of as many smaller ones.
+  // They have 1.6 MiB.
   const std::size_t size = GetParam().page_bytes / 40;
   send_numbered(push, 0, 20'000, [&](std::uint64_t) { return size; });
   ASSERT_SOON(pump_, count == 20'000);

@@ -43,7 +43,10 @@ long OfiReceives::post(Endpoint& endpoint, std::size_t window) noexcept {
 
 void OfiReceives::give_back(std::size_t slot) noexcept {
   Lease page = std::move(slots_[slot]);
-  if (page->sole()) spare_.push_back(std::move(page));  // else kept by the user: it is theirs now
+  if (page->sole()) {  // else kept by the user: it is theirs now
+    Store::forget_kept(*page.get());
+    spare_.push_back(std::move(page));
+  }
   free_.push_back(static_cast<std::uint32_t>(slot));
 }
 

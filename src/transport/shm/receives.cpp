@@ -35,7 +35,10 @@ ShmReceives::ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& 
 Block* ShmReceives::copy_out(std::span<const std::byte> from,
                              std::span<const std::byte>& body) noexcept {
   const std::size_t bytes = from.size();
-  if (copies_ && copies_.get()->sole()) copied_bytes_ = 0;
+  if (copies_ && copies_.get()->sole()) {
+    copied_bytes_ = 0;
+    Store::forget_kept(*copies_.get());
+  }
   if (!copies_ || copies_->capacity() - copied_bytes_ < bytes) {
     copies_.reset();
     copies_ = pool_.take(quota_);

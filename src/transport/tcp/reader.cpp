@@ -220,6 +220,7 @@ bool TcpReader::take_block() {
       block_.reset();  // in turn
     } else if (block_->sole()) {
       begin_ = end_ = 0;  // nobody kept anything: the warm beginning again
+      Store::forget_kept(*block_.get());
     } else if (begin_ > block_->capacity() - page_bytes_) {
       block_.reset();
     }

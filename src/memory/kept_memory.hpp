@@ -1,0 +1,72 @@
+// The memory of one socket's small kept messages: they are copied behind each other into blocks of
+// the receive pool, which are charged to the socket's quota. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "memory/block.hpp"
+#include "memory/pool.hpp"
+#include "memory/quota.hpp"
+
+namespace netio::detail {
+
+// Bytes that were kept, with one count on the block they lie in now. The caller owns the count.
+struct Kept {
+  Block* block;
+  const std::byte* data;
+};
+
+// One block is open at a time. The counts for the messages that it may take are added to it in
+// advance, and each message is given one of them, which costs no atomic operation.
+class KeptMemory final : private Reserve {
+ public:
+  // Bytes that are at least this fraction of their memory share it: what is kept pins at most 16
+  // times its own size.
+  static constexpr std::size_t pinned_to_kept_max = 16;
+
+  // Somebody lacks memory while messages in the open block are kept. `wanted` has close_if_idle()
+  // called now and then, because nothing tells when the last of them is released.
+  KeptMemory(Pool& pool, Quota& quota, std::function<void()> wanted) noexcept;
+  ~KeptMemory() override;
+  KeptMemory(const KeptMemory&) = delete;
+  KeptMemory& operator=(const KeptMemory&) = delete;
+
+  // Keeps bytes that lie in `block`, one message or several with what is between them: shares the
+  // block, or copies them to an address that is a multiple of 8. A block that no socket received is
+  // always shared. Never fails: if there is no memory for a copy, the block is shared.
+  // In the call-back in which a socket hands the block to its user.
+  [[nodiscard]] static Kept keep(Block& block, std::span<const std::byte> bytes) noexcept;
+
+  // The open block takes no more messages: it comes home when the last one in it is released.
+  void close() noexcept;
+  // Closes it if it holds none, and returns whether no block is open.
+  bool close_if_idle() noexcept;
+  // The open block, or 0; and that block if no message in it is kept any more.
+  [[nodiscard]] std::size_t open_bytes() const noexcept {
+    return open_ != nullptr ? open_->capacity() : 0;
+  }
+  [[nodiscard]] std::size_t idle_bytes() const noexcept { return idle() ? open_bytes() : 0; }
+
+ private:
+  static constexpr std::size_t align = 8;
+
+  // Where a copy of so many bytes goes, in open_; null if there is no memory.
+  std::byte* place(std::size_t bytes) noexcept;
+  bool open(std::size_t bytes) noexcept;
+  [[nodiscard]] bool idle() const noexcept { return open_ != nullptr && open_->counted(counts_); }
+  void give_up() noexcept override;
+
+  Pool& pool_;
+  Quota& quota_;
+  std::function<void()> wanted_;
+  Block* open_ = nullptr;
+  std::byte* next_ = nullptr;  // the next message goes here
+  std::size_t left_ = 0;       // bytes from there to the end of the block
+  std::uint32_t counts_ = 0;   // on the block that are still ours
+};
+
+}  // namespace netio::detail
