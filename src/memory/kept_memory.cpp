@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "memory/copy_thresholds.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -31,7 +33,7 @@ KeptMemory::~KeptMemory() {
 Kept KeptMemory::keep(Block& block, std::span<const std::byte> bytes) noexcept {
   KeptMemory* const memory = block.kept_memory;
   if (memory != nullptr) {
-    if (bytes.size() < block.capacity() / pinned_to_kept_max) {
+    if (bytes.size() < block.capacity() / shared_block_part) {
       if (std::byte* const copy = memory->place(bytes.size()); copy != nullptr) {
         if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
         return {memory->open_, copy};

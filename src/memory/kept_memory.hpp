@@ -24,10 +24,6 @@ struct Kept {
 // advance, and each message is given one of them, which costs no atomic operation.
 class KeptMemory final : private Reserve {
  public:
-  // Bytes that are at least this fraction of their memory share it: what is kept pins at most 16
-  // times its own size.
-  static constexpr std::size_t pinned_to_kept_max = 16;
-
   // Somebody lacks memory while messages in the open block are kept. `wanted` has close_if_idle()
   // called now and then, because nothing tells when the last of them is released.
   KeptMemory(Pool& pool, Quota& quota, std::function<void()> wanted) noexcept;
@@ -36,9 +32,9 @@ class KeptMemory final : private Reserve {
   KeptMemory& operator=(const KeptMemory&) = delete;
 
   // Keeps bytes that lie in `block`, one message or several with what is between them: shares the
-  // block, or copies them to an address that is a multiple of 8. A block that no socket received is
-  // always shared. Never fails: if there is no memory for a copy, the block is shared.
-  // In the call-back in which a socket hands the block to its user.
+  // block (from shared_block_part of it on), or copies them to an address that is a multiple of 8.
+  // A block that no socket received is always shared. Never fails: if there is no memory for a
+  // copy, the block is shared. In the call-back in which a socket hands the block to its user.
   [[nodiscard]] static Kept keep(Block& block, std::span<const std::byte> bytes) noexcept;
 
   // The open block takes no more messages: it comes home when the last one in it is released.

@@ -5,20 +5,15 @@
 #include <utility>
 
 #include "base/out_of_memory.hpp"
+#include "memory/copy_thresholds.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
 
-namespace {
-// On a buffered socket, messages up to this part of a page are copied into it though they could be
-// passed on: a page and a post of their own cost more than the copy.
-constexpr std::size_t copied_page_part = 4;
-}  // namespace
-
 SendCore::SendCore(SocketCore& socket, ContextCore& context, Mode mode)
     : socket_(socket),
-      copied_bytes_max_(context.options().page_bytes / copied_page_part),
+      copied_bytes_max_(context.options().page_bytes / gathered_page_part),
       mode_(mode),
       lent_(context.loop) {}
 

@@ -8,14 +8,11 @@
 #include <netio/message.hpp>
 
 #include "base/out_of_memory.hpp"
+#include "memory/copy_thresholds.hpp"
 
 namespace netio::detail {
 
 namespace {
-
-// Frames that fill less than this part of their block are copied: a queue is bounded in bytes, and
-// must not hold many times as much memory.
-constexpr std::size_t copied_part = 4;
 
 // Who is behind gives way once so little is left for all the others.
 bool scarce(Pool& pool) noexcept {
@@ -134,8 +131,8 @@ void Backlog::add_newest(const Parcel& parcel, const Supplies& supplies,
 }
 
 void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
-  const bool small =
-      !parcel.lease || (parcel.framed && parcel.bytes < parcel.lease->capacity() / copied_part);
+  const bool small = !parcel.lease || (parcel.framed && parcel.bytes < parcel.lease->capacity() /
+                                                                           waiting_block_part);
   if (small && append_to_tail(parcel, pool, body_max)) return;
   seal_tail();
   Item item;

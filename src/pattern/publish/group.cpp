@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/copy_thresholds.hpp"
 #include "memory/pool.hpp"
 #include "socket/peer.hpp"
 
 namespace netio::detail {
 
 namespace {
-
-// Of a page: what is shared already is copied into it all the same up to this part, because a post
-// of its own costs more than the copy.
-constexpr std::size_t copied_page_part = 4;
 
 // Up to this a message goes in the slot of a link that has slots, and is copied there anyway.
 constexpr std::size_t slot_bytes = 64;
@@ -35,7 +32,7 @@ Group::Way Group::way_of(const Outgoing& message) const noexcept {
   const bool buffered = kind_.mode == WireMode::buffered && !message.alone;
   const bool fits = buffered && bytes <= gather_bytes_max_;
   if (message.lease != nullptr) {
-    if (fits && bytes <= kind_.body_max / copied_page_part) return Way::gathered;
+    if (fits && bytes <= kind_.body_max / gathered_page_part) return Way::gathered;
     const bool readable = kind_.loans == nullptr || kind_.loans->owns(*message.lease->get());
     return readable ? Way::shared : Way::staged;
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "memory/copy_thresholds.hpp"
 #include "transport/ofi/fabric_message.hpp"
 
 namespace netio::detail {
@@ -22,9 +23,6 @@ static_assert(OfiSends::entries_max * head_slot_bytes == Device::heads_bytes);
 // A lent message counts with no more than this among what is queued: it takes no memory here, and
 // several have to be on their way for the wire to be busy all the time.
 constexpr std::size_t lend_bytes_most = 128U << 10U;
-
-// What a provider injects beyond this goes the way of everything else.
-constexpr std::size_t inject_bytes_most = 512;
 
 // Writes the whole of the longest prefix: what follows is put behind the part that is used.
 std::size_t put_head(std::byte* to, const PageHeader& header, const Post& post) noexcept {
@@ -53,7 +51,7 @@ OfiSends::OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& de
     : OfiOperations(owner, queue, entries_max),
       device_(device),
       pool_(pool),
-      inject_bytes_max_(std::min(inject_bytes_max, inject_bytes_most)),
+      inject_bytes_max_(std::min(inject_bytes_max, put_together_bytes_max)),
       heads_(device.take_heads(heads_descriptor_)) {}
 
 std::byte* OfiSends::head(std::size_t index) const noexcept {
@@ -61,7 +59,7 @@ std::byte* OfiSends::head(std::size_t index) const noexcept {
 }
 
 long OfiSends::inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept {
-  std::array<std::byte, inject_bytes_most + head_slot_bytes> packed;
+  std::array<std::byte, put_together_bytes_max + head_slot_bytes> packed;
   return endpoint.inject({packed.data(), copy_page(packed.data(), header, post)});
 }
 

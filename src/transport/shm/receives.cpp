@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/copy_thresholds.hpp"
+
 namespace netio::detail {
 
 namespace {
-// A short body is copied, and its page given back at once: who keeps short messages must not hold a
-// page of the peer's for each.
-constexpr std::size_t copied_bytes_max = 8U << 10U;
-
 std::uint64_t read_once(const std::uint64_t& word) noexcept {
   return load_once(reinterpret_cast<const std::byte*>(&word));
 }
@@ -76,7 +74,7 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
   const std::uint64_t page = load_once(slot.body.data());
   defect_ = memory_.look(page, place, header.bytes, body);
   if (defect_ != nullptr) return nullptr;
-  if (header.bytes <= copied_bytes_max) {
+  if (header.bytes <= given_back_bytes_max) {
     Block* const copy = copy_out(body, body);
     if (copy != nullptr) memory_.pass_back(page);
     return copy;
@@ -122,7 +120,8 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
     events.on_page(header, *block, body);
     page_.reset();
     // A sender that is ahead goes on while the next large one is read.
-    if (header.bytes > copied_bytes_max) ours_.consumed.store(taken_, std::memory_order_release);
+    if (header.bytes > given_back_bytes_max)
+      ours_.consumed.store(taken_, std::memory_order_release);
   }
   copies_.reset();  // others may need the memory before the next page comes
   if (taken_ != before) ours_.consumed.store(taken_, std::memory_order_release);

@@ -8,12 +8,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "memory/copy_thresholds.hpp"
+
 namespace netio::detail {
 
 namespace {
 
 constexpr std::array<std::byte, wire_align> zeros{};
-constexpr std::size_t together_bytes = 512;
 
 ssize_t send_some(int fd, iovec* parts, std::size_t count) noexcept {
   msghdr message{};
@@ -73,14 +74,15 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
   if (spill_room() < bytes) {
     // Had before anything is written: what the kernel leaves over must have a place.
     if (count_ == 0 || pool_.plenty()) spill = pool_.take();
-    if (!spill && !(first_ever_ && may_write && bytes <= together_bytes)) return Status::again;
+    if (!spill && !(first_ever_ && may_write && bytes <= put_together_bytes_max))
+      return Status::again;
   }
   std::size_t sent = 0;
   if (may_write && count_ == 0) {
     std::array<iovec, 3> parts{part(head.data.data(), head.bytes),
                                part(post.body.data, post.body.bytes), part(zeros.data(), pad)};
     // One plain call costs the kernel less than three parts.
-    std::array<std::byte, together_bytes> together;
+    std::array<std::byte, put_together_bytes_max> together;
     const bool small = bytes <= together.size();
     std::byte* to = together.data();
     for (const iovec& each : parts) {
