@@ -181,7 +181,8 @@ struct netio_counters {
   uint64_t pages_sent, pages_received;
   uint64_t agains, connects, disconnects, rejected, starved;
   uint64_t published, unwanted, bodies_encoded, demoted;
-  uint64_t reserved[10];
+  uint64_t copies, bytes_copied;
+  uint64_t reserved[8];
 };
 
 // --- Sockets. One end of a connection. Valid during the call-back.

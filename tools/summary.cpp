@@ -180,6 +180,8 @@ ordered_json json_of(const Counters& counters) {
           {"disconnects", counters.disconnects},
           {"rejected", counters.rejected},
           {"starved", counters.starved},
+          {"copies", counters.copies},
+          {"bytes_copied", counters.bytes_copied},
           {"published", counters.published},
           {"unwanted", counters.unwanted},
           {"demoted", counters.demoted},

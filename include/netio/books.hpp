@@ -60,6 +60,11 @@ struct Counters {
   // by itself, as a new peer.
   std::uint64_t rejected = 0;
   std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
+  // Times that payload was copied out of memory that it could have been sent, or handed out, from:
+  // that of a Message, lent memory, a page. To gather what send(bytes) is given is none, and keep()
+  // is not counted. When there is a copy is in the table of ARCHITECTURE.md, "Memory".
+  std::uint64_t copies = 0;
+  std::uint64_t bytes_copied = 0;  // by these; of a page of several messages, their frames too
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // published messages that nobody had subscribed

@@ -139,6 +139,8 @@ NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* cou
     counters->unwanted = from.unwanted;
     counters->bodies_encoded = from.bodies_encoded;
     counters->demoted = from.demoted;
+    counters->copies = from.copies;
+    counters->bytes_copied = from.bytes_copied;
   });
 }
 

@@ -14,7 +14,8 @@
 namespace netio::detail {
 
 Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url)
-    : sender(*this, socket.context().large_pool(), socket.options().message_bytes_max),
+    : sender(*this, socket.context().large_pool(), socket.copies(),
+             socket.options().message_bytes_max),
       socket_(socket),
       id_(url ? socket.next_peer_id() : 0),
       address_(link->peer_address()),

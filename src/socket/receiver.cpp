@@ -119,6 +119,7 @@ Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
   }
   if (frame.size != 0) {
     std::memcpy(large_->data() + large_filled_, frame.payload, frame.size);
+    delivery_.copies.add(frame.size);
   }
   large_filled_ += frame.size;
   if (last) deliver_whole();

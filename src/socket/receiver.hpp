@@ -10,6 +10,7 @@
 #include <netio/message.hpp>
 #include <netio/receiving.hpp>
 
+#include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "socket/receive_books.hpp"
 #include "transport/link.hpp"
@@ -55,6 +56,7 @@ struct Delivery {
   bool stopped = false;     // nothing more now: looked at after each message
   std::uint64_t bytes = 0;  // of payload, so far
   KeptMemory* kept_memory = nullptr;
+  Copies copies;            // of parts of messages, into one buffer
 };
 
 class Receiver {

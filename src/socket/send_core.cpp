@@ -70,7 +70,9 @@ Status SendCore::send(Message& message) noexcept {
   if (!message) return Status::invalid;
   if (mode_ == Mode::buffered && message.size() <= copied_bytes_max_) {
     const Status status = send(message.bytes(), message.tag());
-    if (status == Status::ok) message = Message();
+    if (status != Status::ok) return status;
+    socket_.copies().add(message.size());
+    message = Message();
     return status;
   }
   const std::span<const std::byte> bytes = message.bytes();

@@ -183,7 +183,9 @@ Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
       !is_read_in_place(lease, message.size())) {
     if (link_->loans() != nullptr) {
       const Status status = gather_large(message, tag);
-      if (status == Status::ok) lease.reset();
+      if (status != Status::ok) return status;
+      copies_.add(message.size());
+      lease.reset();
       return status;
     }
     return begin_large(std::move(lease), message.data(), message.size(), tag);

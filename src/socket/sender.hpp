@@ -12,6 +12,7 @@
 #include <netio/books.hpp>
 #include <netio/status.hpp>
 
+#include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
 #include "socket/open_page.hpp"
@@ -42,8 +43,11 @@ class SenderOwner {
 
 class Sender final : private StoreWaiter {
  public:
-  Sender(SenderOwner& owner, LargePool& large_pool, std::uint64_t message_bytes_max)
-      : owner_(owner), large_pool_(large_pool), own_message_bytes_max_(message_bytes_max) {}
+  Sender(SenderOwner& owner, LargePool& large_pool, Copies& copies, std::uint64_t message_bytes_max)
+      : owner_(owner),
+        large_pool_(large_pool),
+        copies_(copies),
+        own_message_bytes_max_(message_bytes_max) {}
 
   // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
 
@@ -81,7 +85,7 @@ class Sender final : private StoreWaiter {
     return link_->limits().page_bytes_max - page_header_bytes;
   }
   [[nodiscard]] Supplies supplies() const noexcept {
-    return {link_->pool(), large_pool_, link_->loans()};
+    return {link_->pool(), large_pool_, link_->loans(), copies_};
   }
   // A message of up to limits().inject_bytes_max, which is copied if the wire does not take it.
   Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
@@ -220,6 +224,7 @@ class Sender final : private StoreWaiter {
 
   SenderOwner& owner_;
   LargePool& large_pool_;
+  Copies& copies_;
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
   Upstream* upstream_ = nullptr;

@@ -97,6 +97,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // The connection ended, or (not `was_up`) never came up. The user is told, unless `quiet`.
   void peer_down(Peer& peer, const Down& down, bool was_up, bool quiet);
   void page_received() noexcept;
+  // What this socket, or a link of it, copies is counted here.
+  [[nodiscard]] Copies& copies() noexcept { return copies_; }
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
   // The peer has its id now, for good. Takes no memory.
@@ -151,6 +153,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Quota::Ptr large_quota_;
   KeptMemory kept_memory_;
   std::uint64_t starved_ = 0;
+  Copies copies_;
   LinkOptions link_options_;
 
   std::unique_ptr<Distribution> own_distribution_;

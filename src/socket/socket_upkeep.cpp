@@ -255,6 +255,8 @@ Counters SocketCore::counters() const noexcept {
   distribution_->add_to(counters);
   counters.bytes_received = receiving.delivery.bytes;
   counters.starved = starved_;
+  counters.copies = copies_.count + receiving.delivery.copies.count;
+  counters.bytes_copied = copies_.bytes + receiving.delivery.copies.bytes;
   for (const auto& peer : peers_) {
     counters.pages_sent += peer->sender.pages_posted();
     counters.bytes_arrived += peer->bytes_arrived();

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "memory/block.hpp"
+#include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
 #include "memory/range_pool.hpp"
@@ -15,6 +16,7 @@ struct Supplies {
   Pool& pages;
   LargePool& large;
   RangePool* loans;  // null if the wire has none
+  Copies& copies;    // counts what is copied from one to another
 
   // Of them, what the lease takes of memory that is short first: none of pages.
   [[nodiscard]] std::size_t large_bytes(const Lease& lease) const noexcept {

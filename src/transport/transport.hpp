@@ -13,6 +13,7 @@
 #include <netio/loop.hpp>
 
 #include "base/url.hpp"
+#include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
 #include "memory/quota.hpp"
@@ -43,6 +44,7 @@ struct LinkOptions {
   Quota* receive_quota = nullptr;          // what receive blocks are charged to
   Quota* large_quota = nullptr;            // what buffers for large messages are charged to
   std::uint64_t* starved_count = nullptr;  // counts each time a link stops for lack of memory
+  Copies* copies = nullptr;                // counts what a link copies
 };
 
 class ListenerEvents {

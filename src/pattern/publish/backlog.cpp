@@ -98,7 +98,7 @@ void Backlog::add_by_policy(const Parcel& parcel, const Supplies& supplies,
     case Policy::drop_old:
       return add_newest(parcel, supplies, body_max);
   }
-  keep(parcel, supplies.pages, body_max);
+  keep(parcel, supplies, body_max);
 }
 
 bool Backlog::takes_large(std::size_t bytes, const Supplies& supplies) const noexcept {
@@ -127,13 +127,16 @@ void Backlog::add_newest(const Parcel& parcel, const Supplies& supplies,
     freed += supplies.large_bytes(dropped);
   }
   if (too_much()) return drop(parcel.messages, DropReason::dropped_new);
-  keep(parcel, supplies.pages, body_max);
+  keep(parcel, supplies, body_max);
 }
 
-void Backlog::keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
+void Backlog::keep(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept {
   const bool small = !parcel.lease || (parcel.framed && parcel.bytes < parcel.lease->capacity() /
                                                                            waiting_block_part);
-  if (small && append_to_tail(parcel, pool, body_max)) return;
+  if (small && append_to_tail(parcel, supplies.pages, body_max)) {
+    if (parcel.lease) supplies.copies.add(parcel.bytes);
+    return;
+  }
   seal_tail();
   Item item;
   item.parcel = parcel;
@@ -199,15 +202,18 @@ void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
         supplies.large_bytes(samples_.shared(parcel.tag)) < parcel.lease->capacity()) {
       return drop(1, DropReason::dropped_new);
     }
-    return sample_one(parcel.tag, {parcel.data, parcel.bytes}, parcel.lease);
+    (void)sample_one(parcel.tag, {parcel.data, parcel.bytes}, parcel.lease);
+    return;
   }
   FrameWalker walker(parcel.data, parcel.bytes);
   for (Frame frame; walker.next(frame);) {
-    sample_one(frame.tag, {frame.payload, frame.size}, Lease());
+    if (sample_one(frame.tag, {frame.payload, frame.size}, Lease())) {
+      supplies.copies.add(frame.size);
+    }
   }
 }
 
-void Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
+bool Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
                          const Lease& lease) noexcept {
   const std::size_t room = bytes_max_ - std::min(bytes_, bytes_max_);
   const std::size_t more = may_copy();
@@ -215,12 +221,14 @@ void Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
       more < room - std::min(samples_.bytes(), room) ? samples_.bytes() + more : room;
   switch (samples_.put(tag, message, lease, most)) {
     case Samples::Put::added:
-      break;
+      return true;
     case Samples::Put::replaced:
-      return drop(1, DropReason::superseded);
+      drop(1, DropReason::superseded);
+      return true;
     case Samples::Put::refused:
-      return drop(1, DropReason::dropped_new);
+      drop(1, DropReason::dropped_new);
   }
+  return false;
 }
 
 Lease Backlog::drop_oldest() noexcept {

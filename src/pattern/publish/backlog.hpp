@@ -111,13 +111,14 @@ class Backlog {
   }
   void settle() noexcept;
   void add_by_policy(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
-  void keep(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
+  void keep(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   bool append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
   void add_newest(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   // Whether what waits takes as much of the memory that is short first.
   [[nodiscard]] bool takes_large(std::size_t bytes, const Supplies& supplies) const noexcept;
   void sample(const Parcel& parcel, const Supplies& supplies) noexcept;
-  void sample_one(std::uint64_t tag, std::span<const std::byte> message,
+  // True if it waits now; one that has no lease was copied then.
+  bool sample_one(std::uint64_t tag, std::span<const std::byte> message,
                   const Lease& lease) noexcept;
   // What it took; empty if nothing waits.
   Lease drop_oldest() noexcept;

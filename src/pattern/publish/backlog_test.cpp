@@ -18,7 +18,8 @@ class BacklogOfOne : public testing::Test, private SenderOwner {
  protected:
   Pool::Ptr pool_ = Pool::create(backlog_page_bytes, 4);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  Sender stream_{*this, *large_, 1U << 20U};
+  Copies copies_;
+  Sender stream_{*this, *large_, copies_, 1U << 20U};
   Backlog backlog_{stream_};
 
  private:

@@ -76,7 +76,8 @@ class FeedOfOne : public testing::Test, private SenderOwner {
   Pool::Ptr pool_ = Pool::create(page_bytes, 64);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
   FakeLink link_{*pool_};
-  Sender sender_{*this, *large_, 1U << 20U};
+  Copies copies_;
+  Sender sender_{*this, *large_, copies_, 1U << 20U};
   Feed feed_{sender_};
 
  private:

@@ -79,9 +79,12 @@ bool Group::blocked() const noexcept {
   return blocked;
 }
 
-void Group::write(const Outgoing& message, Staging& staging) noexcept {
+void Group::write(const Outgoing& message, Staging& staging, Copies& copies) noexcept {
   const Way way = way_of(message);
-  if (way == Way::gathered) return page_.append(message.bytes, message.tag);
+  if (way == Way::gathered) {
+    if (message.lease != nullptr) copies.add(message.bytes.size());
+    return page_.append(message.bytes, message.tag);
+  }
   close_page();
   if (way == Way::dropped) {
     for (Subscriber* const member : members) member->feed.skip(1);
@@ -90,7 +93,8 @@ void Group::write(const Outgoing& message, Staging& staging) noexcept {
   Parcel parcel{{}, message.bytes.data(), message.bytes.size(), 1, false, message.tag};
   if (way == Way::shared) parcel.lease = *message.lease;
   if (way == Way::staged) {
-    const Staging::Copy& copy = staging.copy(kind_.loans, message.bytes);
+    const Staging::Copy& copy =
+        staging.copy(kind_.loans, message.bytes, message.lease != nullptr ? &copies : nullptr);
     parcel.lease = copy.lease;
     parcel.data = copy.data;
   }

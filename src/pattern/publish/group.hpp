@@ -60,7 +60,7 @@ class Group {
   // In two steps, so that all groups of an audience take a message or none: what could refuse it,
   // then what cannot. On `again`, `short_of` is where memory lacks, or null if a member blocks.
   Status prepare(const Outgoing& message, Staging& staging, Store*& short_of) noexcept;
-  void write(const Outgoing& message, Staging& staging) noexcept;
+  void write(const Outgoing& message, Staging& staging, Copies& copies) noexcept;
 
   // Hands the open page to the members.
   void close_page() noexcept;

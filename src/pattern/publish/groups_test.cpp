@@ -71,7 +71,8 @@ class GroupsOfSubscribers : public testing::Test, private SenderOwner {
   std::mt19937_64 random_{seed_};
   std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  Sender stream_{*this, *large_, 1U << 20U};  // of all of them: nothing is sent
+  Copies copies_;
+  Sender stream_{*this, *large_, copies_, 1U << 20U};  // of all of them: nothing is sent
   std::deque<Subscriber> subscribers_;
   Groups groups_{1U << 20U, false};
 

@@ -78,7 +78,7 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
     staging_.clear();
     return status == Status::again ? refuse(short_of) : status;
   }
-  for (Group* const group : groups) group->write(message, staging_);
+  for (Group* const group : groups) group->write(message, staging_, socket_.copies());
   staging_.clear();
   ++sent_;
   bytes_sent_ += message.bytes.size();

@@ -27,14 +27,15 @@ Status Staging::take(RangePool* loans, std::size_t bytes) {
   return Status::ok;
 }
 
-const Staging::Copy& Staging::copy(const RangePool* loans,
-                                   std::span<const std::byte> message) noexcept {
+const Staging::Copy& Staging::copy(const RangePool* loans, std::span<const std::byte> message,
+                                   Copies* copies) noexcept {
   Copy& copy = std::find_if(copies_.begin(), copies_.end(), [loans](const Place& place) {
                  return place.loans == loans;
                })->copy;
   if (copy.data == nullptr) {
     std::byte* const to = copy.lease->data() + loan_headroom;
     if (!message.empty()) std::memcpy(to, message.data(), message.size());
+    if (copies != nullptr) copies->add(message.size());
     copy.data = to;
   }
   return copy;

@@ -10,6 +10,7 @@
 
 #include <netio/status.hpp>
 
+#include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/range_pool.hpp"
 #include "memory/store.hpp"
@@ -23,13 +24,13 @@ class Staging {
   // Memory for a copy in `loans`, or in the large pool if that is null. On `again`, waited_in()
   // says where it lacked.
   Status take(RangePool* loans, std::size_t bytes);
-  // The copy, made at the first call. take() was ok.
+  // The copy, made at the first call, and counted in `copies` if that is not null. take() was ok.
   struct Copy {
     Lease lease;
     const std::byte* data = nullptr;
   };
-  [[nodiscard]] const Copy& copy(const RangePool* loans,
-                                 std::span<const std::byte> message) noexcept;
+  [[nodiscard]] const Copy& copy(const RangePool* loans, std::span<const std::byte> message,
+                                 Copies* copies) noexcept;
   [[nodiscard]] Store& waited_in() const noexcept { return *waited_in_; }
   // What take() was the last to find, for somebody else to write to.
   [[nodiscard]] Lease take_memory() noexcept {

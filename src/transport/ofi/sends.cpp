@@ -47,10 +47,11 @@ iovec part(const std::byte* data, std::size_t bytes) noexcept {
 }  // namespace
 
 OfiSends::OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, Pool& pool,
-                   std::size_t inject_bytes_max)
+                   std::size_t inject_bytes_max, Copies* copies)
     : OfiOperations(owner, queue, entries_max),
       device_(device),
       pool_(pool),
+      copied_(copies),
       inject_bytes_max_(std::min(inject_bytes_max, put_together_bytes_max)),
       heads_(device.take_heads(heads_descriptor_)) {}
 
@@ -60,7 +61,9 @@ std::byte* OfiSends::head(std::size_t index) const noexcept {
 
 long OfiSends::inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept {
   std::array<std::byte, put_together_bytes_max + head_slot_bytes> packed;
-  return endpoint.inject({packed.data(), copy_page(packed.data(), header, post)});
+  const long answer = endpoint.inject({packed.data(), copy_page(packed.data(), header, post)});
+  if (answer == 0) count_copy(post);
+  return answer;
 }
 
 OfiSends::Entry& OfiSends::append(Entry entry) noexcept {
@@ -120,6 +123,7 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
     entry = &append({.lease = std::move(page), .data = data, .descriptor = descriptor});
   }
   entry->bytes += copy_page(entry->lease->data() + entry->bytes, header, post);
+  count_copy(post);
   posted_bytes_ += bytes;
   return true;
 }

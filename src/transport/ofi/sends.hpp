@@ -23,7 +23,7 @@ class OfiSends final : private OfiOperations {
 
   // Throws Error without memory for headers.
   OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, Pool& pool,
-           std::size_t inject_bytes_max);
+           std::size_t inject_bytes_max, Copies* copies);
 
   // The largest message that the peer has receives for. Before the first page.
   void limit(std::size_t message_bytes_max) noexcept { message_bytes_max_ = message_bytes_max; }
@@ -97,6 +97,11 @@ class OfiSends final : private OfiOperations {
     std::optional<MemoryRegion> own;
   };
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
+  void count_copy(const Post& post) noexcept {
+    if (post.body.lease && post.body.bytes != 0 && copied_ != nullptr) {
+      copied_->add(post.body.bytes);
+    }
+  }
   void end_lend(Lend& lend) noexcept;
   bool add_copy(const PageHeader& header, const Post& post) noexcept;
   [[nodiscard]] std::size_t first_unsent() const noexcept {
@@ -108,6 +113,7 @@ class OfiSends final : private OfiOperations {
 
   Device& device_;
   Pool& pool_;
+  Copies* copied_;  // counts bodies that were copied out of other memory; null: nobody does
   std::size_t inject_bytes_max_;
   std::size_t message_bytes_max_ = 0;
   void* heads_descriptor_ = nullptr;

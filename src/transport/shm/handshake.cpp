@@ -47,7 +47,7 @@ ShmLink::Wire::Wire(ShmLink& link, SharedMemory board, ShmPeerMemory::Passed pas
       came_home(link.loop_, [this] { memory->serve_waiters(); }),
       memory(ShmPeerMemory::create(std::move(passed), link.shared_.empty, ours, link)),
       sends(ours, theirs, *link.shared_.memory, *link.shared_.arena, *link.shared_.loans,
-            link.shared_.links),
+            link.shared_.links, link.options_.copies),
       receives(ours, theirs, *memory, link.shared_.resources.receive_pool,
                link.shared_.resources.page_bytes, link.options_) {
   memory->set_wake([this] { came_home.notify(); });

@@ -28,6 +28,7 @@ ShmReceives::ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& 
       pool_(pool),
       quota_(options.receive_quota),
       large_quota_(options.large_quota),
+      copied_(options.copies),
       body_bytes_max_(largest_body(page_bytes, options.message_bytes_max)) {}
 
 Block* ShmReceives::copy_out(std::span<const std::byte> from,
@@ -76,7 +77,9 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
   if (defect_ != nullptr) return nullptr;
   if (header.bytes <= given_back_bytes_max) {
     Block* const copy = copy_out(body, body);
-    if (copy != nullptr) memory_.pass_back(page);
+    if (copy == nullptr) return nullptr;
+    memory_.pass_back(page);
+    if (copied_ != nullptr) copied_->add(header.bytes);
     return copy;
   }
   Quota* quota = header.bytes > pool_.block_bytes() ? large_quota_ : quota_;

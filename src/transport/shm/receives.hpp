@@ -58,6 +58,7 @@ class ShmReceives {
   Pool& pool_;
   Quota* quota_;
   Quota* large_quota_;
+  Copies* copied_;  // counts short bodies of the peer's memory; null: nobody does
   const std::uint64_t body_bytes_max_;  // of a page
   std::uint64_t taken_ = 0;             // slots
   std::uint64_t bytes_ = 0;

@@ -59,13 +59,14 @@ const std::byte* complete_loan(const PageHeader& header, const Post& post) noexc
 }  // namespace
 
 ShmSends::ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
-                   RangePool& loans, const std::size_t& links)
+                   RangePool& loans, const std::size_t& links, Copies* copies)
     : ours_(ours),
       theirs_(theirs),
       memory_(memory),
       arena_(arena),
       loans_(loans),
       links_(links),
+      copied_(copies),
       holds_(shm_pages) {
   hold_of_.fill(none);
   free_pages_.reserve(shm_pages);
@@ -125,6 +126,7 @@ ShmSends::HoldNumber ShmSends::hold_for(const PageHeader& header, Post& post,
   }
   std::byte* const to = holds_[copies_].lease->data() + copied_bytes_;
   copy_body(to, header, post);
+  count_copy(post);
   copied_bytes_ += header.bytes;
   data = to;
   return copies_;
@@ -148,6 +150,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   ShmSlot& slot = ours_.slots[sent_ % shm_slots];
   if (header.bytes <= slot.body.size()) {
     copy_inline(slot, header, post);
+    count_copy(post);
     slot.place = ShmSlot::inline_body;
   } else {
     const std::byte* data = nullptr;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/copies.hpp"
 #include "memory/pool.hpp"
 #include "memory/range_pool.hpp"
 #include "memory/shared_memory.hpp"
@@ -26,9 +27,9 @@ struct ShmHold {
 class ShmSends {
  public:
   // `arena` and `loans` lie in `memory`, which the peer maps. `links` counts those that
-  // share them.
+  // share them, `copies` (or null) what is copied.
   ShmSends(ShmBoard& ours, const ShmBoard& theirs, const SharedMemory& memory, Pool& arena,
-           RangePool& loans, const std::size_t& links);
+           RangePool& loans, const std::size_t& links, Copies* copies);
 
   // A free slot.
   [[nodiscard]] bool room() const noexcept { return sent_ - consumed_ < shm_slots; }
@@ -69,6 +70,11 @@ class ShmSends {
   using HoldNumber = std::uint16_t;
   static constexpr HoldNumber none = shm_pages;
 
+  void count_copy(const Post& post) noexcept {
+    if (post.body.lease && post.body.bytes != 0 && copied_ != nullptr) {
+      copied_->add(post.body.bytes);
+    }
+  }
   [[nodiscard]] bool is_loan(const Post& post) const noexcept;
   [[nodiscard]] bool has_its_share() const noexcept;
   [[nodiscard]] bool has_too_much(bool loan) const noexcept;
@@ -90,7 +96,8 @@ class ShmSends {
   Pool& arena_;
   RangePool& loans_;
   const std::size_t& links_;
-  std::uint64_t sent_ = 0;        // slots written
+  Copies* copied_;          // counts bodies that were copied out of other memory; null: nobody does
+  std::uint64_t sent_ = 0;  // slots written
   std::uint64_t consumed_ = 0;    // of them, read by the peer as far as we know
   std::uint64_t returned_ = 0;    // entries of the peer's returns taken
   std::size_t queued_bytes_ = 0;  // in slots that the peer has not read

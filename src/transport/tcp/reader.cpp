@@ -22,7 +22,8 @@ TcpReader::TcpReader(const TransportResources& resources, const LinkOptions& opt
       quota_(options.receive_quota),
       large_quota_(options.large_quota),
       page_bytes_(resources.page_bytes),
-      starved_count_(options.starved_count) {
+      starved_count_(options.starved_count),
+      copied_(options.copies) {
   // One message with all that may stand before it, in a body whose size has 32 bits.
   constexpr std::uint64_t body_field_max = UINT32_MAX - (wire_align - 1);
   const std::uint64_t message = std::min(options.message_bytes_max, body_field_max);
@@ -161,6 +162,7 @@ ReadResult TcpReader::begin_large(const PageHeader& header) {
     const std::byte* body = block_->data() + begin_ + page_header_bytes;
     const std::size_t here = std::min<std::size_t>(end_ - begin_ - page_header_bytes, header.bytes);
     std::memcpy(large_->data() + large_offset, body, here);
+    if (copied_ != nullptr && here != 0) copied_->add(here);
     large_filled_ = here;
     begin_ += page_header_bytes + here;
     // What follows a large page in the block can only be small pages, which go on from there.
@@ -253,6 +255,7 @@ void TcpReader::give_block_back() noexcept {
   if (end_ != begin_) {
     staged_bytes_ = end_ - begin_;
     std::memcpy(staged_.data(), block_->data() + begin_, staged_bytes_);
+    if (copied_ != nullptr) copied_->add(staged_bytes_);
     after_large_ = false;
   }
   block_.reset();

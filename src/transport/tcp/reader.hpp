@@ -69,6 +69,7 @@ class TcpReader {
   std::size_t page_bytes_;  // the largest page read into a block
   std::uint64_t body_bytes_max_;
   std::uint64_t* starved_count_;
+  Copies* copied_;  // counts what is moved out of a block; null: nobody does
 
   Lease block_;            // holds [begin_, end_): received, not delivered
   std::size_t begin_ = 0;  // where a page begins, or the rest of one
