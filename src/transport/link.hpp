@@ -48,6 +48,18 @@ struct Post {
   }
 };
 
+// The header of the page that a post becomes. Wires that tell more with it set that afterwards.
+[[nodiscard]] inline PageHeader page_header_of(const Post& post,
+                                               std::uint64_t acknowledged) noexcept {
+  PageHeader header;
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
+  header.messages = post.messages;
+  header.flags = post.flags;
+  header.sequence = post.sequence;
+  header.acknowledged = acknowledged;
+  return header;
+}
+
 // Fixed once the link is up: what this link and the peer's hello allow.
 struct LinkLimits {
   std::size_t page_bytes_max = 0;       // header included, of a page gathered from messages

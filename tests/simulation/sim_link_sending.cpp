@@ -125,12 +125,7 @@ Status SimLink::post(Post& post) noexcept {
     return Status::again;
   }
   Packet packet;
-  packet.header.bytes =
-      static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
-  packet.header.messages = post.messages;
-  packet.header.flags = post.flags;
-  packet.header.sequence = post.sequence;
-  packet.header.acknowledged = tell_acknowledged();
+  packet.header = page_header_of(post, tell_acknowledged());
   if (packet.header.acknowledged < last_acknowledged_) world_.fail("an acknowledgement falls");
   last_acknowledged_ = packet.header.acknowledged;
   packet.prefix = post.prefix;

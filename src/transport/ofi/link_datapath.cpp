@@ -15,14 +15,9 @@ constexpr std::chrono::milliseconds retry_after{1};
 
 PageHeader OfiLink::header_of(const Post& post) const noexcept {
   constexpr std::uint32_t field_max = UINT16_MAX;
-  PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
-  header.messages = post.messages;
-  header.flags = post.flags;
+  PageHeader header = page_header_of(post, to_acknowledge());
   header.credits = static_cast<std::uint16_t>(std::min(credits_.untold(), field_max));
   header.fetched = static_cast<std::uint16_t>(std::min(wire_->fetches.untold(), field_max));
-  header.sequence = post.sequence;
-  header.acknowledged = to_acknowledge();
   return header;
 }
 

@@ -14,12 +14,7 @@ Status ShmLink::post(Post& post) noexcept {
     ring();
     return Status::again;
   }
-  PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
-  header.messages = post.messages;
-  header.flags = post.flags;
-  header.sequence = post.sequence;
-  header.acknowledged = to_acknowledge();
+  const PageHeader header = page_header_of(post, to_acknowledge());
   ShmSends& sends = wire_->sends;
   if (!sends.put(header, post) && !(reap_quietly() && sends.put(header, post))) {
     want_writable_ = lacks_memory_ = true;

@@ -39,14 +39,8 @@ std::uint32_t TcpWriter::pad_of(const Post& post) noexcept {
 }
 
 TcpWriter::Head TcpWriter::make_head(const Post& post, std::uint64_t acknowledged) noexcept {
-  PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
-  header.messages = post.messages;
-  header.flags = post.flags;
-  header.sequence = post.sequence;
-  header.acknowledged = acknowledged;
   Head head;
-  store(head.data.data(), header);
+  store(head.data.data(), page_header_of(post, acknowledged));
   std::memcpy(head.data.data() + page_header_bytes, post.prefix.data(), post.prefix.size());
   head.bytes = static_cast<std::uint32_t>(page_header_bytes + post.prefix_bytes);
   return head;
