@@ -39,11 +39,11 @@ Status Sender::gather(std::span<const std::byte> message, std::uint64_t tag) noe
 
 // Where the peer reads it, or in a buffer of our own. `message` is the copy then.
 Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noexcept {
-  RangePool* const loans = link_->loans();
-  const std::size_t headroom = loans != nullptr ? loan_headroom : 0;
+  const Fit& fit = link_->fit();
+  const std::size_t headroom = fit.headroom();
   const std::size_t all = headroom + wire_padded(message.size());
   const Status status =
-      loans != nullptr ? take_for_peer(*loans, all, copy) : take_for_peer(large_pool_, all, copy);
+      fit.with_large([&](auto& store) { return take_for_peer(store, all, copy); });
   if (status != Status::ok) return status;
   std::byte* const to = copy->data() + headroom;
   std::memcpy(to, message.data(), message.size());
@@ -92,8 +92,8 @@ Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) n
   if (pending()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
-  if (wire_padded(message.size()) > link_->limits().inject_bytes_max) {
-    if (link_->loans() != nullptr) return gather_large(message, tag);
+  if (message.size() > link_->fit().borrowed_bytes_max) {
+    if (link_->fit().loans != nullptr) return gather_large(message, tag);
     Lease copy;
     if (const Status status = copy_large(message, copy); status != Status::ok) return status;
     return pass(copy, message, tag);
@@ -151,14 +151,10 @@ Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
 // strangers as a copy is.
 Status Sender::pass_to_stranger(Lease& lease, std::span<const std::byte> message,
                                 std::uint64_t tag) noexcept {
-  RangePool* const loans = link_->loans();
-  if (loans != nullptr && loans->owns(*lease.get())) {
-    return pass_charged(*loans, lease, message, tag);
-  }
-  if (loans == nullptr && large_pool_.owns(*lease.get())) {
-    return pass_charged(large_pool_, lease, message, tag);
-  }
-  return post_whole(lease, message, tag);
+  return link_->fit().with_large([&](auto& store) {
+    return store.owns(*lease.get()) ? pass_charged(store, lease, message, tag)
+                                    : post_whole(lease, message, tag);
+  });
 }
 
 template <typename SizedPool>
@@ -178,17 +174,17 @@ Status Sender::pass_charged(SizedPool& pool, Lease& lease, std::span<const std::
 
 Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
                           std::uint64_t tag) noexcept {
-  if (message.size() >
-          link_->limits().lent_page_bytes_max - page_header_bytes - frame_prefix_bytes_max &&
-      !is_read_in_place(lease, message.size())) {
-    if (link_->loans() != nullptr) {
-      const Status status = gather_large(message, tag);
-      if (status != Status::ok) return status;
-      copies_.add(message.size());
-      lease.reset();
-      return status;
-    }
+  const Fit& fit = link_->fit();
+  const Fit::Answer answer = fit.of(*lease.get(), message, tag);
+  if (answer.way == Fit::Way::in_parts) {
     return begin_large(std::move(lease), message.data(), message.size(), tag);
+  }
+  if (fit.before_post(answer)) {
+    const Status status = gather_large(message, tag);
+    if (status != Status::ok) return status;
+    copies_.add(message.size());
+    lease.reset();
+    return status;
   }
   Post post{.sequence = books_.next_sequence, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
@@ -201,17 +197,11 @@ Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
 Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
   status = sendable(bytes);
   if (status != Status::ok) return {};
-  const std::size_t all = loan_headroom + wire_padded(bytes);
-  Lease lease;
-  if (RangePool* const loans = link_->loans(); loans != nullptr) {
-    status = take_from(*loans, all, lease);
-  } else if (Pool& pool = link_->pool(); all <= pool.block_bytes()) {
-    lease = pool.take();
-    if (!lease) status = wait_for(pool);
-  } else {
-    status = take_from(large_pool_, all, lease);
+  Fit::Taken taken = link_->fit().take_to_write(loan_headroom + wire_padded(bytes));
+  if (!taken.lease) {
+    status = taken.short_of != nullptr ? wait_for(*taken.short_of) : Status::too_big;
   }
-  return lease;
+  return std::move(taken.lease);
 }
 
 template <typename SizedPool>
@@ -282,18 +272,14 @@ Status Sender::begin_large(Lease lease, const std::byte* data, std::size_t bytes
   return Status::ok;
 }
 
-bool Sender::is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept {
-  const RangePool* const loans = link_->loans();
-  return loans != nullptr && loans->owns(*lease.get()) && bytes <= UINT32_MAX - loan_headroom;
-}
-
 // Parts fill ordinary pages, so that nobody needs memory for a large page and a large message at
 // once (docs/wire.md).
 Status Sender::post_parts() noexcept {
   while (large_.active()) {
     const std::uint64_t left = large_.total - large_.done;
     const std::size_t part_max = (body_max() - frame_prefix_bytes_max) & ~(wire_align - 1);
-    const bool whole = large_.done == 0 && is_read_in_place(large_.lease, large_.total);
+    const bool whole =
+        large_.done == 0 && link_->fit().peer_reads(*large_.lease.get(), large_.total);
     const auto part =
         static_cast<std::size_t>(whole ? left : std::min<std::uint64_t>(left, part_max));
     const bool first = large_.done == 0;

@@ -85,7 +85,7 @@ class Sender final : private StoreWaiter {
     return link_->limits().page_bytes_max - page_header_bytes;
   }
   [[nodiscard]] Supplies supplies() const noexcept {
-    return {link_->pool(), large_pool_, link_->loans(), copies_};
+    return {link_->pool(), large_pool_, link_->fit().loans, copies_};
   }
   // A message of up to limits().inject_bytes_max, which is copied if the wire does not take it.
   Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
@@ -216,7 +216,6 @@ class Sender final : private StoreWaiter {
   Status pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
                       std::uint64_t tag) noexcept;
   Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  [[nodiscard]] bool is_read_in_place(const Lease& lease, std::uint64_t bytes) const noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
   Status post_counted(Post& post) noexcept;
   void on_memory() noexcept override { owner_.on_sender_memory(); }

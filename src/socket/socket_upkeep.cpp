@@ -162,7 +162,7 @@ void SocketCore::check_stalls() noexcept {
   if (large.take_refusal() && large.waited_for()) context_.serve_waiters();
   Shortages shortages(large);
   for (const auto& peer : peers_) {
-    if (peer->up()) shortages.look_at(peer->link()->loans());
+    if (peer->up()) shortages.look_at(peer->link()->fit().loans);
   }
   for (const auto& peer : peers_) {
     peer->look_after(now_ns, shortages);

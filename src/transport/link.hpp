@@ -14,16 +14,12 @@
 
 #include "memory/block.hpp"
 #include "memory/pool.hpp"
-#include "memory/range_pool.hpp"
+#include "transport/fit.hpp"
 #include "wire/frame.hpp"
 #include "wire/hello.hpp"
 #include "wire/page.hpp"
 
 namespace netio::detail {
-
-// A message that was allocated has so much before its payload, for a link to write its prefix to.
-inline constexpr std::size_t loan_headroom = 64;
-static_assert(loan_headroom >= frame_prefix_bytes_max);
 
 // Bytes to send, and the count that keeps them alive and unchanged until the link drops it.
 struct Segment {
@@ -63,8 +59,6 @@ struct Post {
 // Fixed once the link is up: what this link and the peer's hello allow.
 struct LinkLimits {
   std::size_t page_bytes_max = 0;       // header included, of a page gathered from messages
-  std::size_t lent_page_bytes_max = 0;  // header included, of a page that is one lent message
-  std::size_t inject_bytes_max = 0;     // body of a post whose segment may come without a lease
   std::size_t queue_bytes_max = 0;      // posted and not yet taken by the wire, then again
   std::uint64_t message_bytes_max = 0;  // what the peer takes
 };
@@ -115,19 +109,18 @@ class Link {
   // True if a part of the hello has come, now or earlier.
   virtual bool hear_greeting() noexcept = 0;
 
-  // The memory this wire likes best to send from.
-  [[nodiscard]] virtual Pool& pool() noexcept = 0;
-  // Memory that the peer reads too: a message there, behind loan_headroom, is one post, and is not
-  // copied. Null if there is none.
-  [[nodiscard]] virtual RangePool* loans() noexcept { return nullptr; }
+  // Which memory this wire can read. Once the link is up.
+  [[nodiscard]] const Fit& fit() const noexcept { return fit_; }
+  // Of it: the memory that pages are gathered in.
+  [[nodiscard]] Pool& pool() const noexcept { return *fit_.pages; }
   // The memory that pages come in: where to wait for what the user kept to come home.
   [[nodiscard]] virtual Store& receive_store() noexcept = 0;
 
   // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
   // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by
   // itself when much is posted and at the end of the turn.
-  // Without a lease the body is only borrowed until return (up to inject_bytes_max; a control frame
-  // has a shorter prefix, and may be as large as the page allows).
+  // Without a lease the body is only borrowed until return (up to Fit::borrowed_bytes_max; a
+  // control frame has a shorter prefix, and may be as large as the page allows).
   virtual Status post(Post& post) noexcept = 0;
   // Gives the wire now what is posted.
   virtual void flush() noexcept = 0;
@@ -197,6 +190,8 @@ class Link {
                             : " closed the connection without a hello: is it netio, and do both "
                               "sides use the same scheme (tcp://, ofi+tcp://)?")};
   }
+  Fit fit_;  // set before on_up
+
   void acknowledged_with(std::uint64_t sequence) noexcept { acknowledged_ = sequence; }
   std::uint64_t tell_acknowledged() noexcept { return acknowledged_ = to_acknowledge(); }
 

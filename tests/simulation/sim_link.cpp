@@ -218,8 +218,9 @@ void SimLink::come_up(const Hello& theirs) {
                                                   traits().page_bytes_max}) &
                            ~(detail::wire_align - 1);
   limits_.page_bytes_max = page;
-  limits_.inject_bytes_max = page - detail::page_header_bytes - detail::frame_prefix_bytes_max;
-  limits_.lent_page_bytes_max = std::max(page, traits().lent_page_bytes_max);
+  fit_ = {.pages = &resources_.send_pool, .large = &resources_.large_pool};
+  fit_.borrowed_bytes_max = page - detail::page_header_bytes - detail::frame_prefix_bytes_max;
+  fit_.whole_page_bytes_max = std::max(page, traits().lent_page_bytes_max);
   limits_.queue_bytes_max = std::min(options_.queue_bytes_max, traits().queue_bytes_max);
   limits_.message_bytes_max = theirs.message_bytes_max;
   state_ = State::up;

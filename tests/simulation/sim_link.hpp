@@ -29,7 +29,6 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
 
   void start(detail::LinkEvents& events) noexcept override;
   bool hear_greeting() noexcept override;
-  [[nodiscard]] detail::Pool& pool() noexcept override { return resources_.send_pool; }
   [[nodiscard]] detail::Store& receive_store() noexcept override { return resources_.receive_pool; }
   Status post(detail::Post& post) noexcept override;
   void flush() noexcept override;

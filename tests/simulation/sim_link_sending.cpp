@@ -108,10 +108,10 @@ void SimLink::check_post(const Post& post) noexcept {
                 std::to_string(next_sequence_) + " is the next");
   }
   if (all > limits_.page_bytes_max &&
-      (post.messages != 1 || control || all > limits_.lent_page_bytes_max)) {
+      (post.messages != 1 || control || all > fit_.whole_page_bytes_max)) {
     world_.fail("a page of " + std::to_string(all) + " bytes was posted, which the limits forbid");
   }
-  if (!post.body.lease && !control && post.body.bytes > limits_.inject_bytes_max) {
+  if (!post.body.lease && !control && post.body.bytes > fit_.borrowed_bytes_max) {
     world_.fail("more bytes were posted without a lease than the limits allow");
   }
 }

@@ -18,8 +18,10 @@ constexpr std::size_t page_bytes = 8192;
 // Takes posts until its queue is full, and keeps them until the test takes them off.
 class FakeLink final : public Link {
  public:
-  explicit FakeLink(Pool& pool) : pool_(pool) {
-    limits_.page_bytes_max = limits_.inject_bytes_max = page_bytes;
+  FakeLink(Pool& pool, LargePool& large) : pool_(pool) {
+    fit_ = {.pages = &pool, .large = &large};
+    fit_.borrowed_bytes_max = fit_.whole_page_bytes_max = page_bytes;
+    limits_.page_bytes_max = page_bytes;
     limits_.message_bytes_max = 1U << 20U;
   }
   void wire_takes_all() {
@@ -30,7 +32,6 @@ class FakeLink final : public Link {
 
   void start(LinkEvents&) noexcept override {}
   bool hear_greeting() noexcept override { return true; }
-  Pool& pool() noexcept override { return pool_; }
   Store& receive_store() noexcept override { return pool_; }
   Status post(Post& post) noexcept override {
     if (posts_.size() == posts_max) return Status::again;
@@ -75,7 +76,7 @@ class FeedOfOne : public testing::Test, private SenderOwner {
   static constexpr std::size_t parcel_bytes = 4000;
   Pool::Ptr pool_ = Pool::create(page_bytes, 64);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  FakeLink link_{*pool_};
+  FakeLink link_{*pool_, *large_};
   Copies copies_;
   Sender sender_{*this, *large_, copies_, 1U << 20U};
   Feed feed_{sender_};

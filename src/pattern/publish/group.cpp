@@ -10,13 +10,6 @@
 
 namespace netio::detail {
 
-namespace {
-
-// Up to this a message goes in the slot of a link that has slots, and is copied there anyway.
-constexpr std::size_t slot_bytes = 64;
-
-}  // namespace
-
 Group::Group(const GroupKind& kind, const TagSet& its_tags, std::uint64_t message_bytes_max)
     : tags(its_tags), kind_(kind) {
   const std::size_t frame_max = kind.body_max - frame_word_bytes - sizeof(std::uint64_t);
@@ -33,12 +26,13 @@ Group::Way Group::way_of(const Outgoing& message) const noexcept {
   const bool fits = buffered && bytes <= gather_bytes_max_;
   if (message.lease != nullptr) {
     if (fits && bytes <= kind_.body_max / gathered_page_part) return Way::gathered;
-    const bool readable = kind_.loans == nullptr || kind_.loans->owns(*message.lease->get());
-    return readable ? Way::shared : Way::staged;
+    const Fit::Answer answer = kind_.fit.of(*message.lease->get(), message.bytes, message.tag);
+    return kind_.fit.one_copy_serves_all(answer) ? Way::staged : Way::shared;
   }
   if (fits) return Way::gathered;
-  if (buffered || bytes > kind_.inject_bytes_max) return Way::staged;
-  const bool one_copy = kind_.loans != nullptr && members.size() > 1 && bytes > slot_bytes;
+  const Fit::Answer answer = kind_.fit.of_borrowed(bytes, message.tag);
+  if (buffered || kind_.fit.before_post(answer)) return Way::staged;
+  const bool one_copy = members.size() > 1 && kind_.fit.one_copy_serves_all(answer);
   return one_copy ? Way::staged : Way::borrowed;
 }
 
@@ -55,15 +49,15 @@ Status Group::prepare(const Outgoing& message, Staging& staging, Store*& short_o
   }
   if (blocked()) return Status::again;
   if (way != Way::staged) return Status::ok;
-  const Status status = staging.take(kind_.loans, message.bytes.size());
+  const Status status = staging.take(kind_.fit, message.bytes.size());
   if (status == Status::again) short_of = &staging.waited_in();
   return status;
 }
 
 Status Group::open_page(Store*& short_of) noexcept {
-  Lease page = kind_.pool->take();
+  Lease page = kind_.fit.pages->take();
   if (!page) {
-    short_of = kind_.pool;
+    short_of = kind_.fit.pages;
     return Status::again;
   }
   page_.open(std::move(page), kind_.body_max);
@@ -94,7 +88,7 @@ void Group::write(const Outgoing& message, Staging& staging, Copies& copies) noe
   if (way == Way::shared) parcel.lease = *message.lease;
   if (way == Way::staged) {
     const Staging::Copy& copy =
-        staging.copy(kind_.loans, message.bytes, message.lease != nullptr ? &copies : nullptr);
+        staging.copy(kind_.fit, message.bytes, message.lease != nullptr ? &copies : nullptr);
     parcel.lease = copy.lease;
     parcel.data = copy.data;
   }

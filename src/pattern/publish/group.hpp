@@ -15,20 +15,16 @@
 #include "pattern/publish/staging.hpp"
 #include "pattern/publish/subscriber.hpp"
 #include "socket/open_page.hpp"
+#include "transport/fit.hpp"
 #include "wire/hello.hpp"
 
 namespace netio::detail {
 
-class Link;
-class Pool;
-
 // In what wires must agree to carry the same bytes.
 struct GroupKind {
   WireMode mode = WireMode::buffered;
-  Pool* pool = nullptr;
-  RangePool* loans = nullptr;
+  Fit fit;
   std::size_t body_max = 0;             // of a page
-  std::size_t inject_bytes_max = 0;     // what may be posted borrowed
   std::uint64_t message_bytes_max = 0;  // what they take
 
   bool operator==(const GroupKind&) const = default;

@@ -24,7 +24,6 @@ PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
       behind_watch(socket),
       hold_ups(socket, subscribers, options.block_for_max),
       socket_(socket),
-      staging_(socket.context().large_pool()),
       changes_(socket, subscribers,
                [this](Subscriber& subscriber, std::span<const std::byte> payload) {
                  return take_change(subscriber, payload);
@@ -69,7 +68,8 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
   if (subscribers.too_few()) return refuse(nullptr);
   // More groups than may have an open page each at the same time.
   const std::vector<Group*>& groups = subscribers.groups.of(*row.audience);
-  message.alone = groups.size() > 1 && groups.size() > groups.front()->kind().pool->blocks() / 2;
+  message.alone =
+      groups.size() > 1 && groups.size() > groups.front()->kind().fit.pages->blocks() / 2;
   for (Group* const group : groups) {
     activate(*group);
     Store* short_of = nullptr;
@@ -163,9 +163,9 @@ Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t t
   TagRow* const row = row_of(tag);
   if (status == Status::ok && (row == nullptr || subscribers.too_few())) status = refuse(nullptr);
   if (status != Status::ok) return {};
-  RangePool* loans = nullptr;
-  if (row->audience != nullptr) loans = subscribers.groups.of(*row->audience).front()->kind().loans;
-  status = staging_.take(loans, bytes);
+  Fit fit{.large = &socket_.context().large_pool()};  // if nobody wants it
+  if (row->audience != nullptr) fit = subscribers.groups.of(*row->audience).front()->kind().fit;
+  status = staging_.take(fit, bytes);
   if (status == Status::again) status = refuse(&staging_.waited_in());
   if (status != Status::ok) return {};
   Lease lease = staging_.take_memory();

@@ -5,32 +5,27 @@
 #include <cstring>
 #include <utility>
 
-#include "transport/link.hpp"
-
 namespace netio::detail {
 
-Status Staging::take(RangePool* loans, std::size_t bytes) {
+Status Staging::take(const Fit& fit, std::size_t bytes) {
+  const Store* const store = &fit.large_store();
   const bool there = std::any_of(copies_.begin(), copies_.end(),
-                                 [loans](const Place& place) { return place.loans == loans; });
+                                 [store](const Place& place) { return place.store == store; });
   if (there) return Status::ok;
-  const std::size_t all = loan_headroom + wire_padded(bytes);
-  Place place;
-  place.loans = loans;
-  place.copy.lease = loans != nullptr ? loans->take(all) : large_pool_.take(all);
-  if (!place.copy.lease) {
-    waited_in_ = loans != nullptr ? static_cast<Store*>(loans) : &large_pool_;
-    const bool later =
-        loans != nullptr ? loans->could_ever_take(all) : large_pool_.could_ever_take(all);
-    return later ? Status::again : Status::too_big;
+  Fit::Taken taken = fit.take_shared(loan_headroom + wire_padded(bytes));
+  if (!taken.lease) {
+    waited_in_ = taken.short_of;
+    return waited_in_ != nullptr ? Status::again : Status::too_big;
   }
-  copies_.push_back(std::move(place));
+  copies_.push_back({store, {std::move(taken.lease), nullptr}});
   return Status::ok;
 }
 
-const Staging::Copy& Staging::copy(const RangePool* loans, std::span<const std::byte> message,
+const Staging::Copy& Staging::copy(const Fit& fit, std::span<const std::byte> message,
                                    Copies* copies) noexcept {
-  Copy& copy = std::find_if(copies_.begin(), copies_.end(), [loans](const Place& place) {
-                 return place.loans == loans;
+  const Store* const store = &fit.large_store();
+  Copy& copy = std::find_if(copies_.begin(), copies_.end(), [store](const Place& place) {
+                 return place.store == store;
                })->copy;
   if (copy.data == nullptr) {
     std::byte* const to = copy.lease->data() + loan_headroom;

@@ -11,25 +11,24 @@
 #include <netio/status.hpp>
 
 #include "memory/copies.hpp"
-#include "memory/large_pool.hpp"
-#include "memory/range_pool.hpp"
 #include "memory/store.hpp"
+#include "transport/fit.hpp"
 
 namespace netio::detail {
 
 class Staging {
  public:
-  explicit Staging(LargePool& large_pool) : large_pool_(large_pool) { copies_.reserve(16); }
+  Staging() { copies_.reserve(16); }
 
-  // Memory for a copy in `loans`, or in the large pool if that is null. On `again`, waited_in()
-  // says where it lacked.
-  Status take(RangePool* loans, std::size_t bytes);
+  // Memory for a copy that all peers of this kind read. On `again`, waited_in() says where it
+  // lacked.
+  Status take(const Fit& fit, std::size_t bytes);
   // The copy, made at the first call, and counted in `copies` if that is not null. take() was ok.
   struct Copy {
     Lease lease;
     const std::byte* data = nullptr;
   };
-  [[nodiscard]] const Copy& copy(const RangePool* loans, std::span<const std::byte> message,
+  [[nodiscard]] const Copy& copy(const Fit& fit, std::span<const std::byte> message,
                                  Copies* copies) noexcept;
   [[nodiscard]] Store& waited_in() const noexcept { return *waited_in_; }
   // What take() was the last to find, for somebody else to write to.
@@ -43,10 +42,9 @@ class Staging {
 
  private:
   struct Place {
-    const RangePool* loans = nullptr;
+    const Store* store = nullptr;
     Copy copy;
   };
-  LargePool& large_pool_;
   Store* waited_in_ = nullptr;
   std::vector<Place> copies_;
 };

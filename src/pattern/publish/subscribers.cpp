@@ -256,13 +256,9 @@ void Subscribers::answer(Subscriber& subscriber) {
 }
 
 GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
-  Link& link = *peer.link();
+  const Link& link = *peer.link();
   const LinkLimits& limits = link.limits();
-  return {peer.their_mode(),
-          &link.pool(),
-          link.loans(),
-          limits.page_bytes_max - page_header_bytes,
-          limits.inject_bytes_max,
+  return {peer.their_mode(), link.fit(), limits.page_bytes_max - page_header_bytes,
           limits.message_bytes_max};
 }
 

@@ -128,7 +128,7 @@ void SubscribeCore::begin(Peer& peer) {
 }
 
 std::size_t SubscribeCore::ranges_per_page(const Peer& peer) noexcept {
-  const std::size_t bytes = peer.link()->limits().inject_bytes_max;
+  const std::size_t bytes = peer.link()->fit().borrowed_bytes_max;
   // The smallest page that a publisher may allow takes a frame with one range (docs/wire.md).
   return bytes < subscribe_bytes(1) ? 1 : (bytes - subscribe_head_bytes) / wire_range_bytes;
 }

@@ -60,6 +60,10 @@ Device::Local Device::local(const Block* block, std::span<const std::byte> bytes
   return region == nullptr ? Local() : Local{true, region->descriptor()};
 }
 
+const Pool* Device::registered_receive_pages() noexcept {
+  return receive_region_ ? &resources_.receive_pages() : nullptr;
+}
+
 // Null without memory for it.
 Device::LargeRegions* Device::regions_of(const Block& block) noexcept try {
   return &large_[&block];

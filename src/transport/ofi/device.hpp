@@ -44,6 +44,9 @@ class Device final : private LargePool::Watcher {
   };
   [[nodiscard]] Local local(const Block* block, std::span<const std::byte> bytes) noexcept;
 
+  // Null if operations of this side may name any memory.
+  [[nodiscard]] const Pool* registered_receive_pages() noexcept;
+
   // Memory that the peer is to read: the registration that covers `bytes` of `block`, kept for the
   // next time where the block belongs to the large pool, else put into `own`. Null without.
   MemoryRegion* lend(const Block& block, std::span<const std::byte> bytes,

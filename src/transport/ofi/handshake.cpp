@@ -72,8 +72,10 @@ void OfiLink::come_up(const Hello& theirs) {
   const std::size_t page =
       std::min<std::size_t>(resources_.page_bytes, theirs.page_bytes_max) & ~(wire_align - 1);
   limits_.page_bytes_max = page;
-  limits_.inject_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
-  limits_.lent_page_bytes_max = std::size_t{1} << 31U;
+  fit_ = {.pages = &resources_.send_pool, .large = &resources_.large_pool};
+  wire_->sends.describe(fit_);
+  fit_.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
+  fit_.whole_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
   wire_->sends.limit(std::min(theirs.receive_bytes, receive_bytes_most));

@@ -48,7 +48,6 @@ class OfiLink final : public Link,
 
   void start(LinkEvents& events) noexcept override;
   bool hear_greeting() noexcept override;
-  [[nodiscard]] Pool& pool() noexcept override { return resources_.send_pool; }
   [[nodiscard]] Store& receive_store() noexcept override { return resources_.receive_pages(); }
   Status post(Post& post) noexcept override;
   void flush() noexcept override {}  // what is posted is with the wire

@@ -53,7 +53,7 @@ Status OfiLink::post(Post& post) noexcept {
   if (sends.is_large(header, post)) {
     if (!sends.lend(header, post)) {
       // It cannot be registered; cut into pages, it is copied.
-      limits_.lent_page_bytes_max = limits_.page_bytes_max;
+      fit_.whole_page_bytes_max = limits_.page_bytes_max;
       loop_.defer(*this);
       return refuse();
     }

@@ -55,6 +55,11 @@ OfiSends::OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& de
       inject_bytes_max_(std::min(inject_bytes_max, put_together_bytes_max)),
       heads_(device.take_heads(heads_descriptor_)) {}
 
+void OfiSends::describe(Fit& fit) const noexcept {
+  fit.received = device_.registered_receive_pages();
+  fit.short_body_bytes_max = inject_bytes_max_ - std::min(inject_bytes_max_, page_header_bytes);
+}
+
 std::byte* OfiSends::head(std::size_t index) const noexcept {
   return heads_->data() + index * head_slot_bytes;
 }

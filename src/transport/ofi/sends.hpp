@@ -28,6 +28,9 @@ class OfiSends final : private OfiOperations {
   // The largest message that the peer has receives for. Before the first page.
   void limit(std::size_t message_bytes_max) noexcept { message_bytes_max_ = message_bytes_max; }
 
+  // Which memory it reads.
+  void describe(Fit& fit) const noexcept;
+
   // Whether a page may be sent at once, and done with.
   [[nodiscard]] bool injects(const PageHeader& header) const noexcept {
     return page_header_bytes + header.bytes <= inject_bytes_max_ && unsent_ == 0 &&

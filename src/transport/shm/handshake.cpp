@@ -246,9 +246,13 @@ void ShmLink::come_up(const Hello& theirs) {
       ~(wire_align - 1);
   handshake_timer_.stop();
   limits_.page_bytes_max = page;
-  limits_.inject_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
-  // A message that fits into a block is copied once; of a larger one each part.
-  limits_.lent_page_bytes_max = std::max(page, shared_.arena->block_bytes());
+  fit_ = {.pages = shared_.arena.get(),
+          .loans = shared_.loans.get(),
+          .large = &shared_.resources.large_pool};
+  fit_.short_body_bytes_max = std::tuple_size_v<decltype(ShmSlot::body)>;
+  fit_.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
+  // A message that fits into a block is copied there, and a larger one into the loans.
+  fit_.whole_page_bytes_max = std::max(page, shared_.arena->block_bytes());
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
   state_ = State::up;

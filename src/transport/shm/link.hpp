@@ -55,8 +55,6 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   void start(LinkEvents& events) noexcept override;
   bool hear_greeting() noexcept override;
-  [[nodiscard]] Pool& pool() noexcept override { return *shared_.arena; }
-  [[nodiscard]] RangePool* loans() noexcept override { return shared_.loans.get(); }
   // What other threads give back of the peer's memory, the link looks for itself.
   [[nodiscard]] Store& receive_store() noexcept override { return shared_.resources.receive_pool; }
   Status post(Post& post) noexcept override;

@@ -132,9 +132,11 @@ void TcpLink::come_up(const Hello& theirs) {
   const std::size_t page =
       std::min<std::size_t>(resources_.page_bytes, theirs.page_bytes_max) & ~(wire_align - 1);
   limits_.page_bytes_max = page;
-  limits_.inject_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
+  fit_ = {.pages = &resources_.send_pool, .large = &resources_.large_pool};
+  fit_.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
+  fit_.reads_borrowed = true;
   // The body's size has 32 bits; half of that keeps every sum far from the edge.
-  limits_.lent_page_bytes_max = std::size_t{1} << 31U;
+  fit_.whole_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
   state_ = State::up;

@@ -40,7 +40,6 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
 
   void start(LinkEvents& events) noexcept override;
   bool hear_greeting() noexcept override;
-  [[nodiscard]] Pool& pool() noexcept override { return resources_.send_pool; }
   [[nodiscard]] Store& receive_store() noexcept override { return resources_.receive_pool; }
   Status post(Post& post) noexcept override;
   void flush() noexcept override;
