@@ -87,7 +87,7 @@ class Sender final : private StoreWaiter {
   [[nodiscard]] Supplies supplies() const noexcept {
     return {link_->pool(), large_pool_, link_->fit().loans, copies_};
   }
-  // A message of up to limits().inject_bytes_max, which is copied if the wire does not take it.
+  // A message of up to fit().borrowed_bytes_max, which is copied if the wire does not take it.
   Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // A message that lies in this memory; whole, or in parts if it has to. Takes the lease on ok.
   Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
