@@ -53,10 +53,10 @@ class BatchWalk {
 struct Delivery {
   std::function<void(const MessageView&)> on_message;
   std::function<void(const Batch&)> on_batch;
-  bool stopped = false;     // nothing more now: looked at after each message
-  std::uint64_t bytes = 0;  // of payload, so far
-  KeptMemory* kept_memory = nullptr;
-  Copies copies;            // of parts of messages, into one buffer
+  bool stopped = false;               // nothing more now: looked at after each message
+  std::uint64_t bytes = 0;            // of payload, so far
+  KeptMemory* kept_memory = nullptr;  // where small messages are kept; null: nowhere
+  Copies copies;                      // of parts of messages, into one buffer
 };
 
 class Receiver {
