@@ -158,8 +158,8 @@ struct netio_message {
   size_t size;       // in bytes
   uint64_t tag;      // 0 where the sender gave none
 };
-// Makes `kept` own what a call-back was given, as netio::MessageView::keep(): without memory of its
-// own, and charged to receive_bytes_max.
+// Makes `kept` own a message that a call-back was given, as netio::MessageView::keep() does: it
+// takes no memory of its own, and is charged to receive_bytes_max.
 NETIO_API int netio_keep(const struct netio_message* received, struct netio_message* kept);
 NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any thread, at any time
 
@@ -324,9 +324,9 @@ NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_pe
 // Tells how full it is, from 0 to 1: docs/guide.md, "Back-pressure". 0 for a struct that is no
 // socket.
 NETIO_API double netio_fill(const struct netio_socket* socket);
-// Tells how much memory its kept messages hold, in bytes: netio::Socket::kept_bytes().
+// Gives the bytes of memory that its kept messages hold: netio::Socket::kept_bytes().
 NETIO_API uint64_t netio_kept_bytes(const struct netio_socket* socket);
-NETIO_API size_t netio_connections(const struct netio_socket* socket);  // counts those that are up
+NETIO_API size_t netio_connections(const struct netio_socket* socket);  // the number that are up
 
 // --- Sending. Unbuffered: each message is posted by itself. The least latency, and for large
 // messages.

@@ -59,12 +59,13 @@ struct Counters {
   // case has no on_down: a peer that knew this side before this side was restarted. It comes back
   // by itself, as a new peer.
   std::uint64_t rejected = 0;
-  std::uint64_t starved = 0;  // times reading stopped, or a send was refused, for lack of memory
+  std::uint64_t starved = 0;  // times that lack of memory stopped reading, or refused a send
   // Times that payload was copied out of memory that it could have been sent, or handed out, from:
-  // that of a Message, lent memory, a page. To gather what send(bytes) is given is none, and keep()
-  // is not counted. When there is a copy is in the table of ARCHITECTURE.md, "Memory".
+  // that of a Message, lent memory, or a page. Gathering the bytes of send(bytes) is not counted,
+  // and neither is keep(). The table in ARCHITECTURE.md, "Memory", says when there is a copy.
   std::uint64_t copies = 0;
-  std::uint64_t bytes_copied = 0;  // by these; of a page of several messages, their frames too
+  std::uint64_t bytes_copied =
+      0;  // the bytes of these; of a page of several messages with their frames
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // published messages that nobody had subscribed

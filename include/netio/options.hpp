@@ -35,12 +35,13 @@ struct SocketOptions {
   std::size_t message_bytes_max = std::size_t{1} << 30U;
   // For each peer: the bytes that may wait for the wire. When they do, send() answers again.
   std::size_t send_bytes_max = std::size_t{1} << 20U;
-  // Received memory this socket may hold in kept messages before it stops reading, of the
-  // context's receive pool: in blocks of four pages, of which small messages share each with many
-  // others. At least one block; to keep messages while others come, two more. Messages over a page
-  // (shm: over four) do not count here: of these it may hold half of
-  // ContextOptions::large_bytes_max, and on shm half of the sender's. The larger they are, the
-  // sooner it stops: up to a quarter of that half is left for messages of others.
+  // How many bytes of the receive pool of the context the kept messages of this socket may hold. At
+  // the bound the socket stops reading, and its peers are held back. The memory is counted in
+  // blocks of four pages; small messages share a block with many others. Allow at least one block,
+  // and two more to keep messages while others come. Messages over a page (shm: over four pages) do
+  // not count here. All of these together may hold half of ContextOptions::large_bytes_max, and on
+  // shm half of that of the sender. A large message may have to wait before that half is used up,
+  // because up to a quarter of it is left for messages of other peers.
   std::size_t receive_bytes_max = std::size_t{16} << 20U;
 
   // fill() crossing these calls on_high_watermark and on_low_watermark:

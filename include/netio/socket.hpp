@@ -69,24 +69,31 @@ class NETIO_API Socket {
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] Counters counters() const noexcept;
 
-  // How full the socket is: 0 to 1. Never blocks; takes a look at each peer.
-  // Push and Pair: bytes that wait for the wire, of what may wait: of the peer with the most room,
-  // as it takes the next message. 1 if no peer takes one, or there is none.
-  // Publish: bytes that wait for a subscriber with Policy::block, on the wire and in its queue, of
-  // what may wait there: of the subscriber with the least room. 1 if send() answers again for such
-  // a subscriber or for memory; 0 if nobody can hold it up.
-  // Pull and Subscribe: memory held by kept messages, of what they may hold of receive_bytes_max
-  // (see there). 1 at the bound: no more memory can be had, and reading stops; 0: nothing is kept.
+  // How full the socket is, from 0 to 1. Never blocks; looks at each peer.
+  //
+  // Push and Pair: the bytes that wait for the wire, as a share of send_bytes_max, of the peer with
+  // the most room, because that peer takes the next message. 1 if no peer takes a message, or if
+  // there is none.
+  //
+  // Publish: the bytes that wait for a subscriber with Policy::block, on the wire and in its queue,
+  // as a share of what may wait there, of the subscriber with the least room. 1 if send() answers
+  // again for such a subscriber or for lack of memory. 0 if no subscriber can hold the publisher
+  // up.
+  //
+  // Pull and Subscribe: the memory that kept messages hold, as a share of what they may hold of
+  // receive_bytes_max. 1 at the bound: no more memory can be had, and reading stops. 0 if nothing
+  // is kept.
   [[nodiscard]] double fill() const noexcept;
   // The memory that kept messages of this socket hold, in bytes: the size of each block of the
   // receive pool, and of each larger buffer, in which a message lies that keep() has returned and
   // that is not released. A block counts as a whole, and once, however many messages lie in it. It
-  // may count a little longer than that: until this thread has seen that it came back from another
-  // one, or until what it was being read into is complete. Messages of connections on shm that have
-  // ended do not count.
+  // may count a little longer than that: until this thread has seen that another thread gave it
+  // back, or until the message that is being read into it is complete. Messages of connections on
+  // shm that have ended do not count.
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
-  // fill() reached high_watermark, or came down to low_watermark after that (SocketOptions): at the
-  // end of the loop turn. A socket that is full from the start tells so in its first turn:
+  // Set the calls for fill() reaching high_watermark, and for fill() falling to low_watermark after
+  // that (SocketOptions). Both are called at the end of a loop turn. A socket that is full from the
+  // start is told of in its first turn:
   void on_high_watermark(std::function<void()> call);
   void on_low_watermark(std::function<void()> call);
 
