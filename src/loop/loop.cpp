@@ -226,6 +226,9 @@ bool Loop::gather(std::int64_t give_up_ns) noexcept {
     if (copied_) return worked;
     slept = !done && wants_sleep() && sources_may_sleep();
     const bool any_watch = look(slept, give_up_ns);
+    // What woke the loop may be the bell of a source: its work does not wait for another turn,
+    // which would ask the epoll once more.
+    if (slept && any_watch) worked |= poll_sources();
     if (done || any_watch) return worked;
   }
 }
@@ -257,7 +260,7 @@ bool Loop::poll_sources() noexcept {
   sources_worked_ = false;
   if (++first_polled_ >= std::ssize(sources_)) first_polled_ = 0;
   poll_sources(first_polled_, std::ssize(sources_));
-  poll_sources(0, first_polled_);
+  if (first_polled_ != 0) poll_sources(0, first_polled_);
   return sources_worked_;
 }
 

@@ -1,4 +1,5 @@
 // Sources under each idle policy.
+#include <atomic>
 #include <ctime>
 #include <memory>
 #include <sys/epoll.h>
@@ -67,6 +68,36 @@ TEST_F(SourceTest, wakes_a_sleeping_loop_for_every_item_of_another_thread) {
     seen.notify_one();
   }
   giver.join();
+}
+
+// The item is there once the loop is about to sleep, and the bell is a watch like any other.
+TEST_F(SourceTest, with_a_watch_for_a_bell_is_polled_in_the_turn_that_this_wakes) {
+  struct Belled final : Source {
+    bool poll(int) noexcept override {
+      const int items = given.exchange(0);
+      taken += items;
+      return items != 0;
+    }
+    bool may_sleep() noexcept override {
+      asked = true;
+      return true;
+    }
+    [[nodiscard]] int fd() const noexcept override { return -1; }
+    std::atomic<bool> asked{false};
+    std::atomic<int> given{0};
+    int taken = 0;
+  } belled;
+  loop_.add_source(belled);
+  Signal bell(loop_, [] {});
+  std::thread giver([&] {
+    while (!belled.asked) std::this_thread::yield();
+    belled.given = 1;
+    bell.notify();
+  });
+  EXPECT_TRUE(loop_.run_once(-1ns));
+  EXPECT_EQ(belled.taken, 1);
+  giver.join();
+  loop_.remove_source(belled);
 }
 
 TEST_F(SourceTest, that_refuses_to_sleep_is_polled_again_instead) {
