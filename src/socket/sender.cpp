@@ -88,7 +88,7 @@ Status Sender::wait_for(Store& store, Lack lack) noexcept {
 }
 
 Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  if (link_ != nullptr && message.size() <= inject_bytes_max_ && !pending()) [[likely]] {
+  if (link_ != nullptr && message.size() <= borrowed_bytes_max_ && !pending()) [[likely]] {
     const Status status = post_borrowed(message, tag);
     if (status == Status::ok) link_->flush();
     return status;
@@ -370,9 +370,8 @@ void Sender::attach(Link& link) noexcept {
     books_.drop_unposted(DropReason::not_sent, 1);
     large_ = {};
   }
-  inject_bytes_max_ =
-      std::min<std::uint64_t>({link.limits().inject_bytes_max & ~(wire_align - 1),
-                               own_message_bytes_max_, link.limits().message_bytes_max});
+  borrowed_bytes_max_ = std::min<std::uint64_t>(
+      {link.fit().borrowed_bytes_max, own_message_bytes_max_, link.limits().message_bytes_max});
   if (!page_.is_open()) return;
   // Gathered for a connection that was: it goes as it is, if the new one takes all of it.
   bool fits = page_.bytes() <= body_max();

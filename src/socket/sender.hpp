@@ -232,7 +232,7 @@ class Sender final : private StoreWaiter {
   OpenPage page_;
   bool held_back_ = false;  // few pages are left, and this link has some of them
   std::size_t gather_bytes_max_ = 0;
-  std::size_t inject_bytes_max_ = 0;  // of a message that is posted without a lease
+  std::size_t borrowed_bytes_max_ = 0;  // of a message that is posted without a lease
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   Large large_;

@@ -61,6 +61,9 @@ class ShmDoorbell {
   // it has rung.
   [[nodiscard]] bool owes_ring() const noexcept { return pages_unrung_ || room_unrung_; }
 
+  // This side is asleep, or was until wake_up(): its board still says so.
+  [[nodiscard]] bool asleep() const noexcept { return (sleep_ & ShmBoard::asleep) != 0; }
+
   // This side will sleep unless the look for what is new that has to follow finds something.
   void fall_asleep(bool wants_room) noexcept {
     ring();
@@ -71,7 +74,7 @@ class ShmDoorbell {
 
   // Before the first look of each turn.
   void wake_up() noexcept {
-    if ((sleep_ & ShmBoard::asleep) == 0) return;
+    if (!asleep()) return;
     sleep_ = (sleep_ + ShmBoard::next_sleep) & ~(ShmBoard::next_sleep - 1);
     bell_.say(sleep_);
   }

@@ -114,6 +114,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   [[nodiscard]] int fd() const noexcept override { return -1; }  // watch_ wakes
   bool take_pages(int budget);
   bool take_turn(int budget);
+  [[nodiscard]] bool nothing_to_do() const noexcept;
   bool reap() noexcept;
   bool reap_quietly() noexcept;
   [[nodiscard]] bool has_room() const noexcept;
@@ -160,6 +161,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   // Waits, while the loop sleeps, for pages that other threads give back.
   CallingWaiter home_waiter_{[] {}};
   bool polled_ = false;       // the loop has it as a Source
+  bool polling_ = false;      // poll() is on the stack, which rings when its work is done
   bool took_lately_ = false;  // pages, since it last slept
   bool reaps_idle_ = false;   // although the peer has nothing of ours
   bool paused_ = false;

@@ -26,7 +26,7 @@ Status ShmLink::post(Post& post) noexcept {
   acknowledged_with(header.acknowledged);
   was_busy_ = true;
   wire_->doorbell.pages_written();
-  loop_.defer(*this);
+  if (!polling_) loop_.defer(*this);
   return Status::ok;
 }
 
@@ -72,9 +72,33 @@ bool ShmLink::look_on() noexcept {
 }
 
 bool ShmLink::poll(int budget) noexcept {
+  if (nothing_to_do()) return false;
   bool worked = true;
+  polling_ = true;
   guarded([&] { worked = take_turn(budget); });
+  polling_ = false;
   return worked;
+}
+
+// take_turn() would find nothing and change nothing. A loop that spins asks this all the time, and
+// a page that comes meanwhile waits for the answer: so all that is rare is left to take_turn(). The
+// rest of a turn takes longer than a look, so several looks find a page sooner; but where there are
+// several links, the others would wait for them.
+bool ShmLink::nothing_to_do() const noexcept {
+  constexpr int looks_alone = 16;
+  if (state_ != State::up || ended_ || room_found_ || reaps_idle_ || home_waiter_.waiting()) {
+    return false;
+  }
+  const Wire& wire = *wire_;
+  if (wire.doorbell.asleep() || wire.doorbell.owes_ring() || wire.memory->blocks_out() != 0) {
+    return false;
+  }
+  if (!wire.sends.idle() && wire.sends.news()) return false;
+  if (!reading()) return true;
+  for (int looks = shared_.links == 1 ? looks_alone : 1; looks != 0; --looks) {
+    if (wire.receives.waiting()) return false;
+  }
+  return true;
 }
 
 bool ShmLink::take_turn(int budget) {
@@ -90,7 +114,7 @@ bool ShmLink::take_turn(int budget) {
 }
 
 // What the peer's reading has freed. The owner is told once all links have looked: or the memory
-// would go to who had it before, every time.
+// would go to who had it before, every time. If there is one link, it has looked.
 bool ShmLink::reap() noexcept {
   bool news = false;
   const bool look = !wire_->sends.idle() || std::exchange(reaps_idle_, false);
@@ -99,7 +123,9 @@ bool ShmLink::reap() noexcept {
     return true;
   }
   news |= std::exchange(room_found_, false);
-  if (news) {
+  if (news && shared_.links == 1) {
+    tell_room();
+  } else if (news) {
     room_to_tell_ = true;
     loop_.defer(*this);
   }
@@ -193,7 +219,7 @@ void ShmLink::stop_starving() noexcept {
 
 void ShmLink::on_page_returned() noexcept {
   wire_->doorbell.room_made();
-  loop_.defer(*this);
+  if (!polling_) loop_.defer(*this);
 }
 
 void ShmLink::run_deferred() noexcept {

@@ -31,10 +31,9 @@ ShmReceives::ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& 
       copied_(options.copies),
       body_bytes_max_(largest_body(page_bytes, options.message_bytes_max)) {}
 
-Block* ShmReceives::copy_out(std::span<const std::byte> from,
-                             std::span<const std::byte>& body) noexcept {
-  const std::size_t bytes = from.size();
-  if (copies_ && copies_.get()->sole()) {
+// For another copy, behind those that may still be in use. Null for want of memory.
+std::byte* ShmReceives::room_for(std::size_t bytes) noexcept {
+  if (copies_ && copies_->sole()) {
     copied_bytes_ = 0;
     Store::forget_kept(*copies_.get());
   }
@@ -44,7 +43,28 @@ Block* ShmReceives::copy_out(std::span<const std::byte> from,
     copied_bytes_ = 0;
     if (!copies_) return nullptr;
   }
-  std::byte* const to = copies_->data() + copied_bytes_;
+  return copies_->data() + copied_bytes_;
+}
+
+// All that a slot holds, whatever of it is the page's: this many words need no loop.
+Block* ShmReceives::copy_slot(const ShmSlot& slot, std::size_t bytes,
+                              std::span<const std::byte>& body) noexcept {
+  std::byte* const to = room_for(slot.body.size());
+  if (to == nullptr) return nullptr;
+#pragma GCC unroll 10
+  for (std::size_t at = 0; at < sizeof slot.body; at += wire_align) {
+    store_u64(to + at, load_once(slot.body.data() + at));
+  }
+  copied_bytes_ += bytes;
+  body = {to, bytes};
+  return copies_.get();
+}
+
+Block* ShmReceives::copy_out(std::span<const std::byte> from,
+                             std::span<const std::byte>& body) noexcept {
+  const std::size_t bytes = from.size();
+  std::byte* const to = room_for(bytes);
+  if (to == nullptr) return nullptr;
   for (std::size_t at = 0; at < bytes; at += wire_align) {
     store_u64(to + at, load_once(from.data() + at));
   }
@@ -60,9 +80,7 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
   defect_ = netio::detail::defect(header);
   if (defect_ != nullptr) return nullptr;
   if (place == ShmSlot::inline_body) {
-    if (header.bytes <= slot.body.size()) {
-      return copy_out(std::span(slot.body).first(header.bytes), body);
-    }
+    if (header.bytes <= slot.body.size()) return copy_slot(slot, header.bytes, body);
     defect_ = "a page that is longer than its slot";
     return nullptr;
   }

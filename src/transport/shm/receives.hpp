@@ -51,6 +51,9 @@ class ShmReceives {
   Block* fetch(const ShmSlot& slot, const PageHeader& header,
                std::span<const std::byte>& body) noexcept;
   Block* copy_out(std::span<const std::byte> from, std::span<const std::byte>& body) noexcept;
+  Block* copy_slot(const ShmSlot& slot, std::size_t bytes,
+                   std::span<const std::byte>& body) noexcept;
+  std::byte* room_for(std::size_t bytes) noexcept;
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;

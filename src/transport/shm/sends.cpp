@@ -11,12 +11,18 @@ namespace netio::detail {
 
 namespace {
 
+// Before a body is written: the padding behind it, which is a part of its last word.
+void pad(std::byte* to, const PageHeader& header, const Post& post) noexcept {
+  if (post.prefix_bytes + post.body.bytes != header.bytes) {
+    store_u64(to + header.bytes - wire_align, 0);
+  }
+}
+
 // The page's body as one piece, padded.
 void copy_body(std::byte* to, const PageHeader& header, const Post& post) noexcept {
+  pad(to, header, post);
   std::memcpy(to, post.prefix.data(), post.prefix_bytes);
   if (post.body.bytes != 0) std::memcpy(to + post.prefix_bytes, post.body.data, post.body.bytes);
-  const std::size_t bytes = post.prefix_bytes + post.body.bytes;
-  std::memset(to + bytes, 0, header.bytes - bytes);
 }
 
 // The body into its slot, what lies in the slot's first cache line last: the reader looks at that
@@ -29,8 +35,14 @@ void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noex
   std::byte* const to = slot.body.data();
   std::byte* const second_line = to + first_line;
   const std::byte* const from = post.body.data;
-  std::memset(to + prefix + payload, 0, header.bytes - prefix - payload);
-  if (prefix >= first_line) {
+  pad(to, header, post);
+  if (prefix == frame_word_bytes) {  // of nearly all messages
+    constexpr std::size_t before = first_line - frame_word_bytes;
+    std::memcpy(second_line, from + before, payload - before);
+    std::atomic_signal_fence(std::memory_order_release);
+    store_u64(to, load_u64(post.prefix.data()));
+    std::memcpy(to + frame_word_bytes, from, before);
+  } else if (prefix >= first_line) {
     if (payload != 0) std::memcpy(to + prefix, from, payload);
     std::memcpy(second_line, post.prefix.data() + first_line, prefix - first_line);
     std::atomic_signal_fence(std::memory_order_release);
