@@ -1,22 +1,25 @@
 // Sockets that wait: receive and send block for at most a time limit. Two forms: the calling thread
 // turns the loop itself (Push, Pull, ...), or a loop in a thread of its own and a queue between
-// (QueuedPush, QueuedPull). Both cost more than the event-driven form: docs/blocking.md says what.
+// (QueuedPush, QueuedPull). docs/blocking.md says what they cost.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <netio/batch.hpp>
+#include <netio/blocking/queued.hpp>
+#include <netio/blocking/received.hpp>
 #include <netio/context.hpp>
-#include <netio/export.hpp>
 #include <netio/pair.hpp>
 #include <netio/publish.hpp>
 #include <netio/pull.hpp>
@@ -26,35 +29,6 @@
 
 // Sockets whose calls block for at most a time limit.
 namespace netio::blocking {
-
-// A peer that went, or a connection that can never be made, and why: what on_down is told.
-struct Gone {
-  PeerInfo peer;  // as in on_down
-  Down down;      // the reason, and a sentence
-};
-
-// For the library: what is told of a peer that there was no memory to remember.
-[[nodiscard]] inline Gone gone_unnamed() {
-  return {{}, {DownReason::resources, "a peer went, and there was no memory to remember which"}};
-}
-
-// What came. True if it is a message, which is the caller's.
-struct [[nodiscard]] Received {
-  // ok: `message`. again: the time is over. not_connected: a peer went (what it sent has been
-  // received before), or a connection can never be made; of peers that went while nobody received,
-  // the latest 1,024 are told, and those that there was no memory for as one. closed: the socket
-  // was closed.
-  Status status = Status::again;
-  Message message{};                   // empty unless ok
-  std::uint64_t sender = 0;            // ok: the id of the peer that sent it (PeerInfo::id)
-  std::unique_ptr<const Gone> gone{};  // not_connected: which peer went, and why; else null
-
-  // Whether it is a message.
-  explicit operator bool() const noexcept { return status == Status::ok; }
-};
-
-// The time limit of those who have none.
-inline constexpr std::chrono::nanoseconds for_ever{-1};
 
 // A socket whose thread turns the loop while it waits; nothing happens on it, or on others of its
 // context, in between: no reconnecting, no acknowledgement. Any one thread, the context's. Time
@@ -71,24 +45,10 @@ class TurnedSocket : public Base {
   // Waits for the next message, or that a peer goes, or the end, at most so long: see Received.
   // Throws std::bad_alloc if there is no memory to say that a peer went; then the next call tries.
   [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever) requires receives {
-    if (all_taken() && Base::paused()) Base::resume();
-    turn_until(timeout,
-               [this] { return !all_taken() || !gone_.empty() || gone_untold_ || Base::closed(); });
-    if (!all_taken()) return take_next();
-    if (!gone_.empty()) {
-      Received first = std::move(gone_.front());
-      gone_.pop_front();
-      return first;
-    }
-    Received nothing;
-    if (gone_untold_) {
-      nothing.gone = std::make_unique<const Gone>(gone_unnamed());
-      nothing.status = Status::not_connected;
-      gone_untold_ = false;
-      return nothing;
-    }
-    if (Base::closed()) nothing.status = Status::closed;
-    return nothing;
+    detail::MessageCursor::Place place;
+    if (at_hand_.next(place)) [[likely]]
+      return at_hand_.received(place);
+    return receive_next_page(timeout);
   }
 
   // As the socket's own; again and not_connected only after the time limit:
@@ -131,11 +91,11 @@ class TurnedSocket : public Base {
     if constexpr (sends) Base::on_writable([this] { writable_ = true; });
     if constexpr (receives) {
       // They have their places in advance: there may be no memory when they come.
-      arrived_.reserve(arrived_max);
-      Base::on_message([this](const MessageView& message) {
-        arrived_.push_back({Status::ok, message.keep(), Base::sender_id()});
-        arrived_bytes_ += message.size();
-        if (arrived_.size() == arrived_max || arrived_bytes_ >= arrived_bytes_max) Base::pause();
+      pages_.reserve(pages_max);
+      Base::on_batch([this](const Batch& batch) {
+        pages_.push_back({batch.keep(), Base::sender_id()});
+        pages_bytes_ += pages_.back().page.page_bytes();
+        if (pages_.size() == pages_max || pages_bytes_ >= pages_bytes_max) Base::pause();
       });
       Base::on_down([this](const PeerInfo& peer, const Down& down) {
         if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
@@ -152,21 +112,52 @@ class TurnedSocket : public Base {
   ~TurnedSocket() = default;
 
  private:
-  // Messages that were not received so far; and their bytes, about a page. With these, nothing more
-  // is taken from the wire before all of them were received.
-  static constexpr std::size_t arrived_max = 256;
-  static constexpr std::size_t arrived_bytes_max = std::size_t{64} << 10U;
+  struct Page {
+    KeptBatch page;
+    std::uint64_t sender;
+  };
+  // Pages that were not received so far; and their bytes, about those that one call of the system
+  // brings. With these, nothing more is taken from the wire before all of them were received.
+  static constexpr std::size_t pages_max = 64;
+  static constexpr std::size_t pages_bytes_max = std::size_t{256} << 10U;
   // Of those that nobody received, the latest so many are kept.
   static constexpr std::size_t gone_max = 1024;
 
-  [[nodiscard]] bool all_taken() const noexcept { return taken_ == arrived_.size(); }
-  Received take_next() noexcept {
-    Received next = std::move(arrived_[taken_++]);
-    if (all_taken()) {
-      arrived_.clear();
-      arrived_bytes_ = taken_ = 0;
+  [[nodiscard, gnu::noinline]] Received receive_next_page(std::chrono::nanoseconds timeout) {
+    Received received;
+    turn_until(timeout, [&] {
+      return take_next(received) || !gone_.empty() || gone_untold_ || Base::closed();
+    });
+    if (received) return received;
+    if (!gone_.empty()) {
+      received = std::move(gone_.front());
+      gone_.pop_front();
+    } else if (gone_untold_) {
+      received.gone = std::make_unique<const Gone>(gone_unnamed());
+      received.status = Status::not_connected;
+      gone_untold_ = false;
+    } else if (Base::closed()) {
+      received.status = Status::closed;
     }
-    return next;
+    return received;
+  }
+
+  // The next message that is here; false if there is none: then the socket goes on.
+  bool take_next(Received& received) noexcept {
+    detail::MessageCursor::Place place;
+    while (!at_hand_.next(place)) {
+      at_hand_.release();
+      if (opened_ == pages_.size()) {
+        pages_.clear();
+        pages_bytes_ = opened_ = 0;
+        if (Base::paused()) Base::resume();
+        return false;
+      }
+      Page& next = pages_[opened_++];
+      at_hand_.open(std::move(next.page), next.sender);
+    }
+    received = at_hand_.received(place);
+    return true;
   }
 
   template <class Condition>
@@ -183,9 +174,10 @@ class TurnedSocket : public Base {
   }
 
   Loop& loop_;
-  std::vector<Received> arrived_;
-  std::size_t taken_ = 0;  // of them
-  std::size_t arrived_bytes_ = 0;
+  detail::PageAtHand at_hand_;
+  std::vector<Page> pages_;  // that come after it
+  std::size_t opened_ = 0;   // of them
+  std::size_t pages_bytes_ = 0;
   std::deque<Received> gone_;  // not told so far, at most gone_max
   bool gone_untold_ = false;   // and some that there was no memory for
   bool writable_ = false;      // since the last refusal
@@ -259,76 +251,6 @@ class Subscribe : public TurnedSocket<netio::Subscribe> {
   using Receiving::pause;
   using Receiving::resume;
   using Socket::on_down;
-};
-
-// What can be chosen for a queued socket.
-struct QueueOptions {
-  ContextOptions context;  // of the context in its thread
-  SocketOptions socket;    // of the socket there
-  // Messages that may lie in the queue; when it is full, the peer is held back (Pull), or send()
-  // waits (Push). 1 to 16,777,216.
-  std::size_t messages_max = 4096;
-};
-
-// Whether this build has them: it was built with the queue (libreaderwriterqueue-dev).
-[[nodiscard]] NETIO_API bool queued_sockets_built() noexcept;
-
-// A Pull whose loop runs in a thread of its own; each message is kept and handed over through a
-// lock-free queue. One thread, any, may use it. Throws Error if the context cannot be made, for a
-// messages_max that cannot be, or where it was not built. The loop's thread takes no signals. Time
-// limits are of the wall clock: setting it moves those under way. Peers that go while the queue is
-// full are told of (not_connected) as one.
-class NETIO_API QueuedPull {
- public:
-  // Starts the thread.
-  explicit QueuedPull(const QueueOptions& options = {});
-  ~QueuedPull();  // what lies in the queue is lost
-  QueuedPull(const QueuedPull&) = delete;
-  QueuedPull& operator=(const QueuedPull&) = delete;
-
-  // As Socket has them; they wait for the loop's thread:
-  std::string bind(std::string_view address);
-  void connect(std::string_view address);
-
-  // Waits for the next message, or that a peer goes, at most so long: see Received. Throws
-  // std::bad_alloc if there was no memory to remember which peer went, nor is now to say so.
-  [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-// The other way: what is sent is copied into the queue, and the loop's thread sends it on.
-class NETIO_API QueuedPush {
- public:
-  // Starts the thread.
-  explicit QueuedPush(const QueueOptions& options = {});
-  ~QueuedPush();  // without close(): what lies in the queue is lost
-  QueuedPush(const QueuedPush&) = delete;
-  QueuedPush& operator=(const QueuedPush&) = delete;
-
-  // As Socket has them; they wait for the loop's thread:
-  std::string bind(std::string_view address);
-  void connect(std::string_view address);
-
-  // ok: the queue has it. again: it was full until the time was over. Never not_connected: the
-  // queue waits for the peer:
-  [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
-                            std::uint64_t tag = 0);
-  [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
-                            std::uint64_t tag = 0) {
-    return send(std::as_bytes(std::span(text)), timeout, tag);
-  }
-
-  // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed
-  // (negative: for ever); what is not in `sent` then was never taken from the queue. What the peers
-  // that were there, or memory, could not take at all is in it as dropped (not_sent).
-  Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5));
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace netio::blocking

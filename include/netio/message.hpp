@@ -85,12 +85,32 @@ class NETIO_API Message {
 };
 
 // A message in place, in the memory the wire delivered it to. Valid until the call-back it was
-// given to returns; keep() it to have it longer. The payload starts at a multiple of 8 bytes.
+// given to returns, or as long as the KeptBatch it is of; keep() it to have it longer. The payload
+// starts at a multiple of 8 bytes.
 class NETIO_API MessageView {
  public:
-  // For the library. `block` is not null.
+  // For the library. Without a block it is empty.
   MessageView(detail::Block* block, std::span<const std::byte> bytes, std::uint64_t tag) noexcept
-      : block_(block), data_(bytes.data()), size_(bytes.size()), tag_(tag) {}
+      : memory_(reinterpret_cast<std::uintptr_t>(block)),
+        data_(bytes.data()),
+        size_(bytes.size()),
+        tag_(tag) {}
+  // For the library: a view into a message whose owner may be on any thread. To keep it is to share
+  // the memory.
+  [[nodiscard]] static MessageView of_kept(detail::Block* block, std::span<const std::byte> bytes,
+                                           std::uint64_t tag) noexcept {
+    MessageView view(block, bytes, tag);
+    if (block != nullptr) view.memory_ |= shared_mark;
+    return view;
+  }
+  // For the library: another message in the same memory.
+  [[nodiscard]] MessageView at(std::span<const std::byte> bytes, std::uint64_t tag) const noexcept {
+    MessageView view = *this;
+    view.data_ = bytes.data();
+    view.size_ = bytes.size();
+    view.tag_ = tag;
+    return view;
+  }
 
   // The payload:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
@@ -111,10 +131,14 @@ class NETIO_API MessageView {
   // (SocketOptions::receive_bytes_max). Once that is spent, a small message shares the memory that
   // it lies in as well, and the senders are held back until some are released. Few messages that
   // are to last for very long are better copied: Message::copy_of(view.bytes(), view.tag()).
+  // Of a KeptBatch, or of what a blocking receive() gave, a message always shares the memory of its
+  // batch. Of an empty view: an empty message.
   [[nodiscard]] Message keep() const noexcept;
 
  private:
-  detail::Block* block_;
+  static constexpr std::uintptr_t shared_mark = 1;
+
+  std::uintptr_t memory_;  // the block, with the mark if its owner may be on another thread
   const std::byte* data_;
   std::size_t size_;
   std::uint64_t tag_;

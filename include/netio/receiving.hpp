@@ -1,10 +1,10 @@
 // The receiving half of a socket: Pull and Pair have one.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <iterator>
 
+#include <netio/batch.hpp>
 #include <netio/export.hpp>
 #include <netio/message.hpp>
 #include <netio/status.hpp>
@@ -13,38 +13,13 @@ namespace netio {
 
 namespace detail {
 class ReceiveCore;
-class BatchWalk;
-}  // namespace detail
+}
 
-// The messages of one page, in order; a forward-only range. Valid during its call-back, as the
-// views in it are. What is not walked counts as delivered all the same.
-class NETIO_API Batch {
- public:
-  // For the library, and range-for.
-  class NETIO_API Iterator {
-   public:
-    using value_type = MessageView;
-    using difference_type = std::ptrdiff_t;
-    explicit Iterator(detail::BatchWalk* walk) noexcept : walk_(walk) {}
-    MessageView operator*() const noexcept;
-    Iterator& operator++() noexcept;
-    void operator++(int) noexcept { ++*this; }
-    bool operator==(std::default_sentinel_t) const noexcept;
-
-   private:
-    detail::BatchWalk* walk_;
-  };
-  explicit Batch(detail::BatchWalk& walk) noexcept : walk_(&walk) {}
-
-  // The messages, once:
-  [[nodiscard]] Iterator begin() const noexcept { return Iterator(walk_); }
-  [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
-
-  // How many there are.
-  [[nodiscard]] std::size_t size() const noexcept;
-
- private:
-  detail::BatchWalk* walk_;
+// For the library: a position in what one peer has sent.
+struct BatchPlace {
+  std::uint64_t peer = 0;
+  std::uint64_t connection = 0;
+  std::uint64_t position = 0;
 };
 
 // What Pull, Pair and Subscribe do with what comes. Owner thread only; no call blocks.
@@ -71,6 +46,18 @@ class NETIO_API Receiving {
 
   // Inside on_message or on_batch: the id of the peer it came from (PeerInfo::id).
   [[nodiscard]] std::uint64_t sender_id() const noexcept;
+
+  // For the library, for a reader in another thread:
+  // Messages are acknowledged once taken() says so, and not when they were delivered. `look` is
+  // called when acknowledgements may be due, calls taken(), and returns whether to look again after
+  // acknowledge_after. Before the first connection.
+  void acknowledge_when_taken(std::function<bool()> look);
+  // Inside on_batch: the place behind the batch.
+  [[nodiscard]] BatchPlace place() const noexcept;
+  // All that came from that peer before the place was taken.
+  void taken(const BatchPlace& place) noexcept;
+  // Looks, and acknowledges now.
+  void acknowledge() noexcept;
 
  protected:
   explicit Receiving(detail::ReceiveCore& core) noexcept : receive_core_(&core) {}

@@ -83,6 +83,9 @@ class LoopThread {
   // This is a child of fork(), and the thread is the parent's.
   [[nodiscard]] bool copied_by_fork() const noexcept { return context_->loop().copied_by_fork(); }
 
+  // Of what it is said that any thread may use it.
+  [[nodiscard]] Inside& inside() const noexcept { return *inside_; }
+
   // Runs `work(inside)` there and waits for what it returns or throws.
   template <class Work>
   auto call(Work&& work) {

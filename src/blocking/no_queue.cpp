@@ -15,11 +15,14 @@ namespace {
 bool queued_sockets_built() noexcept { return false; }
 
 struct QueuedPull::State {};
-QueuedPull::QueuedPull(const QueueOptions& /*options*/) { refuse(); }
+QueuedPull::QueuedPull(const QueueOptions& /*options*/) : marks_(nullptr), loop_(nullptr) {
+  refuse();
+}
 QueuedPull::~QueuedPull() = default;
 std::string QueuedPull::bind(std::string_view /*address*/) { refuse(); }
 void QueuedPull::connect(std::string_view /*address*/) { refuse(); }
-Received QueuedPull::receive(std::chrono::nanoseconds /*timeout*/) { refuse(); }
+Received QueuedPull::receive_next_page(std::chrono::nanoseconds /*timeout*/) { refuse(); }
+void QueuedPull::wake_loop() noexcept {}
 
 struct QueuedPush::State {};
 QueuedPush::QueuedPush(const QueueOptions& /*options*/) { refuse(); }

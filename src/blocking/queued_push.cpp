@@ -2,17 +2,19 @@
 #if __has_include(<readerwritercircularbuffer.h>)
 #include <atomic>
 
+#include <netio/blocking.hpp>
+
 #include "blocking/loop_thread.hpp"
-#include "blocking/message_queue.hpp"
+#include "blocking/send_queue.hpp"
 
 namespace netio::blocking {
 
 struct QueuedPush::State {
   // What both threads use.
   struct Between {
-    explicit Between(std::size_t messages_max) : queue(detail::checked_length(messages_max)) {}
+    explicit Between(std::size_t messages_max) : queue(messages_max) {}
 
-    detail::MessageQueue queue;
+    detail::SendQueue queue;
     std::atomic<Signal*> filled{nullptr};  // set before the writer may send
   };
 
@@ -22,6 +24,7 @@ struct QueuedPush::State {
     Drain(Context& context, const SocketOptions& options, Between& of_both)
         : between_(of_both),
           filled_(context.loop(), [this] { go_on(); }),
+          look_timer_(context.loop(), [this] { go_on(); }),
           linger_timer_(context.loop(), [this] { push_.close(std::chrono::nanoseconds(0)); }),
           push_(context, options) {
       between_.filled = &filled_;
@@ -45,28 +48,48 @@ struct QueuedPush::State {
     }
 
    private:
-    // One queue's worth in a turn: others of the loop have theirs, and acknowledgements are read.
+    using Entry = detail::SendQueue::Entry;
+    static constexpr std::size_t in_turn = 4096;  // messages
+    // A writer that did not see that this thread waits wakes nobody.
+    static constexpr std::chrono::milliseconds look_again_after{1};
+    static constexpr std::size_t room_for = 256;  // messages, so that a writer can go on
+
+    // A part of the queue in a turn: others of the loop have theirs, and acknowledgements are read.
     void go_on() {
-      std::size_t left = between_.queue.max_capacity();
-      while (next_.message || between_.queue.try_dequeue(next_)) {
-        if (left-- == 0) return filled_.notify();
-        const Status status = push_.send(std::move(next_.message));
-        if (status == Status::again || status == Status::not_connected) return;
-        if (status != Status::ok) {  // too large for the peers that are there, or for memory
-          next_.message = Message();
-          ++refused_;
+      do {
+        for (std::size_t left = in_turn; Entry* const next = between_.queue.front(); --left) {
+          if (left == 0) {
+            between_.queue.make_room();
+            return filled_.notify();
+          }
+          const Status status = send(*next);
+          if (status == Status::again || status == Status::not_connected) {
+            return between_.queue.make_room();
+          }
+          // Else it was too large for the peers that are there, or for memory.
+          if (status != Status::ok) ++refused_;
+          between_.queue.pop(*next);
+          found_ = true;
+          if (left % room_for == 0) between_.queue.make_room();
         }
-      }
+        between_.queue.make_room();
+      } while (!between_.queue.wait());
+      if (std::exchange(found_, false)) look_timer_.start_once(look_again_after);
       if (std::exchange(closing_, false)) push_.close(linger_);
+    }
+    Status send(Entry& next) noexcept {
+      return next.kind == Entry::Kind::message ? push_.send(std::move(next.message()))
+                                               : push_.send(next.copied(), next.tag);
     }
 
     Between& between_;
-    Received next_;  // to be sent
     std::uint64_t refused_ = 0;
+    bool found_ = false;  // something in the queue, since the last look with none to follow
     bool closing_ = false;
     std::chrono::nanoseconds linger_{0};
     std::promise<Books> closed_;
     Signal filled_;
+    Timer look_timer_;
     Timer linger_timer_;
     netio::Push push_;
   };
@@ -97,11 +120,9 @@ Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanosec
                         std::uint64_t tag) {
   if (state_->closed || state_->thread.copied_by_fork()) return Status::closed;
   if (message.size() > state_->message_bytes_max) return Status::too_big;
-  Received item;
-  item.message = Message::copy_of(message, tag);
-  detail::MessageQueue& queue = state_->between.queue;
-  if (!queue.wait_enqueue_timed(std::move(item), detail::queue_time(timeout))) return Status::again;
-  state_->between.filled.load(std::memory_order_relaxed)->notify();
+  State::Between& between = state_->between;
+  if (!between.queue.put(message, tag, timeout)) return Status::again;
+  if (between.queue.reader_waits()) between.filled.load(std::memory_order_relaxed)->notify();
   return Status::ok;
 }
 

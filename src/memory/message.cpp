@@ -14,6 +14,7 @@ namespace netio {
 namespace {
 
 using detail::Block;
+static_assert(alignof(Block) > 1, "a view marks its block in the lowest bit");
 
 // Blocks that lie with their bytes in one allocation.
 static_assert(std::is_trivially_destructible_v<Block>);
@@ -44,7 +45,13 @@ Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
 void Message::release() noexcept { std::exchange(block_, nullptr)->drop_count(); }
 
 Message MessageView::keep() const noexcept {
-  const detail::Kept kept = detail::KeptMemory::keep(*block_, bytes());
+  auto* const block = reinterpret_cast<Block*>(memory_ & ~shared_mark);
+  if (block == nullptr) return {};
+  if ((memory_ & shared_mark) != 0) {
+    block->add_count();
+    return Message(block, bytes(), tag_);
+  }
+  const detail::Kept kept = detail::KeptMemory::keep(*block, bytes());
   return Message(kept.block, {kept.data, size_}, tag_);
 }
 

@@ -91,6 +91,8 @@ class Peer final : public Newcomer,
 
   // The owner's housekeeping, from the loop.
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
+  // The reader has taken everything before that, which is to be acknowledged.
+  void acknowledge(const ReceiveBooks::Place& taken) noexcept;
   // Ends a connection whose peer holds memory for a message and does not go on with it, or whose
   // other host is gone.
   void look_after(std::int64_t now_ns, const Shortages& shortages) noexcept;
@@ -152,6 +154,7 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
   void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
+  [[nodiscard]] bool reader_is_behind() const noexcept;
   [[nodiscard]] const char* stalled(PeerWatch::Look look, const Shortages& shortages) noexcept;
 
   SocketCore& socket_;

@@ -207,6 +207,8 @@ void Peer::advance_ending() noexcept {
   if (!open()) return;
   if (!bye_said_) {
     if (!bye_heard_ && sender.post_pending() != Status::ok) return;
+    // The answer carries the last acknowledgement. The peer bounds the time: by its linger time.
+    if (reader_is_behind()) return;
     if (sender.post_control(ControlKind::bye, {}) != Status::ok) return;
     bye_said_ = true;
     link_->flush();
@@ -214,8 +216,19 @@ void Peer::advance_ending() noexcept {
   if (bye_heard_) link_->finish();
 }
 
+// The peer has said good-bye, and what it sent before that still waits for the reader.
+bool Peer::reader_is_behind() const noexcept {
+  const ReceiveBooks& books = receiver_.books;
+  return bye_heard_ && !closing_ && socket_.receiving.position(books) != books.expected;
+}
+
+void Peer::acknowledge(const ReceiveBooks::Place& taken) noexcept {
+  receiver_.books.acknowledge(taken);
+  if (bye_heard_) advance_ending();
+}
+
 bool Peer::send_acknowledgement() noexcept {
-  if (!open() || bye_said_ || link_->acknowledged() == receiver_.books.expected) return true;
+  if (!open() || bye_said_ || !link_->acknowledgement_due()) return true;
   if (sender.post_acknowledgement() != Status::ok) return false;
   link_->flush();
   return true;
@@ -240,7 +253,8 @@ const char* Peer::stalled(PeerWatch::Look look, const Shortages& shortages) noex
                                  .pages_waited_for = socket_.receive_memory_waited_for(),
                                  .large_waited_for = shortages.of_large_pool().lack_memory != 0 ||
                                                      socket_.large_quota_waited_for()};
-  const char* const what = watch_.check_receiving(*link_, receiver_, bye_heard_, memory, look);
+  const char* const what =
+      watch_.check_receiving(*link_, receiver_, bye_heard_ && bye_said_, memory, look);
   if (what != nullptr) return what;
   return watch_.check_sending(sender, shortages, socket_.distribution().bears_with(*this), look);
 }

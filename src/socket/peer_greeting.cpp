@@ -131,7 +131,7 @@ void Peer::say_where() noexcept {
                            .next_expected = receiver_.books.expected,
                            .oldest_kept = sender.books().next_sequence,
                            .missed = receiver_.books.skipped()};
-  link_->acknowledge_from(&receiver_.books.expected);
+  link_->acknowledge_from(&socket_.receiving.position(receiver_.books));
   std::array<std::byte, confirm_bytes> payload;
   encode(where, payload);
   Post post = Sender::control_post(ControlKind::confirm, payload, where.next);

@@ -16,8 +16,24 @@ namespace netio::detail {
 
 class ReceiveBooks {
  public:
-  std::uint64_t expected = 0;  // the position of the next message; acknowledgements say it
+  std::uint64_t expected = 0;  // the position of the next message to be received
   std::uint64_t delivered = 0;
+  // Where acknowledgements wait for a reader in another thread, this is what they say: never more
+  // than `expected`. Elsewhere they say `expected`.
+  std::uint64_t acknowledged = 0;
+
+  // A position of one connection.
+  struct Place {
+    std::uint64_t connection = 0;
+    std::uint64_t position = 0;
+  };
+  [[nodiscard]] Place place() const noexcept { return {connections_, expected}; }
+  // The reader has taken everything before that. Nothing if that was on an earlier connection: then
+  // the peer knows more already.
+  void acknowledge(const Place& taken) noexcept {
+    if (taken.connection != connections_ || taken.position > expected) return;
+    acknowledged = std::max(acknowledged, taken.position);
+  }
 
   // When this side began to look for the peer: nothing can have been missed before. Times are those
   // of the loop.
@@ -34,11 +50,16 @@ class ReceiveBooks {
     const Lost lost{next_number(), position - expected};
     skipped_ += lost.count;
     miss(lost.count);
-    expected = position;
+    // The peer was told that all before it is settled, so an acknowledgement never says less.
+    acknowledged = expected = position;
+    ++connections_;
     return lost;
   }
   // Another stream: positions and numbers begin anew.
-  void begin_stream() noexcept { expected = skipped_ = dropped_ = 0; }
+  void begin_stream() noexcept {
+    expected = acknowledged = skipped_ = dropped_ = 0;
+    ++connections_;
+  }
 
   // Of the stream, positions below expected that never came.
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
@@ -72,10 +93,11 @@ class ReceiveBooks {
   }
   void miss(std::uint64_t more) noexcept { missed_ += more; }
 
-  std::uint64_t missed_ = 0;   // over all streams
-  std::int64_t since_ns_ = 0;  // the earliest time at which a message can have been missed
-  std::uint64_t skipped_ = 0;  // of the stream
-  std::uint64_t dropped_ = 0;  // of the stream, before they were sent, as the peer last said
+  std::uint64_t connections_ = 0;  // begun so far, and streams
+  std::uint64_t missed_ = 0;       // over all streams
+  std::int64_t since_ns_ = 0;      // the earliest time at which a message can have been missed
+  std::uint64_t skipped_ = 0;      // of the stream
+  std::uint64_t dropped_ = 0;      // of the stream, before they were sent, as the peer last said
 };
 
 }  // namespace netio::detail

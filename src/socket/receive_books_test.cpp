@@ -108,5 +108,28 @@ TEST(ReceiveBooks, believe_no_more_than_there_are_positions_after_any_time) {
   EXPECT_FALSE(books.miss_up_to(at_once + 1, a_year_ns));
 }
 
+// A reader in another thread says late what it has taken.
+TEST(ReceiveBooks, acknowledge_what_was_taken_on_the_connection_at_hand) {
+  ReceiveBooks books;
+  ASSERT_TRUE(books.begin_connection(0, 0));
+  books.expected = 10;
+  const ReceiveBooks::Place all = books.place();
+  const ReceiveBooks::Place half{all.connection, 5};
+  books.acknowledge(half);
+  EXPECT_EQ(books.acknowledged, 5U);
+  books.acknowledge({all.connection, 3});
+  EXPECT_EQ(books.acknowledged, 5U) << "it does not go back";
+  books.acknowledge({all.connection, 11});
+  EXPECT_EQ(books.acknowledged, 5U) << "nor beyond what was received";
+  ASSERT_TRUE(books.begin_connection(12, 0));
+  EXPECT_EQ(books.acknowledged, 12U) << "what came before was settled with the peer";
+  books.expected = 20;
+  books.acknowledge(all);
+  EXPECT_EQ(books.acknowledged, 12U);
+  books.begin_stream();
+  books.acknowledge({books.place().connection - 1, 20});
+  EXPECT_EQ(books.acknowledged, 0U);
+}
+
 }  // namespace
 }  // namespace netio::detail

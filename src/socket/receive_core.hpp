@@ -47,6 +47,19 @@ class ReceiveCore {
     delivery.stopped = stopped_ || paused_ || !taken();
   }
 
+  // Acknowledgements wait for a reader (Receiving::acknowledge_when_taken).
+  void acknowledge_when_taken(std::function<bool()> look) { look_ = std::move(look); }
+  [[nodiscard]] bool waits_for_reader() const noexcept { return static_cast<bool>(look_); }
+  // Moves the acknowledgements to where the reader is. True if it is to be called again soon.
+  bool look_for_reader() { return look_ && !stopped_ && look_(); }
+  // Where acknowledgements of what these books count are read.
+  [[nodiscard]] const std::uint64_t& position(const ReceiveBooks& books) const noexcept {
+    return look_ ? books.acknowledged : books.expected;
+  }
+  [[nodiscard]] BatchPlace place() const noexcept;
+  void taken(const BatchPlace& place) noexcept;
+  void acknowledge() noexcept;
+
   Delivery delivery;
   std::uint64_t sender_id = 0;  // of the message being delivered
 
@@ -56,6 +69,7 @@ class ReceiveCore {
   void stop_or_go() noexcept;
 
   SocketCore& socket_;
+  std::function<bool()> look_;
   std::uint64_t delivering_id_ = 0;  // of whom a page is being delivered; 0: of nobody
   // Set in the middle of the page that is being delivered, and taken behind it.
   std::optional<std::function<void(const MessageView&)>> next_on_message_;

@@ -66,7 +66,7 @@ Receiver::Result Receiver::walk(Block& block) {
 }
 
 Receiver::Result Receiver::walk_batch(Block& block) {
-  const FrameWalker begin = walker_;
+  const MessageView page(&block, walker_.rest(), 0);
   Frame frame;
   std::uint32_t messages = 0;
   std::size_t bytes = 0;
@@ -83,8 +83,7 @@ Receiver::Result Receiver::walk_batch(Block& block) {
   if (books.expected + messages != page_expects_) return fail(wrong_number);
   if (messages == 0) return Result::done;
   count(messages, bytes);
-  BatchWalk walk(block, begin, messages);
-  delivery_.on_batch(Batch(walk));
+  give_batch(Batch(page, messages, true));
   return Result::done;
 }
 
@@ -133,11 +132,15 @@ void Receiver::deliver_whole() {
   const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_tag_);
   count(1, large_bytes_);
   if (delivery_.on_batch) {
-    BatchWalk walk(view, *whole.get());
-    delivery_.on_batch(Batch(walk));
+    give_batch(Batch(view, 1, false));
   } else if (delivery_.on_message) {
     delivery_.on_message(view);
   }
+}
+
+void Receiver::give_batch(const Batch& batch) {
+  delivery_.books = &books;
+  delivery_.on_batch(batch);
 }
 
 void Receiver::count(std::uint32_t messages, std::size_t bytes) noexcept {

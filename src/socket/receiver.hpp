@@ -18,36 +18,9 @@
 
 namespace netio::detail {
 
-// The messages of one page, already checked, or one message that came in parts, for a Batch.
-class BatchWalk {
- public:
-  BatchWalk(Block& block, FrameWalker walker, std::uint32_t messages) noexcept
-      : block_(&block), walker_(walker), messages_(messages) {
-    advance();
-  }
-  explicit BatchWalk(const MessageView& whole, Block& block) noexcept
-      : block_(&block), messages_(1), bytes_(whole.bytes()), tag_(whole.tag()) {}
-
-  // A peer that owns the memory may have changed it since it was checked: never more than counted.
-  void advance() noexcept {
-    Frame frame;
-    more_ = walked_++ < messages_ && walker_.next(frame);
-    bytes_ = {frame.payload, frame.size};
-    tag_ = frame.tag;
-  }
-  [[nodiscard]] bool more() const noexcept { return more_; }
-  [[nodiscard]] MessageView view() const noexcept { return {block_, bytes_, tag_}; }
-  [[nodiscard]] std::uint32_t messages() const noexcept { return messages_; }
-
- private:
-  Block* block_;
-  FrameWalker walker_;
-  std::uint32_t messages_;
-  std::uint32_t walked_ = 0;
-  std::span<const std::byte> bytes_;
-  std::uint64_t tag_ = 0;
-  bool more_ = true;  // of one message: until advance() finds the walker empty
-};
+// A batch walks frames in the public header.
+static_assert(MessageCursor::word_bytes == frame_word_bytes &&
+              MessageCursor::tagged == frame_flag::tagged && frame_flag::tagged == 1);
 
 // Where the messages of all peers of a socket go.
 struct Delivery {
@@ -57,6 +30,8 @@ struct Delivery {
   std::uint64_t bytes = 0;            // of payload, so far
   KeptMemory* kept_memory = nullptr;  // where small messages are kept; null: nowhere
   Copies copies;                      // of parts of messages, into one buffer
+  // Of the peer whose batch is with on_batch; valid inside it.
+  const ReceiveBooks* books = nullptr;
 };
 
 class Receiver {
@@ -101,6 +76,7 @@ class Receiver {
   Result take_part(const Frame& frame, Block& block);
   Result begin_parts(const Frame& frame, Block& block);
   void deliver_whole();
+  void give_batch(const Batch& batch);
   void count(std::uint32_t messages, std::size_t bytes) noexcept;
   Result hold(Block& block, Result why) noexcept;
   Result finish_page() noexcept;

@@ -82,13 +82,11 @@ Status Receiving::resume_peer(std::uint64_t id) noexcept {
   return receive_core_->pause_peer(id, false);
 }
 std::uint64_t Receiving::sender_id() const noexcept { return receive_core_->sender_id; }
-
-MessageView Batch::Iterator::operator*() const noexcept { return walk_->view(); }
-Batch::Iterator& Batch::Iterator::operator++() noexcept {
-  walk_->advance();
-  return *this;
+void Receiving::acknowledge_when_taken(std::function<bool()> look) {
+  receive_core_->acknowledge_when_taken(std::move(look));
 }
-bool Batch::Iterator::operator==(std::default_sentinel_t) const noexcept { return !walk_->more(); }
-std::size_t Batch::size() const noexcept { return walk_->messages(); }
+BatchPlace Receiving::place() const noexcept { return receive_core_->place(); }
+void Receiving::taken(const BatchPlace& place) noexcept { receive_core_->taken(place); }
+void Receiving::acknowledge() noexcept { receive_core_->acknowledge(); }
 
 }  // namespace netio

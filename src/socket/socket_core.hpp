@@ -99,6 +99,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void page_received() noexcept;
   // What this socket, or a link of it, copies is counted here.
   [[nodiscard]] Copies& copies() noexcept { return copies_; }
+  void send_acknowledgements() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
   // The peer has its id now, for good. Takes no memory.
@@ -125,7 +126,6 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void on_exhausted(const std::string& address, Down down) noexcept override;
   void run_deferred() noexcept override;
   void on_memory() noexcept override { touch(); }
-  void send_acknowledgements() noexcept;
   void check_stalls() noexcept;
   [[nodiscard]] std::chrono::nanoseconds stall_period() const noexcept;
   void look_at_half_open() noexcept;

@@ -123,6 +123,19 @@ Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
   return Status::ok;
 }
 
+BatchPlace ReceiveCore::place() const noexcept {
+  const ReceiveBooks::Place here = delivery.books->place();
+  return {delivering_id_, here.connection, here.position};
+}
+
+// A peer that went has no use for it.
+void ReceiveCore::taken(const BatchPlace& place) noexcept {
+  Peer* const peer = socket_.find_peer(place.peer);
+  if (peer != nullptr) peer->acknowledge({place.connection, place.position});
+}
+
+void ReceiveCore::acknowledge() noexcept { socket_.send_acknowledgements(); }
+
 void SocketCore::page_received() noexcept {
   if (!acknowledge_timer_.running()) acknowledge_timer_.start_once(options_.acknowledge_after);
   // Kept messages fill a receiver: look when the turn ends.
@@ -130,7 +143,7 @@ void SocketCore::page_received() noexcept {
 }
 
 void SocketCore::send_acknowledgements() noexcept {
-  bool left = false;
+  bool left = receiving.look_for_reader();
   for (const auto& peer : peers_) left = !peer->send_acknowledgement() || left;
   if (left) acknowledge_timer_.start_once(options_.acknowledge_after);
 }

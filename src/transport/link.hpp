@@ -125,11 +125,13 @@ class Link {
   // Gives the wire now what is posted.
   virtual void flush() noexcept = 0;
 
-  // Where each page header's acknowledgement is read when it is posted: the sequence of the
-  // peer's that is expected next. Outlives the link.
-  void acknowledge_from(const std::uint64_t* expected) noexcept { expected_ = expected; }
-  // What the last page posted said.
-  [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+  // Where each page header's acknowledgement is read when it is posted: the position up to which
+  // the peer's messages were delivered, or taken by a reader. Outlives the link.
+  void acknowledge_from(const std::uint64_t* position) noexcept { position_ = position; }
+  // The last page posted said less.
+  [[nodiscard]] bool acknowledgement_due() const noexcept {
+    return acknowledged_ != to_acknowledge();
+  }
 
   [[nodiscard]] virtual const LinkLimits& limits() const noexcept = 0;
   // Nothing posted waits for the wire, or for its word that it is done.
@@ -181,7 +183,7 @@ class Link {
  protected:
   // What the next page's header should say; and that it was posted with that.
   [[nodiscard]] std::uint64_t to_acknowledge() const noexcept {
-    return expected_ != nullptr ? *expected_ : acknowledged_;
+    return position_ != nullptr ? *position_ : acknowledged_;
   }
   // How the end of a peer that said nothing is told; `greeted`: it had said hello.
   [[nodiscard]] static Down gone_silently(const std::string& peer, bool greeted) {
@@ -196,7 +198,7 @@ class Link {
   std::uint64_t tell_acknowledged() noexcept { return acknowledged_ = to_acknowledge(); }
 
  private:
-  const std::uint64_t* expected_ = nullptr;
+  const std::uint64_t* position_ = nullptr;
   std::uint64_t acknowledged_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "wire/page.hpp"
 
@@ -124,6 +125,8 @@ class FrameWalker {
   // What ended the walk early; null if the body was walked to its end, or not yet.
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
   [[nodiscard]] bool at_end() const noexcept { return cursor_ == end_; }
+  // What is not walked so far.
+  [[nodiscard]] std::span<const std::byte> rest() const noexcept { return {cursor_, end_}; }
 
  private:
   bool fail_if(bool bad, const char* what) noexcept {

@@ -14,8 +14,10 @@ TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   RawShm* changes = nullptr;
   std::size_t said = 0;
   std::size_t walked = 0;
+  KeptBatch kept;
   pull.on_batch([&](const Batch& batch) {
     said = batch.size();
+    kept = batch.keep();
     // All of the page is messages of no bytes now.
     std::ranges::fill(changes->memory(), std::byte{0});
     for (const MessageView& message : batch) walked += message.size() <= 10'000 ? 1U : 0U;
@@ -36,6 +38,19 @@ TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   ASSERT_SOON(pump, said != 0);
   EXPECT_EQ(said, 2U);
   EXPECT_LE(walked, said);
+  // Each walk looks at what is there then: messages of no bytes, or one that is longer than its
+  // page.
+  EXPECT_EQ(kept.size(), 2U);
+  for (const MessageView& message : kept) EXPECT_EQ(message.size(), 0U);
+  EXPECT_EQ(std::ranges::distance(kept.begin(), kept.end()), 2);
+  for (const std::uint64_t word :
+       {detail::frame_word(UINT32_MAX, 0), detail::frame_word(1'000'000, 1),
+        detail::frame_word(8, detail::frame_flag::more), ~std::uint64_t{0}}) {
+    for (std::size_t at = 0; at < body.size(); at += sizeof word) {
+      detail::store_u64(changes->memory().data() + at, word);
+    }
+    EXPECT_EQ(kept.begin(), kept.end()) << word;
+  }
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Receiving by the page: the same messages as one by one.
+#include <algorithm>
+#include <thread>
+
 #include "conformance/conformance.hpp"
 
 namespace netio::test {
@@ -80,6 +83,51 @@ TEST_P(BatchReceive, its_messages_can_be_kept) {
     ASSERT_EQ(kept[i].size(), size_of(i));
     ASSERT_TRUE(is_payload(kept[i].bytes(), i));
   }
+}
+
+TEST_P(BatchReceive, can_be_kept_and_walked_again_later) {
+  static constexpr std::uint64_t count = 400;
+  std::vector<KeptBatch> kept;
+  {
+    // These go before what was kept does.
+    Context context(small_context(GetParam()));
+    Pump pump{&here_, &context};
+    Pull pull(context, options());
+    Push push(here_, options());
+    std::uint64_t received = 0;
+    pull.on_batch([&](const Batch& batch) {
+      kept.push_back(batch.keep());
+      received += batch.size();
+      EXPECT_EQ(kept.back().size(), batch.size());
+    });
+    push.connect(pull.bind(GetParam().address));
+    ASSERT_SOON(pump, push.peers_connected() == 1);
+    std::vector<std::byte> message;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      message = payload(i, size_of(i));
+      ASSERT_SOON(pump, push.send(message, i % 3) == Status::ok);
+    }
+    ASSERT_SOON(pump, received == count);
+  }
+  std::thread elsewhere([kept = std::move(kept)]() mutable {
+    for (int walk = 0; walk < 2; ++walk) {
+      std::uint64_t number = 0;
+      for (KeptBatch& batch : kept) {
+        KeptBatch moved = std::move(batch);
+        EXPECT_FALSE(batch);
+        EXPECT_EQ(batch.begin(), batch.end());
+        for (const MessageView message : moved) {
+          EXPECT_EQ(message.size(), size_of(number));
+          EXPECT_TRUE(is_payload(message.bytes(), number));
+          EXPECT_EQ(message.tag(), number++ % 3);
+        }
+        EXPECT_EQ(std::ranges::distance(moved.begin(), moved.end()), moved.size());
+        batch = std::move(moved);
+      }
+      EXPECT_EQ(number, count);
+    }
+  });
+  elsewhere.join();
 }
 
 TEST_P(BatchReceive, pausing_inside_takes_effect_after_the_batch) {

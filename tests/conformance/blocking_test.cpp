@@ -221,10 +221,11 @@ TEST_P(Blocking, a_queue_says_who_sent_and_went_too) {
   blocking::Push push(here_, options());
   push.connect(address);
   ASSERT_EQ(push.send("hello", soon_max), Status::ok);
-  EXPECT_EQ(push.close(soon_max).acknowledged, 1U);
+  push.flush();
   const blocking::Received hello = pull.receive(soon_max);
   ASSERT_EQ(hello.status, Status::ok);
   EXPECT_EQ(hello.sender, 1U);
+  EXPECT_EQ(push.close(soon_max).acknowledged, 1U);
   const blocking::Received end = pull.receive(soon_max);
   ASSERT_EQ(end.status, Status::not_connected);
   ASSERT_NE(end.gone, nullptr);

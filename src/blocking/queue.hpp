@@ -7,11 +7,12 @@
 #include <readerwritercircularbuffer.h>
 #include <string>
 
-#include <netio/blocking.hpp>
+#include <netio/status.hpp>
 
 namespace netio::detail {
 
-using MessageQueue = moodycamel::BlockingReaderWriterCircularBuffer<blocking::Received>;
+template <class Item>
+using Queue = moodycamel::BlockingReaderWriterCircularBuffer<Item>;
 
 // Of a queue; throws Error for one that has no room, or more than memory could.
 [[nodiscard]] inline std::size_t checked_length(std::size_t messages_max) {
