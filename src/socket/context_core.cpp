@@ -116,6 +116,14 @@ ContextCore::~ContextCore() {
   transports_.clear();
 }
 
+void ContextCore::collect() noexcept {
+  for (Store* const store :
+       {static_cast<Store*>(receive_pool_.get()), static_cast<Store*>(receive_pages_.get()),
+        static_cast<Store*>(large_pool_.get())}) {
+    if (store != nullptr && !store->waited_for()) store->collect();
+  }
+}
+
 Pool& ContextCore::receive_pages() {
   if (!receive_pages_) {
     const PreferNode prefer(options_.numa_node);

@@ -40,6 +40,8 @@ class ContextCore final : private Deferred {
   using MakeTransport = std::function<std::unique_ptr<Transport>(const TransportResources&)>;
   void add_transport(const std::string& scheme, const MakeTransport& make);
 
+  // Brings home what other threads released, unless somebody waits for it.
+  void collect() noexcept;
   // Who waits for memory, in whichever pool, is served from the loop. Any thread.
   void serve_waiters() noexcept { memory_came_home_.notify(); }
   // Every socket, from its construction to its destruction. Throws Error after close().

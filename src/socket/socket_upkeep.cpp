@@ -194,6 +194,7 @@ void SocketCore::forget_gone_peers() {
 
 // What is kept, of that and what more may be kept. `not_kept`: of a block that is counted as kept.
 double SocketCore::receive_fill(std::size_t not_kept) const noexcept {
+  context_.collect();
   const std::size_t block = context_.receive_pool().block_bytes();
   const std::size_t kept = receive_quota_->kept_bytes() - not_kept;
   const std::size_t max = receive_quota_->bytes_max() + not_kept;
@@ -202,6 +203,7 @@ double SocketCore::receive_fill(std::size_t not_kept) const noexcept {
 }
 
 std::uint64_t SocketCore::kept_bytes() const noexcept {
+  context_.collect();
   return receive_quota_->kept_bytes() + large_quota_->kept_bytes() - kept_memory_.idle_bytes();
 }
 

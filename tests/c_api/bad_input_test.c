@@ -68,6 +68,7 @@ static void refuse_sockets(struct netio_socket* socket, struct netio_publish_soc
   CHECK_FAILS(netio_get_books(socket, &books), NETIO_INVALID);
   CHECK_FAILS(netio_get_counters(socket, &counters), NETIO_INVALID);
   CHECK(netio_fill(socket) == 0 && netio_connections(socket) == 0 && netio_sender_id(socket) == 0);
+  CHECK(netio_kept_bytes(socket) == 0);
   CHECK(strcmp(netio_address(socket), "") == 0);
   CHECK_FAILS(netio_socket_free(socket), NETIO_INVALID);
   CHECK_FAILS(netio_publish(its_publisher, 1, "x", 1, NULL), NETIO_INVALID);

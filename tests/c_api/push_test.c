@@ -158,6 +158,7 @@ static void every_message_arrives_as_it_was_sent(int buffered) {
   TURN_UNTIL(here, there, closed_own == 1 && closed_peer == 1);
   CHECK(received == sent && completed == count_large);
   check_books(&in.socket, sent);
+  CHECK(netio_kept_bytes(&in.socket) >= kept_count && netio_kept_bytes(out) == 0);
   CHECK_FAILS(netio_send(out, "late", 4), NETIO_CLOSED);
   CHECK_OK(netio_socket_free(out));
   CHECK_OK(netio_socket_free(&in.socket));

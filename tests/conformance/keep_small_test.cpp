@@ -193,13 +193,13 @@ TEST_F(KeepInFourBlocks, receivers_that_keep_nothing_any_more_leave_the_memory_t
 }
 
 TEST_F(KeepInFourBlocks, who_lacks_memory_gets_it_when_the_last_message_in_an_open_block_goes) {
+  Pipe& starved = pipe();  // connecting takes a block, too
   std::vector<Pipe*> holders;
-  for (int i = 0; i < 4; ++i) {
-    holders.push_back(&pipe());
-    send(*holders.back());
-    ASSERT_SOON(pump_, holders.back()->count == 1) << i;
+  for (int i = 0; i < 4; ++i) holders.push_back(&pipe());
+  for (Pipe* const holder : holders) {
+    send(*holder);
+    ASSERT_SOON(pump_, holder->count == 1);
   }
-  Pipe& starved = pipe();
   send(starved);
   ASSERT_SOON(pump_, starved.pull.counters().starved != 0);
   EXPECT_EQ(starved.count, 0U);

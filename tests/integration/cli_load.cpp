@@ -141,6 +141,7 @@ TEST_F(CliLoad, seconds_end_it) {
   EXPECT_GE(result.send["seconds"], 0.2);
   EXPECT_EQ(result.send["messages"], result.recv["messages"]);
   EXPECT_EQ(result.recv["books"]["delivered"], result.recv["messages"]);
+  EXPECT_EQ(result.recv["kept_bytes"], 0);
 }
 
 TEST_F(CliLoad, every_way_to_wait_works) {
