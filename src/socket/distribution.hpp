@@ -27,7 +27,7 @@ class Distribution {
   virtual void not_ready(Peer& peer) noexcept = 0;
   // From the loop: the connection ended. What was taken for the peer and not posted stays with it
   // for the next one, unless the pattern drops that here.
-  virtual void gone(Peer& peer, DropReason reason) noexcept = 0;
+  virtual void connection_ended(Peer& peer, DropReason reason) noexcept = 0;
   // From the loop: the wire has nothing left to send, and pages are to leave when it is idle.
   virtual void wire_idle(Peer& peer) noexcept = 0;
   // A control frame of this pattern's. What is wrong with it, or null. Throws std::bad_alloc: the
@@ -35,11 +35,11 @@ class Distribution {
   virtual const char* take_control(Peer& peer, const Frame& frame) = 0;
   // So many messages of the peer's, from this number on, were lost with a connection.
   virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
-  // Messages taken for the peer that its sender does not know of yet.
+  // Messages taken for the peer that its outgoing stream does not know of yet.
   [[nodiscard]] virtual std::uint64_t gathered_for(const Peer& peer) const noexcept = 0;
   // True if the peer may hold large memory for as long as it likes, even if others lack it.
   [[nodiscard]] virtual bool bears_with(const Peer&) const noexcept { return false; }
-  // Fills in what the pattern knows: the policy, and what waits that the sender does not know of.
+  // Fills in what the pattern knows: the policy, and what waits that the stream does not know of.
   virtual void describe(const Peer&, PeerSnapshot&) const {}
   // From the loop: the user is called, if it was refused something that may be taken now.
   virtual void tell_writable() noexcept = 0;

@@ -14,17 +14,17 @@
 namespace netio::detail {
 
 Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url)
-    : sender(*this, socket.context().large_pool(), socket.copies(),
-             socket.options().message_bytes_max),
+    : outgoing(*this, socket.context().large_pool(), socket.copies(),
+               socket.options().message_bytes_max),
       socket_(socket),
       id_(url ? socket.next_peer_id() : 0),
       address_(link->peer_address()),
       link_(std::move(link)),
-      receiver_(socket.receiving.delivery, socket.context().large_pool(),
+      incoming_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
       confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }) {
-  receiver_.books.look_from(socket.context().loop.now().count());
+  incoming_.look_from(socket.context().loop.now().count());
   if (url) {
     dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
     draw_stream();
@@ -112,7 +112,7 @@ void Peer::run_deferred() noexcept {
     if (!open()) return;
   }
   if (std::exchange(no_stranger_, false)) on_writable();
-  if (std::exchange(resume_, false) && open() && !held_back()) go_on();
+  if (std::exchange(resume_, false) && open() && !not_to_be_read()) go_on();
 }
 
 void Peer::end_connection() noexcept {
@@ -127,8 +127,8 @@ void Peer::end_connection() noexcept {
   release_link();
   const bool expired = std::exchange(expired_, false);
   if (dialed() && (std::exchange(disputed_, false) || expired)) {
-    sender.begin_anew();
-    receiver_.books.begin_stream();
+    outgoing.begin_anew();
+    incoming_.begin_anew();
     draw_stream();
   }
   if (dialed() && expired) {
@@ -138,14 +138,14 @@ void Peer::end_connection() noexcept {
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
   const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
-  if (in_order) sender.drop_posted(reason);
-  socket_.distribution().gone(*this, reason);
+  if (in_order) outgoing.drop_posted(reason);
+  socket_.distribution().connection_ended(*this, reason);
   const bool told_before = dialed() && dialer_->ended({.reason = down.reason,
                                                        .was_up = was_up,
                                                        .met = met_run_ != RunId{},
                                                        .wanted = wanted()});
   if (!retrying()) {
-    sender.drop_pending(reason);
+    outgoing.drop_pending(reason);
     phase_ = Phase::gone;
   }
   socket_.peer_down(*this, down, was_up, expired || told_before);
@@ -156,8 +156,8 @@ void Peer::release_link() noexcept {
   stop_waiting();
   home_waiter_.stop_waiting();
   behind_since_ns = 0;
-  sender.detach();
-  receiver_.end();
+  outgoing.detach();
+  incoming_.end();
   arrived_before_ = bytes_arrived();
   link_.reset();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = no_stranger_ = false;
@@ -174,7 +174,7 @@ void Peer::close() noexcept {
   if (up()) {
     // What is held is not wanted any more; the peer's good-bye comes behind it.
     resume_ = false;
-    receiver_.end();
+    incoming_.end();
     link_->assembling(false);
     link_->pause(false);
     advance_ending();
@@ -192,11 +192,11 @@ void Peer::cut() noexcept {
   if (link_) link_->cut();
   cancel();
   stop_waiting();
-  sender.detach();
+  outgoing.detach();
   const DropReason reason = closing_ ? DropReason::linger_expired : DropReason::not_sent;
   socket_.distribution().not_ready(*this);
-  socket_.distribution().gone(*this, reason);
-  sender.drop_pending(reason);
+  socket_.distribution().connection_ended(*this, reason);
+  outgoing.drop_pending(reason);
 }
 
 PeerInfo Peer::info(bool was_up) const noexcept {
@@ -218,8 +218,8 @@ PeerSnapshot Peer::snapshot() {
   PeerSnapshot snapshot{info(up())};
   snapshot.up = up();
   snapshot.paused = paused_;
-  snapshot.waiting_messages = sender.unposted();
-  snapshot.waiting_bytes = sender.unposted_bytes();
+  snapshot.waiting_messages = outgoing.unposted();
+  snapshot.waiting_bytes = outgoing.unposted_bytes();
   socket_.distribution().describe(*this, snapshot);
   if (!up()) return snapshot;
   snapshot.wire_bytes = link_->queued_bytes();
@@ -237,18 +237,17 @@ PeerSnapshot Peer::snapshot() {
 
 StreamRecord Peer::surrender() noexcept {
   // It goes with this connection, and is counted before what comes next is numbered.
-  sender.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
+  outgoing.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
   adopted_ = false;
-  return {std::exchange(stream_, {}), id_, sender.surrender_books(),
-          std::exchange(receiver_.books, {})};
+  return {std::exchange(stream_, {}), id_, outgoing.surrender_books(), incoming_.surrender_books()};
 }
 
 void Peer::add_to(Books& books) const noexcept {
-  sender.add_to(books);
+  outgoing.add_to(books);
   const std::uint64_t gathered = socket_.distribution().gathered_for(*this);
   books.sent += gathered;
   books.unacknowledged += gathered;
-  receiver_.books.add_to(books);
+  incoming_.books().add_to(books);
 }
 
 }  // namespace netio::detail

@@ -14,9 +14,9 @@
 #include "base/url.hpp"
 #include "socket/dialer.hpp"
 #include "socket/half_open.hpp"
+#include "socket/incoming_stream.hpp"
+#include "socket/outgoing_stream.hpp"
 #include "socket/peer_watch.hpp"
-#include "socket/receiver.hpp"
-#include "socket/sender.hpp"
 #include "socket/stream.hpp"
 #include "transport/link.hpp"
 #include "wire/control.hpp"
@@ -27,7 +27,7 @@ class SocketCore;
 
 class Peer final : public Newcomer,
                    private LinkEvents,
-                   private SenderOwner,
+                   private StreamOwner,
                    private StoreWaiter,
                    private Deferred {
  public:
@@ -35,7 +35,7 @@ class Peer final : public Newcomer,
   Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url = std::nullopt);
   ~Peer() override;
 
-  Sender sender;  // where messages for it go
+  OutgoingStream outgoing;  // where messages for it go
   // When it began to be behind, as its distribution says; 0 while it is not.
   std::int64_t behind_since_ns = 0;
 
@@ -97,7 +97,13 @@ class Peer final : public Newcomer,
   // other host is gone.
   void look_after(std::int64_t now_ns, const Shortages& shortages) noexcept;
 
-  [[nodiscard]] ReceiveBooks& receive_books() noexcept { return receiver_.books; }
+  [[nodiscard]] const ReceiveBooks& receive_books() const noexcept { return incoming_.books(); }
+  // The peer says that so many messages of the stream were dropped so far. How many are new;
+  // nothing if that is a lie.
+  [[nodiscard]] std::optional<std::uint64_t> miss_up_to(std::uint64_t dropped,
+                                                        std::int64_t now_ns) noexcept {
+    return incoming_.miss_up_to(dropped, now_ns);
+  }
 
   // Touches the socket once when memory comes home that its link took.
   void watch_memory() noexcept;
@@ -122,18 +128,18 @@ class Peer final : public Newcomer,
   void on_sent() noexcept override;
   void on_idle() noexcept override;
   void on_down(const Down& down) noexcept override;
-  // SenderOwner, StoreWaiter, Deferred
+  // StreamOwner, StoreWaiter, Deferred
   void on_page_opened() noexcept override;
   void on_large_begun() noexcept override;
   void on_starved() noexcept override;
-  void on_sender_memory() noexcept override { on_writable(); }
+  void on_stream_memory() noexcept override { on_writable(); }
   void on_memory() noexcept override;
   void run_deferred() noexcept override;
 
   // Another attempt to connect is scheduled or under way.
   [[nodiscard]] bool retrying() const noexcept { return dialer_ && dialer_->retrying(); }
   // A dialed peer is to come back, because the socket is open, or for what was taken for it.
-  [[nodiscard]] bool wanted() const noexcept { return !closing_ || sender.pending(); }
+  [[nodiscard]] bool wanted() const noexcept { return !closing_ || outgoing.pending(); }
   // Up, and its end is not known of.
   [[nodiscard]] bool open() const noexcept { return up() && !down_; }
   void dial() noexcept;
@@ -149,9 +155,10 @@ class Peer final : public Newcomer,
   void draw_stream();
   void end_connection() noexcept;
   void release_link() noexcept;
-  void after_delivery(Receiver::Result result) noexcept;
+  void after_delivery(IncomingStream::Result result) noexcept;
   void go_on() noexcept;
-  [[nodiscard]] bool held_back() const noexcept;  // not to be read: paused, by itself or with all
+  [[nodiscard]] bool not_to_be_read()
+      const noexcept;  // not to be read: paused, by itself or with all
   void take_control(std::span<const std::byte> body);
   void advance_ending() noexcept;
   [[nodiscard]] bool reader_is_behind() const noexcept;
@@ -162,7 +169,7 @@ class Peer final : public Newcomer,
   std::string address_;
   std::string name_;  // as it was said last
   std::unique_ptr<Link> link_;
-  Receiver receiver_;
+  IncomingStream incoming_;
   CallingWaiter home_waiter_;
   PeerWatch watch_;
   std::optional<Dialer> dialer_;  // of a dialed peer

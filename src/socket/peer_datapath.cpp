@@ -18,12 +18,12 @@ void Peer::on_page(const PageHeader& header, Block& block,
                  [this]() noexcept { fail(out_of_memory()); });
     return;
   }
-  const bool was_stranger = sender.stranger();
-  if (!sender.acknowledge(header.acknowledged)) {
+  const bool was_stranger = outgoing.stranger();
+  if (!outgoing.acknowledge(header.acknowledged)) {
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }
-  if (was_stranger && sender.starved() && !sender.stranger()) {
+  if (was_stranger && outgoing.starved() && !outgoing.stranger()) {
     no_stranger_ = true;
     socket_.context().loop.defer(*this);
   }
@@ -49,40 +49,40 @@ void Peer::on_page(const PageHeader& header, Block& block,
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.begin_page(id_, paused_);
-  after_delivery(receiver_.take(header, block, body));
+  after_delivery(incoming_.take(header, block, body));
 }
 
-bool Peer::held_back() const noexcept { return paused_ || socket_.receiving.paused(); }
+bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }
 
-void Peer::after_delivery(Receiver::Result result) noexcept {
+void Peer::after_delivery(IncomingStream::Result result) noexcept {
   socket_.receiving.end_page();
   // The user may have closed or destroyed the socket in a call-back.
-  if (closing_) receiver_.end();
+  if (closing_) incoming_.end();
   if (gone() || down_ || closing_) return;
   // A peer that waits for a large buffer keeps the memory that its parts are read into: if it gave
   // that up, it could get the buffer while all the other memory is with peers that wait for it.
-  link_->assembling(receiver_.assembling() || result == Receiver::Result::starved);
+  link_->assembling(incoming_.assembling() || result == IncomingStream::Result::starved);
   switch (result) {
-    case Receiver::Result::done:
+    case IncomingStream::Result::done:
       socket_.page_received();
       break;
-    case Receiver::Result::held:
+    case IncomingStream::Result::held:
       socket_.page_received();
       link_->pause(true);
       // Resumed already, by a later line of the same call-back.
-      if (!held_back() && socket_.receiving.taken()) pause(false);
+      if (!not_to_be_read() && socket_.receiving.taken()) pause(false);
       break;
-    case Receiver::Result::starved:
+    case IncomingStream::Result::starved:
       ++*socket_.link_options().starved_count;
       link_->pause(true);
       socket_.context().large_pool().wait(*this);
       break;
-    case Receiver::Result::bad:
+    case IncomingStream::Result::bad:
       guard_memory(
           [this] {
-            fail({receiver_.reason(), std::string("sent ") + receiver_.defect()});
+            fail({incoming_.reason(), std::string("sent ") + incoming_.defect()});
           },
-          [this]() noexcept { fail(out_of_memory(receiver_.reason())); });
+          [this]() noexcept { fail(out_of_memory(incoming_.reason())); });
       break;
   }
 }
@@ -90,15 +90,15 @@ void Peer::after_delivery(Receiver::Result result) noexcept {
 // The rest of a page that was held, then the link again.
 void Peer::go_on() noexcept {
   if (closing_) return;
-  if (receiver_.holding()) {
+  if (incoming_.holding()) {
     socket_.receiving.begin_page(id_, paused_);
-    after_delivery(receiver_.go_on());
+    after_delivery(incoming_.go_on());
   }
-  if (open() && !receiver_.holding() && !held_back()) link_->pause(false);
+  if (open() && !incoming_.holding() && !not_to_be_read()) link_->pause(false);
 }
 
 void Peer::on_memory() noexcept {
-  if (open() && !held_back()) go_on();
+  if (open() && !not_to_be_read()) go_on();
 }
 
 void Peer::pause(bool paused) noexcept {
@@ -127,8 +127,8 @@ void Peer::on_writable() noexcept {
     return;
   }
   if (!open()) return;
-  if (sender.post_pending() != Status::ok) {
-    if (sender.failed()) fail(out_of_memory());
+  if (outgoing.post_pending() != Status::ok) {
+    if (outgoing.failed()) fail(out_of_memory());
     return;
   }
   link_->flush();
@@ -139,7 +139,7 @@ void Peer::on_writable() noexcept {
 
 void Peer::on_sent() noexcept {
   if (!up()) return;  // of the greeting
-  if (!leaving() && sender.waiting()) on_writable();
+  if (!leaving() && outgoing.waiting()) on_writable();
   socket_.fill_changed();
 }
 
@@ -147,7 +147,7 @@ void Peer::on_idle() noexcept {
   if (!up()) return;
   if (leaving()) {
     advance_ending();
-  } else if (sender.waiting()) {
+  } else if (outgoing.waiting()) {
     on_writable();
   } else if (socket_.options().flush_when_idle) {
     socket_.distribution().wire_idle(*this);
@@ -167,7 +167,7 @@ void Peer::on_starved() noexcept {
 }
 
 void Peer::take_control(std::span<const std::byte> body) {
-  if (receiver_.assembling()) {
+  if (incoming_.assembling()) {
     fail(DownReason::protocol_error, "sent a control page in the middle of a message");
     return;
   }
@@ -206,10 +206,10 @@ void Peer::take_control(std::span<const std::byte> body) {
 void Peer::advance_ending() noexcept {
   if (!open()) return;
   if (!bye_said_) {
-    if (!bye_heard_ && sender.post_pending() != Status::ok) return;
+    if (!bye_heard_ && outgoing.post_pending() != Status::ok) return;
     // The answer carries the last acknowledgement. The peer bounds the time: by its linger time.
     if (reader_is_behind()) return;
-    if (sender.post_control(ControlKind::bye, {}) != Status::ok) return;
+    if (outgoing.post_control(ControlKind::bye, {}) != Status::ok) return;
     bye_said_ = true;
     link_->flush();
   }
@@ -218,18 +218,18 @@ void Peer::advance_ending() noexcept {
 
 // The peer has said good-bye, and what it sent before that still waits for the reader.
 bool Peer::reader_is_behind() const noexcept {
-  const ReceiveBooks& books = receiver_.books;
+  const ReceiveBooks& books = incoming_.books();
   return bye_heard_ && !closing_ && socket_.receiving.position(books) != books.expected;
 }
 
 void Peer::acknowledge(const ReceiveBooks::Place& taken) noexcept {
-  receiver_.books.acknowledge(taken);
+  incoming_.acknowledge(taken);
   if (bye_heard_) advance_ending();
 }
 
 bool Peer::send_acknowledgement() noexcept {
   if (!open() || bye_said_ || !link_->acknowledgement_due()) return true;
-  if (sender.post_acknowledgement() != Status::ok) return false;
+  if (outgoing.post_acknowledgement() != Status::ok) return false;
   link_->flush();
   return true;
 }
@@ -254,9 +254,9 @@ const char* Peer::stalled(PeerWatch::Look look, const Shortages& shortages) noex
                                  .large_waited_for = shortages.of_large_pool().lack_memory != 0 ||
                                                      socket_.large_quota_waited_for()};
   const char* const what =
-      watch_.check_receiving(*link_, receiver_, bye_heard_ && bye_said_, memory, look);
+      watch_.check_receiving(*link_, incoming_, bye_heard_ && bye_said_, memory, look);
   if (what != nullptr) return what;
-  return watch_.check_sending(sender, shortages, socket_.distribution().bears_with(*this), look);
+  return watch_.check_sending(outgoing, shortages, socket_.distribution().bears_with(*this), look);
 }
 
 }  // namespace netio::detail

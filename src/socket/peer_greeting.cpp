@@ -127,14 +127,14 @@ void Peer::give_up_greeting() noexcept {
 
 void Peer::say_where() noexcept {
   const ConfirmFrame where{.nonce = nonce_,
-                           .next = sender.books().next_sequence,
-                           .next_expected = receiver_.books.expected,
-                           .oldest_kept = sender.books().next_sequence,
-                           .missed = receiver_.books.skipped()};
-  link_->acknowledge_from(&socket_.receiving.position(receiver_.books));
+                           .next = outgoing.books().next_sequence,
+                           .next_expected = incoming_.books().expected,
+                           .oldest_kept = outgoing.books().next_sequence,
+                           .missed = incoming_.books().skipped()};
+  link_->acknowledge_from(&socket_.receiving.position(incoming_.books()));
   std::array<std::byte, confirm_bytes> payload;
   encode(where, payload);
-  Post post = Sender::control_post(ControlKind::confirm, payload, where.next);
+  Post post = OutgoingStream::control_post(ControlKind::confirm, payload, where.next);
   const Status status = link_->post(post);
   confirm_owed_ = status != Status::ok;
   if (!confirm_owed_) {
@@ -181,8 +181,8 @@ bool Peer::adopt_stream() {
     socket_.enter_by_id(*this);
     return false;
   }
-  sender.restore(record->sent);
-  receiver_.books = record->received;
+  outgoing.restore(record->sent);
+  incoming_.restore(record->received);
   id_ = record->peer_id;
   socket_.enter_by_id(*this);
   return true;
@@ -190,9 +190,9 @@ bool Peer::adopt_stream() {
 
 // What of it cannot be, with nothing changed; null if all can.
 const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
-  ReceiveBooks& received = receiver_.books;
+  const ReceiveBooks& received = incoming_.books();
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  SendBooks sent = sender.books();
+  SendBooks sent = outgoing.books();
   if (stream_is_new && (theirs.next != 0 || theirs.next_expected != 0)) {
     return "says that messages were sent on a stream that is new";
   }
@@ -201,9 +201,9 @@ const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
     return "says that it has received messages that were not sent to it";
   }
   const auto lost =
-      received.begin_connection(std::max(received.expected, theirs.oldest_kept), now_ns);
+      incoming_.begin_connection(std::max(received.expected, theirs.oldest_kept), now_ns);
   if (!lost) return "says that it has sent more messages that did not come than can have been sent";
-  sender.restore(sent);
+  outgoing.restore(sent);
   lost_ = *lost;
   return nullptr;
 }
@@ -244,8 +244,8 @@ void Peer::come_up() {
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
   watch_.begin(socket_.context().loop.now().count());
-  sender.attach(*link_);
-  if (closing_ || !held_back()) link_->pause(false);
+  outgoing.attach(*link_);
+  if (closing_ || !not_to_be_read()) link_->pause(false);
   const auto lost = std::exchange(lost_, {});
   socket_.peer_up(*this);
   if (open() && lost.count != 0) {

@@ -23,26 +23,26 @@ void PeerWatch::listen(const Link& link, std::int64_t now_ns) noexcept {
 
 // A counter of bytes of what the peer has begun. For a message in parts it counts payload only:
 // acknowledgements, and parts without payload, do not make the message go on.
-std::uint64_t PeerWatch::receiving_progress(Link& link, const Receiver& receiver,
+std::uint64_t PeerWatch::receiving_progress(Link& link, const IncomingStream& incoming,
                                             bool leaving) noexcept {
   if (leaving) return link.bytes_received();
-  if (!receiver.assembling() || link.large_page_begun() != 0) return link.page_progress();
+  if (!incoming.assembling() || link.large_page_begun() != 0) return link.page_progress();
   // Pages may be large, so bytes of a part that is not complete count too. They include what stands
   // around the payload, which is left out when the part is complete: the counter must not fall.
-  part_progress_ = std::max(part_progress_, receiver.part_bytes() + link.body_begun());
+  part_progress_ = std::max(part_progress_, incoming.part_bytes() + link.body_begun());
   return part_progress_;
 }
 
-const char* PeerWatch::check_receiving(Link& link, const Receiver& receiver, bool leaving,
+const char* PeerWatch::check_receiving(Link& link, const IncomingStream& incoming, bool leaving,
                                        const Memory& memory, Look look) noexcept {
-  const bool begun = link.mid_page() || receiver.assembling() || leaving;
-  const std::uint64_t received = receiving_progress(link, receiver, leaving);
+  const bool begun = link.mid_page() || incoming.assembling() || leaving;
+  const std::uint64_t received = receiving_progress(link, incoming, leaving);
   if (!begun || !link.reading()) {
     receiving_.restart(received, look.now_ns);
     return nullptr;
   }
   const std::uint64_t large =
-      std::max<std::uint64_t>(receiver.assembling_bytes(), link.large_page_begun());
+      std::max<std::uint64_t>(incoming.assembling_bytes(), link.large_page_begun());
   const bool waited_for = large != 0 ? memory.large_waited_for : memory.pages_waited_for;
   const std::uint64_t held = large == 0 && waited_for ? memory.page_bytes : large;
   const std::uint64_t least = leaving ? 1 : StallWatch::least(held, waited_for);
@@ -53,11 +53,11 @@ const char* PeerWatch::check_receiving(Link& link, const Receiver& receiver, boo
 }
 
 // A peer that is slow holds back its own messages only; but not the memory that others wait for.
-const char* PeerWatch::check_sending(const Sender& sender, const Shortages& shortages,
+const char* PeerWatch::check_sending(const OutgoingStream& outgoing, const Shortages& shortages,
                                      bool forgiven, Look look) noexcept {
   Holding all;
   for (const Shortage& shortage : shortages.all()) {
-    const Holding held = sender.kept_from_others(shortage);
+    const Holding held = outgoing.kept_from_others(shortage);
     all.left += held.left;
     all.moved += held.moved;
   }

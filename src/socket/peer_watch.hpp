@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "socket/receiver.hpp"
-#include "socket/sender.hpp"
+#include "socket/incoming_stream.hpp"
+#include "socket/outgoing_stream.hpp"
 #include "socket/shortages.hpp"
 #include "socket/stall_watch.hpp"
 #include "transport/link.hpp"
@@ -39,17 +39,18 @@ class PeerWatch {
   // Null, or what the peer does wrong: it holds memory for a message and does not go on with it.
   // With `leaving`, both sides have said good-bye, and the peer has its end of the connection to
   // close.
-  [[nodiscard]] const char* check_receiving(Link& link, const Receiver& receiver, bool leaving,
-                                            const Memory& memory, Look look) noexcept;
+  [[nodiscard]] const char* check_receiving(Link& link, const IncomingStream& incoming,
+                                            bool leaving, const Memory& memory, Look look) noexcept;
   // The same of large messages on their way to the peer. With `forgiven`, it may hold their memory.
-  [[nodiscard]] const char* check_sending(const Sender& sender, const Shortages& shortages,
-                                          bool forgiven, Look look) noexcept;
+  [[nodiscard]] const char* check_sending(const OutgoingStream& outgoing,
+                                          const Shortages& shortages, bool forgiven,
+                                          Look look) noexcept;
   // The host has left what was sent unanswered for so long.
   [[nodiscard]] bool host_is_gone(const Link& link, std::int64_t now_ns,
                                   std::int64_t unanswered_max_ns) noexcept;
 
  private:
-  [[nodiscard]] std::uint64_t receiving_progress(Link& link, const Receiver& receiver,
+  [[nodiscard]] std::uint64_t receiving_progress(Link& link, const IncomingStream& incoming,
                                                  bool leaving) noexcept;
 
   std::int64_t up_since_ns_ = 0;

@@ -7,7 +7,7 @@
 
 #include <netio/status.hpp>
 
-#include "socket/receiver.hpp"
+#include "socket/incoming_stream.hpp"
 
 namespace netio::detail {
 

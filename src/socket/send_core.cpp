@@ -56,8 +56,8 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   const Status status = offer_in_turn(message.size(), [&](Peer& peer) noexcept {
-    return mode_ == Mode::buffered ? peer.sender.gather(message, tag)
-                                   : peer.sender.post_now(message, tag);
+    return mode_ == Mode::buffered ? peer.outgoing.gather(message, tag)
+                                   : peer.outgoing.post_now(message, tag);
   });
   if (status == Status::ok) {
     bytes_sent_ += message.size();
@@ -78,7 +78,7 @@ Status SendCore::send(Message& message) noexcept {
   const std::span<const std::byte> bytes = message.bytes();
   Lease lease = Lease::adopt(message.release_block());
   const Status status = offer_in_turn(bytes.size(), [&](Peer& peer) noexcept {
-    return peer.sender.pass(lease, bytes, message.tag());
+    return peer.outgoing.pass(lease, bytes, message.tag());
   });
   if (status == Status::ok) {
     bytes_sent_ += bytes.size();
@@ -96,7 +96,7 @@ Message SendCore::allocate(std::size_t bytes, std::uint64_t tag, Status& status)
     status = stopped_ ? Status::closed : refused(bytes);
     return {};
   }
-  Lease lease = ready_.next().sender.allocate(bytes, status);
+  Lease lease = ready_.next().outgoing.allocate(bytes, status);
   if (!lease) {
     if (status == Status::again) {
       wanted_ = true;
@@ -113,7 +113,7 @@ Status SendCore::lend(std::span<const std::byte> message, std::uint64_t token,
   Lease lease = lent_.lend(message, token);
   if (!lease) return Status::again;
   const Status status = offer_in_turn(
-      message.size(), [&](Peer& peer) noexcept { return peer.sender.pass(lease, message, tag); });
+      message.size(), [&](Peer& peer) noexcept { return peer.outgoing.pass(lease, message, tag); });
   if (status == Status::ok) {
     bytes_sent_ += message.size();
     socket_.fill_changed();
@@ -132,7 +132,7 @@ std::span<std::byte> SendCore::reserve(std::size_t bytes, Status& status) noexce
   }
   status = offer_in_turn(bytes, [&](Peer& peer) noexcept {
     Status answer = Status::ok;
-    room = peer.sender.reserve(bytes, answer);
+    room = peer.outgoing.reserve(bytes, answer);
     if (answer == Status::ok) reserved_ = &peer;
     return answer;
   });
@@ -142,14 +142,14 @@ std::span<std::byte> SendCore::reserve(std::size_t bytes, Status& status) noexce
 Status SendCore::commit(std::size_t bytes, std::uint64_t tag) noexcept {
   if (stopped_) return Status::closed;
   if (reserved_ == nullptr) return Status::invalid;
-  const Status status = std::exchange(reserved_, nullptr)->sender.commit(bytes, tag);
+  const Status status = std::exchange(reserved_, nullptr)->outgoing.commit(bytes, tag);
   if (status == Status::ok) bytes_sent_ += bytes;
   return status;
 }
 
 void SendCore::flush() noexcept {
   if (stopped_) return;
-  for (const auto& peer : socket_.peers()) peer->sender.flush();
+  for (const auto& peer : socket_.peers()) peer->outgoing.flush();
 }
 
 // A stream that the wire keeps up with needs no timer.
@@ -157,8 +157,8 @@ bool SendCore::end_turn() noexcept {
   if (mode_ != Mode::buffered) return false;
   bool pending = false;
   for (const auto& peer : socket_.peers()) {
-    peer->sender.end_turn(socket_.options().flush_when_idle);
-    pending = pending || peer->sender.pending();
+    peer->outgoing.end_turn(socket_.options().flush_when_idle);
+    pending = pending || peer->outgoing.pending();
   }
   return pending;
 }
@@ -166,7 +166,7 @@ bool SendCore::end_turn() noexcept {
 // Of the peer with the most room.
 double SendCore::fill() const noexcept {
   double least = 1.0;
-  for (const Peer* const peer : ready_) least = std::min(least, peer->sender.link_fill());
+  for (const Peer* const peer : ready_) least = std::min(least, peer->outgoing.link_fill());
   return least;
 }
 

@@ -28,7 +28,7 @@ class SendCore final : public Distribution {
   // Here, for the C++ and the C surface to be one call each and no more.
   Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
     if (mode_ == Mode::buffered && !ready_.empty()) [[likely]] {
-      if (ready_.next().sender.gather_at_once(message, tag)) [[likely]] {
+      if (ready_.next().outgoing.gather_at_once(message, tag)) [[likely]] {
         ready_.next_turn();
         bytes_sent_ += message.size();
         return Status::ok;
@@ -48,8 +48,8 @@ class SendCore final : public Distribution {
   // The socket's side.
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override;
-  void gone(Peer&, DropReason) noexcept override {}
-  void wire_idle(Peer& peer) noexcept override { peer.sender.flush(); }
+  void connection_ended(Peer&, DropReason) noexcept override {}
+  void wire_idle(Peer& peer) noexcept override { peer.outgoing.flush(); }
   const char* take_control(Peer&, const Frame&) noexcept override {
     return "sent a control frame that is not known here";
   }

@@ -241,7 +241,7 @@ std::optional<StreamRecord> SocketCore::recall(const StreamId& stream) {
 
 // The books of a peer that is not coming back as this object.
 void SocketCore::remember(Peer& peer) {
-  counters_.pages_sent += peer.sender.pages_posted();
+  counters_.pages_sent += peer.outgoing.pages_posted();
   counters_.bytes_arrived += peer.bytes_arrived();
   if (peer.dialed() || !peer.adopted()) {
     peer.add_to(forgotten_);
@@ -346,7 +346,7 @@ void SocketCore::freeze() noexcept {
 void SocketCore::cut_copies() noexcept {
   for (const auto& peer : peers_) {
     if (peer->link() != nullptr) peer->link()->cut();
-    peer->sender.detach();
+    peer->outgoing.detach();
   }
 }
 

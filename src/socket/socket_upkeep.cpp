@@ -273,7 +273,7 @@ Counters SocketCore::counters() const noexcept {
   counters.copies = copies_.count + receiving.delivery.copies.count;
   counters.bytes_copied = copies_.bytes + receiving.delivery.copies.bytes;
   for (const auto& peer : peers_) {
-    counters.pages_sent += peer->sender.pages_posted();
+    counters.pages_sent += peer->outgoing.pages_posted();
     counters.bytes_arrived += peer->bytes_arrived();
   }
   return counters;

@@ -56,10 +56,10 @@ std::size_t Backlog::bytes_in(const StorePart& memory) const noexcept {
 void Backlog::set_budget(BehindBudget* budget) noexcept {
   if (budget_ != nullptr) budget_->bytes -= std::exchange(counted_, 0);
   budget_ = budget;
-  settle();
+  update_budget();
 }
 
-void Backlog::settle() noexcept {
+void Backlog::update_budget() noexcept {
   if (budget_ == nullptr) return;
   const std::size_t now = copied();
   budget_->bytes += now - std::exchange(counted_, now);
@@ -78,7 +78,7 @@ void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t bo
   } else {
     add_by_policy(parcel, supplies, body_max);
   }
-  settle();
+  update_budget();
 }
 
 void Backlog::add_by_policy(const Parcel& parcel, const Supplies& supplies,
@@ -98,7 +98,7 @@ void Backlog::add_by_policy(const Parcel& parcel, const Supplies& supplies,
     case Policy::drop_old:
       return add_newest(parcel, supplies, body_max);
   }
-  keep(parcel, supplies, body_max);
+  enqueue(parcel, supplies, body_max);
 }
 
 bool Backlog::takes_large(std::size_t bytes, const Supplies& supplies) const noexcept {
@@ -127,10 +127,11 @@ void Backlog::add_newest(const Parcel& parcel, const Supplies& supplies,
     freed += supplies.large_bytes(dropped);
   }
   if (too_much()) return drop(parcel.messages, DropReason::dropped_new);
-  keep(parcel, supplies, body_max);
+  enqueue(parcel, supplies, body_max);
 }
 
-void Backlog::keep(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept {
+void Backlog::enqueue(const Parcel& parcel, const Supplies& supplies,
+                      std::size_t body_max) noexcept {
   const bool small = !parcel.lease || (parcel.framed && parcel.bytes < parcel.lease->capacity() /
                                                                            waiting_block_part);
   if (small && append_to_tail(parcel, supplies.pages, body_max)) {
@@ -300,7 +301,7 @@ void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, 
   item.payload_bytes = payload.size();
   item.copied = sizeof(Item);
   if (push(std::move(item))) ++controls_;
-  settle();
+  update_budget();
 }
 
 bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
@@ -348,7 +349,7 @@ void Backlog::pop_posted() noexcept {
   Drops& drops = items_.front().drops;
   if (!drops.empty()) drops.pop_front();
   if (drops.empty()) pop();
-  settle();
+  update_budget();
 }
 
 void Backlog::clear() noexcept {
@@ -360,7 +361,7 @@ void Backlog::clear() noexcept {
   controls_ = 0;
   copied_ = 0;
   failed_ = overrun_ = false;
-  settle();
+  update_budget();
 }
 
 }  // namespace netio::detail

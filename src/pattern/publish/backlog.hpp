@@ -16,7 +16,7 @@
 #include "pattern/publish/parcel.hpp"
 #include "pattern/publish/samples.hpp"
 #include "socket/open_page.hpp"
-#include "socket/sender.hpp"
+#include "socket/outgoing_stream.hpp"
 #include "socket/supplies.hpp"
 #include "wire/frame.hpp"
 
@@ -45,7 +45,7 @@ class Backlog {
   };
 
   // Drops are counted in the books of the stream.
-  explicit Backlog(Sender& stream) : stream_(stream) {}
+  explicit Backlog(OutgoingStream& stream) : stream_(stream) {}
 
   void set_policy(Policy policy, std::size_t bytes_max) noexcept {
     if (policy != policy_) overrun_ = false;
@@ -109,9 +109,9 @@ class Backlog {
     if (parcel.framed) return 0;
     return sizeof(Item) + (parcel.lease ? 0 : parcel.bytes);
   }
-  void settle() noexcept;
+  void update_budget() noexcept;
   void add_by_policy(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
-  void keep(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
+  void enqueue(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   bool append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
   void add_newest(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   // Whether what waits takes as much of the memory that is short first.
@@ -129,7 +129,7 @@ class Backlog {
   bool push(Item item) noexcept;  // counts what it copies
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
 
-  Sender& stream_;
+  OutgoingStream& stream_;
   Policy policy_ = Policy::block;
   std::size_t bytes_max_ = SIZE_MAX;
   std::deque<Item> items_;

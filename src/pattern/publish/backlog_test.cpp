@@ -14,19 +14,19 @@ namespace {
 constexpr std::size_t backlog_page_bytes = 8192;
 
 // Of a stream without a connection.
-class BacklogOfOne : public testing::Test, private SenderOwner {
+class BacklogOfOne : public testing::Test, private StreamOwner {
  protected:
   Pool::Ptr pool_ = Pool::create(backlog_page_bytes, 4);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
   Copies copies_;
-  Sender stream_{*this, *large_, copies_, 1U << 20U};
+  OutgoingStream stream_{*this, *large_, copies_, 1U << 20U};
   Backlog backlog_{stream_};
 
  private:
   void on_page_opened() noexcept override {}
   void on_large_begun() noexcept override {}
   void on_starved() noexcept override {}
-  void on_sender_memory() noexcept override {}
+  void on_stream_memory() noexcept override {}
 };
 
 TEST_F(BacklogOfOne, forgets_what_waited_when_it_is_emptied) {

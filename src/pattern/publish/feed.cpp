@@ -26,7 +26,7 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 }  // namespace
 
-Feed::Feed(Sender& stream) noexcept : backlog(stream), stream_(stream) {
+Feed::Feed(OutgoingStream& stream) noexcept : backlog(stream), stream_(stream) {
   stream_.put_below(this);
   const std::uint64_t dropped = stream_.books().dropped_unposted;
   if (dropped != 0) backlog.add_gap(dropped, DropReason::not_sent);
@@ -38,7 +38,7 @@ void Feed::share(const Parcel& parcel) noexcept {
   if (stream_.link() == nullptr) {
     return stream_.drop_unposted(DropReason::not_sent, parcel.messages);
   }
-  if (clear_ahead() && !held_up(parcel.lease) && post_parcel(parcel) == Status::ok) {
+  if (clear_ahead() && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
     bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
     return;
   }
@@ -72,7 +72,7 @@ void Feed::drop_backlog(DropReason reason) noexcept {
 // The link would take more, but what waits in it is best kept short: for who samples, because it
 // is to have the latest; where pages are few, because small ones can be packed up here; and where
 // other memory is, if it can be dropped up here.
-bool Feed::held_up(const Lease& next) noexcept {
+bool Feed::has_to_wait(const Lease& next) noexcept {
   Link& link = *stream_.link();
   const bool plenty = link.pool().plenty() &&
                       (backlog.policy() == Policy::block || stream_.supplies().plenty(next));
@@ -115,13 +115,13 @@ Status Feed::post_item(const Backlog::Item& item) noexcept {
   return status;
 }
 
-// on_writable, on_sent or on_idle tell of the link's room, on_sender_memory of the pool's.
+// on_writable, on_sent or on_idle tell of the link's room, on_stream_memory of the pool's.
 Status Feed::post_waiting() noexcept {
   while (!backlog.empty()) {
-    if (held_up(Lease())) return Status::again;
+    if (has_to_wait(Lease())) return Status::again;
     const Backlog::Item* const item = backlog.front(stream_.link()->pool(), stream_.body_max());
     if (item == nullptr) return stream_.wait_for_page();
-    if (held_up(item->parcel.lease)) return Status::again;
+    if (has_to_wait(item->parcel.lease)) return Status::again;
     if (const Status status = post_item(*item); status != Status::ok) return status;
     bytes_posted_ += static_cast<std::int64_t>(item->parcel.bytes);
     backlog.pop_posted();

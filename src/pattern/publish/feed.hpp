@@ -8,7 +8,7 @@
 
 #include "pattern/publish/backlog.hpp"
 #include "pattern/publish/parcel.hpp"
-#include "socket/sender.hpp"
+#include "socket/outgoing_stream.hpp"
 #include "socket/upstream.hpp"
 
 namespace netio::detail {
@@ -17,7 +17,7 @@ class Feed final : public Upstream {
  public:
   // Of this stream, from now on until it is destroyed. The connection is up, and the peer is told
   // how many messages were dropped on the stream so far.
-  explicit Feed(Sender& stream) noexcept;
+  explicit Feed(OutgoingStream& stream) noexcept;
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -56,11 +56,11 @@ class Feed final : public Upstream {
   [[nodiscard]] bool clear_ahead() const noexcept {
     return backlog.empty() && !stream_.pending_itself();
   }
-  [[nodiscard]] bool held_up(const Lease& next) noexcept;
+  [[nodiscard]] bool has_to_wait(const Lease& next) noexcept;
   Status post_parcel(const Parcel& parcel) noexcept;
   Status post_item(const Backlog::Item& item) noexcept;
 
-  Sender& stream_;
+  OutgoingStream& stream_;
   std::uint64_t dropped_told_ = 0;  // to the peer
   std::int64_t bytes_posted_ = 0;
 };

@@ -61,7 +61,7 @@ class FakeLink final : public Link {
   std::size_t queued_bytes_ = 0;
 };
 
-class FeedOfOne : public testing::Test, private SenderOwner {
+class FeedOfOne : public testing::Test, private StreamOwner {
  protected:
   FeedOfOne() { sender_.attach(link_); }
   void share_one() {
@@ -78,14 +78,14 @@ class FeedOfOne : public testing::Test, private SenderOwner {
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
   FakeLink link_{*pool_, *large_};
   Copies copies_;
-  Sender sender_{*this, *large_, copies_, 1U << 20U};
+  OutgoingStream sender_{*this, *large_, copies_, 1U << 20U};
   Feed feed_{sender_};
 
  private:
   void on_page_opened() noexcept override {}
   void on_large_begun() noexcept override {}
   void on_starved() noexcept override {}
-  void on_sender_memory() noexcept override {}
+  void on_stream_memory() noexcept override {}
 };
 
 TEST_F(FeedOfOne, goes_on_by_what_the_wire_takes_at_once) {

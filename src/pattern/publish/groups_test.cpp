@@ -18,7 +18,7 @@
 namespace netio::detail {
 namespace {
 
-class GroupsOfSubscribers : public testing::Test, private SenderOwner {
+class GroupsOfSubscribers : public testing::Test, private StreamOwner {
  protected:
   GroupsOfSubscribers() {
     groups_.on_group_gone = [](Group&) {};
@@ -72,7 +72,7 @@ class GroupsOfSubscribers : public testing::Test, private SenderOwner {
   std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
   Copies copies_;
-  Sender stream_{*this, *large_, copies_, 1U << 20U};  // of all of them: nothing is sent
+  OutgoingStream stream_{*this, *large_, copies_, 1U << 20U};  // of all of them: nothing is sent
   std::deque<Subscriber> subscribers_;
   Groups groups_{1U << 20U, false};
 
@@ -80,7 +80,7 @@ class GroupsOfSubscribers : public testing::Test, private SenderOwner {
   void on_page_opened() noexcept override {}
   void on_large_begun() noexcept override {}
   void on_starved() noexcept override {}
-  void on_sender_memory() noexcept override {}
+  void on_stream_memory() noexcept override {}
 };
 
 // From none to twice as many as are listed, and back.

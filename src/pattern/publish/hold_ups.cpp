@@ -62,7 +62,7 @@ bool HoldUps::holds(const Subscriber& subscriber) const noexcept {
 void HoldUps::measure(Subscriber& subscriber) noexcept {
   subscriber.held_progress = subscriber.feed.progress();
   subscriber.held_bytes =
-      subscriber.peer.sender.unposted_bytes() + subscriber.peer.link()->queued_bytes();
+      subscriber.peer.outgoing.unposted_bytes() + subscriber.peer.link()->queued_bytes();
 }
 
 void HoldUps::begins_demoted(Subscriber& subscriber) noexcept {

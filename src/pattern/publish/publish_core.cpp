@@ -208,10 +208,10 @@ void PublishCore::not_ready(Peer& peer) noexcept {
   subscribers.leave(peer);
 }
 
-void PublishCore::gone(Peer& peer, DropReason reason) noexcept {
+void PublishCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   not_ready(peer);
   // The subscription ends with the connection: the next one begins with a set of its own.
-  peer.sender.drop_pending(reason);
+  peer.outgoing.drop_pending(reason);
   subscribers.forget(peer);
 }
 
@@ -292,7 +292,7 @@ bool PublishCore::end_turn() noexcept {
   for (Group* const group : active_) {
     group->end_turn();
     for (Subscriber* const member : group->members) {
-      member->peer.sender.end_turn(when_idle);
+      member->peer.outgoing.end_turn(when_idle);
       look_at_backlog(*member);
     }
     if (when_idle) group->close_page_if_idle();
@@ -322,7 +322,7 @@ void PublishCore::flush() noexcept {
     // gathered in it, and nothing would post them.
     group->end_turn();
     for (Subscriber* const member : group->members) {
-      member->peer.sender.flush();
+      member->peer.outgoing.flush();
       look_at_backlog(*member);
     }
     group->active = false;

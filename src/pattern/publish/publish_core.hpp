@@ -50,7 +50,7 @@ class PublishCore final : public Distribution {
   // The socket's side.
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override;
-  void gone(Peer& peer, DropReason reason) noexcept override;
+  void connection_ended(Peer& peer, DropReason reason) noexcept override;
   void wire_idle(Peer& peer) noexcept override;
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}

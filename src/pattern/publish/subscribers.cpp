@@ -58,7 +58,7 @@ Subscriber& Subscribers::join(Peer& peer) {
   std::shared_ptr<Account> account =
       allowances.account_of(peer.info(true).address, socket_.context().loop.now().count());
   Subscriber& subscriber =
-      subscribers_.try_emplace(&peer, peer, peer.sender, std::move(account)).first->second;
+      subscribers_.try_emplace(&peer, peer, peer.outgoing, std::move(account)).first->second;
   subscriber.feed.backlog.set_budget(&behind_budget_);
   return subscriber;
 }
@@ -244,7 +244,7 @@ void Subscribers::answer(Subscriber& subscriber) {
   Feed& feed = subscriber.feed;
   SubscribedFrame told;
   told.revision = subscriber.answered;
-  told.from = subscriber.peer.sender.taken();
+  told.from = subscriber.peer.outgoing.taken();
   told.refusal = subscriber.refused ? SetRefusal::too_many_ranges : SetRefusal::none;
   told.policy = static_cast<WirePolicy>(feed.backlog.policy());
   told.behind_for_ms = subscriber.behind_for_ms;

@@ -175,7 +175,7 @@ Status SubscribeCore::post(Peer& peer, std::span<const TagRange> ranges, std::ui
   frame_.resize(subscribe_bytes(ranges.size()));
   encode(head, frame_);
   store_ranges(ranges, frame_.data() + subscribe_head_bytes);
-  return peer.sender.post_control(ControlKind::subscribe, frame_);
+  return peer.outgoing.post_control(ControlKind::subscribe, frame_);
 }
 
 const char* SubscribeCore::take_control(Peer& peer, const Frame& frame) {
@@ -244,8 +244,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
 
 const char* SubscribeCore::take_gap(Peer& peer, const GapFrame& gap) {
   const std::uint64_t first = peer.receive_books().next_number();
-  const auto count =
-      peer.receive_books().miss_up_to(gap.dropped, socket_.context().loop.now().count());
+  const auto count = peer.miss_up_to(gap.dropped, socket_.context().loop.now().count());
   if (!count) return "takes back what it said it had dropped, or says more than can have been";
   if (*count != 0 && on_gap) {
     call_user(on_gap, peer.info(true), Gap{first, *count, reason_of(gap.reason)});

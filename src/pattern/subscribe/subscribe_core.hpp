@@ -35,7 +35,7 @@ class SubscribeCore final : public Distribution {
   // The socket's side.
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override { publishers_.erase(&peer); }
-  void gone(Peer& peer, DropReason) noexcept override { publishers_.erase(&peer); }
+  void connection_ended(Peer& peer, DropReason) noexcept override { publishers_.erase(&peer); }
   void wire_idle(Peer&) noexcept override {}
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;

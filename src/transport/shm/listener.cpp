@@ -16,7 +16,7 @@ namespace netio::detail {
 
 namespace {
 
-constexpr int backlog = 1024;
+constexpr int accept_queue_max = 1024;
 
 // Of what is at the path itself; 0 if there is nothing.
 ino_t inode_of(const std::string& path) noexcept {
@@ -89,7 +89,7 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
     path_ = address.path();
     inode_ = inode_of(path_);
   }
-  if (error == 0 && listen(fd.get(), backlog) != 0) error = errno;
+  if (error == 0 && listen(fd.get(), accept_queue_max) != 0) error = errno;
   if (error != 0) {
     throw system_error("bind " + name, error, advice_for(error, address.path()));
   }

@@ -14,7 +14,7 @@ namespace netio::detail {
 
 namespace {
 
-constexpr int backlog = 1024;
+constexpr int accept_queue_max = 1024;
 std::string advice_for(int error) {
   switch (error) {
     case EADDRINUSE:
@@ -60,7 +60,8 @@ FileDescriptor listen_at(const InternetAddress& address, int& error) {
     if (address.family() == AF_INET6) {
       (void)setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (::bind(fd.get(), address.get(), address.bytes) == 0 && listen(fd.get(), backlog) == 0) {
+    if (::bind(fd.get(), address.get(), address.bytes) == 0 &&
+        listen(fd.get(), accept_queue_max) == 0) {
       error = 0;
       return fd;
     }

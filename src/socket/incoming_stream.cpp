@@ -1,5 +1,5 @@
-// The data path of a Receiver.
-#include "socket/receiver.hpp"
+// The data path of a IncomingStream.
+#include "socket/incoming_stream.hpp"
 
 #include <cstring>
 #include <utility>
@@ -10,10 +10,10 @@ namespace {
 constexpr const char* wrong_number = "a page without the number of messages it says";
 }
 
-Receiver::Result Receiver::take(const PageHeader& header, Block& block,
-                                std::span<const std::byte> body) {
-  if (header.sequence != books.expected) return fail("page out of sequence");
-  page_expects_ = books.expected + header.messages;
+IncomingStream::Result IncomingStream::take(const PageHeader& header, Block& block,
+                                            std::span<const std::byte> body) {
+  if (header.sequence != books_.expected) return fail("page out of sequence");
+  page_expects_ = books_.expected + header.messages;
   if (page_expects_ >= sequence_end) return fail("messages beyond the last sequence");
   body_ = body;
   started_ = false;
@@ -21,7 +21,7 @@ Receiver::Result Receiver::take(const PageHeader& header, Block& block,
   return start(block);
 }
 
-Receiver::Result Receiver::go_on() {
+IncomingStream::Result IncomingStream::go_on() {
   if (!held_) return Result::done;
   const Lease page = std::move(held_);
   if (!started_) return start(*page.get());
@@ -29,7 +29,7 @@ Receiver::Result Receiver::go_on() {
 }
 
 // A page is either one part of a large message or whole messages only (docs/wire.md).
-Receiver::Result Receiver::start(Block& block) {
+IncomingStream::Result IncomingStream::start(Block& block) {
   if (delivery_.stopped) return hold(block, Result::held);
   FrameWalker probe(body_.data(), body_.size());
   Frame frame;
@@ -44,11 +44,11 @@ Receiver::Result Receiver::start(Block& block) {
 }
 
 // Delivers the rest of the page, from walker_ on, to the call-back that is set now.
-Receiver::Result Receiver::deliver(Block& block) {
+IncomingStream::Result IncomingStream::deliver(Block& block) {
   return delivery_.on_batch ? walk_batch(block) : walk(block);
 }
 
-Receiver::Result Receiver::walk(Block& block) {
+IncomingStream::Result IncomingStream::walk(Block& block) {
   Frame frame;
   while (walker_.next(frame)) {
     if (frame.flags > frame_flag::tagged) [[unlikely]]
@@ -65,7 +65,7 @@ Receiver::Result Receiver::walk(Block& block) {
   return finish_page();
 }
 
-Receiver::Result Receiver::walk_batch(Block& block) {
+IncomingStream::Result IncomingStream::walk_batch(Block& block) {
   const MessageView page(&block, walker_.rest(), 0);
   Frame frame;
   std::uint32_t messages = 0;
@@ -80,14 +80,14 @@ Receiver::Result Receiver::walk_batch(Block& block) {
   }
   // The page as a whole, before anybody sees or counts any of it.
   if (walker_.defect() != nullptr) return fail(walker_.defect());
-  if (books.expected + messages != page_expects_) return fail(wrong_number);
+  if (books_.expected + messages != page_expects_) return fail(wrong_number);
   if (messages == 0) return Result::done;
   count(messages, bytes);
   give_batch(Batch(page, messages, true));
   return Result::done;
 }
 
-Receiver::Result Receiver::begin_parts(const Frame& frame, Block& block) {
+IncomingStream::Result IncomingStream::begin_parts(const Frame& frame, Block& block) {
   if (large_) return fail("a message begins inside another");
   if (frame.total > message_bytes_max_) {
     return fail("a message larger than is allowed here", DownReason::message_too_big);
@@ -105,7 +105,7 @@ Receiver::Result Receiver::begin_parts(const Frame& frame, Block& block) {
   return Result::done;
 }
 
-Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
+IncomingStream::Result IncomingStream::take_part(const Frame& frame, Block& block) {
   if (frame.first_part()) {
     if (const Result result = begin_parts(frame, block); result != Result::done) return result;
   } else if (!large_) {
@@ -125,7 +125,7 @@ Receiver::Result Receiver::take_part(const Frame& frame, Block& block) {
   return finish_page();
 }
 
-void Receiver::deliver_whole() {
+void IncomingStream::deliver_whole() {
   const Lease whole = std::move(large_);
   whole_bytes_ += std::exchange(large_filled_, 0);
   whole->kept_memory = delivery_.kept_memory;
@@ -138,36 +138,36 @@ void Receiver::deliver_whole() {
   }
 }
 
-void Receiver::give_batch(const Batch& batch) {
-  delivery_.books = &books;
+void IncomingStream::give_batch(const Batch& batch) {
+  delivery_.books = &books_;
   delivery_.on_batch(batch);
 }
 
-void Receiver::count(std::uint32_t messages, std::size_t bytes) noexcept {
-  books.expected += messages;
-  books.delivered += messages;
+void IncomingStream::count(std::uint32_t messages, std::size_t bytes) noexcept {
+  books_.expected += messages;
+  books_.delivered += messages;
   delivery_.bytes += bytes;
 }
 
-Receiver::Result Receiver::finish_page() noexcept {
+IncomingStream::Result IncomingStream::finish_page() noexcept {
   if (walker_.defect() != nullptr) return fail(walker_.defect());
-  if (books.expected != page_expects_) return fail(wrong_number);
+  if (books_.expected != page_expects_) return fail(wrong_number);
   return Result::done;
 }
 
-Receiver::Result Receiver::hold(Block& block, Result why) noexcept {
+IncomingStream::Result IncomingStream::hold(Block& block, Result why) noexcept {
   block.add_count();
   held_ = Lease::adopt(&block);
   return why;
 }
 
-Receiver::Result Receiver::fail(const char* what, DownReason reason) noexcept {
+IncomingStream::Result IncomingStream::fail(const char* what, DownReason reason) noexcept {
   defect_ = what;
   reason_ = reason;
   return Result::bad;
 }
 
-void Receiver::end() noexcept {
+void IncomingStream::end() noexcept {
   held_.reset();
   large_.reset();
   whole_bytes_ += std::exchange(large_filled_, 0);

@@ -25,8 +25,8 @@
 
 namespace netio::detail {
 
-// Who looks after a Sender: its peer.
-class SenderOwner {
+// Who looks after a OutgoingStream: its peer.
+class StreamOwner {
  public:
   // The first message went into an empty page: flush it in time.
   virtual void on_page_opened() noexcept = 0;
@@ -35,21 +35,22 @@ class SenderOwner {
   // A send is refused for lack of memory.
   virtual void on_starved() noexcept = 0;
   // Memory that a send had lacked is there again.
-  virtual void on_sender_memory() noexcept = 0;
+  virtual void on_stream_memory() noexcept = 0;
 
  protected:
-  ~SenderOwner() = default;
+  ~StreamOwner() = default;
 };
 
-class Sender final : private StoreWaiter {
+class OutgoingStream final : private StoreWaiter {
  public:
-  Sender(SenderOwner& owner, LargePool& large_pool, Copies& copies, std::uint64_t message_bytes_max)
+  OutgoingStream(StreamOwner& owner, LargePool& large_pool, Copies& copies,
+                 std::uint64_t message_bytes_max)
       : owner_(owner),
         large_pool_(large_pool),
         copies_(copies),
         own_message_bytes_max_(message_bytes_max) {}
 
-  // The data path. On `again` the peer's on_writable (or on_sender_memory) follows.
+  // The data path. On `again` the peer's on_writable (or on_stream_memory) follows.
 
   // Copies into the open page, if it has room: nearly always. The first bound holds every limit on
   // a message (a size that wraps when padded included); the second fails without an open page.
@@ -117,7 +118,7 @@ class Sender final : private StoreWaiter {
 
   // The last send found no memory, or was to leave it to others; or something waits above.
   [[nodiscard]] bool waiting() const noexcept {
-    return held_back_ || StoreWaiter::waiting() || waits_above();
+    return leaves_pages_ || StoreWaiter::waiting() || waits_above();
   }
   // The last send, or allocate(), found no memory.
   [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
@@ -218,10 +219,10 @@ class Sender final : private StoreWaiter {
   Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
   Status post_counted(Post& post) noexcept;
-  void on_memory() noexcept override { owner_.on_sender_memory(); }
+  void on_memory() noexcept override { owner_.on_stream_memory(); }
   [[nodiscard]] Lack lack() const noexcept override { return lack_; }
 
-  SenderOwner& owner_;
+  StreamOwner& owner_;
   LargePool& large_pool_;
   Copies& copies_;
   std::uint64_t own_message_bytes_max_;
@@ -230,7 +231,7 @@ class Sender final : private StoreWaiter {
   SendBooks books_;
 
   OpenPage page_;
-  bool held_back_ = false;  // few pages are left, and this link has some of them
+  bool leaves_pages_ = false;  // few pages are left, and this link has some of them
   std::size_t gather_bytes_max_ = 0;
   std::size_t borrowed_bytes_max_ = 0;  // of a message that is posted without a lease
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not

@@ -1,5 +1,5 @@
-// The slow paths of a Sender: pages that are full, large messages, connections and books_.
-#include "socket/sender.hpp"
+// The slow paths of a OutgoingStream: pages that are full, large messages, connections and books_.
+#include "socket/outgoing_stream.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -18,13 +18,13 @@ void prepend_frame(Post& post, std::size_t size, std::uint32_t flags, std::uint6
 
 }  // namespace
 
-Status Sender::sendable(std::size_t bytes) const noexcept {
+Status OutgoingStream::sendable(std::size_t bytes) const noexcept {
   if (link_ == nullptr) return Status::not_connected;
   const std::uint64_t most = std::min(own_message_bytes_max_, link_->limits().message_bytes_max);
   return bytes > most ? Status::too_big : Status::ok;
 }
 
-Status Sender::gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   reserved_at_ = nullptr;
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
   const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
@@ -38,7 +38,7 @@ Status Sender::gather(std::span<const std::byte> message, std::uint64_t tag) noe
 }
 
 // Where the peer reads it, or in a buffer of our own. `message` is the copy then.
-Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noexcept {
+Status OutgoingStream::copy_large(std::span<const std::byte>& message, Lease& copy) noexcept {
   const Fit& fit = link_->fit();
   const std::size_t headroom = fit.headroom();
   const std::size_t all = headroom + wire_padded(message.size());
@@ -51,20 +51,21 @@ Status Sender::copy_large(std::span<const std::byte>& message, Lease& copy) noex
   return Status::ok;
 }
 
-Status Sender::gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::gather_large(std::span<const std::byte> message,
+                                    std::uint64_t tag) noexcept {
   Lease copy;
   if (const Status status = copy_large(message, copy); status != Status::ok) return status;
   return begin_large(std::move(copy), message.data(), message.size(), tag);
 }
 
-Status Sender::open_page() noexcept {
+Status OutgoingStream::open_page() noexcept {
   assert(!page_.is_open());
   Pool& pool = link_->pool();
-  held_back_ = false;
+  leaves_pages_ = false;
   if (!pool.plenty()) {
     link_->flush();
-    held_back_ = link_->backed_up() && !pool.plenty();
-    if (held_back_) return Status::again;  // until the link is idle, or says that some is done
+    leaves_pages_ = link_->backed_up() && !pool.plenty();
+    if (leaves_pages_) return Status::again;  // until the link is idle, or says that some is done
   }
   Lease page = pool.take();
   if (!page) return wait_for(pool);
@@ -73,13 +74,13 @@ Status Sender::open_page() noexcept {
   return Status::ok;
 }
 
-void Sender::close_page() noexcept {
+void OutgoingStream::close_page() noexcept {
   page_.close();
   reserved_at_ = nullptr;
 }
 
 // The wait ends when memory comes home, or when a stranger acknowledges something.
-Status Sender::wait_for(Store& store, Lack lack) noexcept {
+Status OutgoingStream::wait_for(Store& store, Lack lack) noexcept {
   waits_in_ = &store;
   lack_ = lack;
   store.wait(*this);
@@ -87,7 +88,7 @@ Status Sender::wait_for(Store& store, Lack lack) noexcept {
   return Status::again;
 }
 
-Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   if (link_ != nullptr && message.size() <= borrowed_bytes_max_ && !pending()) [[likely]] {
     const Status status = post_borrowed(message, tag);
     if (status == Status::ok) link_->flush();
@@ -109,7 +110,7 @@ Status Sender::post_now(std::span<const std::byte> message, std::uint64_t tag) n
 }
 
 // Of messages, or parts of one.
-Status Sender::post_counted(Post& post) noexcept {
+Status OutgoingStream::post_counted(Post& post) noexcept {
   const Status status = link_->post(post);
   if (status == Status::ok) {
     books_.next_sequence += post.messages;
@@ -118,7 +119,8 @@ Status Sender::post_counted(Post& post) noexcept {
   return status;
 }
 
-Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
+                                     std::uint64_t tag) noexcept {
   Post post{.sequence = books_.next_sequence, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body.data = message.data();
@@ -126,16 +128,17 @@ Status Sender::post_borrowed(std::span<const std::byte> message, std::uint64_t t
   return post_counted(post);
 }
 
-Status Sender::post_frames(const Lease& lease, std::span<const std::byte> frames,
-                           std::uint32_t messages) noexcept {
+Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte> frames,
+                                   std::uint32_t messages) noexcept {
   Post post{.sequence = books_.next_sequence, .messages = messages};
   post.body = {lease, frames.data(), frames.size()};
   return post_counted(post);
 }
 
-Status Sender::wait_for_page() noexcept { return wait_for(link_->pool()); }
+Status OutgoingStream::wait_for_page() noexcept { return wait_for(link_->pool()); }
 
-Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::pass(Lease& lease, std::span<const std::byte> message,
+                            std::uint64_t tag) noexcept {
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
   if (pending()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
@@ -145,8 +148,8 @@ Status Sender::pass(Lease& lease, std::span<const std::byte> message, std::uint6
   return status;
 }
 
-Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
-                        std::uint64_t tag) noexcept {
+Status OutgoingStream::pass_now(Lease& lease, std::span<const std::byte> message,
+                                std::uint64_t tag) noexcept {
   if (message.size() > body_max() && stranger()) [[unlikely]]
     return pass_to_stranger(lease, message, tag);
   return post_whole(lease, message, tag);
@@ -154,8 +157,8 @@ Status Sender::pass_now(Lease& lease, std::span<const std::byte> message,
 
 // Memory that the user allocated or kept, or that a publisher shares, is charged to the quota of
 // strangers as a copy is.
-Status Sender::pass_to_stranger(Lease& lease, std::span<const std::byte> message,
-                                std::uint64_t tag) noexcept {
+Status OutgoingStream::pass_to_stranger(Lease& lease, std::span<const std::byte> message,
+                                        std::uint64_t tag) noexcept {
   return link_->fit().with_large([&](auto& store) {
     return store.owns(*lease.get()) ? pass_charged(store, lease, message, tag)
                                     : post_whole(lease, message, tag);
@@ -163,8 +166,9 @@ Status Sender::pass_to_stranger(Lease& lease, std::span<const std::byte> message
 }
 
 template <typename SizedPool>
-Status Sender::pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
-                            std::uint64_t tag) noexcept {
+Status OutgoingStream::pass_charged(SizedPool& pool, Lease& lease,
+                                    std::span<const std::byte> message,
+                                    std::uint64_t tag) noexcept {
   Quota& strangers = pool.strangers();
   const std::size_t bytes = lease->capacity();
   if (lease->quota == &strangers || bytes > strangers.bytes_max()) {
@@ -177,8 +181,8 @@ Status Sender::pass_charged(SizedPool& pool, Lease& lease, std::span<const std::
   return status;
 }
 
-Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
-                          std::uint64_t tag) noexcept {
+Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> message,
+                                  std::uint64_t tag) noexcept {
   const Fit& fit = link_->fit();
   const Fit::Answer answer = fit.of(*lease.get(), message, tag);
   if (answer.way == Fit::Way::in_parts) {
@@ -199,7 +203,7 @@ Status Sender::post_whole(Lease& lease, std::span<const std::byte> message,
   return status;
 }
 
-Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
+Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
   status = sendable(bytes);
   if (status != Status::ok) return {};
   Fit::Taken taken = link_->fit().take_to_write(loan_headroom + wire_padded(bytes));
@@ -210,7 +214,7 @@ Lease Sender::allocate(std::size_t bytes, Status& status) noexcept {
 }
 
 template <typename SizedPool>
-Status Sender::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
+Status OutgoingStream::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
   taken = pool.take(bytes);
   if (taken) return Status::ok;
   return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
@@ -220,7 +224,7 @@ Status Sender::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexc
 // for peers that are known to take what they are sent. A message that is larger than the quota is
 // not charged: otherwise it could never be sent.
 template <typename SizedPool>
-Status Sender::take_for_peer(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
+Status OutgoingStream::take_for_peer(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
   Quota& strangers = pool.strangers();
   const std::size_t charged = SizedPool::charged_bytes(bytes);
   const bool counts = stranger() && charged <= strangers.bytes_max();
@@ -230,11 +234,11 @@ Status Sender::take_for_peer(SizedPool& pool, std::size_t bytes, Lease& taken) n
   return status;
 }
 
-Status Sender::keep_from_stranger(Store& store) noexcept {
+Status OutgoingStream::keep_from_stranger(Store& store) noexcept {
   return wait_for(store, Lack::strangers_quota);
 }
 
-std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept {
+std::span<std::byte> OutgoingStream::reserve(std::size_t bytes, Status& status) noexcept {
   reserved_at_ = nullptr;
   status = sendable(bytes);
   if (status != Status::ok) return {};
@@ -254,7 +258,7 @@ std::span<std::byte> Sender::reserve(std::size_t bytes, Status& status) noexcept
   return {reserved_at_ + prefix, bytes};
 }
 
-Status Sender::commit(std::size_t bytes, std::uint64_t tag) noexcept {
+Status OutgoingStream::commit(std::size_t bytes, std::uint64_t tag) noexcept {
   // Another message, or a flush, since reserve() has moved the cursor or closed the page.
   if (reserved_at_ == nullptr || reserved_at_ != page_.cursor()) return Status::invalid;
   if (bytes > reserved_bytes_) return Status::too_big;
@@ -268,8 +272,8 @@ Status Sender::commit(std::size_t bytes, std::uint64_t tag) noexcept {
   return Status::ok;
 }
 
-Status Sender::begin_large(Lease lease, const std::byte* data, std::size_t bytes,
-                           std::uint64_t tag) noexcept {
+Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size_t bytes,
+                                   std::uint64_t tag) noexcept {
   large_ = {std::move(lease), data, bytes, 0, tag};
   (void)post_parts();  // what is left goes on when the link has room
   link_->flush();
@@ -279,7 +283,7 @@ Status Sender::begin_large(Lease lease, const std::byte* data, std::size_t bytes
 
 // Parts fill ordinary pages, so that nobody needs memory for a large page and a large message at
 // once (docs/wire.md).
-Status Sender::post_parts() noexcept {
+Status OutgoingStream::post_parts() noexcept {
   while (large_.active()) {
     const std::uint64_t left = large_.total - large_.done;
     const std::size_t part_max = (body_max() - frame_prefix_bytes_max) & ~(wire_align - 1);
@@ -301,14 +305,14 @@ Status Sender::post_parts() noexcept {
   return Status::ok;
 }
 
-Status Sender::post_pending() noexcept {
+Status OutgoingStream::post_pending() noexcept {
   if (link_ == nullptr) return Status::not_connected;
   if (const Status status = post_parts(); status != Status::ok) return status;
   if (const Status status = post_page(); status != Status::ok) return status;
   return waits_above() ? upstream_->post_waiting() : Status::ok;
 }
 
-Status Sender::post_page() noexcept {
+Status OutgoingStream::post_page() noexcept {
   if (page_.messages() == 0) {
     if (page_.is_open()) close_page();
     return Status::ok;
@@ -325,8 +329,8 @@ Status Sender::post_page() noexcept {
   return Status::ok;
 }
 
-Post Sender::control_post(ControlKind kind, std::span<const std::byte> payload,
-                          std::uint64_t sequence) noexcept {
+Post OutgoingStream::control_post(ControlKind kind, std::span<const std::byte> payload,
+                                  std::uint64_t sequence) noexcept {
   Post post{.sequence = sequence, .flags = page_flag::control};
   const auto number = static_cast<std::uint32_t>(kind);
   post.prepend(frame_word(static_cast<std::uint32_t>(payload.size()),
@@ -336,17 +340,17 @@ Post Sender::control_post(ControlKind kind, std::span<const std::byte> payload,
   return post;
 }
 
-Status Sender::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
+Status OutgoingStream::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
   Post post = control_post(kind, payload, books_.next_sequence);
   return link_->post(post);
 }
 
-Status Sender::post_acknowledgement() noexcept {
+Status OutgoingStream::post_acknowledgement() noexcept {
   Post post{.sequence = books_.next_sequence};
   return link_->post(post);
 }
 
-void Sender::end_turn(bool flush_when_idle) noexcept {
+void OutgoingStream::end_turn(bool flush_when_idle) noexcept {
   if (page_.is_open() && page_.messages() == 0) close_page();  // reserved, and not committed
   if (link_ == nullptr) return;
   link_->flush();  // what was posted in this turn does not make the wire busy, or anybody full
@@ -354,13 +358,13 @@ void Sender::end_turn(bool flush_when_idle) noexcept {
   if (due && link_->idle()) flush();
 }
 
-void Sender::flush() noexcept {
+void OutgoingStream::flush() noexcept {
   if (link_ == nullptr) return;
   (void)post_pending();
   link_->flush();
 }
 
-void Sender::attach(Link& link) noexcept {
+void OutgoingStream::attach(Link& link) noexcept {
   link_ = &link;
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
@@ -384,21 +388,21 @@ void Sender::attach(Link& link) noexcept {
   page_.seal();
 }
 
-void Sender::detach() noexcept {
+void OutgoingStream::detach() noexcept {
   link_ = nullptr;
-  held_back_ = false;
+  leaves_pages_ = false;
   stop_waiting();
   reserved_at_ = nullptr;
   page_.seal();  // no room: the fast path falls through to the check of the connection
 }
 
-double Sender::link_fill() const noexcept {
+double OutgoingStream::link_fill() const noexcept {
   if (link_ == nullptr || starved()) return 1;
   const std::size_t most = link_->limits().queue_bytes_max;
   return static_cast<double>(std::min(link_->queued_bytes(), most)) / static_cast<double>(most);
 }
 
-Holding Sender::holding(const StorePart& memory) const noexcept {
+Holding OutgoingStream::holding(const StorePart& memory) const noexcept {
   if (link_ == nullptr) return {};
   Holding held = link_->holding(memory);
   if (memory.has(large_.lease)) held.left += large_.total - large_.done;
@@ -409,7 +413,7 @@ Holding Sender::holding(const StorePart& memory) const noexcept {
 // A waiter of this peer does not count: the peer would be ended for what only it lacks. For a
 // waiter that lacks the quota of strangers, only memory that is charged to the quota helps. The
 // peer that holds such memory may have acknowledged something since.
-Holding Sender::kept_from_others(const Shortage& shortage) const noexcept {
+Holding OutgoingStream::kept_from_others(const Shortage& shortage) const noexcept {
   const bool waits = starved() && waits_in_ == shortage.store;
   const std::size_t own_memory = waits && lack_ == Lack::memory ? 1 : 0;
   const std::size_t own_quota = waits && lack_ == Lack::strangers_quota ? 1 : 0;
@@ -420,7 +424,7 @@ Holding Sender::kept_from_others(const Shortage& shortage) const noexcept {
   return {};
 }
 
-void Sender::drop_pending(DropReason reason) noexcept {
+void OutgoingStream::drop_pending(DropReason reason) noexcept {
   books_.drop_unposted(reason, unposted());
   close_page();
   large_ = {};

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include <netio/message.hpp>
 #include <netio/receiving.hpp>
@@ -34,10 +36,10 @@ struct Delivery {
   const ReceiveBooks* books = nullptr;
 };
 
-class Receiver {
+class IncomingStream {
  public:
-  Receiver(Delivery& delivery, LargePool& large_pool, Quota* large_quota,
-           std::uint64_t message_bytes_max) noexcept
+  IncomingStream(Delivery& delivery, LargePool& large_pool, Quota* large_quota,
+                 std::uint64_t message_bytes_max) noexcept
       : delivery_(delivery),
         large_pool_(large_pool),
         large_quota_(large_quota),
@@ -66,7 +68,25 @@ class Receiver {
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
   [[nodiscard]] DownReason reason() const noexcept { return reason_; }
 
-  ReceiveBooks books;
+  // The books of the stream. Nobody else writes to them. They have two positions: up to one,
+  // messages were received; up to the other, they are acknowledged.
+  [[nodiscard]] const ReceiveBooks& books() const noexcept { return books_; }
+  // As ReceiveBooks has them:
+  void look_from(std::int64_t now_ns) noexcept { books_.look_from(now_ns); }
+  [[nodiscard]] std::optional<ReceiveBooks::Lost> begin_connection(std::uint64_t position,
+                                                                   std::int64_t now_ns) noexcept {
+    return books_.begin_connection(position, now_ns);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> miss_up_to(std::uint64_t dropped,
+                                                        std::int64_t now_ns) noexcept {
+    return books_.miss_up_to(dropped, now_ns);
+  }
+  void acknowledge(const ReceiveBooks::Place& taken) noexcept { books_.acknowledge(taken); }
+  // Another stream takes the place of this one.
+  void begin_anew() noexcept { books_.begin_stream(); }
+  // The books of the same stream, which another object has kept, or is to keep.
+  void restore(const ReceiveBooks& books) noexcept { books_ = books; }
+  [[nodiscard]] ReceiveBooks surrender_books() noexcept { return std::exchange(books_, {}); }
 
  private:
   Result start(Block& block);
@@ -83,6 +103,7 @@ class Receiver {
   Result fail(const char* what, DownReason reason = DownReason::protocol_error) noexcept;
 
   Delivery& delivery_;
+  ReceiveBooks books_;
   LargePool& large_pool_;
   Quota* large_quota_;
   std::uint64_t message_bytes_max_;
@@ -91,7 +112,7 @@ class Receiver {
   std::span<const std::byte> body_;
   FrameWalker walker_;
   bool started_ = false;            // walker_ is somewhere inside body_
-  std::uint64_t page_expects_ = 0;  // books.expected once the page is done
+  std::uint64_t page_expects_ = 0;  // books_.expected once the page is done
   Lease held_;
 
   Lease large_;  // a message in parts
