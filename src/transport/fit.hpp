@@ -67,6 +67,10 @@ struct Fit {
   [[nodiscard]] bool before_post(const Answer& answer) const noexcept {
     return answer.way == Way::copied && answer.into == &large_store();
   }
+  // Short, and copied into the slot of each peer: its memory is free once it is posted.
+  [[nodiscard]] bool in_slots(const Answer& answer) const noexcept {
+    return loans != nullptr && answer.way == Way::copied && answer.into == nullptr;
+  }
   // A copy in `loans` serves every peer, while each link would copy the message for its own.
   [[nodiscard]] bool one_copy_serves_all(const Answer& answer) const noexcept {
     return loans != nullptr && answer.way == Way::copied && answer.into != nullptr;

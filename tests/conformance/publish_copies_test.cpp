@@ -1,4 +1,5 @@
 // How often a message that many subscribers want is copied: once for all that can read one copy.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,6 +90,21 @@ TEST_P(PublishCopies, lent_memory_is_copied_at_most_once_for_all) {
     EXPECT_EQ(publish.counters().copies, copies);
     EXPECT_EQ(publish.counters().bytes_copied, copies * bytes);
   }
+}
+
+TEST_P(PublishCopies, short_lent_memory_is_free_at_once_where_it_lies_in_slots) {
+  OpenedPublish publish(here_);
+  ASSERT_NO_FATAL_FAILURE(join_readers(publish, Mode::unbuffered));
+  if (publish.fit().loans == nullptr) GTEST_SKIP() << "a wire without slots";
+  std::size_t released = 0;
+  publish.on_released([&released](std::uint64_t) { ++released; });
+  const std::vector<std::byte> message = payload(1, 16);
+  ASSERT_EQ(publish.lend(message, 1, 5), Status::ok);
+  (void)here_.loop().run_once(std::chrono::nanoseconds(0));
+  EXPECT_EQ(released, 1U);  // no subscriber has had a turn
+  ASSERT_NO_FATAL_FAILURE(expect_arrival());
+  EXPECT_EQ(publish.counters().copies, readers_count);
+  EXPECT_EQ(publish.counters().bytes_copied, readers_count * message.size());
 }
 
 TEST_P(PublishCopies, short_messages_of_one_s_own_are_copied_into_the_page_of_all) {

@@ -27,6 +27,8 @@ Group::Way Group::way_of(const Outgoing& message) const noexcept {
   if (message.lease != nullptr) {
     if (fits && bytes <= kind_.body_max / gathered_page_part) return Way::gathered;
     const Fit::Answer answer = kind_.fit.of(*message.lease->get(), message.bytes, message.tag);
+    // Also a subscriber that is behind copies it: short messages must not hold large memory.
+    if (kind_.fit.in_slots(answer)) return Way::borrowed;
     return kind_.fit.one_copy_serves_all(answer) ? Way::staged : Way::shared;
   }
   if (fits) return Way::gathered;
@@ -86,6 +88,9 @@ void Group::write(const Outgoing& message, Staging& staging, Copies& copies) noe
   }
   Parcel parcel{{}, message.bytes.data(), message.bytes.size(), 1, false, message.tag};
   if (way == Way::shared) parcel.lease = *message.lease;
+  if (way == Way::borrowed && message.lease != nullptr) {
+    for (std::size_t i = 0; i < members.size(); ++i) copies.add(message.bytes.size());
+  }
   if (way == Way::staged) {
     const Staging::Copy& copy =
         staging.copy(kind_.fit, message.bytes, message.lease != nullptr ? &copies : nullptr);
