@@ -1,4 +1,5 @@
-// Who gets which message: what a pattern decides, and its socket and peers ask. Owner thread only.
+// Which peer gets which message: a pattern decides, and its socket and peers ask. Owner thread
+// only.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +24,17 @@ class Distribution {
   // From the loop: the peer came up, or its link has room again and it has been given all that was
   // taken for it.
   virtual void ready(Peer& peer) noexcept = 0;
-  // Until ready() it takes nothing.
+  // The peer takes nothing until ready() is called again.
   virtual void not_ready(Peer& peer) noexcept = 0;
-  // From the loop: the connection ended. What was taken for the peer and not posted stays with it
-  // for the next one, unless the pattern drops that here.
+  // From the loop: the connection ended. Messages that were taken for the peer and not posted stay
+  // with it for the next connection, unless the pattern drops them here.
   virtual void connection_ended(Peer& peer, DropReason reason) noexcept = 0;
   // From the loop: the wire has nothing left to send, and pages are to leave when it is idle.
   virtual void wire_idle(Peer& peer) noexcept = 0;
-  // A control frame of this pattern's. What is wrong with it, or null. Throws std::bad_alloc: the
-  // peer's connection is to end then.
+  // Takes a control frame of this pattern. Returns what is wrong with it, or null. Throws
+  // std::bad_alloc; the connection must be ended then.
   virtual const char* take_control(Peer& peer, const Frame& frame) = 0;
-  // So many messages of the peer's, from this number on, were lost with a connection.
+  // `count` messages from the peer, from the number `first` on, were lost with a connection.
   virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
   // Messages taken for the peer that its outgoing stream does not know of yet.
   [[nodiscard]] virtual std::uint64_t gathered_for(const Peer& peer) const noexcept = 0;
@@ -41,11 +42,11 @@ class Distribution {
   [[nodiscard]] virtual bool bears_with(const Peer&) const noexcept { return false; }
   // Fills in what the pattern knows: the policy, and what waits that the stream does not know of.
   virtual void describe(const Peer&, PeerSnapshot&) const {}
-  // From the loop: the user is called, if it was refused something that may be taken now.
+  // From the loop: calls the user, if a call of the user was refused that may succeed now.
   virtual void tell_writable() noexcept = 0;
 
-  // The turn is over: what is open goes to wires that have nothing else to do. True if something
-  // stays open, so that flush() is called in time.
+  // The turn is over: open pages go to wires that have nothing else to do. Returns true if a page
+  // stays open; flush() must be called in time then.
   virtual bool end_turn() noexcept = 0;
   virtual void flush() noexcept = 0;
   // Closing: every call is answered with closed from now on.

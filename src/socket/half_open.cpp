@@ -46,7 +46,7 @@ void HalfOpen::look(std::int64_t now_ns) noexcept {
 // True if it is half open no more: it was ended, or its hello was in the kernel.
 bool HalfOpen::gives_way(Place& place, std::int64_t now_ns) noexcept {
   if (now_ns < place.stays_until_ns) return false;
-  // It may be this thread that is late: a hello that waits in the kernel came in time.
+  // This thread may be late: a hello that waits in the kernel came in time.
   const bool begun = place.newcomer->hear_greeting();
   if (!place.newcomer->half_open()) return true;
   if (begun && !place.begun) {

@@ -37,7 +37,8 @@ Status OutgoingStream::gather(std::span<const std::byte> message, std::uint64_t 
   return Status::ok;
 }
 
-// Where the peer reads it, or in a buffer of our own. `message` is the copy then.
+// Copies the message to where the peer reads it, or into a buffer of the large pool. `message` is
+// the copy afterwards.
 Status OutgoingStream::copy_large(std::span<const std::byte>& message, Lease& copy) noexcept {
   const Fit& fit = link_->fit();
   const std::size_t headroom = fit.headroom();
@@ -109,7 +110,7 @@ Status OutgoingStream::post_now(std::span<const std::byte> message, std::uint64_
   return status;
 }
 
-// Of messages, or parts of one.
+// Posts a page with messages, or with a part of one, and counts it.
 Status OutgoingStream::post_counted(Post& post) noexcept {
   const Status status = link_->post(post);
   if (status == Status::ok) {
@@ -353,7 +354,7 @@ Status OutgoingStream::post_acknowledgement() noexcept {
 void OutgoingStream::end_turn(bool flush_when_idle) noexcept {
   if (page_.is_open() && page_.messages() == 0) close_page();  // reserved, and not committed
   if (link_ == nullptr) return;
-  link_->flush();  // what was posted in this turn does not make the wire busy, or anybody full
+  link_->flush();  // posts of this turn must not make the wire look busy, or a peer full
   const bool due = flush_when_idle ? pending() : waits_above();
   if (due && link_->idle()) flush();
 }
@@ -369,7 +370,7 @@ void OutgoingStream::attach(Link& link) noexcept {
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   acknowledged_before_ = books_.acknowledged;
-  large_.done = 0;  // parts that the last connection carried are gone with it
+  large_.done = 0;  // the parts on the last connection are lost: begin again with the first
   if (large_.active() && large_.total > link.limits().message_bytes_max) {
     books_.drop_unposted(DropReason::not_sent, 1);
     large_ = {};
@@ -377,7 +378,8 @@ void OutgoingStream::attach(Link& link) noexcept {
   borrowed_bytes_max_ = std::min<std::uint64_t>(
       {link.fit().borrowed_bytes_max, own_message_bytes_max_, link.limits().message_bytes_max});
   if (!page_.is_open()) return;
-  // Gathered for a connection that was: it goes as it is, if the new one takes all of it.
+  // The page was gathered for the last connection. It is sent as it is, if the new peer takes all
+  // messages in it; otherwise they are dropped.
   bool fits = page_.bytes() <= body_max();
   FrameWalker walker(page_.data(), page_.bytes());
   for (Frame frame; walker.next(frame);) fits = fits && frame.size <= gather_bytes_max_;

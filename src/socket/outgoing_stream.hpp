@@ -1,7 +1,8 @@
 // Turns the messages for one peer into posts: gathers them in an open page (buffered), or posts
-// each (unbuffered); a message too large for one page leaves in parts. Owner thread only.
+// each by itself (unbuffered). A message too large for one page is posted in parts. Owner thread
+// only.
 //
-// What the peer has not been handed yet outlives a connection, and goes first on the next.
+// Messages that the wire does not have yet outlive a connection, and go first on the next one.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +31,11 @@ class StreamOwner {
  public:
   // The first message went into an empty page: flush it in time.
   virtual void on_page_opened() noexcept = 0;
-  // A large message fills the link at once.
+  // A large message was begun: the link may be full now.
   virtual void on_large_begun() noexcept = 0;
   // A send is refused for lack of memory.
   virtual void on_starved() noexcept = 0;
-  // Memory that a send had lacked is there again.
+  // Memory came home that a send had lacked.
   virtual void on_stream_memory() noexcept = 0;
 
  protected:
@@ -52,14 +53,16 @@ class OutgoingStream final : private StoreWaiter {
 
   // The data path. On `again` the peer's on_writable (or on_stream_memory) follows.
 
-  // Copies into the open page, if it has room: nearly always. The first bound holds every limit on
-  // a message (a size that wraps when padded included); the second fails without an open page.
+  // Copies into the open page, if that has room, as it nearly always has. The first bound holds
+  // every limit on a message, also for a size that would wrap when it is padded. The second one
+  // fails if no page is open.
   bool gather_at_once(std::span<const std::byte> message, std::uint64_t tag) noexcept {
     return tag == 0 ? gather_framed<false>(message, tag) : gather_framed<true>(message, tag);
   }
   // Copies into the open page, or a new one.
   Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  // Posts it now, copied only if the wire does not take it at once or cannot take it whole.
+  // Posts the message now. It is copied only if the wire does not take it at once, or cannot take
+  // it whole.
   Status post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // How near the link is to taking no more, from 0 to 1; 1 without a link, or without memory.
   [[nodiscard]] double link_fill() const noexcept;
@@ -70,11 +73,12 @@ class OutgoingStream final : private StoreWaiter {
   Status post_control(ControlKind kind, std::span<const std::byte> payload) noexcept;
 
   Status post_acknowledgement() noexcept;
-  // Of this stream, dropped ones included: the number of the next.
+  // The number of the next message of this stream, dropped ones included.
   [[nodiscard]] std::uint64_t taken() const noexcept {
     return books_.next_sequence + books_.dropped_unposted + unposted();
   }
-  // Posts it now from where it lies. Takes the lease on ok, leaves it otherwise.
+  // Posts the message now from where it lies. Takes the lease if the answer is ok, and leaves it
+  // otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
 
   // For an Upstream, whose messages go as they are. It sends nothing else on this stream, and looks
@@ -111,12 +115,14 @@ class OutgoingStream final : private StoreWaiter {
 
   // Posts the open page, if any, and goes on with a message in parts. `again` if the link is full.
   Status post_pending() noexcept;
-  // The turn is over: a page that was only reserved from goes back, and if the wire has nothing
-  // else to do, what is pending goes to it; what waits above it in any case.
+  // The turn is over. A page that was reserved from and not written to goes back to the pool. The
+  // backlog goes to the wire if the wire is idle. So does everything else that is pending, if
+  // `flush_when_idle`.
   void end_turn(bool flush_when_idle) noexcept;
   void flush() noexcept;
 
-  // The last send found no memory, or was to leave it to others; or something waits above.
+  // A send waits: it found no memory, or had to leave pages to others, or messages are in the
+  // backlog.
   [[nodiscard]] bool waiting() const noexcept {
     return leaves_pages_ || StoreWaiter::waiting() || waits_above();
   }
@@ -128,7 +134,7 @@ class OutgoingStream final : private StoreWaiter {
   }
   // The memory that messages to this peer hold and that other peers lack. Empty if none do.
   [[nodiscard]] Holding kept_from_others(const Shortage& shortage) const noexcept;
-  // Something was taken that the link has not.
+  // A message was taken that the link does not have yet.
   [[nodiscard]] bool pending() const noexcept { return pending_itself() || waits_above(); }
   // The same, without what waits above.
   [[nodiscard]] bool pending_itself() const noexcept {
@@ -141,7 +147,7 @@ class OutgoingStream final : private StoreWaiter {
   void attach(Link& link) noexcept;
   void detach() noexcept;
 
-  // What was taken and not posted is dropped.
+  // Drops the messages that were taken and not posted.
   void drop_pending(DropReason reason) noexcept;
 
   // The books of the stream. Nobody else writes to them.
@@ -164,7 +170,8 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] SendBooks surrender_books() noexcept { return std::exchange(books_, {}); }
 
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
-  // What was taken and not posted. A large message counts until its last part is.
+  // The number of messages that were taken and not posted. A large message counts until its last
+  // part is posted.
   [[nodiscard]] std::uint64_t unposted() const noexcept {
     return page_.messages() + (large_.active() ? 1U : 0U) +
            (upstream_ != nullptr ? upstream_->messages() : 0U);
@@ -175,7 +182,7 @@ class OutgoingStream final : private StoreWaiter {
   }
 
  private:
-  // A message on its way that more than one post, or a later one, carries.
+  // A message that is posted in parts, or that waits to be posted whole.
   struct Large {
     Lease lease;
     const std::byte* data = nullptr;

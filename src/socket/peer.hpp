@@ -1,5 +1,5 @@
-// One remote end of a socket: its link, what goes there and what comes from there, from greeting to
-// good-bye. A dialed peer outlives its links and reconnects. An accepted one goes with its link,
+// One remote end of a socket: its link, the messages to it and from it, from the greeting to the
+// good-bye. A dialed peer outlives its links and reconnects. An accepted peer goes with its link,
 // and leaves a record of its stream to the socket.
 #pragma once
 
@@ -62,12 +62,13 @@ class Peer final : public Newcomer,
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   [[nodiscard]] bool gone() const noexcept { return phase_ == Phase::gone; }
-  // PeerInfo::id. Of an accepted peer only its stream tells, once the connection is confirmed.
+  // PeerInfo::id. The id of an accepted peer is known by its stream, once the connection is
+  // confirmed.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   // Without the address, if there is no memory for it.
   [[nodiscard]] PeerInfo info(bool was_up) const noexcept;
   [[nodiscard]] PeerSnapshot snapshot();
-  // The record of its stream, taken out of it: it has nothing to be remembered for.
+  // Takes the record of its stream out of the peer. The peer has no books afterwards.
   StreamRecord surrender() noexcept;
   // Ends its connection for a reason that the link does not see: this layer's, or the pattern's.
   void fail(Down down) noexcept;
@@ -75,9 +76,10 @@ class Peer final : public Newcomer,
   // Ends its connection in order, for this reason: says good-bye behind all that was taken for it.
   // A peer that reads nothing does not end so: the caller bounds the time, by fail().
   void dismiss(std::string detail, DownReason reason) noexcept;
-  // However the connection ends: the reason is this one.
+  // However the connection ends, this is the reason that the user is told.
   void end_for(std::string detail, DownReason reason) noexcept;
-  // On this connection messages are a breach until they are expected; as they are at first.
+  // While messages are not expected, a message is a breach of the protocol. A connection begins
+  // with messages expected.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
   [[nodiscard]] const StreamIdentity& stream() const noexcept { return stream_; }
@@ -105,14 +107,15 @@ class Peer final : public Newcomer,
     return incoming_.miss_up_to(dropped, now_ns);
   }
 
-  // Touches the socket once when memory comes home that its link took.
+  // Waits for the memory that its link received into to come home, and touches the socket then,
+  // once.
   void watch_memory() noexcept;
   // The whole socket is paused, or not any more.
   void pause(bool paused) noexcept;
   // This peer alone.
   void pause_alone(bool paused) noexcept;
   [[nodiscard]] bool paused() const noexcept { return paused_; }
-  // Says good-bye once everything taken has been posted; then goes.
+  // Posts all that was taken, then says good-bye; then the peer goes.
   void close() noexcept;
   // Ends at once, without events.
   void cut() noexcept;

@@ -197,7 +197,7 @@ void Peer::take_control(std::span<const std::byte> body) {
   bye_heard_ = true;
   socket_.distribution().not_ready(*this);
   advance_ending();
-  socket_.fill_changed();  // who says good-bye holds nobody up
+  socket_.fill_changed();  // a peer that has said good-bye holds nobody up
   socket_.distribution().tell_writable();
 }
 
@@ -241,7 +241,9 @@ void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept 
   if (const char* const what = stalled({now_ns, options.stall_after.count()}, shortages)) {
     return fail(DownReason::stalled, what);
   }
-  // What an idle connection is given by keep-alive: silence, and as long again for the probes.
+  // An idle connection is given keep_alive_after, and as long again for the probes. The kernel
+  // counts from the last answer, which is old after a silence. So this side counts too, from the
+  // moment when it first saw that nothing is answered.
   const std::chrono::nanoseconds silence = 2 * std::chrono::nanoseconds(options.keep_alive_after);
   if (watch_.host_is_gone(*link_, now_ns, silence.count())) {
     fail(DownReason::lost, "the host does not answer any more");

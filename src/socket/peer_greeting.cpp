@@ -1,4 +1,5 @@
-// How a peer's connection comes up: who the two sides are, where they stand, and what that settles.
+// How the connection of a peer comes up: who the two sides are, where they stand in the stream, and
+// what that settles.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -104,8 +105,7 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
   return out_of_memory();
 }
 
-// Both hellos are said. The connecting side says where it stands, and the accepting side waits for
-// that.
+// Both hellos are said. The connecting side sends its confirm now; the accepting side waits for it.
 void Peer::on_up(const Hello& theirs) noexcept {
   their_mode_ = theirs.mode;
   greeting_late_ = false;
@@ -115,7 +115,8 @@ void Peer::on_up(const Hello& theirs) noexcept {
   say_where();
 }
 
-// It may be this thread that is late: what waits in the kernel is read before the second look.
+// This thread may be late: a page may wait in the kernel. So the link is read once more before the
+// second call decides.
 void Peer::give_up_greeting() noexcept {
   if (!std::exchange(greeting_late_, true)) {
     return confirm_timer_.start_once(std::chrono::milliseconds(1));
@@ -164,15 +165,15 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
   }
   confirmed_ = theirs;
   phase_ = Phase::confirmed;
-  // What follows is for a connection that is up. An older connection of the stream ends first, with
-  // all that its end has to tell.
+  // The pages behind this one are for a connection that is up. An older connection of the stream
+  // must end first, and its end be told.
   link_->pause(true);
   if (!dialed()) (void)socket_.replace_older(*this);
   socket_.context().loop.defer(*this);
 }
 
-// Takes over what is known of the stream from connections before. False if nothing is: it begins
-// here.
+// Takes over the books of the stream from earlier connections. Returns false if there are none: the
+// stream begins here.
 bool Peer::adopt_stream() {
   const auto record = socket_.recall(stream_.id);
   adopted_ = true;
@@ -188,7 +189,8 @@ bool Peer::adopt_stream() {
   return true;
 }
 
-// What of it cannot be, with nothing changed; null if all can.
+// Settles the books by the confirm of the peer. Returns what is wrong with it, with nothing
+// changed, or null.
 const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   const ReceiveBooks& received = incoming_.books();
   const std::int64_t now_ns = socket_.context().loop.now().count();
@@ -208,12 +210,12 @@ const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   return nullptr;
 }
 
-// The peer has said where it stands. The accepting side answers, and is up once its answer is with
-// the wire: nothing may go before it.
+// The peer has sent its confirm. The accepting side answers, and is up once its own confirm is
+// posted, because no message may be sent before that.
 void Peer::take_up() {
   bool stream_is_new = false;
   if (!dialed()) {
-    // One that was confirmed in this same turn may have come up meanwhile.
+    // Another connection of the stream, confirmed in the same turn, may have come up meanwhile.
     const bool wait = socket_.replace_older(*this);
     if (down_) return;
     if (wait) return socket_.context().loop.defer(*this);
@@ -225,7 +227,7 @@ void Peer::take_up() {
     return;
   }
   if (const char* const defect = settle(confirmed_, stream_is_new); defect != nullptr) {
-    // The two sides do not agree on the stream, and never will: it is not gone on with.
+    // The two sides do not agree on the stream, and never will: the stream is given up.
     adopted_ = false;
     disputed_ = dialed();
     fail(DownReason::protocol_error, defect);

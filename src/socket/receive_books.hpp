@@ -1,7 +1,7 @@
-// What came of the messages from one peer, over all connections of its streams. The first page of a
-// connection says where it begins: what lies between that and the position that was expected is
-// missed. That is known from the peer alone: what it may claim is bounded by what can have been, so
-// many messages a second since this side began to look for it.
+// What became of the messages from one peer, over all connections of its streams. The first page of
+// a connection says at which position it begins: messages between that and the expected position
+// are missed. Only the peer says so, so the claim is bounded by how many messages a wire can have
+// carried since this side began to look for the peer.
 #pragma once
 
 #include <algorithm>
@@ -61,11 +61,12 @@ class ReceiveBooks {
     ++connections_;
   }
 
-  // Of the stream, positions below expected that never came.
+  // The number of positions of the stream, below `expected`, whose messages never came.
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   // Messages have numbers where some may be dropped before they get a position: those are counted.
   [[nodiscard]] std::uint64_t next_number() const noexcept { return expected + dropped_; }
-  // So many were dropped by now, in all. How many are new; nothing if that is a lie.
+  // The peer says that it has dropped `dropped` messages in all. Returns how many of these are new,
+  // or nothing if that cannot be true.
   std::optional<std::uint64_t> miss_up_to(std::uint64_t dropped, std::int64_t now_ns) noexcept {
     if (dropped < dropped_ || dropped >= sequence_end) return std::nullopt;
     const std::uint64_t more = dropped - dropped_;
@@ -80,8 +81,8 @@ class ReceiveBooks {
   }
 
  private:
-  // More than any wire carries: 400 Gb/s of empty messages are 6 a nanosecond. What is known of
-  // time is as old as the turn, so that a little is always believed.
+  // More than any wire carries: 400 Gb/s of empty messages are 6 a nanosecond. The time is as old
+  // as the turn, so a small number is always believed.
   static constexpr std::uint64_t messages_per_ns = 8;
   static constexpr std::uint64_t always_believed = std::uint64_t{1} << 24U;
   [[nodiscard]] bool may_have_missed(std::uint64_t more, std::int64_t now_ns) const noexcept {

@@ -17,24 +17,26 @@ class ReceiveCore {
  public:
   explicit ReceiveCore(SocketCore& socket) noexcept : socket_(socket) { delivery.stopped = true; }
 
-  // Inside a call-back for a message these take effect behind it, as a pause does: what runs is not
-  // destroyed. The rest of its page is held, and goes to the new call-back.
+  // Inside a call-back for a message, a new call-back takes effect after that message, because the
+  // one that runs must not be destroyed. The rest of the page is held, and goes to the new
+  // call-back.
   void on_message(std::function<void(const MessageView&)> call);
   void on_batch(std::function<void(const Batch&)> call);
 
   // Takes effect after the message at hand; resumed, every peer goes on from the loop.
   void pause(bool paused) noexcept;
   [[nodiscard]] bool paused() const noexcept { return paused_; }
-  // Somebody takes what comes. Else the first page with messages is held, and its peer's link
-  // paused; until it comes, the link is read, because it brings acknowledgements too.
+  // A call-back is set. Without one, the first page with messages is held and the link of its peer
+  // paused. Until such a page comes the link is read, because it brings acknowledgements too.
   [[nodiscard]] bool taken() const noexcept { return delivery.on_message || delivery.on_batch; }
   // The same for one peer; not_connected if there is none of this id.
   Status pause_peer(std::uint64_t id, bool paused) noexcept;
   // Closing or destroyed: nothing is delivered any more.
   void stop() noexcept { delivery.stopped = stopped_ = true; }
 
-  // A page of this peer is about to be delivered, and was. In between its own pause stops delivery
-  // as the socket's does, so that a message is looked at for one of them only.
+  // begin_page(): a page of this peer is about to be delivered. end_page(): it was. In between the
+  // pause of this peer stops delivery as that of the socket does, so that one flag is checked for
+  // each message.
   void begin_page(std::uint64_t id, bool paused) noexcept {
     sender_id = delivering_id_ = id;
     if (paused) [[unlikely]]

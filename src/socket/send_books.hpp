@@ -22,7 +22,7 @@ struct SendBooks {
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped{};
   std::uint64_t dropped_unposted_before = 0;
 
-  // The peer expects `sequence` next. False, and nothing done, if that is a lie.
+  // The peer expects `sequence` next. Returns false, with nothing changed, if that cannot be true.
   [[nodiscard]] bool acknowledge(std::uint64_t sequence) noexcept {
     if (sequence < expected || sequence > next_sequence) return false;
     acknowledged += sequence - expected;
@@ -30,9 +30,9 @@ struct SendBooks {
     expected = sequence;
     return true;
   }
-  // A connection begins, and nothing is sent again: the peer expects `sequence`, and has missed so
-  // many before it. What it has not received is dropped. False, and nothing done, if that cannot
-  // be.
+  // A connection begins, and nothing is sent again. The peer expects `sequence`, and has missed
+  // `missed` messages before it; messages that it has not received are dropped. Returns false, with
+  // nothing changed, if that cannot be true.
   [[nodiscard]] bool settle(std::uint64_t sequence, std::uint64_t missed) noexcept {
     if (sequence > next_sequence || missed > sequence) return false;
     const std::uint64_t received = sequence - missed;
@@ -43,7 +43,7 @@ struct SendBooks {
     drop_posted(DropReason::connection_lost);
     return true;
   }
-  // What was posted and is not acknowledged never will be.
+  // Drops the messages that were posted and are not acknowledged.
   void drop_posted(DropReason reason) noexcept {
     dropped[static_cast<std::size_t>(reason)] += next_sequence - expected;
     expected = next_sequence;
@@ -52,7 +52,8 @@ struct SendBooks {
     dropped[static_cast<std::size_t>(reason)] += messages;
     dropped_unposted += messages;
   }
-  // Another stream: positions begin anew. What is in doubt on the one before never will be known.
+  // Another stream: positions begin at 0 again. Messages that are in doubt on the stream before are
+  // dropped, because nobody will ever know.
   void begin_stream() noexcept {
     drop_posted(DropReason::connection_lost);
     posted_before += next_sequence;

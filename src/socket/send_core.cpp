@@ -90,7 +90,8 @@ Status SendCore::send(Message& message) noexcept {
   return status;
 }
 
-// For the peer whose turn it is. Who finds no memory may still send what needs none.
+// Allocates for the peer whose turn it is. A user who gets no memory here can still send messages
+// that need none.
 Message SendCore::allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept {
   if (stopped_ || ready_.empty()) {
     status = stopped_ ? Status::closed : refused(bytes);
@@ -152,7 +153,7 @@ void SendCore::flush() noexcept {
   for (const auto& peer : socket_.peers()) peer->outgoing.flush();
 }
 
-// A stream that the wire keeps up with needs no timer.
+// Returns whether a page stays open. If the wire keeps up, none does, and no timer is needed.
 bool SendCore::end_turn() noexcept {
   if (mode_ != Mode::buffered) return false;
   bool pending = false;

@@ -239,7 +239,7 @@ std::optional<StreamRecord> SocketCore::recall(const StreamId& stream) {
   return record;
 }
 
-// The books of a peer that is not coming back as this object.
+// Takes over the books of a peer whose object is about to be destroyed.
 void SocketCore::remember(Peer& peer) {
   counters_.pages_sent += peer.outgoing.pages_posted();
   counters_.bytes_arrived += peer.bytes_arrived();
@@ -252,7 +252,8 @@ void SocketCore::remember(Peer& peer) {
   guard_memory([&] { records_.push_back(record); }, [&]() noexcept { record.add_to(forgotten_); });
 }
 
-// The oldest on which nothing was sent: whoever comes and goes must not have others forgotten.
+// Forgets the oldest stream on which nothing was sent, or else the oldest one. So peers that only
+// connect and leave cannot make the socket forget others.
 void SocketCore::forget_a_stream() noexcept {
   auto least = std::ranges::find_if(records_, [](const StreamRecord& record) {
     Books books;
@@ -284,7 +285,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool quiet
   touch();
   if (on_down && !abandoned_ && !quiet) on_down(peer.info(was_up), down);
   distribution_
-      ->tell_writable();  // a message that only this one was large enough for has no taker now
+      ->tell_writable();  // a message that only this peer could take is refused for good now
 }
 
 void SocketCore::close(std::chrono::nanoseconds linger) {
@@ -341,8 +342,9 @@ void SocketCore::freeze() noexcept {
   receiving.stop();
 }
 
-// Before anything else is let go: what a pattern does when a peer goes must not reach the others,
-// to whom the parent is connected, nor wait for them in pages that the parent writes to.
+// Cuts all links before anything else is released. When a peer goes, a pattern may post to others;
+// in the child that must not reach their peers, which are connected to the parent, nor write to
+// pages that the parent uses.
 void SocketCore::cut_copies() noexcept {
   for (const auto& peer : peers_) {
     if (peer->link() != nullptr) peer->link()->cut();

@@ -11,7 +11,8 @@
 namespace netio::detail {
 
 namespace {
-// While more have not finished their greeting than may stay. Half the time that each has to say it.
+// The time between two looks while too many connections are not greeted: half the time that each
+// has to say hello.
 constexpr std::chrono::milliseconds half_open_look_after{5};
 // Releasing a message tells nobody but the block it lies in.
 constexpr std::chrono::milliseconds kept_look_after{5};
@@ -42,7 +43,8 @@ void SocketCore::run_deferred() noexcept {
   }
 }
 
-// Before peers are forgotten, which the list knows. The user may close the socket from in here.
+// Must be called before peers are removed, because the list points to them. The user may close the
+// socket from inside this call.
 void SocketCore::look_at_half_open() noexcept {
   half_open_.look(context_.loop.now().count());
   pause_listeners(half_open_.full());
@@ -161,7 +163,8 @@ bool SocketCore::large_quota_waited_for() const noexcept {
   return waits && large_quota_->waited_for();
 }
 
-// To watch for what users release is to wait too, though nobody lacks anything.
+// A socket also waits in the pool to see what its user releases, without lacking memory. So the
+// memory must be used up as well.
 bool SocketCore::receive_memory_waited_for() const noexcept {
   const Pool& pool = context_.receive_pool();
   const bool spent = pool.blocks_free() == 0 ||
@@ -226,7 +229,7 @@ double SocketCore::fill() const noexcept {
   return closing_ ? 0.0 : distribution_->fill();  // at the end nobody is held up any more
 }
 
-// Wherever memory that this socket's messages hold may come home to.
+// Waits in every store to which memory that messages of this socket hold may come home.
 void SocketCore::watch_memory() noexcept {
   receive_quota_->wait();
   if (!waiting()) context_.receive_pool().wait(*this);

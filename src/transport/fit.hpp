@@ -13,7 +13,8 @@
 
 namespace netio::detail {
 
-// A message that was allocated has so much before its payload, for a link to write its prefix to.
+// Memory of allocate() has so many bytes in front of the payload, in which a link writes its
+// prefix.
 inline constexpr std::size_t loan_headroom = 64;
 static_assert(loan_headroom >= frame_prefix_bytes_max);
 

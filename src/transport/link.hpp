@@ -81,11 +81,11 @@ class LinkEvents {
   // A page came. `body` lies in `block`; add a count to have it after the return.
   virtual void on_page(const PageHeader& header, Block& block,
                        std::span<const std::byte> body) noexcept = 0;
-  // There is room again. Once after a post that answered again.
+  // The link has room again. Comes once after a post() that answered again.
   virtual void on_writable() noexcept = 0;
-  // Some of what was posted is done, and the memory it lay in free. Not every wire tells.
+  // Some posts are done, and their memory is free. Not every wire tells this.
   virtual void on_sent() noexcept = 0;
-  // The wire had been busy and has nothing left to send.
+  // The wire was busy, and has nothing left to send.
   virtual void on_idle() noexcept = 0;
   // The last event. The owner destroys the link afterwards, from the loop and not from in here.
   virtual void on_down(const Down& down) noexcept = 0;
@@ -99,21 +99,21 @@ class Link {
   Link() = default;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
-  // Outside of its own events only; cut() anywhere.
+  // Must not be destroyed inside its own events. cut() may be called anywhere.
   virtual ~Link() = default;
 
   // Connects if it has to, and greets. Every outcome is told to `events`. Once, before all else.
   virtual void start(LinkEvents& events) noexcept = 0;
 
-  // Accepted and not up yet: reads what waits of the peer's hello, with the events that follow.
-  // True if a part of the hello has come, now or earlier.
+  // For an accepted link that is not up yet: reads what waits of the hello of the peer, with the
+  // events that follow. Returns true if a part of the hello has come, now or earlier.
   virtual bool hear_greeting() noexcept = 0;
 
   // Which memory this wire can read. Once the link is up.
   [[nodiscard]] const Fit& fit() const noexcept { return fit_; }
   // Of it: the memory that pages are gathered in.
   [[nodiscard]] Pool& pool() const noexcept { return *fit_.pages; }
-  // The memory that pages come in: where to wait for what the user kept to come home.
+  // The memory in which pages arrive: where to wait for messages that the user kept to come home.
   [[nodiscard]] virtual Store& receive_store() noexcept = 0;
 
   // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
@@ -122,11 +122,11 @@ class Link {
   // Without a lease the body is only borrowed until return (up to Fit::borrowed_bytes_max; a
   // control frame has a shorter prefix, and may be as large as the page allows).
   virtual Status post(Post& post) noexcept = 0;
-  // Gives the wire now what is posted.
+  // Hands all posts to the wire now.
   virtual void flush() noexcept = 0;
 
-  // Where each page header's acknowledgement is read when it is posted: the position up to which
-  // the peer's messages were delivered, or taken by a reader. Outlives the link.
+  // Where the acknowledgement of each page header is read when the page is posted: the sequence
+  // that is expected next from the peer. Outlives the link.
   void acknowledge_from(const std::uint64_t* position) noexcept { position_ = position; }
   // The last page posted said less.
   [[nodiscard]] bool acknowledgement_due() const noexcept {
@@ -134,11 +134,11 @@ class Link {
   }
 
   [[nodiscard]] virtual const LinkLimits& limits() const noexcept = 0;
-  // Nothing posted waits for the wire, or for its word that it is done.
+  // No post waits for the wire, or for the word of the wire that it is done.
   [[nodiscard]] virtual bool idle() const noexcept = 0;
-  // Something posted waits because the wire, or the peer, takes no more for now.
+  // A post waits because the wire, or the peer, takes no more for now.
   [[nodiscard]] virtual bool backed_up() const noexcept = 0;
-  // Of limits().queue_bytes_max, which it reaches when post() answers again.
+  // How much of limits().queue_bytes_max is used. post() answers again when all of it is.
   [[nodiscard]] virtual std::size_t queued_bytes() const noexcept = 0;
   // How much of this memory the posts hold. It does not depend on acknowledgements, which a peer
   // can forge. Walks all posts.
@@ -170,7 +170,7 @@ class Link {
   [[nodiscard]] virtual std::uint64_t page_progress() const noexcept { return bytes_received(); }
   // The number of body bytes of the page that was begun which have arrived.
   [[nodiscard]] virtual std::uint64_t body_begun() const noexcept { return 0; }
-  // Neither paused nor out of memory: what does not come is the peer's doing.
+  // Neither paused nor out of memory: if nothing comes, the peer is the cause.
   [[nodiscard]] virtual bool reading() const noexcept = 0;
   // For how long the peer's host has answered nothing, though the system has asked it, by data or
   // probes, more than once; 0 where it answers, was not asked, or the wire finds out by itself.
@@ -181,7 +181,7 @@ class Link {
   [[nodiscard]] virtual std::string peer_address() const = 0;
 
  protected:
-  // What the next page's header should say; and that it was posted with that.
+  // The acknowledgement for the next page header; and the note that a page was posted with it.
   [[nodiscard]] std::uint64_t to_acknowledge() const noexcept {
     return position_ != nullptr ? *position_ : acknowledged_;
   }

@@ -1,4 +1,4 @@
-// The slow path of a slow subscriber. Nothing here is reached while a link takes all that comes.
+// The slow path of a slow subscriber. It is not reached while the link takes every message.
 #include "pattern/publish/backlog.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace netio::detail {
 
 namespace {
 
-// Who is behind gives way once so little is left for all the others.
+// Subscribers that are behind drop messages once so few pages are left for all others.
 bool scarce(Pool& pool) noexcept {
   const std::size_t few = pool.blocks() / 4;
   if (pool.blocks_free() >= few) return false;
@@ -198,7 +198,7 @@ void Backlog::seal_tail() noexcept {
 
 void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
   if (!parcel.framed) {
-    // Unless what it takes the place of gives back as much.
+    // If memory is short, take the message only if the one that it supersedes gives back as much.
     if (supplies.scarce(parcel.lease) &&
         supplies.large_bytes(samples_.shared(parcel.tag)) < parcel.lease->capacity()) {
       return drop(1, DropReason::dropped_new);
@@ -283,7 +283,8 @@ void Backlog::add_gap(std::uint64_t messages, DropReason reason) noexcept {
   (void)push(std::move(item));
 }
 
-// Samples move to where they are before it; those there is no room or memory for are dropped.
+// Samples are packed first, so that they stay before the control frame. Samples without room or
+// memory are dropped.
 void Backlog::add_control(ControlKind kind, std::span<const std::byte> payload, Pool& pool,
                           std::size_t body_max) noexcept {
   while (!samples_.empty() && fits(samples_.bytes()) && !scarce(pool)) {

@@ -1,5 +1,5 @@
-// What was taken for one peer and waits above its link, in order: parcels, control frames, and gaps
-// where messages were dropped by the peer's policy. Bounded in bytes. Owner thread only.
+// The messages for one peer that wait above its link, in order: parcels, control frames, and gaps
+// where messages were dropped by the policy of the peer. Bounded in bytes. Owner thread only.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@
 
 namespace netio::detail {
 
-// What the backlogs of all subscribers of a publisher copy: each may have as much as it leaves for
-// the others. Memory that is shared is bounded elsewhere, and not counted.
+// How many bytes the backlogs of all subscribers of a publisher copy. Each may copy as much as it
+// leaves for the others. Shared memory is not counted here; its stores bound it.
 struct BehindBudget {
   std::size_t bytes = 0;
   std::size_t bytes_max = SIZE_MAX;
@@ -52,7 +52,8 @@ class Backlog {
     policy_ = policy;
     bytes_max_ = bytes_max;
   }
-  // Counts there from now on; null: nowhere. The budget outlives this, or is taken away first.
+  // Counts its copies in this budget from now on; null: in none. The budget must outlive the
+  // backlog, or be taken away first.
   void set_budget(BehindBudget* budget) noexcept;
   [[nodiscard]] Policy policy() const noexcept { return policy_; }
   // There was no memory for what had to wait: nothing more is taken, and nothing leaves. The
@@ -64,45 +65,46 @@ class Backlog {
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_ + samples_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + samples_.bytes(); }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
-  // With Policy::block: no more is to be added until some of it has left. Nothing waits for ever:
-  // a bound of 0 lets one at a time wait.
+  // With Policy::block: nothing may be added until some of it was posted. An empty backlog is never
+  // full, so that with a bound of 0 one message at a time can wait.
   [[nodiscard]] bool full(Pool& pool) const noexcept;
-  // How near it is to full(), from 0 to 1, when the link holds `link_bytes` of `link_bytes_max`
-  // that it takes before messages wait here: 1 exactly if it is.
+  // How near the backlog is to full(), from 0 to 1; 1 exactly if it is full. The link holds
+  // `link_bytes`, and takes `link_bytes_max` before messages wait here.
   [[nodiscard]] double fill(std::size_t link_bytes, std::size_t link_bytes_max,
                             Pool& pool) const noexcept;
   [[nodiscard]] std::size_t controls() const noexcept { return controls_; }
   // The bytes of waiting messages that lie in this memory. Walks all items.
   [[nodiscard]] std::size_t bytes_in(const StorePart& memory) const noexcept;
-  // It has as much of the budget as it leaves for the others.
+  // It copies as much as it leaves for the others.
   [[nodiscard]] bool has_its_share() const noexcept { return may_copy() == 0; }
-  // Something was dropped for want of room since the last call.
+  // Whether a message was dropped for lack of room since the last call.
   [[nodiscard]] bool take_overrun() noexcept { return std::exchange(overrun_, false); }
 
-  // Takes a share of the parcel, or drops it or others by the policy; with `block`, takes it. Small
-  // ones are copied behind each other into pages, with bodies of up to `body_max`.
+  // Adds a count to the parcel and keeps it, or drops it or older ones by the policy; with
+  // Policy::block always keeps it. Small parcels are copied behind each other into pages with
+  // bodies of up to `body_max`.
   void add(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   void add_control(ControlKind kind, std::span<const std::byte> payload, Pool& pool,
                    std::size_t body_max) noexcept;
   // At this point of the stream so many messages are missing.
   void add_gap(std::uint64_t messages, DropReason reason) noexcept;
 
-  // What goes next; null if there is nothing, or no memory to make a page of samples.
+  // The item to post next; null if there is none, or no memory to make a page of samples.
   [[nodiscard]] Item* front(Pool& pool, std::size_t body_max) noexcept;
-  // That was posted; of a gap, the first of its reasons.
+  // front() was posted; of a gap, the first of its reasons.
   void pop_posted() noexcept;
-  // Forgets all; who calls has counted messages() as dropped.
+  // Removes all items. The caller has counted messages() as dropped.
   void clear() noexcept;
 
  private:
-  // Of a parcel while it waits: an item of its own takes memory too.
+  // What a parcel counts while it waits: an item of its own takes memory too.
   [[nodiscard]] static std::size_t cost(const Parcel& parcel) noexcept {
     return parcel.bytes + (parcel.framed ? 0 : sizeof(Item));
   }
   [[nodiscard]] bool fits(std::size_t bytes) const noexcept {
     return bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes;
   }
-  // What it copies, as it counts in a BehindBudget; and how much more it may.
+  // How much it copies, as counted in a BehindBudget; and how much more it may copy.
   [[nodiscard]] std::size_t copied() const noexcept { return copied_ + samples_.copied(); }
   [[nodiscard]] std::size_t may_copy() const noexcept;
   [[nodiscard]] static std::size_t copy_cost(const Parcel& parcel) noexcept {
@@ -114,13 +116,13 @@ class Backlog {
   void enqueue(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
   bool append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept;
   void add_newest(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept;
-  // Whether what waits takes as much of the memory that is short first.
+  // Whether the waiting messages hold at least `bytes` of large memory.
   [[nodiscard]] bool takes_large(std::size_t bytes, const Supplies& supplies) const noexcept;
   void sample(const Parcel& parcel, const Supplies& supplies) noexcept;
   // True if it waits now; one that has no lease was copied then.
   bool sample_one(std::uint64_t tag, std::span<const std::byte> message,
                   const Lease& lease) noexcept;
-  // What it took; empty if nothing waits.
+  // The lease of the message that was dropped; empty if none waits.
   Lease drop_oldest() noexcept;
   void pop() noexcept;
   void join_gaps(std::size_t at) noexcept;

@@ -1,7 +1,6 @@
-// Changes of subscriptions that have to wait, because their host, or all hosts together, have had
-// more of them than their allowance: the rest of a page is put aside, and the peer is not read
-// until that is done. A timer goes on with them, one change of each host in turn. Owner thread
-// only.
+// Changes of subscriptions that have to wait, because their host, or all hosts together, have spent
+// their allowance. The rest of a page is put aside, and the peer is not read until that is done. A
+// timer goes on with one change of each host in turn. Owner thread only.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +42,8 @@ class ChangeLine {
   Take take_;
   Timer timer_;
   HostTurns turns_;
-  // All hosts together have had too many, and since then not every host that may go on has had its
-  // turn: whoever comes has to wait in line.
+  // All hosts together have spent their allowance, and since then not every host that may go on has
+  // had its turn. New changes have to wait in line.
   bool crowded_ = false;
 };
 

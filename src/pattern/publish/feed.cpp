@@ -69,9 +69,10 @@ void Feed::drop_backlog(DropReason reason) noexcept {
   backlog.clear();
 }
 
-// The link would take more, but what waits in it is best kept short: for who samples, because it
-// is to have the latest; where pages are few, because small ones can be packed up here; and where
-// other memory is, if it can be dropped up here.
+// Whether a message is to wait in the backlog although the link would take it. Little is to wait in
+// the link if the peer samples, because it is to get the latest message; if few pages are left,
+// because small pages can be packed together in the backlog; and if other memory is short, because
+// only the backlog can be dropped from.
 bool Feed::has_to_wait(const Lease& next) noexcept {
   Link& link = *stream_.link();
   const bool plenty = link.pool().plenty() &&
@@ -101,7 +102,7 @@ Status Feed::post_parcel(const Parcel& parcel) noexcept {
   return stream_.pass_now(lease, bytes, parcel.tag);
 }
 
-// Of a gap, the first of its reasons.
+// Posts the item. Of a gap, posts the first of its reasons.
 Status Feed::post_item(const Backlog::Item& item) noexcept {
   if (item.kind == Backlog::Item::Kind::parcel) return post_parcel(item.parcel);
   if (item.kind == Backlog::Item::Kind::control) {
@@ -115,7 +116,8 @@ Status Feed::post_item(const Backlog::Item& item) noexcept {
   return status;
 }
 
-// on_writable, on_sent or on_idle tell of the link's room, on_stream_memory of the pool's.
+// If this answers again, on_writable, on_sent or on_idle tell of room in the link, and
+// on_sender_memory tells of memory.
 Status Feed::post_waiting() noexcept {
   while (!backlog.empty()) {
     if (has_to_wait(Lease())) return Status::again;

@@ -28,16 +28,16 @@ class Feed final : public Upstream {
   // blocked() first.
   void share(const Parcel& parcel) noexcept;
   [[nodiscard]] bool blocked() const noexcept;
-  // How near it is to blocked(), from 0 to 1: 1 exactly if it is.
+  // How near the peer is to blocked(), from 0 to 1. It is 1 exactly if blocked() is true.
   [[nodiscard]] double fill() const noexcept;
-  // Grows by the bytes of what is shared that the wire takes, whether they waited in the backlog or
-  // not. Only differences have a meaning.
+  // Grows by the bytes of shared messages that the wire takes, whether they waited in the backlog
+  // or not. Only differences have a meaning.
   [[nodiscard]] std::int64_t progress() const noexcept;
-  // What waits for the link is dropped. What the link was begun to be given is not.
+  // Drops the backlog. A message in parts that the link has begun to carry is not dropped.
   void drop_backlog(DropReason reason) noexcept;
   // A control frame behind all that was shared so far.
   void tell(ControlKind kind, std::span<const std::byte> payload) noexcept;
-  // So many messages for all are not for this peer: larger than it takes.
+  // `messages` shared messages are not sent to this peer, because they are larger than it takes.
   void skip(std::uint64_t messages) noexcept;
 
   // Upstream

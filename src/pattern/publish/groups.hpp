@@ -45,7 +45,7 @@ class Groups {
   // called.
   void change(Subscriber& subscriber, const GroupKind& kind, const TagSet& added,
               const TagSet& removed);
-  // It is in no group any more.
+  // Takes the subscriber out of its group.
   void leave(Subscriber& subscriber) noexcept;
   // What the calls before this one have cost since the last, in ranges that were walked over.
   [[nodiscard]] double take_cost() noexcept { return std::exchange(cost_, 0); }
@@ -53,7 +53,7 @@ class Groups {
   // While they are held back, every row has an audience without groups, whose messages are not
   // taken.
   void hold(bool held) noexcept;
-  // There was no memory for who wants what: it is as if all were held back until there is.
+  // There was no memory to note who wants what. All groups are held back until there is.
   [[nodiscard]] bool incomplete() const noexcept { return incomplete_; }
   void begin_again() noexcept;
   // False if there still is none.

@@ -1,4 +1,4 @@
-// The judgement of who holds the publisher up for too long.
+// Judges which subscribers hold the publisher up for too long.
 #include "pattern/publish/hold_ups.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::int64_t look_after_ns(std::int64_t block_for_max_ns) noexcept {
   return std::clamp(block_for_max_ns / looks, look_after_min_ns, look_after_max_ns);
 }
 
-// Of what it had to take when it was measured.
+// Whether the subscriber has taken `bytes` of what waited for it when it was measured.
 bool has_taken(const Subscriber& subscriber, std::uint64_t bytes) noexcept {
   const std::int64_t taken = subscriber.feed.progress() - subscriber.held_progress;
   return subscriber.feed.empty() || taken >= static_cast<std::int64_t>(bytes);
@@ -58,7 +58,7 @@ bool HoldUps::holds(const Subscriber& subscriber) const noexcept {
   return subscriber.blocking || (lacked_memory_ && !subscriber.feed.empty());
 }
 
-// From here on: what it has to take, and how far it is.
+// Measures from now on: how much the subscriber has to take, and how much it has taken.
 void HoldUps::measure(Subscriber& subscriber) noexcept {
   subscriber.held_progress = subscriber.feed.progress();
   subscriber.held_bytes =
@@ -120,8 +120,8 @@ void HoldUps::look() {
   guard_memory([this] { judge(); }, []() noexcept {});
 }
 
-// Judged first and told afterwards: a call-back may end any of them, close the socket or destroy
-// it, which lives until the turn ends.
+// All subscribers are judged before the user is told. A call-back may end any of them, and close or
+// destroy the socket, which lives until the turn ends.
 void HoldUps::judge() {
   const std::int64_t now_ns = socket_.context().loop.now().count();
   const std::int64_t before_ns = std::exchange(looked_clock_ns_, clock_ns());

@@ -1,7 +1,6 @@
-// Looks after subscribers with Policy::block that hold the publisher up: one that does so for too
-// long, or whose host has, has Policy::drop_new until it has taken what waited for it. A timer
-// judges, which runs while somebody holds the publisher up, or has lost its policy. Owner thread
-// only.
+// Judges subscribers with Policy::block that hold the publisher up. One that does so for too long,
+// or whose host does, gets Policy::drop_new until it has taken what waited for it. The timer runs
+// while a subscriber holds the publisher up, or has lost its policy. Owner thread only.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ class HoldUps {
   }
   // A subscriber asked for Policy::block and is demoted from the start.
   void begins_demoted(Subscriber& subscriber) noexcept;
-  // Whether it is a reason why calls of the user's are refused.
+  // Whether calls of the user are refused because of this subscriber.
   [[nodiscard]] bool holds(const Subscriber& subscriber) const noexcept;
   // The subscriber goes, has another policy now, or wants no tag any more; `held` is whether it
   // held the publisher up before that. The time is charged.

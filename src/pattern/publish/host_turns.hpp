@@ -1,5 +1,5 @@
-// Subscribers that wait for their turn: hosts in turn, and of each host its subscribers in turn, so
-// that a host with many of them waits no less than one with few. Owner thread only.
+// Subscribers that wait for their turn. The hosts take turns, and within a host its subscribers do,
+// so that a host with one subscriber waits no longer than one with many. Owner thread only.
 #pragma once
 
 #include <list>

@@ -85,8 +85,8 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
   return Status::ok;
 }
 
-// `again`, until a member is not behind any more, one that was missed is there, or memory comes
-// home.
+// Answers again. The user is called when a member has caught up, a missing subscriber has come, or
+// memory has come home.
 Status PublishCore::refuse(Store* short_of) noexcept {
   wanted_ = true;
   ++agains_;
@@ -313,7 +313,7 @@ bool PublishCore::end_turn() noexcept {
   return open != 0 && !stopped_;
 }
 
-// What is published next asks for the end of its turn again.
+// The next message asks for the end of its turn again.
 void PublishCore::flush() noexcept {
   if (stopped_) return;  // closing has flushed; a copy in a child of fork() must not
   for (Group* const group : active_) {
@@ -338,7 +338,7 @@ void PublishCore::end_failed() noexcept {
   });
 }
 
-// Who asked to be disconnected rather than be behind.
+// Ends the subscribers that asked to be disconnected if they are behind for too long.
 void PublishCore::look_after_slow() noexcept {
   const std::int64_t now_ns = socket_.context().loop.now().count();
   const std::int64_t within_ns = socket_.options().handshake_within.count();
@@ -365,7 +365,8 @@ void PublishCore::look_after_slow() noexcept {
   }
 }
 
-// It is told why behind what its link has already. To stop reading does not keep it connected.
+// The reason is sent behind the pages that the link has already. A subscriber that stops reading is
+// ended all the same.
 void PublishCore::dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept {
   Peer& peer = subscriber.peer;
   subscriber.dismissed_since_ns = now_ns;

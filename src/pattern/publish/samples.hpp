@@ -21,7 +21,7 @@ class Samples {
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  // Of these, what is not shared memory.
+  // The bytes of these that are copies.
   [[nodiscard]] std::size_t copied() const noexcept { return bytes_ - shared_bytes_; }
   // The bytes of shared messages that lie in this memory. Walks all entries.
   [[nodiscard]] std::size_t bytes_in(const StorePart& memory) const noexcept;
@@ -49,8 +49,8 @@ class Samples {
  private:
   struct Entry {
     std::uint64_t tag = 0;
-    std::vector<std::byte> copy;  // unless
-    Lease lease;                  // this holds it, and
+    std::vector<std::byte> copy;  // the message, if `lease` is empty
+    Lease lease;                  // else the memory of `shared`
     std::span<const std::byte> shared;
 
     [[nodiscard]] std::size_t shared_bytes() const noexcept { return lease ? shared.size() : 0; }

@@ -1,5 +1,5 @@
-// How sets of tags change, and with them the groups. What a change costs is charged to the host
-// that asks for it: others are not to wait for a flood of them.
+// How sets of tags change, and the groups with them. The cost of a change is charged to the host
+// that asks for it, so that a flood of changes does not make other hosts wait.
 #include "pattern/publish/subscribers.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ constexpr double walk_part = 64;
 // A frame, however few ranges it names.
 constexpr double frame_cost = 8;
 
-// Sets up to this are not refused for those of others: else whoever comes first could lock out all
-// that come later.
+// Sets of up to this size are never refused for lack of room; otherwise the first subscribers could
+// lock out all later ones.
 constexpr std::size_t ranges_always = 64;
 
 // A change may name so many times the ranges that a set may have: those that leave, those that

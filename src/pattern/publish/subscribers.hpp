@@ -1,5 +1,4 @@
-// Who subscribes to what: the peers of a Publish socket, and how their sets of tags change. Owner
-// thread only.
+// The subscribers of a Publish socket, and how their sets of tags change. Owner thread only.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +35,14 @@ class Subscribers {
   [[nodiscard]] Subscriber* find(const Peer& peer) noexcept;
   [[nodiscard]] const Subscriber* find(const Peer& peer) const noexcept;
   Subscriber& join(Peer& peer);
-  // It is served no more, and counts as unsubscribed once forgotten.
+  // The subscriber receives nothing more. It is removed from the counts when its record is deleted.
   void leave(Peer& peer) noexcept;
   void forget(Peer& peer) noexcept;
-  // A part of a change of its set. What is wrong with it, or null.
-  // Throws std::bad_alloc: the subscriber is to be ended.
+  // Takes a part of a change of the subscriber's set. Returns what is wrong with it, or null.
+  // Throws std::bad_alloc; the subscriber must be ended then.
   const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
-  // It asked for Policy::block, and has Policy::drop_new from now on, or what it asked for. It is
-  // told by the answer to its last change, once more.
+  // Gives a subscriber that asked for Policy::block Policy::drop_new, or the policy that it asked
+  // for again. It is told by a repetition of the answer to its last change.
   void demote(Subscriber& subscriber, bool demoted);
 
   template <typename Call>
@@ -52,8 +51,8 @@ class Subscribers {
   }
   // Somebody has asked to be disconnected rather than be behind.
   [[nodiscard]] bool any_disconnects() const noexcept { return disconnects_; }
-  // Fewer that block are there than are to be, or there was no memory for who wants what: the
-  // groups are held back.
+  // Fewer subscribers with Policy::block are there than must be, or there was no memory to note who
+  // wants what. The groups are held back.
   [[nodiscard]] bool too_few() const noexcept {
     return blocking_ < options_.subscribers_min || groups.incomplete();
   }

@@ -72,8 +72,8 @@ class TagTable {
   }
 
  private:
-  // Looked up by their number, and not resolved: 11 MB of rows and slots. Beyond it, whoever
-  // publishes ever new tags pays for them being looked up anew.
+  // The most rows that were not resolved by the user: 11 MB of rows and slots. Beyond that all of
+  // them are forgotten, and a publisher that uses ever new tags pays for looking them up again.
   static constexpr std::size_t unresolved_max = std::size_t{1} << 17U;
   struct Slot {
     std::uint64_t tag = 0;

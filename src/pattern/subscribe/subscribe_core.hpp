@@ -56,10 +56,11 @@ class SubscribeCore final : public Distribution {
     bool complete = true;
     std::deque<std::uint64_t> unanswered = {};  // revisions, complete
     std::uint64_t answered = 0;                 // the last of them that was
-    bool refused = false;  // it has another set than we think: the next change tells the whole
+    bool refused = false;  // it refused a set, and has an older one: tell it the whole set next
     bool waits = false;    // changes were not told to it, as it has too many to answer
   };
-  // A publisher that answers slowly, or never, is not told of more; then of all of them as one.
+  // If a publisher has so many changes to answer, it is told of no more. Later it is told of all of
+  // them as one.
   static constexpr std::size_t unanswered_max = 256;
   void tell_those_who_wait();
   void tell_all();

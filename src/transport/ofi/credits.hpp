@@ -1,7 +1,7 @@
 // How many pages each side may send the other: one for each receive that was posted for it. Knows
-// numbers only. The last two credits are kept back: one for a page that only grants, or two sides
-// that have sent all they may could both wait for the other's grant; and one for the good-bye, so
-// that nothing need be granted behind one's own.
+// numbers only. Two credits are set aside. One is for a page that only grants; otherwise two sides
+// that have sent all they may could wait for each other for ever. One is for the good-bye, so that
+// nothing need be granted behind it.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ class Credits {
     --peers_;
     return true;
   }
-  // The peer has spent what it keeps for grants and can tell us nothing more: it needs one back
-  // now, or two readers that pause until they may send could wait for each other.
+  // The peer has no credit left for a page that only grants, so it can tell us nothing more. It
+  // must get one now; otherwise two readers that pause until they may send could wait for each
+  // other.
   [[nodiscard]] bool peer_needs_one() const noexcept {
     return peers_ <= kept_for_bye && untold_ != 0;
   }

@@ -68,13 +68,13 @@ Status OfiLink::post(Post& post) noexcept {
   return Status::ok;
 }
 
-// Until there is room for half of what may be posted.
+// Answers again; on_writable comes when half of the entries are free.
 Status OfiLink::refuse() noexcept {
   want_writable_ = true;
   return Status::again;
 }
 
-// Of an operation. False if it was not: it is tried again soon, or the link has failed.
+// Whether the provider took an operation. If not, it is tried again soon, or the link has failed.
 bool OfiLink::taken(long answer) noexcept {
   if (answer == -EAGAIN) {
     retry_timer_.start_once(retry_after);
@@ -84,7 +84,8 @@ bool OfiLink::taken(long answer) noexcept {
   return answer >= 0;
 }
 
-// What is posted goes as far as the peer has receives for it. May run inside a call of the user's.
+// Sends posts as long as the peer has receives for them. May be called from inside a call of the
+// user.
 void OfiLink::send_next() noexcept {
   OfiSends& sends = wire_->sends;
   while (sends.unsent() && !ended_) {
@@ -151,7 +152,8 @@ void OfiLink::take_message(std::size_t slot, std::size_t bytes) {
   deliver();
 }
 
-// What the header tells of this side. False if that cannot be.
+// Takes what the header says about this side: grants, fetches, and the acknowledgement. Returns
+// false if that cannot be true.
 bool OfiLink::take_header(const PageHeader& header) {
   if (!credits_.granted(header.credits) || !wire_->sends.fetched(header.fetched)) {
     go_bad(DownReason::protocol_error, "grants more receives, or fetched more, than there can be");
@@ -265,8 +267,8 @@ void OfiLink::fetch() {
   resources_.large_pool.wait(large_waiter_);
 }
 
-// How many receives to have posted: as many as asked for; or what the peer's pace needs, up to a
-// fair share of a part of the memory, so that most of it is left for what users keep.
+// How many receives to have posted: the number that was asked for, or what the rate of the peer
+// needs, up to a fair share of a part of the memory. Most of it is left for what users keep.
 std::size_t OfiLink::window() const noexcept {
   if (window_is_given_) return window_;
   constexpr std::size_t part_of_pool = 4;
@@ -289,9 +291,9 @@ void OfiLink::replenish() {
   receives.pool().wait(receive_waiter_);
 }
 
-// Grants, if half of the receives that there are is to be granted (where memory is short these are
-// fewer than the window), or something was fetched, and no page has told; or the peer must have
-// one.
+// Sends a page without a body, if half of the receives are to be granted, or a message was fetched,
+// and no page has said so yet; or if the peer must have a credit. Where memory is short there are
+// fewer receives than the window.
 void OfiLink::tell_peer() {
   if (state_ != State::up || bye_sent() || ended_ || !credits_.may_grant()) return;
   const std::size_t receives =
@@ -307,8 +309,8 @@ void OfiLink::tell_now() {
   if (taken(wire_->sends.inject(wire_->endpoint, tells, nothing))) posted(tells);
 }
 
-// Who only receives never learns that the peer's host is dead, unless it sends something: the
-// device then gives up, and all that is posted fails.
+// A side that only receives never learns that the host of its peer is dead. So it sends something:
+// the device gives up at last, and all posted operations fail.
 void OfiLink::keep_alive() {
   const bool silent = std::exchange(kept_alive_at_, bytes_received()) == bytes_received();
   if (silent && state_ == State::up && !bye_sent() && !ended_ && credits_.may_grant()) tell_now();

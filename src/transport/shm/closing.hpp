@@ -1,5 +1,6 @@
-// Closes, on a few threads, what another process chose: a close can wait for as long as that one
-// likes (a socket that lingers, a file whose file system does not answer). Owner thread only.
+// Closes, on a few threads, descriptors that another process passed. A close can wait for as long
+// as that process likes (a socket that lingers, a file whose file system does not answer). Owner
+// thread only.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace netio::detail {
 
-// Why nobody is let in while the line is full.
+// The reason that peers are told while the line is full.
 inline constexpr const char* closing_is_full =
     "descriptors that other processes passed cannot be closed; end the processes that connected "
     "(ss -xp shows them), or listen at a path that other users may not connect to";

@@ -1,6 +1,7 @@
-// Who sleeps, and who is rung for. Both sides write first and look second: what is new, then
-// whether the other sleeps; that one sleeps, then what is new. With a full fence between the two,
-// either the sleeper sees the news or it is rung for. Owner thread only.
+// Wakes the side that sleeps. Each side writes first and looks second: the writer writes a page,
+// then looks whether the other side sleeps; the sleeper writes that it sleeps, then looks for
+// pages. With a full fence between the two steps, either the sleeper sees the page or it is rung
+// for. Owner thread only.
 #pragma once
 
 #include <atomic>

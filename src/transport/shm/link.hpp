@@ -1,5 +1,5 @@
-// A Link through shared memory: a Unix socket to greet and to see the end, two boards with the
-// pages. Who sleeps is rung for through the socket. Owner thread only.
+// A Link through shared memory: two boards with the pages, and a Unix socket to greet, to wake a
+// side that sleeps, and to see the end. Owner thread only.
 #pragma once
 
 #include <cstddef>
@@ -55,13 +55,13 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
 
   void start(LinkEvents& events) noexcept override;
   bool hear_greeting() noexcept override;
-  // What other threads give back of the peer's memory, the link looks for itself.
+  // The link itself looks for pages of the peer that other threads give back.
   [[nodiscard]] Store& receive_store() noexcept override { return shared_.resources.receive_pool; }
   Status post(Post& post) noexcept override;
   void flush() noexcept override { ring(); }
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.consumed(); }
-  // Who is slow is held to its share of the arena instead.
+  // Always false: the share of the arena bounds a slow peer instead.
   [[nodiscard]] bool backed_up() const noexcept override { return false; }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
   [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
@@ -81,7 +81,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
  private:
   enum class State : std::uint8_t { idle, greeting, answered, refusing, up, finishing, down };
 
-  // What there is once both boards are known.
+  // Exists once both boards are known.
   struct Wire {
     Wire(ShmLink& link, SharedMemory board, ShmPeerMemory::Passed passed);
     ShmBoard& ours;

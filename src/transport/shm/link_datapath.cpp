@@ -1,5 +1,5 @@
-// The data path of a shm link: posts to slots, slots to pages, who sleeps, and the order of an
-// ending.
+// The data path of a shm link: posts to slots, slots to pages, sleeping and waking, and the order
+// of an ending.
 #include <cstdint>
 #include <utility>
 
@@ -30,7 +30,8 @@ Status ShmLink::post(Post& post) noexcept {
   return Status::ok;
 }
 
-// Inside a call of the user's: no events. True if there is room now.
+// May be called from inside a call of the user, so it raises no events. Returns true if there is
+// room now.
 bool ShmLink::reap_quietly() noexcept {
   bool news = false;
   if (!wire_->sends.reap(news)) return false;  // poll() finds the same, and tells
@@ -61,7 +62,8 @@ bool ShmLink::may_sleep() noexcept {
   return !news && !(reading() && wire_->receives.waiting());
 }
 
-// What comes in waves is often there before this side would be asleep. False if it is.
+// Polls a little longer before sleeping, because messages often arrive in bursts. Returns false if
+// one arrived.
 bool ShmLink::look_on() noexcept {
   constexpr int looks = 300;  // together less than a sleep and a wake-up cost
   ring();
@@ -113,8 +115,8 @@ bool ShmLink::take_turn(int budget) {
   return reaped || took;
 }
 
-// What the peer's reading has freed. The owner is told once all links have looked: or the memory
-// would go to who had it before, every time. If there is one link, it has looked.
+// Takes back what the peer has read and returned. The owner is told after all links have looked;
+// otherwise the first link would get the memory every time.
 bool ShmLink::reap() noexcept {
   bool news = false;
   const bool look = !wire_->sends.idle() || std::exchange(reaps_idle_, false);
@@ -132,7 +134,7 @@ bool ShmLink::reap() noexcept {
   return news;
 }
 
-// Outside of post() and flush() only: the owner posts from inside these.
+// Must not be called from post() or flush(), because the owner posts from inside these events.
 void ShmLink::tell_room() noexcept {
   if (state_ != State::up) return;
   const std::size_t most = options_.queue_bytes_max;
@@ -192,7 +194,7 @@ bool ShmLink::take_pages(int budget) {
   return took;
 }
 
-// The socket has ended: what the peer had posted before is there to be read.
+// The socket has ended. Pages that the peer posted before that are still read.
 void ShmLink::on_ended() {
   ended_ = true;
   watch_.reset();

@@ -73,7 +73,7 @@ Block* ShmReceives::copy_out(std::span<const std::byte> from,
   return copies_.get();
 }
 
-// The page's memory; without, defect_ says why, or it is for want of memory.
+// Returns the memory of the page. If null, defect_ says what is wrong, or there was no memory.
 Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
                           std::span<const std::byte>& body) noexcept {
   const std::uint64_t place = read_once(slot.place);
@@ -140,7 +140,8 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
     bytes_ += page_header_bytes + header.bytes;
     events.on_page(header, *block, body);
     page_.reset();
-    // A sender that is ahead goes on while the next large one is read.
+    // Tell the sender now that this page was read, so that it can continue while we read the next
+    // large page.
     if (header.bytes > given_back_bytes_max)
       ours_.consumed.store(taken_, std::memory_order_release);
   }

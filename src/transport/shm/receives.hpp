@@ -20,7 +20,7 @@ class ShmReceives {
     empty,    // all there was is taken
     more,     // the budget is spent
     paused,   // `paused` became true
-    over,     // a good-bye of who is gone without waiting for ours
+    over,     // a good-bye of a peer that ended without waiting for ours
     starved,  // no memory, or none that the quota allows
     bad,      // the peer breaks the rules: defect()
   };

@@ -9,8 +9,9 @@
 namespace netio::detail {
 
 namespace {
-// What one link may read in a turn before the others get theirs: mostly one read, of a block at
-// most. To read on would bring what comes while the turn lasts, most to who has the widest window.
+// What one link may read in a turn before the others get theirs: mostly one read, of at most a
+// block. If a link kept reading within the turn, the peer with the largest TCP window would get
+// most of it.
 constexpr std::size_t read_budget_bytes = 64U << 10U;
 // Posted pages are written when this much has gathered, at the latest at the end of the turn.
 // Fewer, larger writes cost less a byte; more in flight leaves the cache.
@@ -50,7 +51,8 @@ void TcpLink::flush() noexcept {
   if (moves_pages() && !blocked_ && !writer_.empty()) write_pages();
 }
 
-// May run inside a call of the user's: reports nothing, arranges for the loop to.
+// May be called from inside a call of the user, so it raises no events; it makes the loop raise
+// them.
 void TcpLink::write_pages() {
   if (write_failed_ || shut_) return;
   switch (writer_.write(fd_.get())) {
@@ -178,7 +180,7 @@ void TcpLink::on_memory() noexcept {
   }
 }
 
-// Outside of post() and flush() only: the owner posts from inside these.
+// Must not be called from post() or flush(), because the owner posts from inside these events.
 void TcpLink::tell_room() noexcept {
   if (state_ != State::up) return;
   if (want_writable_ && writer_.roomy()) {
@@ -189,7 +191,8 @@ void TcpLink::tell_room() noexcept {
   }
 }
 
-// End of the turn: writes what was posted, reads what a pause had left, reports what a call found.
+// The end of the turn: writes the posts, reads what a pause had left, and reports what a call found
+// out.
 void TcpLink::run_deferred() noexcept {
   if (lacks_memory_) return go_down(out_of_memory());
   guarded([this] { end_turn(); });

@@ -105,8 +105,8 @@ void TcpReader::hand_out(const PageHeader& header, std::size_t head, LinkEvents&
   events.on_page(header, *block_.get(), {body, header.bytes});
 }
 
-// What is whole of a page that is not goes as a page of its own, so that no block waits for its
-// end: with a thousand peers that would be a thousand blocks.
+// Hands up the whole messages of a page that is not complete, as a page of their own. Otherwise a
+// block would wait for the end of each page: with a thousand peers, a thousand blocks.
 void TcpReader::deliver_begun(LinkEvents& events) {
   const std::size_t head = rest_.bytes != 0 ? 0 : page_header_bytes;
   if (!block_ || end_ - begin_ <= head) return;
@@ -142,7 +142,7 @@ ReadResult TcpReader::unstage() {
   return ReadResult::more;
 }
 
-// The header is in the block, with some of the body behind it, or was staged.
+// The header was staged, or is in the block with some of the body behind it.
 ReadResult TcpReader::begin_large(const PageHeader& header) {
   const std::size_t bytes = large_offset + header.bytes;
   Lease large = large_pool_.take(bytes, large_quota_);

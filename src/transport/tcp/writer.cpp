@@ -66,7 +66,7 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
   assert(bytes <= pool_.block_bytes());
   Lease spill;
   if (spill_room() < bytes) {
-    // Had before anything is written: what the kernel leaves over must have a place.
+    // Take the page before anything is written: what the kernel does not take must have a place.
     if (count_ == 0 || pool_.plenty()) spill = pool_.take();
     if (!spill && !(first_ever_ && may_write && bytes <= put_together_bytes_max))
       return Status::again;

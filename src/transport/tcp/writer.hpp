@@ -26,7 +26,7 @@ class TcpWriter {
     return queued_bytes_ >= queue_bytes_max_ || count_ == entries_max;
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  // Worth telling who was answered again: half is free.
+  // Half is free: time to tell an owner whose post was answered again.
   [[nodiscard]] bool roomy() const noexcept {
     return queued_bytes_ <= queue_bytes_max_ / 2 && count_ <= entries_max / 2;
   }
