@@ -16,7 +16,7 @@
 namespace netio::detail {
 namespace {
 
-constexpr std::size_t page = 8192;
+constexpr std::size_t fit_page_bytes = 8192;
 constexpr std::size_t whole_max = std::size_t{1} << 20U;
 
 // Memory of the user's, as it is lent.
@@ -34,7 +34,7 @@ class FitOfAWire : public testing::Test {
 
   [[nodiscard]] Fit fit() const {
     Fit fit{.pages = pages_.get(), .large = large_.get()};
-    fit.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
+    fit.borrowed_bytes_max = fit_page_bytes - page_header_bytes - frame_prefix_bytes_max;
     fit.whole_page_bytes_max = whole_max;
     return fit;
   }
@@ -43,19 +43,19 @@ class FitOfAWire : public testing::Test {
     return fit.of(block, {block.data(), bytes}, tag);
   }
 
-  std::shared_ptr<SharedMemory> memory_ =
-      std::make_shared<SharedMemory>(SharedMemory::create("fit", 64 * page, 4 * page));
-  Pool::Ptr pages_ = Pool::create(page, 4);
-  Pool::Ptr received_ = Pool::create(page, 4);
-  Pool::Ptr arena_ = Pool::create(page, 4, memory_);
-  RangePool::Ptr loans_ = RangePool::create(memory_, 4 * page);
+  std::shared_ptr<SharedMemory> memory_ = std::make_shared<SharedMemory>(
+      SharedMemory::create("fit", 64 * fit_page_bytes, 4 * fit_page_bytes));
+  Pool::Ptr pages_ = Pool::create(fit_page_bytes, 4);
+  Pool::Ptr received_ = Pool::create(fit_page_bytes, 4);
+  Pool::Ptr arena_ = Pool::create(fit_page_bytes, 4, memory_);
+  RangePool::Ptr loans_ = RangePool::create(memory_, 4 * fit_page_bytes);
   LargePool::Ptr large_ = LargePool::create(64U << 20U, 0);
 };
 
 TEST_F(FitOfAWire, that_reads_any_memory_copies_none) {
   const Users users(whole_max);
   EXPECT_EQ(of(fit(), users.block, 1), Fit::Answer{Way::in_place});
-  EXPECT_EQ(of(fit(), users.block, page), Fit::Answer{Way::in_place});
+  EXPECT_EQ(of(fit(), users.block, fit_page_bytes), Fit::Answer{Way::in_place});
   EXPECT_EQ(of(fit(), users.block, whole_max), Fit::Answer{Way::in_parts});
 }
 
@@ -63,28 +63,28 @@ TEST_F(FitOfAWire, whose_peer_reads_shared_memory_copies_all_other) {
   Fit shared = fit();
   shared.pages = arena_.get();
   shared.loans = loans_.get();
-  shared.whole_page_bytes_max = page;
-  const Users users(2 * page);
+  shared.whole_page_bytes_max = fit_page_bytes;
+  const Users users(2 * fit_page_bytes);
   EXPECT_EQ(of(shared, users.block, 100), (Fit::Answer{Way::copied, arena_.get()}));
-  EXPECT_EQ(of(shared, users.block, page), (Fit::Answer{Way::copied, loans_.get()}));
-  const Lease loan = loans_->take(3 * page);
-  EXPECT_EQ(of(shared, *loan.get(), 2 * page), Fit::Answer{Way::in_place});
+  EXPECT_EQ(of(shared, users.block, fit_page_bytes), (Fit::Answer{Way::copied, loans_.get()}));
+  const Lease loan = loans_->take(3 * fit_page_bytes);
+  EXPECT_EQ(of(shared, *loan.get(), 2 * fit_page_bytes), Fit::Answer{Way::in_place});
   EXPECT_TRUE(shared.peer_reads(*loan.get(), UINT32_MAX - loan_headroom));
   EXPECT_FALSE(shared.peer_reads(*loan.get(), UINT32_MAX));
   EXPECT_FALSE(shared.before_post(of(shared, users.block, 100)));
-  EXPECT_TRUE(shared.before_post(of(shared, users.block, page)));
+  EXPECT_TRUE(shared.before_post(of(shared, users.block, fit_page_bytes)));
   EXPECT_TRUE(shared.one_copy_serves_all(of(shared, users.block, 100)));
 }
 
 TEST_F(FitOfAWire, that_reads_registered_memory_only_copies_what_others_own_up_to_a_page) {
   Fit registered = fit();
   registered.received = received_.get();
-  const Users users(2 * page);
+  const Users users(2 * fit_page_bytes);
   EXPECT_EQ(of(registered, users.block, 100), (Fit::Answer{Way::copied, pages_.get()}));
-  EXPECT_EQ(of(registered, users.block, 2 * page), Fit::Answer{Way::in_place});
+  EXPECT_EQ(of(registered, users.block, 2 * fit_page_bytes), Fit::Answer{Way::in_place});
   const Lease sent = pages_->take();
   const Lease received = received_->take();
-  const Lease large = large_->take(2 * page);
+  const Lease large = large_->take(2 * fit_page_bytes);
   for (const Lease* const lease : {&sent, &received, &large}) {
     EXPECT_EQ(of(registered, *lease->get(), 100), Fit::Answer{Way::in_place});
   }
@@ -94,7 +94,7 @@ TEST_F(FitOfAWire, that_reads_registered_memory_only_copies_what_others_own_up_t
 TEST_F(FitOfAWire, with_slots_copies_there_what_fits_with_its_frame) {
   Fit slots = fit();
   slots.short_body_bytes_max = 80;
-  const Users users(page);
+  const Users users(fit_page_bytes);
   const Fit::Answer in_slot{Way::copied, nullptr};
   EXPECT_EQ(of(slots, users.block, 72), in_slot);
   EXPECT_EQ(of(slots, users.block, 73), Fit::Answer{Way::in_place});
@@ -108,10 +108,10 @@ TEST_F(FitOfAWire, with_slots_copies_there_what_fits_with_its_frame) {
 TEST_F(FitOfAWire, says_where_memory_lacks_and_what_there_never_is) {
   const Fit any = fit();
   std::array<Lease, 4> pages;
-  for (Lease& each : pages) each = any.take_to_write(page).lease;
+  for (Lease& each : pages) each = any.take_to_write(fit_page_bytes).lease;
   ASSERT_TRUE(pages.back());
-  EXPECT_EQ(any.take_to_write(page).short_of, pages_.get());
-  EXPECT_TRUE(any.take_to_write(page + 1).lease);
+  EXPECT_EQ(any.take_to_write(fit_page_bytes).short_of, pages_.get());
+  EXPECT_TRUE(any.take_to_write(fit_page_bytes + 1).lease);
   const Fit::Taken never = any.take_shared(std::size_t{1} << 40U);
   EXPECT_FALSE(never.lease);
   EXPECT_EQ(never.short_of, nullptr);

@@ -13,15 +13,15 @@
 namespace netio::detail {
 namespace {
 
-constexpr std::size_t page_bytes = 8192;
+constexpr std::size_t feed_page_bytes = 8192;
 
 // Takes posts until its queue is full, and keeps them until the test takes them off.
 class FakeLink final : public Link {
  public:
   FakeLink(Pool& pool, LargePool& large) : pool_(pool) {
     fit_ = {.pages = &pool, .large = &large};
-    fit_.borrowed_bytes_max = fit_.whole_page_bytes_max = page_bytes;
-    limits_.page_bytes_max = page_bytes;
+    fit_.borrowed_bytes_max = fit_.whole_page_bytes_max = feed_page_bytes;
+    limits_.page_bytes_max = feed_page_bytes;
     limits_.message_bytes_max = 1U << 20U;
   }
   void wire_takes_all() {
@@ -74,7 +74,7 @@ class FeedOfOne : public testing::Test, private StreamOwner {
     feed_.share(parcel);
   }
   static constexpr std::size_t parcel_bytes = 4000;
-  Pool::Ptr pool_ = Pool::create(page_bytes, 64);
+  Pool::Ptr pool_ = Pool::create(feed_page_bytes, 64);
   LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
   FakeLink link_{*pool_, *large_};
   Copies copies_;
