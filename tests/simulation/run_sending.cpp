@@ -129,14 +129,13 @@ Status Run::offer_allocated(const Attempt& attempt) {
   return status;
 }
 
-// A message that somebody kept. It still begins with its first name. Unless it was copied because
-// it is small, it takes memory of the context that received it until it is sent: that must not wait
-// for this context to receive more, or for others that wait for it. So it only goes to later ones.
+// A message that somebody kept. It still begins with its first name. It takes memory of the context
+// that received it until it is sent: that must not wait for this context to receive more, or for
+// others that wait for it. So it only goes to later ones.
 Status Run::offer_kept(Name& name, std::uint64_t& tag, std::size_t& bytes) {
   Play::Kept kept = play_.take_kept();
   const bool named_here = run_of(kept.name) == number_ || passed_on_.contains(kept.name);
-  constexpr std::size_t copied_below = 1024;  // keep() copies less than 1/16 of a block
-  const bool waits_in_a_ring = kept.bytes >= copied_below && kept.machine >= actor_.first_receiver;
+  const bool waits_in_a_ring = kept.machine >= actor_.first_receiver;
   if (!kept.message || named_here || waits_in_a_ring) {
     bytes = 0;
     if (kept.message) play_.keep(std::move(kept));

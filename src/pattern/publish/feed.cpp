@@ -26,7 +26,7 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 }  // namespace
 
-Feed::Feed(OutgoingStream& stream) noexcept : backlog(stream), stream_(stream) {
+Feed::Feed(OutgoingStream& stream) : backlog(stream), stream_(stream) {
   stream_.put_below(this);
   const std::uint64_t dropped = stream_.books().dropped_unposted;
   if (dropped != 0) backlog.add_gap(dropped, DropReason::not_sent);

@@ -17,7 +17,7 @@ class Feed final : public Upstream {
  public:
   // Of this stream, from now on until it is destroyed. The connection is up, and the peer is told
   // how many messages were dropped on the stream so far.
-  explicit Feed(OutgoingStream& stream) noexcept;
+  explicit Feed(OutgoingStream& stream);  // throws std::bad_alloc
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;

@@ -20,7 +20,7 @@ class Group;
 class Peer;
 
 struct Subscriber {
-  Subscriber(Peer& its_peer, OutgoingStream& stream, std::shared_ptr<Account> its_account) noexcept
+  Subscriber(Peer& its_peer, OutgoingStream& stream, std::shared_ptr<Account> its_account)
       : peer(its_peer), feed(stream), account(std::move(its_account)) {}
 
   Peer& peer;
