@@ -10,13 +10,12 @@ namespace netio::detail {
 
 // On a buffered socket a message in counted or lent memory is copied into the open page if it is at
 // most this part of a page. Otherwise it would close that page and be a page itself, with a header,
-// an entry in the link's queue, and its share of a system call: for a quarter of a page (16 KiB
-// with the defaults) that costs about as much as the copy, which takes some 2 us.
+// an entry in the link's queue, and its share of a system call.
 inline constexpr std::size_t gathered_page_part = 4;
 
 // A page of up to so many bytes, header included, is put together on the stack before it is given
 // to the system or the device: one plain send(), or one injected message, costs less than three
-// parts or a completion. A copy of 512 bytes takes some 10 ns.
+// parts or a completion.
 inline constexpr std::size_t put_together_bytes_max = 512;
 
 // How much memory may a small kept piece hold?
