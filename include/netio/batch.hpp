@@ -98,6 +98,7 @@ class MessageCursor {
 // values.
 class BatchIterator {
  public:
+  // What an iterator says of itself:
   using value_type = MessageView;
   using difference_type = std::ptrdiff_t;
   using iterator_concept = std::forward_iterator_tag;

@@ -64,8 +64,8 @@ struct Counters {
   // that of a Message, lent memory, or a page. Gathering the bytes of send(bytes) is not counted,
   // and neither is keep(). The table in ARCHITECTURE.md, "Memory", says when there is a copy.
   std::uint64_t copies = 0;
-  std::uint64_t bytes_copied =
-      0;  // the bytes of these; of a page of several messages with their frames
+  // The bytes of these; of a page of several messages with their frames.
+  std::uint64_t bytes_copied = 0;
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // published messages that nobody had subscribed
