@@ -12,7 +12,7 @@
 #include <netio/subscription.hpp>
 
 #include "memory/pool.hpp"
-#include "pattern/publish/drops.hpp"
+#include "pattern/publish/gap.hpp"
 #include "pattern/publish/parcel.hpp"
 #include "pattern/publish/samples.hpp"
 #include "socket/open_page.hpp"
@@ -40,7 +40,7 @@ class Backlog {
     ControlKind control = ControlKind::bye;
     std::array<std::byte, control_bytes_max> payload{};
     std::size_t payload_bytes = 0;
-    Drops drops{};           // of a gap; never empty there
+    Gap drops{};             // of a gap; never empty there
     std::size_t copied = 0;  // counted in a BehindBudget
   };
 
