@@ -146,6 +146,11 @@ class KeptBatch {
   [[nodiscard]] detail::MessageCursor cursor() const noexcept {
     return {MessageView::of_kept(page_.block(), page_.bytes(), page_.tag()), messages_, framed_};
   }
+  // For the library: the same on the thread of the socket, while that lives. Its small messages are
+  // kept apart from the page.
+  [[nodiscard]] detail::MessageCursor own_cursor() const noexcept {
+    return {MessageView(page_.block(), page_.bytes(), page_.tag()), messages_, framed_};
+  }
 
   // Leaves the other empty:
   KeptBatch(KeptBatch&& other) noexcept
@@ -185,6 +190,9 @@ class Batch {
   // For the library.
   Batch(const MessageView& page, std::uint32_t messages, bool framed) noexcept
       : page_(page), messages_(messages), framed_(framed) {}
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  ~Batch() = default;
 
   // The messages, any number of times:
   [[nodiscard]] BatchIterator begin() const noexcept {

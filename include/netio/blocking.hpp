@@ -154,7 +154,7 @@ class TurnedSocket : public Base {
         return false;
       }
       Page& next = pages_[opened_++];
-      at_hand_.open(std::move(next.page), next.sender);
+      at_hand_.open(std::move(next.page), next.sender, true);
     }
     received = at_hand_.received(place);
     return true;

@@ -85,8 +85,8 @@ class NETIO_API Message {
 };
 
 // A message in place, in the memory the wire delivered it to. Valid until the call-back it was
-// given to returns, or as long as the KeptBatch it is of; keep() it to have it longer. The payload
-// starts at a multiple of 8 bytes.
+// given to returns, until the next blocking receive(), or as long as the KeptBatch it is of; keep()
+// it to have it longer. The payload starts at a multiple of 8 bytes.
 class NETIO_API MessageView {
  public:
   // For the library. Without a block it is empty.
@@ -131,8 +131,8 @@ class NETIO_API MessageView {
   // (SocketOptions::receive_bytes_max). Once that is spent, a small message shares the memory that
   // it lies in as well, and the senders are held back until some are released. Few messages that
   // are to last for very long are better copied: Message::copy_of(view.bytes(), view.tag()).
-  // Of a KeptBatch, or of what a blocking receive() gave, a message always shares the memory of its
-  // batch. Of an empty view: an empty message.
+  // Of a KeptBatch, and of what QueuedPull::receive() gave, a message always shares the memory of
+  // its page, up to 256 KiB with the default page size. Of an empty view: an empty message.
   [[nodiscard]] Message keep() const noexcept;
 
  private:

@@ -138,6 +138,7 @@ class Feeder {
   // the loop, which looks once more: the reader may just have taken something, and not seen that.
   bool look() noexcept {
     const bool moved = account();
+    if (moved && pull_.paused()) go_on();  // the reader may not have seen that it was to wake
     if (books_.empty()) {
       owed_ = false;
     } else if (moved) {
@@ -240,7 +241,7 @@ Received QueuedPull::receive_next_page(std::chrono::nanoseconds timeout) {
       return received;
     }
     page_end_ = taken_ + item.page.size();
-    at_hand_.open(std::move(item.page), item.sender);
+    at_hand_.open(std::move(item.page), item.sender, false);
     detail::MessageCursor::Place place;
     if (!at_hand_.next(place)) continue;
     marks_->taken.store(++taken_, std::memory_order_release);

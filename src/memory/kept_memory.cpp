@@ -62,6 +62,7 @@ bool KeptMemory::open(std::size_t bytes) noexcept {
     Lease lease = pool_.take(&quota_);
     if (!lease) return false;
     open_ = lease.release();
+    open_->kept_memory = this;  // a page may lie in it whose messages are kept one by one
     count_as_kept(*open_);
     pool_.add(*this);
     counts_ = 1;

@@ -1,4 +1,4 @@
-// The data path of a IncomingStream.
+// The data path of an IncomingStream.
 #include "socket/incoming_stream.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The slow paths of a OutgoingStream: pages that are full, large messages, connections and books_.
+// The slow paths of an OutgoingStream: pages that are full, large messages, connections and books.
 #include "socket/outgoing_stream.hpp"
 
 #include <algorithm>

@@ -26,7 +26,7 @@
 
 namespace netio::detail {
 
-// Who looks after a OutgoingStream: its peer.
+// Who looks after an OutgoingStream: its peer.
 class StreamOwner {
  public:
   // The first message went into an empty page: flush it in time.

@@ -256,7 +256,7 @@ const char* Peer::stalled(PeerWatch::Look look, const Shortages& shortages) noex
                                  .large_waited_for = shortages.of_large_pool().lack_memory != 0 ||
                                                      socket_.large_quota_waited_for()};
   const char* const what =
-      watch_.check_receiving(*link_, incoming_, bye_heard_ && bye_said_, memory, look);
+      watch_.check_receiving(*link_, incoming_, bye_heard_ && !reader_is_behind(), memory, look);
   if (what != nullptr) return what;
   return watch_.check_sending(outgoing, shortages, socket_.distribution().bears_with(*this), look);
 }

@@ -57,12 +57,13 @@ class PageAtHand {
   [[nodiscard]] blocking::Received received(const MessageCursor::Place& place) const noexcept {
     return {.status = Status::ok, .message = cursor_.view(place), .sender = sender_};
   }
-  void open(KeptBatch page, std::uint64_t sender) noexcept {
+  // `here`: on the thread of the socket.
+  void open(KeptBatch page, std::uint64_t sender, bool here) noexcept {
     page_ = std::move(page);
-    cursor_ = page_.cursor();
+    cursor_ = here ? page_.own_cursor() : page_.cursor();
     sender_ = sender;
   }
-  void release() noexcept { open({}, 0); }
+  void release() noexcept { open({}, 0, false); }
 
  private:
   MessageCursor cursor_;

@@ -117,7 +117,7 @@ Status Feed::post_item(const Backlog::Item& item) noexcept {
 }
 
 // If this answers again, on_writable, on_sent or on_idle tell of room in the link, and
-// on_sender_memory tells of memory.
+// on_stream_memory tells of memory.
 Status Feed::post_waiting() noexcept {
   while (!backlog.empty()) {
     if (has_to_wait(Lease())) return Status::again;

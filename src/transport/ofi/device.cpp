@@ -17,7 +17,7 @@ constexpr std::size_t queue_size = 28U << 10U;
 constexpr std::size_t queue_size_min = 512;
 constexpr std::size_t heads_blocks = 64;
 
-bool holds(const Pool& pool, const std::byte* data) noexcept {
+bool covers(const Pool& pool, const std::byte* data) noexcept {
   const std::span<std::byte> region = pool.region();
   return data >= region.data() && data < region.data() + region.size();
 }
@@ -49,8 +49,8 @@ CompletionQueue& Device::queue_with_room(std::size_t operations) {
 
 Device::Local Device::local(const Block* block, std::span<const std::byte> bytes) noexcept {
   if (!domain_.registers_local()) return {true, nullptr};
-  if (holds(resources_.send_pool, bytes.data())) return {true, send_region_->descriptor()};
-  if (holds(resources_.receive_pages(), bytes.data())) return {true, receive_region_->descriptor()};
+  if (covers(resources_.send_pool, bytes.data())) return {true, send_region_->descriptor()};
+  if (covers(resources_.receive_pages(), bytes.data())) return {true, receive_region_->descriptor()};
   if (block == nullptr || !resources_.large_pool.owns(*block)) return {};
   // The whole of it: parts of one message are sent one after the other, all under one region.
   LargeRegions* const regions = regions_of(*block);

@@ -53,7 +53,9 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)
       url_(url),
       place_(shared.closing),
       handshake_timer_(
-          loop_, [this] { go_bad(DownReason::handshake_timeout, "did not answer in time"); }) {}
+          loop_, [this] { go_bad(DownReason::handshake_timeout, "did not answer in time"); }) {
+  fit_.pages = shared.arena.get();
+}
 
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string address,
                  FileDescriptor& fd)
@@ -68,6 +70,7 @@ ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, std::string addr
                                                   : "connected but sent no hello in time");
       }) {
   stranger_ = true;
+  fit_.pages = shared.arena.get();
   socket_ = std::move(fd);
 }
 
