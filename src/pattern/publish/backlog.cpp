@@ -347,7 +347,7 @@ void Backlog::pop() noexcept {
 }
 
 void Backlog::pop_posted() noexcept {
-  Gap& drops = items_.front().drops;
+  Drops& drops = items_.front().drops;
   if (!drops.empty()) drops.pop_front();
   if (drops.empty()) pop();
   update_budget();

@@ -40,7 +40,7 @@ class Backlog {
     ControlKind control = ControlKind::bye;
     std::array<std::byte, control_bytes_max> payload{};
     std::size_t payload_bytes = 0;
-    Gap drops{};             // of a gap; never empty there
+    Drops drops{};           // of a gap; never empty there
     std::size_t copied = 0;  // counted in a BehindBudget
   };
 

@@ -109,7 +109,7 @@ Status Feed::post_item(const Backlog::Item& item) noexcept {
     return stream_.post_control(item.control, std::span(item.payload).first(item.payload_bytes));
   }
   std::array<std::byte, gap_bytes> payload;
-  const Gap::Part& part = item.drops.front();
+  const Drops::Part& part = item.drops.front();
   encode(GapFrame{dropped_told_ + part.messages, wire_reason(part.reason)}, payload);
   const Status status = stream_.post_control(ControlKind::gap, payload);
   if (status == Status::ok) dropped_told_ += part.messages;

@@ -11,7 +11,7 @@
 
 namespace netio::detail {
 
-class Gap {
+class Drops {
  public:
   struct Part {
     std::uint64_t messages = 0;
@@ -26,7 +26,7 @@ class Gap {
     at->messages += part.messages;
     at->reason = part.reason;
   }
-  void add(const Gap& later) noexcept {
+  void add(const Drops& later) noexcept {
     for (const Part& part : later.parts_) {
       if (part.messages != 0) add(part);
     }

@@ -10,7 +10,7 @@ namespace {
 
 using Told = std::vector<std::pair<std::uint64_t, DropReason>>;
 
-Told told(Gap drops) {
+Told told(Drops drops) {
   Told parts;
   for (; !drops.empty(); drops.pop_front()) {
     parts.emplace_back(drops.front().messages, drops.front().reason);
@@ -18,8 +18,8 @@ Told told(Gap drops) {
   return parts;
 }
 
-TEST(Gap, are_summed_up_by_reason_in_the_order_of_the_reasons) {
-  Gap drops;
+TEST(Drops, are_summed_up_by_reason_in_the_order_of_the_reasons) {
+  Drops drops;
   EXPECT_TRUE(drops.empty());
   for (int i = 0; i < 100; ++i) {
     drops.add({2, DropReason::superseded});
@@ -28,9 +28,9 @@ TEST(Gap, are_summed_up_by_reason_in_the_order_of_the_reasons) {
   EXPECT_EQ(told(drops), (Told{{200, DropReason::superseded}, {100, DropReason::dropped_new}}));
 }
 
-TEST(Gap, of_two_gaps_that_meet_are_those_of_both) {
-  Gap first;
-  Gap second;
+TEST(Drops, of_two_gaps_that_meet_are_those_of_both) {
+  Drops first;
+  Drops second;
   first.add({1, DropReason::not_sent});
   first.add({2, DropReason::dropped_old});
   second.add({3, DropReason::dropped_new});
@@ -43,8 +43,8 @@ TEST(Gap, of_two_gaps_that_meet_are_those_of_both) {
                                {5, DropReason::superseded}}));
 }
 
-TEST(Gap, go_on_to_be_counted_once_some_were_told) {
-  Gap drops;
+TEST(Drops, go_on_to_be_counted_once_some_were_told) {
+  Drops drops;
   drops.add({1, DropReason::dropped_new});
   drops.add({2, DropReason::superseded});
   drops.pop_front();
