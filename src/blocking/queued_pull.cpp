@@ -21,7 +21,7 @@
 
 namespace netio::blocking {
 
-namespace {
+namespace queued_pull {
 
 using detail::ReaderMarks;
 
@@ -181,14 +181,14 @@ class Feeder {
   netio::Pull pull_;
 };
 
-}  // namespace
+}  // namespace queued_pull
 
 struct QueuedPull::State {
   explicit State(const QueueOptions& options)
       : between(options.messages_max), thread(options.context, options.socket, between) {}
 
-  Between between;
-  detail::LoopThread<Feeder> thread;
+  queued_pull::Between between;
+  detail::LoopThread<queued_pull::Feeder> thread;
 };
 
 bool queued_sockets_built() noexcept { return true; }
@@ -227,7 +227,7 @@ Received QueuedPull::receive_next_page(std::chrono::nanoseconds timeout) {
     // More than was given, if a peer has changed its page.
     taken_ = page_end_;
     marks_->taken.store(taken_, std::memory_order_release);
-    Item item;
+    queued_pull::Item item;
     if (!queue.try_dequeue(item)) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       wake_loop();
@@ -254,7 +254,7 @@ Received QueuedPull::receive_next_page(std::chrono::nanoseconds timeout) {
 void QueuedPull::wake_loop() noexcept {
   std::uint64_t at = marks_->wake_at.load(std::memory_order_relaxed);
   if (taken_ < at) return;
-  if (!marks_->wake_at.compare_exchange_strong(at, ReaderMarks::never)) return;
+  if (!marks_->wake_at.compare_exchange_strong(at, detail::ReaderMarks::never)) return;
   state_->between.wake.load(std::memory_order_relaxed)->notify();
 }
 
