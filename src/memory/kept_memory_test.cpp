@@ -200,8 +200,17 @@ TEST_F(KeptMemoryTest, several_messages_are_kept_as_one_range) {
 TEST_F(KeptMemoryTest, a_packed_message_that_is_kept_again_is_shared) {
   const Lease lease = receive();
   const Message first = view(lease, 64).keep();
-  const Message second = MessageView(first.block(), first.bytes(), 0).keep();
+  const Message second = MessageView::of_kept(first.block(), first.bytes(), 0).keep();
   EXPECT_EQ(first.data(), second.data());
+}
+
+// As a blocking receive() gives it: one of many in a page that was kept.
+TEST_F(KeptMemoryTest, a_small_message_of_a_packed_page_is_kept_apart) {
+  const Lease lease = receive();
+  const Message kept = view(lease, 64).keep();
+  const Message apart = MessageView(kept.block(), kept.bytes().first(8), 0).keep();
+  EXPECT_NE(apart.data(), kept.data());
+  EXPECT_EQ(std::memcmp(apart.data(), kept.data(), 8), 0);
 }
 
 TEST_F(KeptMemoryTest, keeping_takes_no_memory_from_the_heap) {
