@@ -28,8 +28,9 @@ using namespace std::chrono_literals;  // NOLINT: tests speak of 1ms
 // Accept, hello, the pages that are left, the end: what follows from one event is done in fewer.
 constexpr int turns_per_look = 8;
 // The block that is open to the bystander; and what a dialed socket took and has not posted waits
-// for the next victim: a page, and a message in parts.
-constexpr std::int64_t pages_in_use_max = 1 + 2 * (publishing_slot / 2);
+// for the next victim: a page, and a message in parts. And a block that small kept messages are
+// packed in, of each socket that keeps: one for each slot, and the echo's.
+constexpr std::int64_t pages_in_use_max = 1 + 2 * (publishing_slot / 2) + slots + 1;
 // How long memory may be on its way home from the bystander.
 constexpr std::chrono::seconds home_within{2};
 
