@@ -50,7 +50,8 @@ CompletionQueue& Device::queue_with_room(std::size_t operations) {
 Device::Local Device::local(const Block* block, std::span<const std::byte> bytes) noexcept {
   if (!domain_.registers_local()) return {true, nullptr};
   if (covers(resources_.send_pool, bytes.data())) return {true, send_region_->descriptor()};
-  if (covers(resources_.receive_pages(), bytes.data())) return {true, receive_region_->descriptor()};
+  if (covers(resources_.receive_pages(), bytes.data()))
+    return {true, receive_region_->descriptor()};
   if (block == nullptr || !resources_.large_pool.owns(*block)) return {};
   // The whole of it: parts of one message are sent one after the other, all under one region.
   LargeRegions* const regions = regions_of(*block);
