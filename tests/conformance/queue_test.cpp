@@ -10,6 +10,18 @@
 namespace netio::test {
 namespace {
 
+// How a sender closed.
+struct SenderEnd {
+  explicit SenderEnd(Push& push) {
+    push.on_closed([this](const Books& books) {
+      last = books;
+      done = true;
+    });
+  }
+  Books last;
+  bool done = false;
+};
+
 class Queue : public Conformance {
  protected:
   void SetUp() override {
@@ -41,12 +53,7 @@ class Queue : public Conformance {
 
 TEST_P(Queue, what_lies_in_it_is_not_acknowledged) {
   Push push(here_, options());
-  Books last;
-  bool closed = false;
-  push.on_closed([&](const Books& books) {
-    last = books;
-    closed = true;
-  });
+  SenderEnd closing(push);
   push.connect(pull_->bind(GetParam().address));
   ASSERT_SOON(pump_here_, push.peers_connected() == 1);
   send_numbered(push, 0, 20, size_of);
@@ -58,10 +65,10 @@ TEST_P(Queue, what_lies_in_it_is_not_acknowledged) {
   EXPECT_SOON(pump_here_, push.peers_connected() == 0);
   destroyer.join();
   push.close(1ms);
-  ASSERT_SOON(pump_here_, closed);
-  EXPECT_EQ(last.sent, 20U);
-  EXPECT_EQ(last.acknowledged, 13U);
-  EXPECT_EQ(last.dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], 7U);
+  ASSERT_SOON(pump_here_, closing.done);
+  EXPECT_EQ(closing.last.sent, 20U);
+  EXPECT_EQ(closing.last.acknowledged, 13U);
+  EXPECT_EQ(closing.last.dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], 7U);
 }
 
 // Its reader may take its time: the loop is told when it goes on, and asked for nothing meanwhile.
@@ -80,25 +87,20 @@ TEST_P(Queue, what_is_taken_late_is_acknowledged) {
 
 TEST_P(Queue, a_sender_that_closes_hears_what_is_taken_after_that) {
   Push push(here_, options());
-  Books last;
-  bool closed = false;
-  push.on_closed([&](const Books& books) {
-    last = books;
-    closed = true;
-  });
+  SenderEnd closing(push);
   push.connect(pull_->bind(GetParam().address));
   ASSERT_SOON(pump_here_, push.peers_connected() == 1);
   send_numbered(push, 0, 100, size_of);
   take(0, 1);
   push.close(soon_max);
   pump_here_.turns(20);
-  EXPECT_FALSE(closed);
+  EXPECT_FALSE(closing.done);
   take(1, 99);
   pump_here_.turns(20);
-  EXPECT_FALSE(closed);
+  EXPECT_FALSE(closing.done);
   take(99, 100);
-  ASSERT_SOON(pump_here_, closed);
-  EXPECT_EQ(last.acknowledged, 100U);
+  ASSERT_SOON(pump_here_, closing.done);
+  EXPECT_EQ(closing.last.acknowledged, 100U);
   take_gone();
 }
 

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
+#include "support/unwatched_stream.hpp"
 
 namespace netio::detail {
 namespace {
@@ -14,19 +14,11 @@ namespace {
 constexpr std::size_t backlog_page_bytes = 8192;
 
 // Of a stream without a connection.
-class BacklogOfOne : public testing::Test, private StreamOwner {
+class BacklogOfOne : public testing::Test {
  protected:
   Pool::Ptr pool_ = Pool::create(backlog_page_bytes, 4);
-  LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  Copies copies_;
-  OutgoingStream stream_{*this, *large_, copies_, 1U << 20U};
-  Backlog backlog_{stream_};
-
- private:
-  void on_page_opened() noexcept override {}
-  void on_large_begun() noexcept override {}
-  void on_starved() noexcept override {}
-  void on_stream_memory() noexcept override {}
+  test::UnwatchedStream stream_;
+  Backlog backlog_{*stream_};
 };
 
 TEST_F(BacklogOfOne, forgets_what_waited_when_it_is_emptied) {

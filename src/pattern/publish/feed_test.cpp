@@ -9,6 +9,7 @@
 
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
+#include "support/unwatched_stream.hpp"
 
 namespace netio::detail {
 namespace {
@@ -61,9 +62,9 @@ class FakeLink final : public Link {
   std::size_t queued_bytes_ = 0;
 };
 
-class FeedOfOne : public testing::Test, private StreamOwner {
+class FeedOfOne : public testing::Test {
  protected:
-  FeedOfOne() { sender_.attach(link_); }
+  FeedOfOne() { stream_->attach(link_); }
   void share_one() {
     Parcel parcel;
     parcel.lease = pool_->take();
@@ -75,17 +76,9 @@ class FeedOfOne : public testing::Test, private StreamOwner {
   }
   static constexpr std::size_t parcel_bytes = 4000;
   Pool::Ptr pool_ = Pool::create(feed_page_bytes, 64);
-  LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  FakeLink link_{*pool_, *large_};
-  Copies copies_;
-  OutgoingStream sender_{*this, *large_, copies_, 1U << 20U};
-  Feed feed_{sender_};
-
- private:
-  void on_page_opened() noexcept override {}
-  void on_large_begun() noexcept override {}
-  void on_starved() noexcept override {}
-  void on_stream_memory() noexcept override {}
+  test::UnwatchedStream stream_;
+  FakeLink link_{*pool_, stream_.large_pool()};
+  Feed feed_{*stream_};
 };
 
 TEST_F(FeedOfOne, goes_on_by_what_the_wire_takes_at_once) {
@@ -103,7 +96,7 @@ TEST_F(FeedOfOne, goes_on_by_what_had_to_wait) {
   EXPECT_EQ(feed_.backlog.messages(), 2U);
   link_.wire_takes_all();
   EXPECT_EQ(feed_.progress() - before, 4 * std::int64_t{parcel_bytes});
-  sender_.flush();
+  stream_->flush();
   link_.wire_takes_all();
   EXPECT_EQ(feed_.progress() - before, 6 * std::int64_t{parcel_bytes});
 }

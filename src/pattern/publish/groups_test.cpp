@@ -12,13 +12,13 @@
 
 #include <gtest/gtest.h>
 
-#include "memory/large_pool.hpp"
 #include "pattern/publish/subscriber.hpp"
+#include "support/unwatched_stream.hpp"
 
 namespace netio::detail {
 namespace {
 
-class GroupsOfSubscribers : public testing::Test, private StreamOwner {
+class GroupsOfSubscribers : public testing::Test {
  protected:
   GroupsOfSubscribers() {
     groups_.on_group_gone = [](Group&) {};
@@ -26,7 +26,7 @@ class GroupsOfSubscribers : public testing::Test, private StreamOwner {
   Subscriber& add() {
     // Its peer is looked at only for messages, and there are none.
     alignas(std::max_align_t) static std::byte peer[64];
-    return subscribers_.emplace_back(*reinterpret_cast<Peer*>(peer), stream_, account_);
+    return subscribers_.emplace_back(*reinterpret_cast<Peer*>(peer), *stream_, account_);
   }
   // What it cost.
   double change(Subscriber& subscriber, const std::vector<TagRange>& ranges) {
@@ -70,17 +70,9 @@ class GroupsOfSubscribers : public testing::Test, private StreamOwner {
   const unsigned seed_ = std::random_device()();
   std::mt19937_64 random_{seed_};
   std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
-  LargePool::Ptr large_ = LargePool::create(1U << 20U, 0);
-  Copies copies_;
-  OutgoingStream stream_{*this, *large_, copies_, 1U << 20U};  // of all of them: nothing is sent
+  test::UnwatchedStream stream_;  // of all of them: nothing is sent
   std::deque<Subscriber> subscribers_;
   Groups groups_{1U << 20U, false};
-
- private:
-  void on_page_opened() noexcept override {}
-  void on_large_begun() noexcept override {}
-  void on_starved() noexcept override {}
-  void on_stream_memory() noexcept override {}
 };
 
 // From none to twice as many as are listed, and back.
