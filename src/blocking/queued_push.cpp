@@ -63,7 +63,9 @@ struct QueuedPush::State {
             return filled_.notify();
           }
           const Status status = send(*next);
-          if (status == Status::again || status == Status::not_connected) {
+          // Closed: the linger time is over, and what is left was never taken.
+          if (status == Status::again || status == Status::not_connected ||
+              status == Status::closed) {
             return between_.queue.make_room();
           }
           // Else it was too large for the peers that are there, or for memory.

@@ -255,7 +255,9 @@ void TcpReader::give_block_back() noexcept {
   if (end_ != begin_) {
     staged_bytes_ = end_ - begin_;
     std::memcpy(staged_.data(), block_->data() + begin_, staged_bytes_);
-    if (copied_ != nullptr) copied_->add(staged_bytes_);
+    // A page header is no payload.
+    const std::size_t head = rest_.bytes != 0 ? 0 : std::min(staged_bytes_, page_header_bytes);
+    if (copied_ != nullptr && staged_bytes_ > head) copied_->add(staged_bytes_ - head);
     after_large_ = false;
   }
   block_.reset();
