@@ -116,7 +116,8 @@ bool ShmLink::take_turn(int budget) {
 }
 
 // Takes back what the peer has read and returned. The owner is told after all links have looked;
-// otherwise the first link would get the memory every time.
+// otherwise the first link would get the memory every time. A single link waits as well: an owner
+// that is told at once posts smaller pages, and 64-byte messages are 5 % slower.
 bool ShmLink::reap() noexcept {
   bool news = false;
   const bool look = !wire_->sends.idle() || std::exchange(reaps_idle_, false);
@@ -125,9 +126,7 @@ bool ShmLink::reap() noexcept {
     return true;
   }
   news |= std::exchange(room_found_, false);
-  if (news && shared_.links == 1) {
-    tell_room();
-  } else if (news) {
+  if (news) {
     room_to_tell_ = true;
     loop_.defer(*this);
   }
