@@ -53,6 +53,15 @@ struct SocketOptions {
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
+  // Push and Pair, on tcp and fabrics: what was sent and is not acknowledged is kept, up to so many
+  // bytes for each peer, and sent again when a connection that broke is back. So nothing is lost
+  // while both processes live. The memory is that of the messages themselves, mostly pages of the
+  // send pool: it is counted in whole blocks. When there is as much, send() answers again. A single
+  // message may be larger. 0: nothing is kept, and what was on its way is lost.
+  std::size_t resume_bytes_max = 0;
+  // If a peer is away for longer, what is kept for it is given up.
+  std::chrono::nanoseconds resume_within = std::chrono::seconds(60);
+
   // The time limit for each of these: an attempt to connect, the greeting after it, and the end of
   // a connection that a publisher ends (Policy::disconnect).
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);

@@ -57,6 +57,7 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
   check_bytes("message_bytes_max", options.message_bytes_max);
   check_bytes("send_bytes_max", options.send_bytes_max);
   check_bytes("receive_bytes_max", options.receive_bytes_max);
+  check_bytes("resume_bytes_max", options.resume_bytes_max, true);
   if (options.receive_bytes_max < receive_block_bytes) {
     refuse("receive_bytes_max is " + std::to_string(options.receive_bytes_max),
            "messages are read into blocks of " + std::to_string(receive_block_bytes) +
@@ -72,6 +73,7 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
   check_time("flush_after", options.flush_after, true);
   check_time("handshake_within", options.handshake_within);
   check_time("stall_after", options.stall_after);
+  check_time("resume_within", options.resume_within);
   check_time("acknowledge_after", options.acknowledge_after);
   check_time("reconnect_after_min", options.reconnect_after_min);
   check_time("reconnect_after_max", options.reconnect_after_max);

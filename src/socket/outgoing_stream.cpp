@@ -5,6 +5,8 @@
 #include <cassert>
 #include <utility>
 
+#include "memory/copy_thresholds.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -99,7 +101,7 @@ Status OutgoingStream::post_now(std::span<const std::byte> message, std::uint64_
   if (pending()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
-  if (message.size() > link_->fit().borrowed_bytes_max) {
+  if (message.size() > borrowed_bytes_max_) {
     if (link_->fit().loans != nullptr) return gather_large(message, tag);
     Lease copy;
     if (const Status status = copy_large(message, copy); status != Status::ok) return status;
@@ -114,7 +116,8 @@ Status OutgoingStream::post_now(std::span<const std::byte> message, std::uint64_
 Status OutgoingStream::post_counted(Post& post) noexcept {
   const Status status = link_->post(post);
   if (status == Status::ok) {
-    books_.next_sequence += post.messages;
+    posted_to_ += post.messages;
+    books_.next_sequence = std::max(books_.next_sequence, posted_to_);
     ++pages_posted_;
   }
   return status;
@@ -122,18 +125,38 @@ Status OutgoingStream::post_counted(Post& post) noexcept {
 
 Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
                                      std::uint64_t tag) noexcept {
-  Post post{.sequence = books_.next_sequence, .messages = 1};
+  if (keeping_) {
+    const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
+    if (const Status status = room_to_copy(frame); status != Status::ok) return status;
+  }
+  Post post{.sequence = posted_to_, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body.data = message.data();
   post.body.bytes = message.size();
-  return post_counted(post);
+  const Status status = post_counted(post);
+  if (status == Status::ok && keeping_) kept_.copy_message(post.sequence, message, tag);
+  return status;
 }
 
 Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte> frames,
                                    std::uint32_t messages) noexcept {
-  Post post{.sequence = books_.next_sequence, .messages = messages};
+  Post post{.sequence = posted_to_, .messages = messages};
   post.body = {lease, frames.data(), frames.size()};
   return post_counted(post);
+}
+
+// Before a post that is to be kept. The wait ends when the peer acknowledges something.
+Status OutgoingStream::room_to_keep() noexcept {
+  if (kept_.full()) {
+    wants_kept_room_ = true;
+    return Status::again;
+  }
+  return kept_.make_room() ? Status::ok : Status::again;
+}
+
+Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
+  if (const Status status = room_to_keep(); status != Status::ok) return status;
+  return kept_.make_room_to_copy(bytes, link_->pool()) ? Status::ok : wait_for(link_->pool());
 }
 
 Status OutgoingStream::wait_for_page() noexcept { return wait_for(link_->pool()); }
@@ -196,11 +219,17 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     lease.reset();
     return status;
   }
-  Post post{.sequence = books_.next_sequence, .messages = 1};
+  Lease kept;
+  if (keeping_) {
+    if (const Status status = room_to_keep(); status != Status::ok) return status;
+    kept = lease;
+  }
+  Post post{.sequence = posted_to_, .messages = 1};
   prepend_frame(post, message.size(), 0, tag);
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);
+  if (status == Status::ok && keeping_) kept_.add_message(post.sequence, kept, message, tag);
   return status;
 }
 
@@ -285,29 +314,101 @@ Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size
 // Parts fill ordinary pages, so that nobody needs memory for a large page and a large message at
 // once (docs/wire.md).
 Status OutgoingStream::post_parts() noexcept {
-  while (large_.active()) {
-    const std::uint64_t left = large_.total - large_.done;
+  if (!large_.active()) return Status::ok;
+  if (keeping_) {
+    if (const Status status = room_to_keep(); status != Status::ok) return status;
+  }
+  const std::uint64_t position = posted_to_;
+  if (const Status status = post_parts_of(large_); status != Status::ok) return status;
+  if (keeping_) {
+    kept_.add_message(position, large_.lease, {large_.data, large_.total}, large_.tag);
+  }
+  large_ = {};
+  return Status::ok;
+}
+
+// `ok` once the last part is posted.
+Status OutgoingStream::post_parts_of(Large& large) noexcept {
+  for (bool last = false; !last;) {
+    const std::uint64_t left = large.total - large.done;
     const std::size_t part_max = (body_max() - frame_prefix_bytes_max) & ~(wire_align - 1);
-    const bool whole =
-        large_.done == 0 && link_->fit().peer_reads(*large_.lease.get(), large_.total);
+    const bool whole = large.done == 0 && link_->fit().peer_reads(*large.lease.get(), large.total);
     const auto part =
         static_cast<std::size_t>(whole ? left : std::min<std::uint64_t>(left, part_max));
-    const bool first = large_.done == 0;
-    const bool last = part == left;
-    Post post{.sequence = books_.next_sequence, .messages = last ? 1U : 0U};
+    const bool first = large.done == 0;
+    last = part == left;
+    Post post{.sequence = posted_to_, .messages = last ? 1U : 0U};
     prepend_frame(post, part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
-                  large_.tag);
-    if (first && !last) post.prepend(large_.total);
-    post.body = {large_.lease, large_.data + large_.done, part};
+                  large.tag);
+    if (first && !last) post.prepend(large.total);
+    post.body = {large.lease, large.data + large.done, part};
     if (const Status status = post_counted(post); status != Status::ok) return status;
-    large_.done += part;
-    if (last) large_ = {};
+    large.done += part;
   }
   return Status::ok;
 }
 
+// What an earlier connection may have lost goes first.
+Status OutgoingStream::post_behind() noexcept {
+  while (behind()) {
+    Status status = Status::ok;
+    if (again_.active()) {
+      status = post_parts_of(again_);
+      if (status == Status::ok) {
+        again_ = {};
+        ++resent_;
+      }
+    } else {
+      status = post_again(*kept_.find(posted_to_));
+    }
+    if (status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+// The item has the message that is next; posts as much of it as makes a page.
+Status OutgoingStream::post_again(const KeptMessages::Item& item) noexcept {
+  if (!item.framed) return post_message_again(item.lease, {item.data, item.bytes}, item.tag);
+  FrameWalker walker(item.data, item.bytes);
+  Frame frame;
+  for (std::uint64_t skip = posted_to_ - item.position; skip != 0; --skip) (void)walker.next(frame);
+  const std::span<const std::byte> rest = walker.rest();
+  std::size_t bytes = 0;
+  std::uint32_t messages = 0;
+  while (walker.next(frame)) {
+    const std::size_t to_here = rest.size() - walker.rest().size();
+    if (to_here > body_max()) break;
+    bytes = to_here;
+    ++messages;
+  }
+  // A page of the peer may be smaller than those of an earlier connection.
+  if (messages == 0) {
+    return post_message_again(item.lease, {frame.payload, frame.size}, frame.tag);
+  }
+  const Status status = post_frames(item.lease, rest.first(bytes), messages);
+  if (status == Status::ok) resent_ += messages;
+  return status;
+}
+
+Status OutgoingStream::post_message_again(const Lease& lease, std::span<const std::byte> message,
+                                          std::uint64_t tag) noexcept {
+  const Fit& fit = link_->fit();
+  const Fit::Answer answer = fit.of(*lease.get(), message, tag);
+  if (answer.way == Fit::Way::in_parts || fit.before_post(answer)) {
+    again_ = {lease, message.data(), message.size(), 0, tag};
+    return Status::ok;
+  }
+  Post post{.sequence = posted_to_, .messages = 1};
+  prepend_frame(post, message.size(), 0, tag);
+  post.body = {lease, message.data(), message.size()};
+  const Status status = post_counted(post);
+  if (status == Status::ok) ++resent_;
+  return status;
+}
+
 Status OutgoingStream::post_pending() noexcept {
   if (link_ == nullptr) return Status::not_connected;
+  if (const Status status = post_behind(); status != Status::ok) return status;
   if (const Status status = post_parts(); status != Status::ok) return status;
   if (const Status status = post_page(); status != Status::ok) return status;
   return waits_above() ? upstream_->post_waiting() : Status::ok;
@@ -318,13 +419,25 @@ Status OutgoingStream::post_page() noexcept {
     if (page_.is_open()) close_page();
     return Status::ok;
   }
-  Post post{.sequence = books_.next_sequence, .messages = page_.messages()};
-  post.body = {std::move(page_.lease()), nullptr, 0};
-  post.body.data = post.body.lease->data();
-  post.body.bytes = page_.bytes_from(post.body.data);
+  const std::span<const std::byte> frames(page_.data(), page_.bytes());
+  // A page that is nearly empty is copied, so that its memory is free once it is posted.
+  const bool copy = frames.size() <= body_max() / gathered_page_part;
+  Lease kept;
+  if (keeping_) {
+    const Status status = copy ? room_to_copy(frames.size()) : room_to_keep();
+    if (status != Status::ok) return status;
+    kept = page_.lease();
+  }
+  Post post{.sequence = posted_to_, .messages = page_.messages()};
+  post.body = {std::move(page_.lease()), frames.data(), frames.size()};
   if (const Status status = post_counted(post); status != Status::ok) {
     page_.lease() = std::move(post.body.lease);
     return status;
+  }
+  if (keeping_ && copy) {
+    kept_.copy_page(post.sequence, post.messages, frames);
+  } else if (keeping_) {
+    kept_.add_page(post.sequence, post.messages, kept, frames);
   }
   close_page();
   return Status::ok;
@@ -342,12 +455,12 @@ Post OutgoingStream::control_post(ControlKind kind, std::span<const std::byte> p
 }
 
 Status OutgoingStream::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  Post post = control_post(kind, payload, books_.next_sequence);
+  Post post = control_post(kind, payload, posted_to_);
   return link_->post(post);
 }
 
 Status OutgoingStream::post_acknowledgement() noexcept {
-  Post post{.sequence = books_.next_sequence};
+  Post post{.sequence = posted_to_};
   return link_->post(post);
 }
 
@@ -367,6 +480,8 @@ void OutgoingStream::flush() noexcept {
 
 void OutgoingStream::attach(Link& link) noexcept {
   link_ = &link;
+  pages_ = &link.pool();
+  keeping_ = kept_.on() && link.comes_back();
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   acknowledged_before_ = books_.acknowledged;
@@ -377,21 +492,30 @@ void OutgoingStream::attach(Link& link) noexcept {
   }
   borrowed_bytes_max_ = std::min<std::uint64_t>(
       {link.fit().borrowed_bytes_max, own_message_bytes_max_, link.limits().message_bytes_max});
+  if (keeping_) {  // a copy of it is kept in a page
+    constexpr std::size_t prefix = frame_word_bytes + sizeof(std::uint64_t);
+    borrowed_bytes_max_ = std::min(borrowed_bytes_max_, link.pool().block_bytes() - prefix);
+  }
   if (!page_.is_open()) return;
   // The page was gathered for the last connection. It is sent as it is, if the new peer takes all
-  // messages in it; otherwise they are dropped.
+  // messages in it. Otherwise it is cut as what is kept is, or else its messages are dropped.
   bool fits = page_.bytes() <= body_max();
   FrameWalker walker(page_.data(), page_.bytes());
   for (Frame frame; walker.next(frame);) fits = fits && frame.size <= gather_bytes_max_;
-  if (!fits) {
+  if (!fits) keep_pending();
+  if (!fits && page_.is_open()) {
     books_.drop_unposted(DropReason::not_sent, page_.messages());
     close_page();
   }
-  page_.seal();
+  if (page_.is_open()) page_.seal();
 }
 
 void OutgoingStream::detach() noexcept {
+  if (pages_ != nullptr) kept_.lie_idle_in(*pages_);
   link_ = nullptr;
+  again_ = {};
+  wants_kept_room_ = false;
+  posted_to_ = books_.next_sequence;  // until the next connection is settled
   leaves_pages_ = false;
   stop_waiting();
   reserved_at_ = nullptr;
@@ -399,7 +523,7 @@ void OutgoingStream::detach() noexcept {
 }
 
 double OutgoingStream::link_fill() const noexcept {
-  if (link_ == nullptr || starved()) return 1;
+  if (link_ == nullptr || starved() || wants_kept_room_) return 1;
   const std::size_t most = link_->limits().queue_bytes_max;
   return static_cast<double>(std::min(link_->queued_bytes(), most)) / static_cast<double>(most);
 }
@@ -424,6 +548,23 @@ Holding OutgoingStream::kept_from_others(const Shortage& shortage) const noexcep
     return holding({shortage.store, shortage.strangers});
   }
   return {};
+}
+
+// Counts it as posted.
+void OutgoingStream::keep_pending() noexcept {
+  if (!keeping_) return;
+  if (large_.active() && kept_.make_room()) {
+    kept_.add_message(books_.next_sequence++, large_.lease, {large_.data, large_.total},
+                      large_.tag);
+    large_ = {};
+  }
+  if (page_.messages() != 0 && !large_.active() && kept_.make_room()) {
+    kept_.add_page(books_.next_sequence, page_.messages(), page_.lease(),
+                   {page_.data(), page_.bytes()});
+    books_.next_sequence += page_.messages();
+    close_page();
+  }
+  if (link_ == nullptr && pages_ != nullptr) kept_.lie_idle_in(*pages_);
 }
 
 void OutgoingStream::drop_pending(DropReason reason) noexcept {

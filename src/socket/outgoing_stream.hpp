@@ -2,9 +2,11 @@
 // each by itself (unbuffered). A message too large for one page is posted in parts. Owner thread
 // only.
 //
-// Messages that the wire does not have yet outlive a connection, and go first on the next one.
+// Messages that the wire does not have yet outlive a connection. So do those that were posted and
+// are not acknowledged, if the stream keeps them: they go first on the next connection.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +18,7 @@
 #include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
+#include "socket/kept_messages.hpp"
 #include "socket/open_page.hpp"
 #include "socket/send_books.hpp"
 #include "socket/shortages.hpp"
@@ -77,6 +80,12 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] std::uint64_t taken() const noexcept {
     return books_.next_sequence + books_.dropped_unposted + unposted();
   }
+  // The message lies in memory that messages are received into. If it were kept there until it is
+  // acknowledged, there might be no memory left to read the acknowledgement.
+  [[nodiscard]] bool copies_to_keep(const Block& memory, std::size_t bytes) const noexcept {
+    return keeping_ && bytes <= borrowed_bytes_max_ && memory.owner() != &link_->pool() &&
+           !large_pool_.owns(memory);
+  }
   // Posts the message now from where it lies. Takes the lease if the answer is ok, and leaves it
   // otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
@@ -124,7 +133,7 @@ class OutgoingStream final : private StoreWaiter {
   // A send waits: it found no memory, or had to leave pages to others, or messages are in the
   // backlog.
   [[nodiscard]] bool waiting() const noexcept {
-    return leaves_pages_ || StoreWaiter::waiting() || waits_above();
+    return leaves_pages_ || StoreWaiter::waiting() || behind() || waits_above();
   }
   // The last send, or allocate(), found no memory.
   [[nodiscard]] bool starved() const noexcept { return StoreWaiter::waiting(); }
@@ -138,7 +147,7 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] bool pending() const noexcept { return pending_itself() || waits_above(); }
   // The same, without what waits above.
   [[nodiscard]] bool pending_itself() const noexcept {
-    return page_.messages() != 0 || large_.active();
+    return page_.messages() != 0 || large_.active() || behind();
   }
   // There was no memory for what waits above: the connection is to end.
   [[nodiscard]] bool failed() const noexcept { return upstream_ != nullptr && upstream_->failed(); }
@@ -146,6 +155,24 @@ class OutgoingStream final : private StoreWaiter {
   // The connection.
   void attach(Link& link) noexcept;
   void detach() noexcept;
+
+  // What is posted is kept until it is acknowledged, up to so many bytes; 0: nothing is. Wires that
+  // do not come back keep nothing.
+  void keep_posted(std::size_t bytes_max) noexcept { kept_.set_bytes_max(bytes_max); }
+  [[nodiscard]] bool keeps() const noexcept { return !kept_.empty(); }
+  [[nodiscard]] std::size_t kept_bytes() const noexcept { return kept_.bytes_held(); }
+  // The position of the oldest message that can be posted again.
+  [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
+    return std::max(kept_.oldest(books_.next_sequence), books_.expected);
+  }
+  // The peer is told where this stream begins: what is kept stays from now on.
+  void hold_kept() noexcept { kept_.work(); }
+  // What is kept is given up. Whether the peer has it is in doubt until it comes back.
+  void give_up_kept() noexcept { kept_.give_up(); }
+  // Also what was taken and not posted is kept now: the stream goes on in another object.
+  void keep_pending() noexcept;
+  [[nodiscard]] KeptMessages surrender_kept() noexcept { return std::move(kept_); }
+  void restore(KeptMessages kept) noexcept { kept_ = std::move(kept); }
 
   // Drops the messages that were taken and not posted.
   void drop_pending(DropReason reason) noexcept;
@@ -155,21 +182,56 @@ class OutgoingStream final : private StoreWaiter {
   void add_to(Books& to) const noexcept { books_.add_to(to, unposted()); }
   // The peer expects this position next. False, and nothing done, if that cannot be.
   [[nodiscard]] bool acknowledge(std::uint64_t position) noexcept {
-    return books_.acknowledge(position);
+    if (position > posted_to_ || !books_.acknowledge(position)) return false;
+    kept_.release(position);
+    return true;
+  }
+  // A connection begins, on which the peer expects this position next, and has missed so many
+  // messages before it. What is kept from there on is posted again. Only if it settles().
+  [[nodiscard]] bool settles(std::uint64_t position, std::uint64_t missed) const noexcept {
+    SendBooks books = books_;
+    return books.settle(position, missed, std::max(oldest_kept(), position));
+  }
+  void settle(std::uint64_t position, std::uint64_t missed) noexcept {
+    const std::uint64_t begin = std::max(oldest_kept(), position);
+    (void)books_.settle(position, missed, begin);
+    kept_.release(begin);
+    kept_.seal();
+    posted_to_ = begin;
+  }
+  // A send was refused because too much is kept, and that has changed.
+  [[nodiscard]] bool take_kept_room() noexcept {
+    if (!wants_kept_room_ || kept_.full()) return false;
+    wants_kept_room_ = false;
+    return true;
   }
   // Messages that were taken and will not be posted.
   void drop_unposted(DropReason reason, std::uint64_t messages) noexcept {
     books_.drop_unposted(reason, messages);
   }
   // What was posted and is not acknowledged never will be.
-  void drop_posted(DropReason reason) noexcept { books_.drop_posted(reason); }
+  void drop_posted(DropReason reason) noexcept {
+    kept_.clear();
+    books_.drop_posted(reason);
+    posted_to_ = books_.next_sequence;
+  }
   // Another stream takes the place of this one, whose messages in doubt are dropped.
-  void begin_anew() noexcept { books_.begin_stream(); }
+  void begin_anew() noexcept {
+    kept_.clear();
+    books_.begin_stream();
+    posted_to_ = 0;
+  }
   // The books of the same stream, which another object has kept, or is to keep.
-  void restore(const SendBooks& books) noexcept { books_ = books; }
+  void restore(const SendBooks& books) noexcept {
+    books_ = books;
+    posted_to_ = books.next_sequence;
+  }
   [[nodiscard]] SendBooks surrender_books() noexcept { return std::exchange(books_, {}); }
 
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
+  // Messages that were posted again, and that were kept for that and given up.
+  [[nodiscard]] std::uint64_t resent() const noexcept { return resent_; }
+  [[nodiscard]] std::uint64_t kept_given_up() const noexcept { return kept_.given_up(); }
   // The number of messages that were taken and not posted. A large message counts until its last
   // part is posted.
   [[nodiscard]] std::uint64_t unposted() const noexcept {
@@ -225,6 +287,15 @@ class OutgoingStream final : private StoreWaiter {
                       std::uint64_t tag) noexcept;
   Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
+  // Messages of an earlier connection are still to be posted again.
+  [[nodiscard]] bool behind() const noexcept { return posted_to_ != books_.next_sequence; }
+  Status post_behind() noexcept;
+  Status post_again(const KeptMessages::Item& item) noexcept;
+  Status post_message_again(const Lease& lease, std::span<const std::byte> message,
+                            std::uint64_t tag) noexcept;
+  Status post_parts_of(Large& large) noexcept;
+  Status room_to_keep() noexcept;
+  Status room_to_copy(std::size_t bytes) noexcept;
   Status post_counted(Post& post) noexcept;
   void on_memory() noexcept override { owner_.on_stream_memory(); }
   [[nodiscard]] Lack lack() const noexcept override { return lack_; }
@@ -234,6 +305,7 @@ class OutgoingStream final : private StoreWaiter {
   Copies& copies_;
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
+  Pool* pages_ = nullptr;  // of the last link
   Upstream* upstream_ = nullptr;
   SendBooks books_;
 
@@ -244,11 +316,17 @@ class OutgoingStream final : private StoreWaiter {
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   Large large_;
+  KeptMessages kept_;
+  bool keeping_ = false;          // on this connection
+  bool wants_kept_room_ = false;  // a send was refused because too much is kept
+  std::uint64_t posted_to_ = 0;   // the position of the next message on this connection
+  Large again_;                   // of what is posted again: a message in parts
   std::uint64_t acknowledged_before_ = 0;  // on other connections
   const Store* waits_in_ = nullptr;        // the store of the last wait, and
   Lack lack_ = Lack::memory;               // the reason for it
 
   std::uint64_t pages_posted_ = 0;
+  std::uint64_t resent_ = 0;
 };
 
 }  // namespace netio::detail

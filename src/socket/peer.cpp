@@ -23,7 +23,9 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
       incoming_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
-      confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }) {
+      confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
+      kept_timer_(socket.context().loop, [this] { give_up_kept(); }) {
+  outgoing.keep_posted(socket.resume_bytes_max());
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
     dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
@@ -111,7 +113,7 @@ void Peer::run_deferred() noexcept {
     guard_memory([this] { take_up(); }, [this]() noexcept { fail(out_of_memory()); });
     if (!open()) return;
   }
-  if (std::exchange(no_stranger_, false)) on_writable();
+  if (std::exchange(room_found_, false)) on_writable();
   if (std::exchange(resume_, false) && open() && !not_to_be_read()) go_on();
 }
 
@@ -145,10 +147,20 @@ void Peer::end_connection() noexcept {
                                                        .met = met_run_ != RunId{},
                                                        .wanted = wanted()});
   if (!retrying()) {
+    if (adopted_ && !in_order) outgoing.keep_pending();  // it may come back to its stream
     outgoing.drop_pending(reason);
     phase_ = Phase::gone;
+  } else if (outgoing.keeps() && !kept_timer_.running()) {
+    kept_timer_.start_once(socket_.options().resume_within);
   }
   socket_.peer_down(*this, down, was_up, expired || told_before);
+}
+
+// The peer was away for too long.
+void Peer::give_up_kept() noexcept {
+  if (phase_ == Phase::waiting) return outgoing.give_up_kept();
+  // It may be coming back just now, and then what it says decides.
+  kept_timer_.start_once(std::chrono::milliseconds(10));
 }
 
 void Peer::release_link() noexcept {
@@ -160,7 +172,7 @@ void Peer::release_link() noexcept {
   incoming_.end();
   arrived_before_ = bytes_arrived();
   link_.reset();
-  bye_said_ = bye_heard_ = dismissed_ = resume_ = no_stranger_ = false;
+  bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = false;
   confirm_timer_.stop();
   confirm_owed_ = false;
   lost_ = {};
@@ -239,7 +251,8 @@ StreamRecord Peer::surrender() noexcept {
   // It goes with this connection, and is counted before what comes next is numbered.
   outgoing.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
   adopted_ = false;
-  return {std::exchange(stream_, {}), id_, outgoing.surrender_books(), incoming_.surrender_books()};
+  return {std::exchange(stream_, {}), id_, outgoing.surrender_books(), incoming_.surrender_books(),
+          outgoing.surrender_kept()};
 }
 
 void Peer::add_to(Books& books) const noexcept {

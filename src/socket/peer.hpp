@@ -142,13 +142,17 @@ class Peer final : public Newcomer,
   // Another attempt to connect is scheduled or under way.
   [[nodiscard]] bool retrying() const noexcept { return dialer_ && dialer_->retrying(); }
   // A dialed peer is to come back, because the socket is open, or for what was taken for it.
-  [[nodiscard]] bool wanted() const noexcept { return !closing_ || outgoing.pending(); }
+  [[nodiscard]] bool wanted() const noexcept {
+    return !closing_ || outgoing.pending() || outgoing.keeps();
+  }
   // Up, and its end is not known of.
   [[nodiscard]] bool open() const noexcept { return up() && !down_; }
   void dial() noexcept;
   [[nodiscard]] std::string who() const;  // for a person
   void say_who(const Hello* theirs, Hello& hello);
   void give_up_greeting() noexcept;
+  void give_up_kept() noexcept;
+  void acknowledge_in_time(std::size_t bytes) noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
   [[nodiscard]] bool adopt_stream();
@@ -185,6 +189,7 @@ class Peer final : public Newcomer,
   // Of the connection that is being greeted.
   std::uint64_t nonce_ = 0;     // of the accepting side
   Timer confirm_timer_;         // runs from the hellos until the peer has confirmed
+  Timer kept_timer_;            // runs while it is away, and messages are kept for it
   ConfirmFrame confirmed_{};    // by the peer
   bool confirm_owed_ = false;   // the link had no room for ours
   bool greeting_late_ = false;  // confirm_timer_ has run out once
@@ -199,14 +204,15 @@ class Peer final : public Newcomer,
   bool dismissed_ = false;
   bool paused_ = false;            // by itself; over all its connections
   bool resume_ = false;            // run_deferred goes on with a held page
-  bool no_stranger_ = false;       // run_deferred tells who was refused for being one
+  bool room_found_ = false;        // run_deferred tells who was refused
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
   bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
   bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 
-  std::uint64_t arrived_before_ = 0;  // bytes on links that are gone
+  std::uint64_t arrived_before_ = 0;    // bytes on links that are gone
+  std::size_t bytes_to_acknowledge_ = 0;  // that came since the last acknowledgement went
 };
 
 }  // namespace netio::detail

@@ -23,8 +23,9 @@ void Peer::on_page(const PageHeader& header, Block& block,
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }
-  if (was_stranger && outgoing.starved() && !outgoing.stranger()) {
-    no_stranger_ = true;
+  const bool no_stranger = was_stranger && outgoing.starved() && !outgoing.stranger();
+  if (outgoing.take_kept_room() || no_stranger) {
+    room_found_ = true;
     socket_.context().loop.defer(*this);
   }
   if (body.size() > socket_.context().options().page_bytes - page_header_bytes) [[unlikely]] {
@@ -50,6 +51,18 @@ void Peer::on_page(const PageHeader& header, Block& block,
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.begin_page(id_, paused_);
   after_delivery(incoming_.take(header, block, body));
+  acknowledge_in_time(body.size());
+}
+
+// What the peer keeps for this side is bounded: it hears of much that has come before
+// acknowledge_after is over.
+void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
+  constexpr std::size_t bytes_most = 256U << 10U;
+  if (socket_.resume_bytes_max() == 0) return;
+  bytes_to_acknowledge_ += bytes;
+  if (bytes_to_acknowledge_ < bytes_most || !open()) return;
+  bytes_to_acknowledge_ = 0;
+  (void)send_acknowledgement();
 }
 
 bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }

@@ -127,10 +127,11 @@ void Peer::give_up_greeting() noexcept {
 }
 
 void Peer::say_where() noexcept {
+  outgoing.hold_kept();
   const ConfirmFrame where{.nonce = nonce_,
                            .next = outgoing.books().next_sequence,
                            .next_expected = incoming_.books().expected,
-                           .oldest_kept = outgoing.books().next_sequence,
+                           .oldest_kept = outgoing.oldest_kept(),
                            .missed = incoming_.books().skipped()};
   link_->acknowledge_from(&socket_.receiving.position(incoming_.books()));
   std::array<std::byte, confirm_bytes> payload;
@@ -175,7 +176,7 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
 // Takes over the books of the stream from earlier connections. Returns false if there are none: the
 // stream begins here.
 bool Peer::adopt_stream() {
-  const auto record = socket_.recall(stream_.id);
+  auto record = socket_.recall(stream_.id);
   adopted_ = true;
   if (!record) {
     id_ = socket_.next_peer_id();
@@ -183,6 +184,7 @@ bool Peer::adopt_stream() {
     return false;
   }
   outgoing.restore(record->sent);
+  outgoing.restore(std::move(record->kept));
   incoming_.restore(record->received);
   id_ = record->peer_id;
   socket_.enter_by_id(*this);
@@ -194,18 +196,17 @@ bool Peer::adopt_stream() {
 const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   const ReceiveBooks& received = incoming_.books();
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  SendBooks sent = outgoing.books();
   if (stream_is_new && (theirs.next != 0 || theirs.next_expected != 0)) {
     return "says that messages were sent on a stream that is new";
   }
   if (theirs.next < received.expected) return "goes back to messages that came before";
-  if (!sent.settle(theirs.next_expected, theirs.missed)) {
+  if (!outgoing.settles(theirs.next_expected, theirs.missed)) {
     return "says that it has received messages that were not sent to it";
   }
   const auto lost =
       incoming_.begin_connection(std::max(received.expected, theirs.oldest_kept), now_ns);
   if (!lost) return "says that it has sent more messages that did not come than can have been sent";
-  outgoing.restore(sent);
+  outgoing.settle(theirs.next_expected, theirs.missed);
   lost_ = *lost;
   return nullptr;
 }
@@ -243,6 +244,7 @@ void Peer::take_up() {
 
 void Peer::come_up() {
   confirm_timer_.stop();
+  kept_timer_.stop();
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
   watch_.begin(socket_.context().loop.now().count());

@@ -30,17 +30,21 @@ struct SendBooks {
     expected = sequence;
     return true;
   }
-  // A connection begins, and nothing is sent again. The peer expects `sequence`, and has missed
-  // `missed` messages before it; messages that it has not received are dropped. Returns false, with
+  // A connection begins, on which messages are sent again from `begin` on: the oldest one that is
+  // kept, or the one that the peer expects. The peer expects `sequence`, and has missed `missed`
+  // messages before it. What it has not received before `begin` is dropped. Returns false, with
   // nothing changed, if that cannot be true.
-  [[nodiscard]] bool settle(std::uint64_t sequence, std::uint64_t missed) noexcept {
+  [[nodiscard]] bool settle(std::uint64_t sequence, std::uint64_t missed,
+                            std::uint64_t begin) noexcept {
     if (sequence > next_sequence || missed > sequence) return false;
+    if (begin < sequence || begin < expected || begin > next_sequence) return false;
     const std::uint64_t received = sequence - missed;
-    if (received < delivered || received - delivered > next_sequence - expected) return false;
+    if (received < delivered || received - delivered > begin - expected) return false;
     acknowledged += received - delivered;
-    expected += received - delivered;
+    dropped[static_cast<std::size_t>(DropReason::connection_lost)] +=
+        begin - expected - (received - delivered);
+    expected = begin;
     delivered = received;
-    drop_posted(DropReason::connection_lost);
     return true;
   }
   // Drops the messages that were posted and are not acknowledged.

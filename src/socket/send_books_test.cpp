@@ -25,7 +25,7 @@ SendBooks in_doubt() {
 
 TEST(SendBooks, settle_by_what_the_peer_has_received) {
   SendBooks books = in_doubt();
-  ASSERT_TRUE(books.settle(7, 0));
+  ASSERT_TRUE(books.settle(7, 0, books.next_sequence));
   EXPECT_EQ(sum(books).acknowledged, 7U);
   EXPECT_EQ(sum(books).dropped_by[lost], 3U);
   EXPECT_EQ(sum(books).unacknowledged, 0U);
@@ -33,18 +33,40 @@ TEST(SendBooks, settle_by_what_the_peer_has_received) {
 
 TEST(SendBooks, settle_nothing_new_with_a_peer_that_has_received_no_more) {
   SendBooks books = in_doubt();
-  ASSERT_TRUE(books.settle(4, 0));
+  ASSERT_TRUE(books.settle(4, 0, books.next_sequence));
   EXPECT_EQ(sum(books).acknowledged, 4U);
   EXPECT_EQ(sum(books).dropped_by[lost], 6U);
+}
+
+TEST(SendBooks, settle_with_what_is_kept_in_doubt_still) {
+  SendBooks books = in_doubt();
+  ASSERT_TRUE(books.settle(7, 0, 7));
+  EXPECT_EQ(sum(books).acknowledged, 7U);
+  EXPECT_EQ(sum(books).dropped(), 0U);
+  EXPECT_EQ(sum(books).unacknowledged, 3U);
+  ASSERT_TRUE(books.acknowledge(10));
+  EXPECT_EQ(sum(books).acknowledged, 10U);
+}
+
+TEST(SendBooks, settle_with_what_is_not_kept_any_more_dropped) {
+  SendBooks books = in_doubt();
+  ASSERT_TRUE(books.settle(5, 0, 8)) << "5 to 7 are given up";
+  EXPECT_EQ(sum(books).acknowledged, 5U);
+  EXPECT_EQ(sum(books).dropped_by[lost], 3U);
+  EXPECT_EQ(sum(books).unacknowledged, 2U);
+  ASSERT_TRUE(books.settle(9, 3, 9)) << "the peer skipped them, and got one more";
+  EXPECT_EQ(sum(books).acknowledged, 6U);
+  EXPECT_EQ(sum(books).dropped_by[lost], 3U);
+  EXPECT_FALSE(books.settle(9, 3, 8)) << "from before where the peer stands";
 }
 
 // A connection that broke before the peer had said where it stands: the peer learned that what was
 // lost before will not come, and this side does not know that the peer knows.
 TEST(SendBooks, settle_with_a_peer_that_knows_what_it_has_missed) {
   SendBooks books = in_doubt();
-  ASSERT_TRUE(books.settle(7, 0));
+  ASSERT_TRUE(books.settle(7, 0, books.next_sequence));
   books.next_sequence = 15;
-  ASSERT_TRUE(books.settle(12, 3)) << "12 expected, and of these 7 to 9 never came";
+  ASSERT_TRUE(books.settle(12, 3, books.next_sequence)) << "12 expected, and of these 7 to 9 never came";
   EXPECT_EQ(sum(books).acknowledged, 9U);
   EXPECT_EQ(sum(books).dropped_by[lost], 6U);
   EXPECT_EQ(sum(books).sent, 15U);
@@ -54,7 +76,7 @@ TEST(SendBooks, believe_no_peer_that_received_what_was_not_sent_or_less_than_it_
   SendBooks books = in_doubt();
   const auto refuses = [&](std::uint64_t expected, std::uint64_t missed) {
     const SendBooks before = books;
-    const bool refused = !books.settle(expected, missed);
+    const bool refused = !books.settle(expected, missed, books.next_sequence);
     EXPECT_EQ(sum(books).acknowledged, sum(before).acknowledged);
     EXPECT_EQ(sum(books).dropped(), sum(before).dropped());
     EXPECT_EQ(books.next_sequence, before.next_sequence);

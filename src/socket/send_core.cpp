@@ -78,7 +78,16 @@ Status SendCore::send(Message& message) noexcept {
   const std::span<const std::byte> bytes = message.bytes();
   Lease lease = Lease::adopt(message.release_block());
   const Status status = offer_in_turn(bytes.size(), [&](Peer& peer) noexcept {
-    return peer.outgoing.pass(lease, bytes, message.tag());
+    OutgoingStream& stream = peer.outgoing;
+    if (!stream.copies_to_keep(*lease.get(), bytes.size())) {
+      return stream.pass(lease, bytes, message.tag());
+    }
+    const Status copied = stream.post_now(bytes, message.tag());
+    if (copied == Status::ok) {
+      socket_.copies().add(bytes.size());
+      lease.reset();
+    }
+    return copied;
   });
   if (status == Status::ok) {
     bytes_sent_ += bytes.size();

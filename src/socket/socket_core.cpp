@@ -58,6 +58,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
       kept_timer_(context.loop, [this] { look_at_kept_memory(); }),
+      records_timer_(context.loop, [this] { give_up_kept(); }),
       crowd_timer_(context.loop, [this] { touch(); }),
       half_open_(options_.half_open_max) {
   receiving.delivery.kept_memory = &kept_memory_;
@@ -234,7 +235,7 @@ std::optional<StreamRecord> SocketCore::recall(const StreamId& stream) {
   const auto found = std::ranges::find_if(
       records_, [&stream](const StreamRecord& record) { return record.identity.id == stream; });
   if (found == records_.end()) return std::nullopt;
-  const StreamRecord record = *found;
+  StreamRecord record = std::move(*found);
   records_.erase(found);
   return record;
 }
@@ -242,14 +243,45 @@ std::optional<StreamRecord> SocketCore::recall(const StreamId& stream) {
 // Takes over the books of a peer whose object is about to be destroyed.
 void SocketCore::remember(Peer& peer) {
   counters_.pages_sent += peer.outgoing.pages_posted();
+  counters_.resent += peer.outgoing.resent();
   counters_.bytes_arrived += peer.bytes_arrived();
   if (peer.dialed() || !peer.adopted()) {
+    counters_.kept_given_up += peer.outgoing.kept_given_up();
     peer.add_to(forgotten_);
     return;
   }
   if (records_.size() == records_max) forget_a_stream();
-  const StreamRecord record = peer.surrender();
-  guard_memory([&] { records_.push_back(record); }, [&]() noexcept { record.add_to(forgotten_); });
+  StreamRecord record = peer.surrender();
+  const std::chrono::nanoseconds until = context_.loop.now() + options_.resume_within;
+  record.kept_until_ns = until.count();
+  bool kept = false;
+  guard_memory(
+      [&] {
+        records_.push_back(std::move(record));
+        kept = true;
+      },
+      [&]() noexcept {
+        record.kept.give_up();
+        record.add_to(forgotten_);
+      });
+  if (!kept) counters_.kept_given_up += record.kept.given_up();
+  if (!kept || records_.back().kept.empty()) return;
+  if (!records_timer_.running()) records_timer_.start_once(options_.resume_within);
+}
+
+// Messages for peers that were away for too long.
+void SocketCore::give_up_kept() noexcept {
+  const std::int64_t now_ns = context_.loop.now().count();
+  std::int64_t next_ns = 0;
+  for (StreamRecord& record : records_) {
+    if (record.kept.empty()) continue;
+    if (record.kept_until_ns <= now_ns) {
+      record.kept.give_up();
+    } else if (next_ns == 0) {
+      next_ns = record.kept_until_ns;  // the oldest record stands first
+    }
+  }
+  if (next_ns != 0) records_timer_.start_once(std::chrono::nanoseconds(next_ns - now_ns));
 }
 
 // Forgets the oldest stream on which nothing was sent, or else the oldest one. So peers that only
@@ -261,6 +293,8 @@ void SocketCore::forget_a_stream() noexcept {
     return books.sent + books.delivered + books.missed == 0;
   });
   if (least == records_.end()) least = records_.begin();
+  least->kept.give_up();
+  counters_.kept_given_up += least->kept.given_up();
   least->add_to(forgotten_);
   records_.erase(least);
 }
@@ -327,7 +361,7 @@ void SocketCore::abandon() noexcept {
   half_open_.clear();
   for (const auto& peer : peers_) cut(*peer);
   for (Timer* timer : {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_,
-                       &crowd_timer_, &kept_timer_}) {
+                       &crowd_timer_, &kept_timer_, &records_timer_}) {
     timer->stop();
   }
   kept_memory_.close();

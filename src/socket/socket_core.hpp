@@ -74,6 +74,10 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const noexcept { return peers_; }
   [[nodiscard]] ContextCore& context() noexcept { return context_; }
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
+  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing.
+  [[nodiscard]] std::size_t resume_bytes_max() const noexcept {
+    return distribution_ == &sending ? options_.resume_bytes_max : 0;
+  }
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
   [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }
   [[nodiscard]] const RunId& run() const noexcept { return run_; }
@@ -136,6 +140,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Refusal stream_objection(const Hello& theirs, std::string& text) const;
   void remember(Peer& peer);
   void forget_a_stream() noexcept;
+  void give_up_kept() noexcept;
   void watch_memory() noexcept;
   void check_watermarks();
   [[nodiscard]] double receive_fill(std::size_t not_kept) const noexcept;
@@ -175,6 +180,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Timer linger_timer_;
   Timer
       kept_timer_;  // runs while somebody lacks memory, and the open block of kept_memory_ is used
+  Timer records_timer_;  // runs while messages are kept for peers that went
   Timer crowd_timer_;  // runs while too many have not finished their greeting
   HalfOpen half_open_;
   bool listeners_paused_ = false;

@@ -109,6 +109,10 @@ class Link {
   // events that follow. Returns true if a part of the hello has come, now or earlier.
   virtual bool hear_greeting() noexcept = 0;
 
+  // A connection may break though both processes live, and be made again. Where it ends only with a
+  // process, nothing need be kept for that.
+  [[nodiscard]] virtual bool comes_back() const noexcept { return true; }
+
   // Which memory this wire can read. Once the link is up.
   [[nodiscard]] const Fit& fit() const noexcept { return fit_; }
   // Of it: the memory that pages are gathered in.

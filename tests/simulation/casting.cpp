@@ -137,6 +137,10 @@ void Play::draw_options(Actor& actor) {
   if (random_.one_in(6)) options.half_open_max = 1 + random_.below(2);
   options.stall_after = up_to(random_, 40 * ms, random_.one_in(2) ? 1000 * ms : 100 * ms);
   options.keep_alive_after = std::chrono::seconds(1);
+  if (random_.one_in(2) && world_.settings.has(Part::resumes)) {
+    options.resume_bytes_max = 1 + random_.below(std::uint64_t{1} << (6 + random_.below(14)));
+    options.resume_within = up_to(random_, 5 * ms, random_.one_in(4) ? 500 * ms : 20'000 * ms);
+  }
   options.acknowledge_after = up_to(random_, 50 * us, random_.one_in(3) ? 20 * ms : 2 * ms);
 }
 

@@ -101,7 +101,10 @@ bool SimLink::storms() noexcept {
 void SimLink::check_post(const Post& post) noexcept {
   const std::size_t all = page_header_bytes + post.prefix_bytes + wire_padded(post.body.bytes);
   const bool control = (post.flags & detail::page_flag::control) != 0;
-  if (!confirm_posted_) next_sequence_ = post.sequence;
+  // Behind the confirm, a stream may begin again with what was lost on an earlier connection.
+  if (!confirm_posted_ || (!begun_ && post.sequence < next_sequence_)) {
+    next_sequence_ = post.sequence;
+  }
   if (bye_posted_) world_.fail("a page was posted behind a good-bye");
   if (post.sequence != next_sequence_) {
     world_.fail("a page was posted with sequence " + std::to_string(post.sequence) + ", " +
@@ -140,7 +143,7 @@ Status SimLink::post(Post& post) noexcept {
   if (side_ == 1 && !confirm_read_) {
     world_.fail("the accepting side said something before the dialing side had confirmed");
   }
-  confirm_posted_ = true;
+  begun_ = std::exchange(confirm_posted_, true);
   bye_posted_ |= detail::says_bye(packet.header);
   next_sequence_ += post.messages;
 

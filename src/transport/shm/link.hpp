@@ -59,6 +59,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   [[nodiscard]] Store& receive_store() noexcept override { return shared_.resources.receive_pool; }
   Status post(Post& post) noexcept override;
   void flush() noexcept override { ring(); }
+  [[nodiscard]] bool comes_back() const noexcept override { return false; }
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.consumed(); }
   // Always false: the share of the arena bounds a slow peer instead.

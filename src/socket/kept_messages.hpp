@@ -1,0 +1,108 @@
+// The messages of a stream that were posted and that the peer has not acknowledged. When the
+// connection breaks, they are posted again on the next one, from the position that the peer expects.
+// Owner thread only.
+//
+// Pages and large messages stay where they lie: an item has one more count on their memory. What is
+// small is copied behind each other into a page of its own, so that it does not hold a page that
+// is nearly empty.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/pool.hpp"
+#include "memory/quota.hpp"
+#include "socket/open_page.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+class KeptMessages final : public Reserve {
+ public:
+  struct Item {
+    std::uint64_t position = 0;  // in the stream, of its first message
+    std::uint32_t messages = 0;  // 0: this is no item
+    bool framed = false;         // whole frames; else the payload of one message
+    std::uint64_t tag = 0;       // of one message
+    Lease lease;
+    const std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+
+    [[nodiscard]] std::uint64_t end() const noexcept { return position + messages; }
+  };
+
+  KeptMessages() = default;
+  // The other one keeps nothing afterwards.
+  KeptMessages(KeptMessages&& other) noexcept { *this = std::move(other); }
+  KeptMessages& operator=(KeptMessages&& other) noexcept;
+
+  // 0: nothing is kept.
+  void set_bytes_max(std::size_t bytes_max) noexcept { bytes_max_ = bytes_max; }
+  [[nodiscard]] bool on() const noexcept { return bytes_max_ != 0; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  // The memory that the items hold: blocks with all of their capacity.
+  [[nodiscard]] std::size_t bytes_held() const noexcept { return bytes_held_; }
+  [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
+  // Nothing more may be posted until something is acknowledged. A single message is always taken.
+  [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && count_ != 0; }
+  // The position of the oldest message here; `otherwise` if there is none.
+  [[nodiscard]] std::uint64_t oldest(std::uint64_t otherwise) const noexcept {
+    return count_ != 0 ? at(0).position : otherwise;
+  }
+
+  // Before a post: makes room for what follows it. False if there is no memory: for a piece that is
+  // to be copied, no page.
+  [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] bool make_room_to_copy(std::size_t bytes, Pool& pool) noexcept;
+  // After it. Positions follow each other.
+  void add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
+                std::span<const std::byte> frames) noexcept;
+  void add_message(std::uint64_t position, const Lease& lease, std::span<const std::byte> message,
+                   std::uint64_t tag) noexcept;
+  void copy_page(std::uint64_t position, std::uint32_t messages,
+                 std::span<const std::byte> frames) noexcept;
+  void copy_message(std::uint64_t position, std::span<const std::byte> message,
+                    std::uint64_t tag) noexcept;
+
+  // The peer has everything before this position.
+  void release(std::uint64_t position) noexcept {
+    while (count_ != 0 && at(0).end() <= position) pop();
+  }
+  void clear() noexcept;
+  // What is copied from now on makes a new item: those here are posted again, and do not change.
+  void seal() noexcept { copies_.close(); }
+  // The item with this position, or null.
+  [[nodiscard]] const Item* find(std::uint64_t position) const noexcept;
+
+  // The connection is gone: the memory may be needed more by others.
+  void lie_idle_in(Pool& pool) noexcept;
+  void work() noexcept { leave(); }  // there is one again
+  // Reserve: forgets everything. The stream learns it when it looks for the oldest position.
+  void give_up() noexcept override;
+  // So many messages so far.
+  [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
+
+ private:
+  [[nodiscard]] Item& at(std::size_t index) noexcept {
+    return ring_[(first_ + index) & (ring_.size() - 1)];
+  }
+  [[nodiscard]] const Item& at(std::size_t index) const noexcept {
+    return ring_[(first_ + index) & (ring_.size() - 1)];
+  }
+  [[nodiscard]] static std::size_t cost(const Item& item) noexcept;
+  Item& push(Item item) noexcept;
+  Item& item_of_copies(std::uint64_t position) noexcept;
+  void pop() noexcept;
+
+  std::size_t bytes_max_ = 0;
+  std::vector<Item> ring_;  // a power of two of them
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  std::size_t bytes_held_ = 0;
+  std::uint64_t given_up_ = 0;
+  OpenPage copies_;  // of the last item, while more is copied behind it
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,137 @@
+// What is kept until it is acknowledged: where each message is found again, and what it holds.
+#include "socket/kept_messages.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace netio::detail {
+namespace {
+
+constexpr std::size_t block_bytes = 4096;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+class Kept : public testing::Test {
+ protected:
+  Kept() { kept.set_bytes_max(std::size_t{64} << 10U); }
+
+  void copy(std::uint64_t position, std::string_view text) {
+    ASSERT_TRUE(kept.make_room_to_copy(OpenPage::frame_bytes(text.size(), 0), *pool));
+    kept.copy_message(position, bytes_of(text), 0);
+  }
+  void keep(std::uint64_t position, std::string_view text) {
+    ASSERT_TRUE(kept.make_room());
+    const Lease lease = pool->take();
+    ASSERT_TRUE(lease);
+    std::memcpy(lease->data(), text.data(), text.size());
+    kept.add_message(position, lease, {lease->data(), text.size()}, 7);
+  }
+  [[nodiscard]] std::string text_at(std::uint64_t position) const {
+    const KeptMessages::Item* const item = kept.find(position);
+    if (item == nullptr) return "nothing";
+    const auto text = [](const std::byte* data, std::size_t bytes) {
+      return std::string(reinterpret_cast<const char*>(data), bytes);
+    };
+    if (!item->framed) return text(item->data, item->bytes);
+    FrameWalker walker(item->data, item->bytes);
+    Frame frame;
+    for (std::uint64_t i = item->position; i <= position; ++i) {
+      if (!walker.next(frame)) return "too few frames";
+    }
+    return text(frame.payload, frame.size);
+  }
+
+  Pool::Ptr pool = Pool::create(block_bytes, 8);
+  KeptMessages kept;
+};
+
+TEST_F(Kept, small_messages_lie_behind_each_other_in_one_page) {
+  for (std::uint64_t i = 0; i < 50; ++i) copy(100 + i, "event " + std::to_string(i));
+  EXPECT_EQ(pool->blocks_out(), 1U);
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(text_at(100 + i), "event " + std::to_string(i));
+  EXPECT_EQ(text_at(99), "nothing");
+  EXPECT_EQ(text_at(150), "nothing");
+  EXPECT_EQ(kept.oldest(0), 100U);
+  kept.release(149);
+  EXPECT_EQ(text_at(149), "event 49") << "a page stays as long as one message in it is needed";
+  kept.release(150);
+  EXPECT_TRUE(kept.empty());
+  EXPECT_EQ(kept.oldest(150), 150U);
+  EXPECT_EQ(pool->blocks_out(), 0U);
+  EXPECT_EQ(kept.bytes_held(), 0U);
+}
+
+TEST_F(Kept, messages_of_all_kinds_are_found_by_their_position) {
+  std::uint64_t position = 0;
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    for (std::uint64_t i = 0; i < 3; ++i, ++position) copy(position, std::to_string(position));
+    keep(position, std::to_string(position));
+    ++position;
+    for (std::uint64_t i = position - 4; i < position; ++i) {
+      EXPECT_EQ(text_at(i), std::to_string(i));
+    }
+    kept.release(position - 2);  // the page of three stays, as its last one is not acknowledged
+    EXPECT_EQ(kept.oldest(0), position - 4);
+  }
+}
+
+TEST_F(Kept, full_by_the_memory_that_is_held) {
+  kept.set_bytes_max(3 * block_bytes);
+  keep(0, "a");
+  keep(1, "b");
+  EXPECT_FALSE(kept.full());
+  keep(2, "c");
+  EXPECT_TRUE(kept.full());
+  kept.release(1);
+  EXPECT_FALSE(kept.full());
+  kept.set_bytes_max(1);
+  EXPECT_TRUE(kept.full());
+  kept.clear();
+  EXPECT_FALSE(kept.full()) << "a single message is always taken";
+}
+
+TEST_F(Kept, what_is_sealed_does_not_change) {
+  copy(0, "a");
+  const KeptMessages::Item before = *kept.find(0);
+  kept.seal();
+  copy(1, "b");
+  EXPECT_EQ(kept.find(0)->bytes, before.bytes);
+  EXPECT_NE(kept.find(1), kept.find(0));
+}
+
+TEST_F(Kept, memory_that_lies_idle_is_given_up_when_the_pool_is_empty) {
+  copy(0, "a");
+  copy(1, "b");
+  keep(2, "c");
+  kept.lie_idle_in(*pool);
+  KeptMessages moved = std::move(kept);
+  std::array<Lease, 8> all;
+  for (std::size_t i = 0; i < 6; ++i) all[i] = pool->take();
+  EXPECT_EQ(moved.given_up(), 0U);
+  all[6] = pool->take();
+  EXPECT_TRUE(all[6]);
+  EXPECT_TRUE(moved.empty());
+  EXPECT_EQ(moved.given_up(), 3U);
+}
+
+TEST_F(Kept, memory_in_use_is_not_given_up) {
+  copy(0, "a");
+  kept.lie_idle_in(*pool);
+  kept.work();
+  std::array<Lease, 8> all;
+  for (Lease& lease : all) lease = pool->take();
+  EXPECT_FALSE(all[7]);
+  EXPECT_EQ(text_at(0), "a");
+}
+
+}  // namespace
+}  // namespace netio::detail

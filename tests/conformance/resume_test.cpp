@@ -1,0 +1,263 @@
+// Connections cut underneath two sockets that keep what is not acknowledged: nothing is lost,
+// nothing comes twice, and all in order.
+#include <map>
+
+#include "conformance/conformance.hpp"
+#include "support/relay.hpp"
+
+namespace netio::test {
+namespace {
+
+constexpr std::uint64_t no_cut = std::uint64_t{1} << 60U;
+
+class Resume : public Conformance {
+ protected:
+  [[nodiscard]] SocketOptions keeping(std::size_t bytes_max = std::size_t{1} << 20U) const {
+    SocketOptions with = options();
+    with.reconnect_after_min = 2ms;
+    with.reconnect_after_max = 20ms;
+    with.resume_bytes_max = bytes_max;
+    return with;
+  }
+
+  // Every message, each once, in order.
+  void expect_all(Receiving& socket) {
+    socket.on_message([this](const MessageView& message) {
+      if (message.tag() != received_ || !is_payload(message.bytes(), message.tag())) ++wrong_;
+      ++received_;
+    });
+  }
+  // Small ones, some that are split or lent, and some that fill a page.
+  static std::size_t size_of(std::uint64_t number) {
+    if (number % 200 == 99) return 150'000;
+    if (number % 50 == 20) return 30'000;
+    return 10 + number * 31 % 900;
+  }
+  void flood(Sending& socket, std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t number = first; number < last; ++number) {
+      ASSERT_EQ(send(socket, payload(number, size_of(number)), number), Status::ok) << number;
+    }
+  }
+  void expect_nothing_lost(const Socket& sender, const Socket& receiver) {
+    settle(sender);
+    const Books sent = sender.books();
+    EXPECT_TRUE(add_up(sent));
+    EXPECT_EQ(sent.dropped(), 0U);
+    EXPECT_EQ(sent.acknowledged, sent.sent);
+    EXPECT_EQ(receiver.books().delivered, sent.sent);
+    EXPECT_EQ(receiver.books().missed, 0U);
+    EXPECT_EQ(wrong_, 0U);
+  }
+
+  std::uint64_t received_ = 0;
+  std::uint64_t wrong_ = 0;
+};
+
+TEST_P(Resume, nothing_is_lost_wherever_a_connection_is_cut) {
+  Pull pull(there_, keeping());
+  Push push(here_, keeping());
+  expect_all(pull);
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  pump_.after_each_turn(BooksCheck(push));
+  pump_.after_each_turn(BooksCheck(pull));
+  Random random(5);
+  std::uint64_t sent = 0;
+  while (relay.cuts() < 30) {
+    // Anywhere: in a header, a frame, a large message.
+    if (!relay.fault_pending()) relay.cut_after(random.below(300'000));
+    flood(push, sent, sent + 100);
+    sent += 100;
+    ASSERT_LT(sent, 100'000U);
+  }
+  relay.cut_after(no_cut);
+  ASSERT_SOON(pump_, push.peers_connected() == 1 && pull.peers_connected() == 1);
+  expect_nothing_lost(push, pull);
+  EXPECT_EQ(push.books().sent, sent);
+  EXPECT_GT(push.counters().resent, 0U);
+  EXPECT_EQ(push.counters().kept_given_up, 0U);
+  pump_.forget_checks();
+}
+
+TEST_P(Resume, nothing_is_lost_where_the_receiver_dialed) {
+  Push push(here_, keeping());
+  Pull pull(there_, keeping());
+  expect_all(pull);
+  Relay relay(bind(push));
+  pull.connect(relay.address());
+  pump_.after_each_turn(BooksCheck(push));
+  pump_.after_each_turn(BooksCheck(pull));
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    flood(push, round * 300, round * 300 + 300);
+    relay.cut();
+    ASSERT_SOON(pump_, push.counters().disconnects == round + 1);
+  }
+  ASSERT_SOON(pump_, push.peers_connected() == 1 && pull.peers_connected() == 1);
+  expect_nothing_lost(push, pull);
+  pump_.forget_checks();
+}
+
+TEST_P(Resume, nothing_is_lost_in_either_direction_of_a_pair) {
+  Pair left(here_, keeping());
+  Pair right(there_, keeping());
+  std::map<const Pair*, std::uint64_t> received;
+  for (Pair* pair : {&left, &right}) {
+    pair->on_message([&, pair](const MessageView& message) {
+      if (message.tag() != received[pair] || !is_payload(message.bytes(), message.tag())) ++wrong_;
+      ++received[pair];
+    });
+  }
+  Relay relay(bind(right));
+  left.connect(relay.address());
+  pump_.after_each_turn(BooksCheck(left));
+  pump_.after_each_turn(BooksCheck(right));
+  Random random(9);
+  std::uint64_t number = 0;
+  for (; relay.cuts() < 20; ++number) {
+    if (!relay.fault_pending()) relay.cut_after(random.below(50'000));
+    const std::size_t size = number % 100 == 50 ? 100'000 : 20 + number % 100;
+    ASSERT_EQ(send(left, payload(number, size), number), Status::ok);
+    ASSERT_EQ(send(right, payload(number, size), number), Status::ok);
+    ASSERT_LT(number, 100'000U);
+  }
+  relay.cut_after(no_cut);
+  ASSERT_SOON(pump_, left.peers_connected() == 1 && right.peers_connected() == 1);
+  expect_nothing_lost(left, right);
+  expect_nothing_lost(right, left);
+  EXPECT_EQ(received[&left], number);
+  EXPECT_EQ(received[&right], number);
+  pump_.forget_checks();
+}
+
+TEST_P(Resume, a_peer_that_returns_before_its_loss_was_seen_loses_nothing) {
+  Pull pull(there_, keeping());
+  Push push(here_, keeping());
+  expect_all(pull);
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    flood(push, round * 300, round * 300 + 300);
+    relay.strand();
+  }
+  flood(push, 3000, 3100);
+  expect_nothing_lost(push, pull);
+}
+
+TEST_P(Resume, a_receiver_that_pauses_holds_the_sender_back_and_loses_nothing) {
+  Pull pull(there_, keeping());
+  Push push(here_, keeping(std::size_t{256} << 10U));
+  expect_all(pull);
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  flood(push, 0, 10);
+  settle(push);
+  pull.pause();
+  std::uint64_t sent = 10 + send_until_again(push, 900);
+  EXPECT_LT((sent - 10) * 900, 4U << 20U) << "no more than the kernels and the bound hold";
+  EXPECT_EQ(push.fill(), 1.0);
+  relay.cut();
+  ASSERT_SOON(pump_, push.counters().connects == 2 && push.peers_connected() == 1);
+  received_ = 10;
+  pull.on_message([&](const MessageView&) { ++received_; });
+  pull.resume();
+  settle(push);
+  EXPECT_EQ(received_, sent);
+  EXPECT_EQ(push.books().dropped(), 0U);
+  EXPECT_EQ(push.fill(), 0.0);
+}
+
+TEST_P(Resume, lent_bytes_come_back_once_when_they_are_acknowledged) {
+  Pull pull(there_, keeping());
+  Push push(here_, keeping());
+  expect_all(pull);
+  std::map<std::uint64_t, int> released;
+  push.on_released([&](std::uint64_t token) { ++released[token]; });
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  std::vector<std::vector<std::byte>> lent;
+  for (std::uint64_t i = 0; i < 40; ++i) lent.push_back(payload(i, 50'000 * (i % 8) + 100));
+  for (std::uint64_t i = 0; i < lent.size(); ++i) {
+    if (i % 5 == 2) relay.cut_after(200'000);
+    Status status = Status::again;
+    ASSERT_SOON(pump_, (status = push.lend(lent[i], i, i)) != Status::again &&
+                           status != Status::not_connected);
+    ASSERT_EQ(status, Status::ok);
+  }
+  relay.cut_after(no_cut);
+  ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unacknowledged == 0);
+  for (const auto& [token, count] : released) EXPECT_EQ(count, 1) << "token " << token;
+  expect_nothing_lost(push, pull);
+}
+
+TEST_P(Resume, what_is_kept_for_a_peer_that_stays_away_is_given_up) {
+  SocketOptions impatient = keeping();
+  impatient.resume_within = 30ms;
+  Pull pull(there_, keeping());
+  Push push(here_, impatient);
+  pull.on_message([&](const MessageView&) { ++received_; });
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  flood(push, 0, 10);
+  settle(push);
+  relay.hold(true);
+  flood(push, 10, 20);
+  push.flush();
+  pump_.turns(3);
+  relay.forbid(true);
+  relay.hold(false);
+  ASSERT_SOON(pump_, push.counters().kept_given_up != 0);
+  relay.forbid(false);
+  flood(push, 20, 30);
+  settle(push);
+  EXPECT_EQ(push.books().dropped_by[static_cast<std::size_t>(DropReason::connection_lost)],
+            pull.books().missed);
+  EXPECT_EQ(push.books().acknowledged, pull.books().delivered);
+}
+
+TEST_P(Resume, a_receiver_that_was_restarted_is_another_stream) {
+  auto pull = std::make_unique<Pull>(there_, keeping());
+  Push push(here_, keeping());
+  Relay relay(bind(*pull));
+  push.connect(relay.address());
+  pull->on_message([&](const MessageView&) { ++received_; });
+  flood(push, 0, 10);
+  settle(push);
+  relay.hold(true);
+  ASSERT_EQ(send(push, payload(10, 100), 10), Status::ok);
+  push.flush();
+  pump_.turns(3);
+  pull.reset();
+  relay.hold(false);
+  ASSERT_SOON(pump_, push.counters().disconnects == 1);
+  EXPECT_EQ(push.books().unacknowledged, 1U) << "in doubt, until it is known who comes back";
+  EXPECT_EQ(received_, 10U);
+}
+
+TEST_P(Resume, a_socket_that_closes_waits_for_a_peer_that_was_cut_off) {
+  Pull pull(there_, keeping());
+  Push push(here_, keeping());
+  Seen at_push(push);
+  expect_all(pull);
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  flood(push, 0, 10);
+  settle(push);
+  relay.hold(true);
+  flood(push, 10, 100);
+  push.flush();
+  pump_.turns(3);
+  relay.cut();
+  push.close(30s);
+  relay.hold(false);
+  ASSERT_SOON(pump_, at_push.closings.size() == 1);
+  EXPECT_EQ(at_push.closings[0].acknowledged, 100U);
+  EXPECT_EQ(at_push.closings[0].dropped(), 0U);
+  EXPECT_EQ(received_, 100U);
+  EXPECT_EQ(wrong_, 0U);
+}
+
+ON_TCP_IN_EVERY_MODE(Resume);
+
+}  // namespace
+}  // namespace netio::test
