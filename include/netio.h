@@ -182,7 +182,8 @@ struct netio_counters {
   uint64_t agains, connects, disconnects, rejected, starved;
   uint64_t published, unwanted, bodies_encoded, demoted;
   uint64_t copies, bytes_copied;
-  uint64_t reserved[8];
+  uint64_t resent, kept_given_up;
+  uint64_t reserved[6];
 };
 
 // --- Sockets. One end of a connection. Valid during the call-back.
@@ -295,7 +296,11 @@ struct netio_socket_options {
   uint64_t peers_max;             // how many may be connected; beyond that they are refused
   // A name for people: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
   const char* name;
-  uint64_t reserved[6];
+  // push and pair, on tcp and fabrics: what is not acknowledged is kept, up to so many bytes for
+  // each peer, and sent again when a connection that broke is back; 0: nothing is kept
+  uint64_t resume_bytes_max;
+  uint64_t resume_within_ns;  // if a peer is away for longer, what is kept for it is given up
+  uint64_t reserved[4];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 

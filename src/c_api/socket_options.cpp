@@ -41,6 +41,8 @@ netio_socket_options default_options() noexcept {
   c.stall_after_ns = count_of(socket.stall_after);
   c.keep_alive_after_s = count_of(socket.keep_alive_after);
   c.acknowledge_after_ns = count_of(socket.acknowledge_after);
+  c.resume_bytes_max = socket.resume_bytes_max;
+  c.resume_within_ns = count_of(socket.resume_within);
   c.flush_when_idle = socket.flush_when_idle ? 1 : 0;
   const SubscribeOptions subscribe;
   c.policy = static_cast<std::int32_t>(subscribe.policy);
@@ -88,6 +90,8 @@ SocketOptions socket_options(const netio_socket_options& c, Mode mode) {
   options.stall_after = time_from<nanoseconds>(c.stall_after_ns);
   options.keep_alive_after = time_from<std::chrono::seconds>(c.keep_alive_after_s);
   options.acknowledge_after = time_from<nanoseconds>(c.acknowledge_after_ns);
+  options.resume_bytes_max = c.resume_bytes_max;
+  options.resume_within = time_from<nanoseconds>(c.resume_within_ns);
   options.flush_when_idle = c.flush_when_idle != 0;
   return options;
 }

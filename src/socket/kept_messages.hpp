@@ -45,8 +45,12 @@ class KeptMessages final : public Reserve {
   // The memory that the items hold: blocks with all of their capacity.
   [[nodiscard]] std::size_t bytes_held() const noexcept { return bytes_held_; }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
-  // Nothing more may be posted until something is acknowledged. A single message is always taken.
-  [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && count_ != 0; }
+  // Nothing more may be posted until something is acknowledged: as much is kept as may be, or more
+  // than is left in the pool that others need as well. A single message is always taken.
+  [[nodiscard]] bool full(const Pool& pool) const noexcept {
+    if (count_ == 0) return false;
+    return bytes_held_ >= bytes_max_ || bytes_held_ > pool.blocks_free() * pool.block_bytes();
+  }
   // The position of the oldest message here; `otherwise` if there is none.
   [[nodiscard]] std::uint64_t oldest(std::uint64_t otherwise) const noexcept {
     return count_ != 0 ? at(0).position : otherwise;

@@ -88,15 +88,23 @@ TEST_F(Kept, full_by_the_memory_that_is_held) {
   kept.set_bytes_max(3 * block_bytes);
   keep(0, "a");
   keep(1, "b");
-  EXPECT_FALSE(kept.full());
+  EXPECT_FALSE(kept.full(*pool));
   keep(2, "c");
-  EXPECT_TRUE(kept.full());
+  EXPECT_TRUE(kept.full(*pool));
   kept.release(1);
-  EXPECT_FALSE(kept.full());
+  EXPECT_FALSE(kept.full(*pool));
   kept.set_bytes_max(1);
-  EXPECT_TRUE(kept.full());
+  EXPECT_TRUE(kept.full(*pool));
   kept.clear();
-  EXPECT_FALSE(kept.full()) << "a single message is always taken";
+  EXPECT_FALSE(kept.full(*pool)) << "a single message is always taken";
+}
+
+TEST_F(Kept, full_where_no_more_is_left_for_others) {
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_FALSE(kept.full(*pool)) << i;
+    keep(i, "a");
+  }
+  EXPECT_TRUE(kept.full(*pool)) << "of 8 blocks, 4 are kept";
 }
 
 TEST_F(Kept, what_is_sealed_does_not_change) {

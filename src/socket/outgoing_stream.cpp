@@ -147,7 +147,7 @@ Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte
 
 // Before a post that is to be kept. The wait ends when the peer acknowledges something.
 Status OutgoingStream::room_to_keep() noexcept {
-  if (kept_.full()) {
+  if (kept_.full(link_->pool())) {
     wants_kept_room_ = true;
     return Status::again;
   }
@@ -420,12 +420,14 @@ Status OutgoingStream::post_page() noexcept {
     return Status::ok;
   }
   const std::span<const std::byte> frames(page_.data(), page_.bytes());
-  // A page that is nearly empty is copied, so that its memory is free once it is posted.
-  const bool copy = frames.size() <= body_max() / gathered_page_part;
+  // A page that is nearly empty is copied, so that its memory is free once it is posted; but not
+  // where all pages are out, because then it would wait for one that waits like itself.
+  bool copy = false;
   Lease kept;
   if (keeping_) {
-    const Status status = copy ? room_to_copy(frames.size()) : room_to_keep();
-    if (status != Status::ok) return status;
+    if (const Status status = room_to_keep(); status != Status::ok) return status;
+    copy = frames.size() <= body_max() / gathered_page_part &&
+           kept_.make_room_to_copy(frames.size(), link_->pool());
     kept = page_.lease();
   }
   Post post{.sequence = posted_to_, .messages = page_.messages()};
@@ -499,10 +501,13 @@ void OutgoingStream::attach(Link& link) noexcept {
   if (!page_.is_open()) return;
   // The page was gathered for the last connection. It is sent as it is, if the new peer takes all
   // messages in it. Otherwise it is cut as what is kept is, or else its messages are dropped.
-  bool fits = page_.bytes() <= body_max();
+  const std::uint64_t message_max =
+      std::min(own_message_bytes_max_, link.limits().message_bytes_max);
+  bool taken = true;
   FrameWalker walker(page_.data(), page_.bytes());
-  for (Frame frame; walker.next(frame);) fits = fits && frame.size <= gather_bytes_max_;
-  if (!fits) keep_pending();
+  for (Frame frame; walker.next(frame);) taken = taken && frame.size <= message_max;
+  const bool fits = taken && page_.bytes() <= body_max();
+  if (taken && !fits) keep_pending();
   if (!fits && page_.is_open()) {
     books_.drop_unposted(DropReason::not_sent, page_.messages());
     close_page();

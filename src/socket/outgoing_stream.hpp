@@ -201,7 +201,7 @@ class OutgoingStream final : private StoreWaiter {
   }
   // A send was refused because too much is kept, and that has changed.
   [[nodiscard]] bool take_kept_room() noexcept {
-    if (!wants_kept_room_ || kept_.full()) return false;
+    if (!wants_kept_room_ || link_ == nullptr || kept_.full(link_->pool())) return false;
     wants_kept_room_ = false;
     return true;
   }

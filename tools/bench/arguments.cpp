@@ -226,10 +226,14 @@ void add_surface(CLI::App& app, BenchArguments& bench) {
        {"coroutine", "coroutine"},
        {"asio", "asio"},
        {"blocking", "blocking"},
-       {"queued", "queued"}},
+       {"queued", "queued"},
+       {"resume", "resume"}},
       bench.api,
       "c; coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop while it "
-      "waits); queued (a loop and a queue beside it; one way only) (coroutine)");
+      "waits); queued (a loop and a queue beside it; one way only); resume (call-backs again, and "
+      "both ends keep 8 MiB of what is not acknowledged) (coroutine)");
+  add_choice_to(app, "--mode", modes(), bench.mode,
+                "One way, of asio, resume and the call-backs: buffered or unbuffered (buffered)");
   app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");

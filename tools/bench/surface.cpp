@@ -51,6 +51,7 @@ class Surface {
       : stage_(stage),
         what_(stage.first_case()),
         api_(arguments.api),
+        mode_(arguments.mode.value_or(Mode::buffered)),
         works_(arguments.api == "queued" ? 1 : works.size()),
         rounds_wanted_(arguments.rounds),
         turns_(works_) {}
@@ -78,9 +79,10 @@ class Surface {
 
   [[nodiscard]] std::string to_text() const {
     std::string text = fmt::format(
-        "{} over {}, messages of {}, when idle: {}; of messages/s higher is better, of round trips "
-        "lower\n",
-        api_, what_.meeting.scheme, binary_bytes(what_.message_bytes), name_of(what_.wait));
+        "{} over {}, messages of {}, {} one way, when idle: {}; of messages/s higher is better, of "
+        "round trips lower\n",
+        api_, what_.meeting.scheme, binary_bytes(what_.message_bytes), name_of(mode_),
+        name_of(what_.wait));
     text += fmt::format("{:<20} {:>12} {:>12} {:>8} {:>18} {:>18}\n", "", "call-backs", api_,
                         "ratio", "min .. max", "control");
     for (std::size_t i = 0; i < works_ && rounds() != 0; ++i) {
@@ -105,6 +107,7 @@ class Surface {
                            {"api", api_},
                            {"scheme", what_.meeting.scheme},
                            {"size_bytes", what_.message_bytes},
+                           {"mode", name_of(mode_)},
                            {"wait", name_of(what_.wait)},
                            {"seconds", what_.seconds},
                            {"rounds", rounds()},
@@ -129,7 +132,7 @@ class Surface {
   double measured(const Work& work, const std::string& api) {
     Case what = what_;
     what.what = work.what;
-    what.mode = work.mode;
+    what.mode = work.what == What::throughput ? mode_ : work.mode;
     what.api = api;
     return work.value(measure(*find_system(our_name), what, stage_.places()));
   }
@@ -152,6 +155,7 @@ class Surface {
   Stage& stage_;
   Case what_;
   std::string api_;
+  Mode mode_;  // one way
   std::size_t works_;
   unsigned rounds_wanted_;
   std::vector<std::vector<Turns>> turns_;  // by work

@@ -10,7 +10,7 @@
 namespace netio::bench {
 
 void run(const Options& options, Context& context) {
-  if (options.api.empty()) return context.run();
+  if (options.api != "asio") return context.run();
 #if __has_include(<asio/io_context.hpp>)
   asio::io_context io(1);
   const AsioDriver driver(io, context);

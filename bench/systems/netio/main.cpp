@@ -36,6 +36,7 @@ ContextOptions context_options(const Options& options) {
 SocketOptions socket_options(const Options& options) {
   SocketOptions socket;
   socket.mode = options.buffered ? Mode::buffered : Mode::unbuffered;
+  if (options.api == "resume") socket.resume_bytes_max = std::size_t{8} << 20U;
   socket.peers_max = std::size_t{1} << 20U;  // however many are to be measured
   if (many_on_a_fabric(options)) {
     socket.receive_bytes_max = std::max(socket.receive_bytes_max, receive_bytes(options));
@@ -75,7 +76,9 @@ void play(Worker& worker) {
   if (api == "coroutine") return run_coroutine(worker);
   if (api == "blocking") return run_blocking(worker);
   if (api == "queued") return run_queued(worker);
-  if (!api.empty() && api != "asio") throw std::invalid_argument("no such surface: " + api);
+  // These two differ in how the loop is turned, and in an option.
+  const bool known = api.empty() || api == "asio" || api == "resume";
+  if (!known) throw std::invalid_argument("no such surface: " + api);
   switch (worker.options.role) {
     case Role::receive:
       return receive(worker);
