@@ -116,7 +116,8 @@ const KeptMessages::Item* KeptMessages::find(std::uint64_t position) const noexc
   std::size_t high = count_;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    (at(middle).end() <= position ? low : high) = at(middle).end() <= position ? middle + 1 : middle;
+    (at(middle).end() <= position ? low : high) =
+        at(middle).end() <= position ? middle + 1 : middle;
   }
   return low < count_ && at(low).position <= position ? &at(low) : nullptr;
 }

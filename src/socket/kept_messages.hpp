@@ -1,10 +1,7 @@
 // The messages of a stream that were posted and that the peer has not acknowledged. When the
-// connection breaks, they are posted again on the next one, from the position that the peer expects.
-// Owner thread only.
-//
-// Pages and large messages stay where they lie: an item has one more count on their memory. What is
-// small is copied behind each other into a page of its own, so that it does not hold a page that
-// is nearly empty.
+// connection breaks, they are posted again on the next one. Pages and large messages stay where
+// they lie, with one more count on their memory; what is small is copied behind each other into a
+// page of its own, so that it does not hold one that is nearly empty. Owner thread only.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The slow paths of an OutgoingStream: pages that are full, large messages, connections and books.
+// The slow paths of an OutgoingStream: pages that are full, and large messages.
 #include "socket/outgoing_stream.hpp"
 
 #include <algorithm>
@@ -8,17 +8,6 @@
 #include "memory/copy_thresholds.hpp"
 
 namespace netio::detail {
-
-namespace {
-
-void prepend_frame(Post& post, std::size_t size, std::uint32_t flags, std::uint64_t tag) noexcept {
-  const bool tagged = (flags & frame_flag::continued) == 0 && tag != 0;
-  post.prepend(
-      frame_word(static_cast<std::uint32_t>(size), flags | (tagged ? frame_flag::tagged : 0U)));
-  if (tagged) post.prepend(tag);
-}
-
-}  // namespace
 
 Status OutgoingStream::sendable(std::size_t bytes) const noexcept {
   if (link_ == nullptr) return Status::not_connected;
@@ -130,7 +119,7 @@ Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
     if (const Status status = room_to_copy(frame); status != Status::ok) return status;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  prepend_frame(post, message.size(), 0, tag);
+  post.prepend_frame(message.size(), 0, tag);
   post.body.data = message.data();
   post.body.bytes = message.size();
   const Status status = post_counted(post);
@@ -143,20 +132,6 @@ Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte
   Post post{.sequence = posted_to_, .messages = messages};
   post.body = {lease, frames.data(), frames.size()};
   return post_counted(post);
-}
-
-// Before a post that is to be kept. The wait ends when the peer acknowledges something.
-Status OutgoingStream::room_to_keep() noexcept {
-  if (kept_.full(link_->pool())) {
-    wants_kept_room_ = true;
-    return Status::again;
-  }
-  return kept_.make_room() ? Status::ok : Status::again;
-}
-
-Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
-  if (const Status status = room_to_keep(); status != Status::ok) return status;
-  return kept_.make_room_to_copy(bytes, link_->pool()) ? Status::ok : wait_for(link_->pool());
 }
 
 Status OutgoingStream::wait_for_page() noexcept { return wait_for(link_->pool()); }
@@ -225,7 +200,7 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     kept = lease;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  prepend_frame(post, message.size(), 0, tag);
+  post.prepend_frame(message.size(), 0, tag);
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);
@@ -338,72 +313,14 @@ Status OutgoingStream::post_parts_of(Large& large) noexcept {
     const bool first = large.done == 0;
     last = part == left;
     Post post{.sequence = posted_to_, .messages = last ? 1U : 0U};
-    prepend_frame(post, part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
-                  large.tag);
+    post.prepend_frame(part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
+                       large.tag);
     if (first && !last) post.prepend(large.total);
     post.body = {large.lease, large.data + large.done, part};
     if (const Status status = post_counted(post); status != Status::ok) return status;
     large.done += part;
   }
   return Status::ok;
-}
-
-// What an earlier connection may have lost goes first.
-Status OutgoingStream::post_behind() noexcept {
-  while (behind()) {
-    Status status = Status::ok;
-    if (again_.active()) {
-      status = post_parts_of(again_);
-      if (status == Status::ok) {
-        again_ = {};
-        ++resent_;
-      }
-    } else {
-      status = post_again(*kept_.find(posted_to_));
-    }
-    if (status != Status::ok) return status;
-  }
-  return Status::ok;
-}
-
-// The item has the message that is next; posts as much of it as makes a page.
-Status OutgoingStream::post_again(const KeptMessages::Item& item) noexcept {
-  if (!item.framed) return post_message_again(item.lease, {item.data, item.bytes}, item.tag);
-  FrameWalker walker(item.data, item.bytes);
-  Frame frame;
-  for (std::uint64_t skip = posted_to_ - item.position; skip != 0; --skip) (void)walker.next(frame);
-  const std::span<const std::byte> rest = walker.rest();
-  std::size_t bytes = 0;
-  std::uint32_t messages = 0;
-  while (walker.next(frame)) {
-    const std::size_t to_here = rest.size() - walker.rest().size();
-    if (to_here > body_max()) break;
-    bytes = to_here;
-    ++messages;
-  }
-  // A page of the peer may be smaller than those of an earlier connection.
-  if (messages == 0) {
-    return post_message_again(item.lease, {frame.payload, frame.size}, frame.tag);
-  }
-  const Status status = post_frames(item.lease, rest.first(bytes), messages);
-  if (status == Status::ok) resent_ += messages;
-  return status;
-}
-
-Status OutgoingStream::post_message_again(const Lease& lease, std::span<const std::byte> message,
-                                          std::uint64_t tag) noexcept {
-  const Fit& fit = link_->fit();
-  const Fit::Answer answer = fit.of(*lease.get(), message, tag);
-  if (answer.way == Fit::Way::in_parts || fit.before_post(answer)) {
-    again_ = {lease, message.data(), message.size(), 0, tag};
-    return Status::ok;
-  }
-  Post post{.sequence = posted_to_, .messages = 1};
-  prepend_frame(post, message.size(), 0, tag);
-  post.body = {lease, message.data(), message.size()};
-  const Status status = post_counted(post);
-  if (status == Status::ok) ++resent_;
-  return status;
 }
 
 Status OutgoingStream::post_pending() noexcept {
@@ -480,53 +397,6 @@ void OutgoingStream::flush() noexcept {
   link_->flush();
 }
 
-void OutgoingStream::attach(Link& link) noexcept {
-  link_ = &link;
-  pages_ = &link.pool();
-  keeping_ = kept_.on() && link.comes_back();
-  gather_bytes_max_ = std::min<std::uint64_t>(
-      {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
-  acknowledged_before_ = books_.acknowledged;
-  large_.done = 0;  // the parts on the last connection are lost: begin again with the first
-  if (large_.active() && large_.total > link.limits().message_bytes_max) {
-    books_.drop_unposted(DropReason::not_sent, 1);
-    large_ = {};
-  }
-  borrowed_bytes_max_ = std::min<std::uint64_t>(
-      {link.fit().borrowed_bytes_max, own_message_bytes_max_, link.limits().message_bytes_max});
-  if (keeping_) {  // a copy of it is kept in a page
-    constexpr std::size_t prefix = frame_word_bytes + sizeof(std::uint64_t);
-    borrowed_bytes_max_ = std::min(borrowed_bytes_max_, link.pool().block_bytes() - prefix);
-  }
-  if (!page_.is_open()) return;
-  // The page was gathered for the last connection. It is sent as it is, if the new peer takes all
-  // messages in it. Otherwise it is cut as what is kept is, or else its messages are dropped.
-  const std::uint64_t message_max =
-      std::min(own_message_bytes_max_, link.limits().message_bytes_max);
-  bool taken = true;
-  FrameWalker walker(page_.data(), page_.bytes());
-  for (Frame frame; walker.next(frame);) taken = taken && frame.size <= message_max;
-  const bool fits = taken && page_.bytes() <= body_max();
-  if (taken && !fits) keep_pending();
-  if (!fits && page_.is_open()) {
-    books_.drop_unposted(DropReason::not_sent, page_.messages());
-    close_page();
-  }
-  if (page_.is_open()) page_.seal();
-}
-
-void OutgoingStream::detach() noexcept {
-  if (pages_ != nullptr) kept_.lie_idle_in(*pages_);
-  link_ = nullptr;
-  again_ = {};
-  wants_kept_room_ = false;
-  posted_to_ = books_.next_sequence;  // until the next connection is settled
-  leaves_pages_ = false;
-  stop_waiting();
-  reserved_at_ = nullptr;
-  page_.seal();  // no room: the fast path falls through to the check of the connection
-}
-
 double OutgoingStream::link_fill() const noexcept {
   if (link_ == nullptr || starved() || wants_kept_room_) return 1;
   const std::size_t most = link_->limits().queue_bytes_max;
@@ -553,30 +423,6 @@ Holding OutgoingStream::kept_from_others(const Shortage& shortage) const noexcep
     return holding({shortage.store, shortage.strangers});
   }
   return {};
-}
-
-// Counts it as posted.
-void OutgoingStream::keep_pending() noexcept {
-  if (!keeping_) return;
-  if (large_.active() && kept_.make_room()) {
-    kept_.add_message(books_.next_sequence++, large_.lease, {large_.data, large_.total},
-                      large_.tag);
-    large_ = {};
-  }
-  if (page_.messages() != 0 && !large_.active() && kept_.make_room()) {
-    kept_.add_page(books_.next_sequence, page_.messages(), page_.lease(),
-                   {page_.data(), page_.bytes()});
-    books_.next_sequence += page_.messages();
-    close_page();
-  }
-  if (link_ == nullptr && pages_ != nullptr) kept_.lie_idle_in(*pages_);
-}
-
-void OutgoingStream::drop_pending(DropReason reason) noexcept {
-  books_.drop_unposted(reason, unposted());
-  close_page();
-  large_ = {};
-  if (upstream_ != nullptr) upstream_->clear();
 }
 
 }  // namespace netio::detail

@@ -1,9 +1,7 @@
 // Turns the messages for one peer into posts: gathers them in an open page (buffered), or posts
-// each by itself (unbuffered). A message too large for one page is posted in parts. Owner thread
-// only.
-//
-// Messages that the wire does not have yet outlive a connection. So do those that were posted and
-// are not acknowledged, if the stream keeps them: they go first on the next connection.
+// each by itself (unbuffered), or in parts if it is too large for one page. Owner thread only.
+// Messages that the wire does not have yet outlive a connection, and so do those that are kept
+// until they are acknowledged: both go first on the next one (outgoing_stream_return.cpp).
 #pragma once
 
 #include <algorithm>
@@ -317,10 +315,10 @@ class OutgoingStream final : private StoreWaiter {
   std::size_t reserved_bytes_ = 0;
   Large large_;
   KeptMessages kept_;
-  bool keeping_ = false;          // on this connection
-  bool wants_kept_room_ = false;  // a send was refused because too much is kept
-  std::uint64_t posted_to_ = 0;   // the position of the next message on this connection
-  Large again_;                   // of what is posted again: a message in parts
+  bool keeping_ = false;                   // on this connection
+  bool wants_kept_room_ = false;           // a send was refused because too much is kept
+  std::uint64_t posted_to_ = 0;            // the position of the next message on this connection
+  Large again_;                            // of what is posted again: a message in parts
   std::uint64_t acknowledged_before_ = 0;  // on other connections
   const Store* waits_in_ = nullptr;        // the store of the last wait, and
   Lack lack_ = Lack::memory;               // the reason for it

@@ -211,7 +211,7 @@ class Peer final : public Newcomer,
   bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
   bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 
-  std::uint64_t arrived_before_ = 0;    // bytes on links that are gone
+  std::uint64_t arrived_before_ = 0;      // bytes on links that are gone
   std::size_t bytes_to_acknowledge_ = 0;  // that came since the last acknowledgement went
 };
 

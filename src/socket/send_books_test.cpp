@@ -66,7 +66,8 @@ TEST(SendBooks, settle_with_a_peer_that_knows_what_it_has_missed) {
   SendBooks books = in_doubt();
   ASSERT_TRUE(books.settle(7, 0, books.next_sequence));
   books.next_sequence = 15;
-  ASSERT_TRUE(books.settle(12, 3, books.next_sequence)) << "12 expected, and of these 7 to 9 never came";
+  ASSERT_TRUE(books.settle(12, 3, books.next_sequence))
+      << "12 expected, and of these 7 to 9 never came";
   EXPECT_EQ(sum(books).acknowledged, 9U);
   EXPECT_EQ(sum(books).dropped_by[lost], 6U);
   EXPECT_EQ(sum(books).sent, 15U);

@@ -181,7 +181,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Timer
       kept_timer_;  // runs while somebody lacks memory, and the open block of kept_memory_ is used
   Timer records_timer_;  // runs while messages are kept for peers that went
-  Timer crowd_timer_;  // runs while too many have not finished their greeting
+  Timer crowd_timer_;    // runs while too many have not finished their greeting
   HalfOpen half_open_;
   bool listeners_paused_ = false;
   bool closing_ = false;

@@ -27,7 +27,7 @@ struct StreamRecord {
   std::uint64_t peer_id = 0;  // its PeerInfo::id, which it keeps
   SendBooks sent;
   ReceiveBooks received;
-  KeptMessages kept;             // what was posted and is not acknowledged
+  KeptMessages kept;               // what was posted and is not acknowledged
   std::int64_t kept_until_ns = 0;  // of the loop; then it is given up
 
   void add_to(Books& books) const noexcept {

@@ -26,8 +26,7 @@ TEST_P(BenchSurface, is_compared_with_call_backs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Apis, BenchSurface,
-                         testing::Values("c", "coroutine", "asio", "blocking", "queued",
-                                         "resume"),
+                         testing::Values("c", "coroutine", "asio", "blocking", "queued", "resume"),
                          [](const auto& row) { return std::string(row.param); });
 
 }  // namespace

@@ -212,7 +212,8 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
   const bool keeps = sender.kind() != Kind::publish &&
                      sender.actor().options.resume_bytes_max != 0 &&
                      sender.socket().counters().kept_given_up == 0;
-  if (keeps && dropped(sent, DropReason::connection_lost) + dropped(sent, DropReason::not_sent) != 0) {
+  if (keeps &&
+      dropped(sent, DropReason::connection_lost) + dropped(sent, DropReason::not_sent) != 0) {
     return sender.fail(both + "messages were lost, and neither was restarted");
   }
   if (sender.kind() != Kind::publish) {

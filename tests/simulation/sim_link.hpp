@@ -147,7 +147,7 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   bool shut_ = false;
   bool bye_posted_ = false;
   bool confirm_posted_ = false;
-  bool begun_ = false;  // a page was posted behind that
+  bool begun_ = false;               // a page was posted behind that
   std::uint64_t next_sequence_ = 0;  // that a post must have
   std::uint64_t last_acknowledged_ = 0;
 
