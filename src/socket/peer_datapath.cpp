@@ -57,10 +57,10 @@ void Peer::on_page(const PageHeader& header, Block& block,
 // What the peer keeps for this side is bounded: it hears of much that has come before
 // acknowledge_after is over.
 void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
-  constexpr std::size_t bytes_most = 256U << 10U;
+  constexpr std::size_t acknowledged_at_bytes = 256U << 10U;
   if (socket_.resume_bytes_max() == 0) return;
   bytes_to_acknowledge_ += bytes;
-  if (bytes_to_acknowledge_ < bytes_most || !open()) return;
+  if (bytes_to_acknowledge_ < acknowledged_at_bytes || !open()) return;
   bytes_to_acknowledge_ = 0;
   (void)send_acknowledgement();
 }
