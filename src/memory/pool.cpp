@@ -51,13 +51,6 @@ void Pool::recycle(Block& block) noexcept {
   ++blocks_free_;
 }
 
-void Pool::give_up_reserves() noexcept {
-  for (RingNode* node = reserves_.next(); node != &reserves_;) {
-    // It may leave.
-    static_cast<Reserve*>(std::exchange(node, node->next()))->give_up();
-  }
-}
-
 void Pool::forget_quotas() noexcept {
   for (PoolBlock& block : blocks_) forget_quota(block);
 }

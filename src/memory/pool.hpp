@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "memory/mapping.hpp"
 #include "memory/shared_memory.hpp"
@@ -28,15 +29,23 @@ class Pool final : public Store {
     if (look) [[unlikely]] {
       takes_ = 0;
       if (!waited_for()) collect();
-      if (free_ == nullptr) give_up_reserves();
+      if (free_ == nullptr) give_up_reserves([this] { return free_ != nullptr; });
       if (free_ == nullptr || (quota != nullptr && !quota->fits(block_bytes_))) return {};
     }
     --blocks_free_;
     return hand_out(*std::exchange(free_, free_->next), quota);
   }
 
-  // Joins those that hold a block of this pool in advance, until it gives that up.
+  // Joins those that hold blocks of this pool which they do not need now, until it gives them up.
   void add(Reserve& reserve) noexcept { reserve.join(reserves_); }
+  // Asks them for it one after the other, until there is enough.
+  template <typename Enough>
+  void give_up_reserves(Enough&& enough) noexcept {
+    for (RingNode* node = reserves_.next(); node != &reserves_ && !enough();) {
+      // It may leave.
+      static_cast<Reserve*>(std::exchange(node, node->next()))->give_up();
+    }
+  }
 
   // Who waits for blocks of its own to come home takes more only then: the first blocks of many
   // who are slow must not leave the others without any.
@@ -66,7 +75,6 @@ class Pool final : public Store {
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the region
   void forget_quotas() noexcept override;
-  void give_up_reserves() noexcept;
 
   const std::size_t block_bytes_;
   const std::shared_ptr<SharedMemory> shared_;

@@ -11,7 +11,8 @@
 
 namespace netio::detail {
 
-// Memory that is held in advance, in the ring of its pool while there is any. Owner thread only.
+// Memory that is held in advance, or for somebody who may not come, in the ring of its pool while
+// there is any. Owner thread only.
 class Reserve : protected RingNode {
  public:
   // Somebody lacks memory: what is not used is given up now, the rest as soon as it is not used.

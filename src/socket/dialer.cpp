@@ -46,11 +46,7 @@ bool Dialer::ended(const Ending& ending) noexcept {
   told_wrong_ = wrong ? std::optional(ending.reason) : std::nullopt;
   retrying_ = ending.wanted && (ending.met || !final_answer(ending.reason));
   if (!retrying_) return false;
-  // A connection that worked is tried again at once, but not time after time.
-  const std::int64_t lasted_ns = up_since_ns_ != 0 ? loop_.now().count() - up_since_ns_ : 0;
-  const bool worked = ending.was_up && lasted_ns >= options_.reconnect_after_min.count();
-  const std::int64_t delay_ns = next_delay_ns(wrong);
-  timer_.start_once(std::chrono::nanoseconds(worked ? 0 : delay_ns));
+  timer_.start_once(std::chrono::nanoseconds(next_delay_ns(wrong)));
   return told_before;
 }
 

@@ -20,7 +20,10 @@ KeptMessages& KeptMessages::operator=(KeptMessages&& other) noexcept {
   first_ = std::exchange(other.first_, 0);
   count_ = std::exchange(other.count_, 0);
   bytes_held_ = std::exchange(other.bytes_held_, 0);
-  given_up_ += std::exchange(other.given_up_, 0);
+  pages_held_ = std::exchange(other.pages_held_, 0);
+  pool_ = other.pool_;
+  released_ = other.released_;
+  given_up_ = std::exchange(other.given_up_, 0);
   return *this;
 }
 
@@ -43,10 +46,10 @@ bool KeptMessages::make_room() noexcept {
   return made;
 }
 
-bool KeptMessages::make_room_to_copy(std::size_t bytes, Pool& pool) noexcept {
-  if (copies_.is_open() && copies_.room() >= bytes) return true;
+bool KeptMessages::make_room_to_copy(std::size_t bytes) noexcept {
+  if (has_room_to_copy(bytes)) return true;
   if (!make_room()) return false;
-  Lease page = pool.take();
+  Lease page = pool_->take();
   if (!page) return false;
   const std::size_t room = page->capacity();
   copies_.close();
@@ -58,6 +61,7 @@ KeptMessages::Item& KeptMessages::push(Item item) noexcept {
   assert(count_ < ring_.size());
   assert(count_ == 0 || at(count_ - 1).end() == item.position);
   bytes_held_ += cost(item);
+  if (item.lease->owner() == pool_) ++pages_held_;
   Item& to = at(count_);
   to = std::move(item);
   ++count_;
@@ -101,6 +105,7 @@ void KeptMessages::copy_message(std::uint64_t position, std::span<const std::byt
 void KeptMessages::pop() noexcept {
   Item& item = at(0);
   bytes_held_ -= cost(item);
+  if (item.lease->owner() == pool_) --pages_held_;
   item = {};
   first_ = (first_ + 1) & (ring_.size() - 1);
   if (--count_ == 0) seal();
@@ -122,13 +127,13 @@ const KeptMessages::Item* KeptMessages::find(std::uint64_t position) const noexc
   return low < count_ && at(low).position <= position ? &at(low) : nullptr;
 }
 
-void KeptMessages::lie_idle_in(Pool& pool) noexcept {
+void KeptMessages::lie_idle() noexcept {
   seal();
-  if (count_ != 0) pool.add(*this);
+  if (count_ != 0) pool_->add(*this);
 }
 
 void KeptMessages::give_up() noexcept {
-  if (count_ != 0) given_up_ += at(count_ - 1).end() - at(0).position;
+  if (count_ != 0) given_up_ += at(count_ - 1).end() - std::max(at(0).position, released_);
   clear();
   leave();
 }

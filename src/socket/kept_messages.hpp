@@ -35,6 +35,8 @@ class KeptMessages final : public Reserve {
   KeptMessages(KeptMessages&& other) noexcept { *this = std::move(other); }
   KeptMessages& operator=(KeptMessages&& other) noexcept;
 
+  // The send pool: which copies go to, and which others need too.
+  void use(Pool& pool) noexcept { pool_ = &pool; }
   // 0: nothing is kept.
   void set_bytes_max(std::size_t bytes_max) noexcept { bytes_max_ = bytes_max; }
   [[nodiscard]] bool on() const noexcept { return bytes_max_ != 0; }
@@ -42,11 +44,11 @@ class KeptMessages final : public Reserve {
   // The memory that the items hold: blocks with all of their capacity.
   [[nodiscard]] std::size_t bytes_held() const noexcept { return bytes_held_; }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
-  // Nothing more may be posted until something is acknowledged: as much is kept as may be, or more
-  // than is left in the pool that others need as well. A single message is always taken.
-  [[nodiscard]] bool full(const Pool& pool) const noexcept {
-    if (count_ == 0) return false;
-    return bytes_held_ >= bytes_max_ || bytes_held_ > pool.blocks_free() * pool.block_bytes();
+  // Nothing more may be posted until something is acknowledged. A single message is always taken.
+  [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && count_ != 0; }
+  // No more of the pool may be taken either: more of it is kept here than is left for others.
+  [[nodiscard]] bool has_its_share() const noexcept {
+    return count_ != 0 && pages_held_ > pool_->blocks_free();
   }
   // The position of the oldest message here; `otherwise` if there is none.
   [[nodiscard]] std::uint64_t oldest(std::uint64_t otherwise) const noexcept {
@@ -56,7 +58,11 @@ class KeptMessages final : public Reserve {
   // Before a post: makes room for what follows it. False if there is no memory: for a piece that is
   // to be copied, no page.
   [[nodiscard]] bool make_room() noexcept;
-  [[nodiscard]] bool make_room_to_copy(std::size_t bytes, Pool& pool) noexcept;
+  [[nodiscard]] bool make_room_to_copy(std::size_t bytes) noexcept;
+  // That would take no page.
+  [[nodiscard]] bool has_room_to_copy(std::size_t bytes) const noexcept {
+    return copies_.is_open() && copies_.room() >= bytes;
+  }
   // After it. Positions follow each other.
   void add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
                 std::span<const std::byte> frames) noexcept;
@@ -69,6 +75,7 @@ class KeptMessages final : public Reserve {
 
   // The peer has everything before this position.
   void release(std::uint64_t position) noexcept {
+    released_ = position;
     while (count_ != 0 && at(0).end() <= position) pop();
   }
   void clear() noexcept;
@@ -77,12 +84,13 @@ class KeptMessages final : public Reserve {
   // The item with this position, or null.
   [[nodiscard]] const Item* find(std::uint64_t position) const noexcept;
 
-  // The connection is gone: the memory may be needed more by others.
-  void lie_idle_in(Pool& pool) noexcept;
-  void work() noexcept { leave(); }  // there is one again
+  // There is no connection: whoever finds the pool empty takes what is kept here. Until work().
+  void lie_idle() noexcept;
+  void work() noexcept { leave(); }
+  [[nodiscard]] bool idle() const noexcept { return !alone(); }
   // Reserve: forgets everything. The stream learns it when it looks for the oldest position.
   void give_up() noexcept override;
-  // So many messages so far.
+  // So many messages so far, as counted here and by who had them before.
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 
  private:
@@ -102,6 +110,9 @@ class KeptMessages final : public Reserve {
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   std::size_t bytes_held_ = 0;
+  std::size_t pages_held_ = 0;  // of the pool
+  Pool* pool_ = nullptr;
+  std::uint64_t released_ = 0;
   std::uint64_t given_up_ = 0;
   OpenPage copies_;  // of the last item, while more is copied behind it
 };

@@ -22,10 +22,13 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 class Kept : public testing::Test {
  protected:
-  Kept() { kept.set_bytes_max(std::size_t{64} << 10U); }
+  Kept() {
+    kept.use(*pool);
+    kept.set_bytes_max(std::size_t{64} << 10U);
+  }
 
   void copy(std::uint64_t position, std::string_view text) {
-    ASSERT_TRUE(kept.make_room_to_copy(OpenPage::frame_bytes(text.size(), 0), *pool));
+    ASSERT_TRUE(kept.make_room_to_copy(OpenPage::frame_bytes(text.size(), 0)));
     kept.copy_message(position, bytes_of(text), 0);
   }
   void keep(std::uint64_t position, std::string_view text) {
@@ -88,23 +91,23 @@ TEST_F(Kept, full_by_the_memory_that_is_held) {
   kept.set_bytes_max(3 * block_bytes);
   keep(0, "a");
   keep(1, "b");
-  EXPECT_FALSE(kept.full(*pool));
+  EXPECT_FALSE(kept.full());
   keep(2, "c");
-  EXPECT_TRUE(kept.full(*pool));
+  EXPECT_TRUE(kept.full());
   kept.release(1);
-  EXPECT_FALSE(kept.full(*pool));
+  EXPECT_FALSE(kept.full());
   kept.set_bytes_max(1);
-  EXPECT_TRUE(kept.full(*pool));
+  EXPECT_TRUE(kept.full());
   kept.clear();
-  EXPECT_FALSE(kept.full(*pool)) << "a single message is always taken";
+  EXPECT_FALSE(kept.full()) << "a single message is always taken";
 }
 
-TEST_F(Kept, full_where_no_more_is_left_for_others) {
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    EXPECT_FALSE(kept.full(*pool)) << i;
+TEST_F(Kept, has_its_share_where_no_more_is_left_for_others) {
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    EXPECT_FALSE(kept.has_its_share()) << i;
     keep(i, "a");
   }
-  EXPECT_TRUE(kept.full(*pool)) << "of 8 blocks, 4 are kept";
+  EXPECT_TRUE(kept.has_its_share()) << "of 8 blocks, 5 are kept";
 }
 
 TEST_F(Kept, what_is_sealed_does_not_change) {
@@ -120,7 +123,7 @@ TEST_F(Kept, memory_that_lies_idle_is_given_up_when_the_pool_is_empty) {
   copy(0, "a");
   copy(1, "b");
   keep(2, "c");
-  kept.lie_idle_in(*pool);
+  kept.lie_idle();
   KeptMessages moved = std::move(kept);
   std::array<Lease, 8> all;
   for (std::size_t i = 0; i < 6; ++i) all[i] = pool->take();
@@ -133,7 +136,7 @@ TEST_F(Kept, memory_that_lies_idle_is_given_up_when_the_pool_is_empty) {
 
 TEST_F(Kept, memory_in_use_is_not_given_up) {
   copy(0, "a");
-  kept.lie_idle_in(*pool);
+  kept.lie_idle();
   kept.work();
   std::array<Lease, 8> all;
   for (Lease& lease : all) lease = pool->take();

@@ -54,6 +54,9 @@ Status OutgoingStream::open_page() noexcept {
   assert(!page_.is_open());
   Pool& pool = link_->pool();
   leaves_pages_ = false;
+  if (keeping_) {
+    if (const Status status = share_to_keep(); status != Status::ok) return status;
+  }
   if (!pool.plenty()) {
     link_->flush();
     leaves_pages_ = link_->backed_up() && !pool.plenty();
@@ -194,9 +197,13 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     lease.reset();
     return status;
   }
+  // So that a short message does not hold a page or a loan until it is acknowledged.
+  bool copy = false;
   Lease kept;
   if (keeping_) {
     if (const Status status = room_to_keep(); status != Status::ok) return status;
+    const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
+    copy = frame <= body_max() / gathered_page_part && kept_.make_room_to_copy(frame);
     kept = lease;
   }
   Post post{.sequence = posted_to_, .messages = 1};
@@ -204,12 +211,19 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);
-  if (status == Status::ok && keeping_) kept_.add_message(post.sequence, kept, message, tag);
+  if (status != Status::ok || !keeping_) return status;
+  if (copy) {
+    kept_.copy_message(post.sequence, message, tag);
+    copies_.add(message.size());
+  } else {
+    kept_.add_message(post.sequence, kept, message, tag);
+  }
   return status;
 }
 
 Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
   status = sendable(bytes);
+  if (status == Status::ok && keeping_) status = share_to_keep();
   if (status != Status::ok) return {};
   Fit::Taken taken = link_->fit().take_to_write(loan_headroom + wire_padded(bytes));
   if (!taken.lease) {
@@ -221,6 +235,13 @@ Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
 template <typename SizedPool>
 Status OutgoingStream::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
   taken = pool.take(bytes);
+  if (!taken) {
+    // What is kept for peers that are away may be large.
+    link_->pool().give_up_reserves([&] {
+      taken = pool.take(bytes);
+      return static_cast<bool>(taken);
+    });
+  }
   if (taken) return Status::ok;
   return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
 }
@@ -290,7 +311,7 @@ Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size
 // once (docs/wire.md).
 Status OutgoingStream::post_parts() noexcept {
   if (!large_.active()) return Status::ok;
-  if (keeping_) {
+  if (keeping_ && large_.done == 0) {
     if (const Status status = room_to_keep(); status != Status::ok) return status;
   }
   const std::uint64_t position = posted_to_;
@@ -343,8 +364,8 @@ Status OutgoingStream::post_page() noexcept {
   Lease kept;
   if (keeping_) {
     if (const Status status = room_to_keep(); status != Status::ok) return status;
-    copy = frames.size() <= body_max() / gathered_page_part &&
-           kept_.make_room_to_copy(frames.size(), link_->pool());
+    copy =
+        frames.size() <= body_max() / gathered_page_part && kept_.make_room_to_copy(frames.size());
     kept = page_.lease();
   }
   Post post{.sequence = posted_to_, .messages = page_.messages()};
@@ -355,6 +376,7 @@ Status OutgoingStream::post_page() noexcept {
   }
   if (keeping_ && copy) {
     kept_.copy_page(post.sequence, post.messages, frames);
+    copies_.add(frames.size());
   } else if (keeping_) {
     kept_.add_page(post.sequence, post.messages, kept, frames);
   }

@@ -167,6 +167,8 @@ class OutgoingStream final : private StoreWaiter {
   void hold_kept() noexcept { kept_.work(); }
   // What is kept is given up. Whether the peer has it is in doubt until it comes back.
   void give_up_kept() noexcept { kept_.give_up(); }
+  // No connection has been told of it.
+  [[nodiscard]] bool kept_is_idle() const noexcept { return kept_.idle(); }
   // Also what was taken and not posted is kept now: the stream goes on in another object.
   void keep_pending() noexcept;
   [[nodiscard]] KeptMessages surrender_kept() noexcept { return std::move(kept_); }
@@ -199,7 +201,7 @@ class OutgoingStream final : private StoreWaiter {
   }
   // A send was refused because too much is kept, and that has changed.
   [[nodiscard]] bool take_kept_room() noexcept {
-    if (!wants_kept_room_ || link_ == nullptr || kept_.full(link_->pool())) return false;
+    if (!wants_kept_room_ || kept_.full() || kept_.has_its_share()) return false;
     wants_kept_room_ = false;
     return true;
   }
@@ -224,7 +226,10 @@ class OutgoingStream final : private StoreWaiter {
     books_ = books;
     posted_to_ = books.next_sequence;
   }
-  [[nodiscard]] SendBooks surrender_books() noexcept { return std::exchange(books_, {}); }
+  [[nodiscard]] SendBooks surrender_books() noexcept {
+    posted_to_ = 0;
+    return std::exchange(books_, {});
+  }
 
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
   // Messages that were posted again, and that were kept for that and given up.
@@ -293,6 +298,7 @@ class OutgoingStream final : private StoreWaiter {
                             std::uint64_t tag) noexcept;
   Status post_parts_of(Large& large) noexcept;
   Status room_to_keep() noexcept;
+  Status share_to_keep() noexcept;
   Status room_to_copy(std::size_t bytes) noexcept;
   Status post_counted(Post& post) noexcept;
   void on_memory() noexcept override { owner_.on_stream_memory(); }
@@ -303,7 +309,6 @@ class OutgoingStream final : private StoreWaiter {
   Copies& copies_;
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
-  Pool* pages_ = nullptr;  // of the last link
   Upstream* upstream_ = nullptr;
   SendBooks books_;
 

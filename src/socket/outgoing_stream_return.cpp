@@ -9,16 +9,21 @@ namespace netio::detail {
 
 // Before a post that is to be kept. The wait ends when the peer acknowledges something.
 Status OutgoingStream::room_to_keep() noexcept {
-  if (kept_.full(link_->pool())) {
-    wants_kept_room_ = true;
-    return Status::again;
-  }
-  return kept_.make_room() ? Status::ok : Status::again;
+  wants_kept_room_ = kept_.full() || !kept_.make_room();
+  return wants_kept_room_ ? Status::again : Status::ok;
+}
+
+// Before a page is taken for messages that are to be kept.
+Status OutgoingStream::share_to_keep() noexcept {
+  wants_kept_room_ = kept_.full() || kept_.has_its_share();
+  return wants_kept_room_ ? Status::again : Status::ok;
 }
 
 Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
-  if (const Status status = room_to_keep(); status != Status::ok) return status;
-  return kept_.make_room_to_copy(bytes, link_->pool()) ? Status::ok : wait_for(link_->pool());
+  Status status = kept_.has_room_to_copy(bytes) ? Status::ok : share_to_keep();
+  if (status == Status::ok) status = room_to_keep();
+  if (status != Status::ok) return status;
+  return kept_.make_room_to_copy(bytes) ? Status::ok : wait_for(link_->pool());
 }
 
 // What an earlier connection may have lost goes first.
@@ -81,8 +86,8 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
 
 void OutgoingStream::attach(Link& link) noexcept {
   link_ = &link;
-  pages_ = &link.pool();
-  keeping_ = kept_.on() && link.comes_back();
+  kept_.use(link.pool());
+  keeping_ = kept_.on() && link.comes_back() && kept_.make_room();
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   acknowledged_before_ = books_.acknowledged;
@@ -115,7 +120,7 @@ void OutgoingStream::attach(Link& link) noexcept {
 }
 
 void OutgoingStream::detach() noexcept {
-  if (pages_ != nullptr) kept_.lie_idle_in(*pages_);
+  kept_.lie_idle();
   link_ = nullptr;
   again_ = {};
   wants_kept_room_ = false;
@@ -140,7 +145,7 @@ void OutgoingStream::keep_pending() noexcept {
     books_.next_sequence += page_.messages();
     close_page();
   }
-  if (link_ == nullptr && pages_ != nullptr) kept_.lie_idle_in(*pages_);
+  if (link_ == nullptr) kept_.lie_idle();
 }
 
 void OutgoingStream::drop_pending(DropReason reason) noexcept {

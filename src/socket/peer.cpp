@@ -25,7 +25,7 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
       home_waiter_([&socket] { socket.touch(); }),
       confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
       kept_timer_(socket.context().loop, [this] { give_up_kept(); }) {
-  outgoing.keep_posted(socket.resume_bytes_max());
+  outgoing.keep_posted(socket.kept_bytes_max());
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
     dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
@@ -147,9 +147,11 @@ void Peer::end_connection() noexcept {
                                                        .met = met_run_ != RunId{},
                                                        .wanted = wanted()});
   if (!retrying()) {
-    if (adopted_ && !in_order) outgoing.keep_pending();  // it may come back to its stream
+    if (adopted_ && !in_order && !closing_)
+      outgoing.keep_pending();  // it may come back to its stream
     outgoing.drop_pending(reason);
     phase_ = Phase::gone;
+    kept_timer_.stop();
   } else if (outgoing.keeps() && !kept_timer_.running()) {
     kept_timer_.start_once(socket_.options().resume_within);
   }
@@ -158,7 +160,7 @@ void Peer::end_connection() noexcept {
 
 // The peer was away for too long.
 void Peer::give_up_kept() noexcept {
-  if (phase_ == Phase::waiting) return outgoing.give_up_kept();
+  if (outgoing.kept_is_idle()) return outgoing.give_up_kept();
   // It may be coming back just now, and then what it says decides.
   kept_timer_.start_once(std::chrono::milliseconds(10));
 }
@@ -200,6 +202,7 @@ void Peer::cut() noexcept {
   phase_ = Phase::gone;
   if (dialer_) dialer_->stop();
   confirm_timer_.stop();
+  kept_timer_.stop();
   down_.reset();
   if (link_) link_->cut();
   cancel();

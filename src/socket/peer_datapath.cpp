@@ -58,7 +58,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
 // acknowledge_after is over.
 void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   constexpr std::size_t acknowledged_at_bytes = 256U << 10U;
-  if (socket_.resume_bytes_max() == 0) return;
+  if (socket_.options().resume_bytes_max == 0) return;
   bytes_to_acknowledge_ += bytes;
   if (bytes_to_acknowledge_ < acknowledged_at_bytes || !open()) return;
   bytes_to_acknowledge_ = 0;

@@ -266,6 +266,7 @@ void SocketCore::remember(Peer& peer) {
       });
   if (!kept) counters_.kept_given_up += record.kept.given_up();
   if (!kept || records_.back().kept.empty()) return;
+  if (closing_) return records_.back().kept.give_up();  // nobody is let in any more
   if (!records_timer_.running()) records_timer_.start_once(options_.resume_within);
 }
 
@@ -334,6 +335,8 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   distribution_->stop();
   receiving.stop();
   for (const auto& peer : peers_) peer->close();
+  for (StreamRecord& record : records_) record.kept.give_up();
+  records_timer_.stop();
   touch();
 }
 

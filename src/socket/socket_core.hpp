@@ -74,9 +74,12 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const noexcept { return peers_; }
   [[nodiscard]] ContextCore& context() noexcept { return context_; }
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
-  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing.
-  [[nodiscard]] std::size_t resume_bytes_max() const noexcept {
-    return distribution_ == &sending ? options_.resume_bytes_max : 0;
+  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing. Only a
+  // socket that receives nothing keeps: one that pauses would read no acknowledgement.
+  [[nodiscard]] std::size_t kept_bytes_max() const noexcept {
+    return pattern_.sends && !pattern_.receives && distribution_ == &sending
+               ? options_.resume_bytes_max
+               : 0;
   }
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
   [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }
