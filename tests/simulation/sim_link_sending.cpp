@@ -233,7 +233,10 @@ void SimLink::let_go(std::size_t index) noexcept {
     Packet& packet = to.packets[static_cast<std::size_t>(entry.id - to.first_id)];
     packet.part_from_memory();
   }
-  if (world_.lies(Lie::lease_kept)) world_.hoard.push_back(entry.lease);
+  // Not of lent memory, which goes with its socket.
+  if (world_.lies(Lie::lease_kept) && entry.lease->owner() == fit_.pages) {
+    world_.hoard.push_back(entry.lease);
+  }
   entry.lease.reset();
 }
 
