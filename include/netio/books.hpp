@@ -66,10 +66,10 @@ struct Counters {
   std::uint64_t copies = 0;
   // The bytes of these; of a page of several messages with their frames.
   std::uint64_t bytes_copied = 0;
-  // Messages that were sent again because a connection had broken
-  // (SocketOptions::resume_bytes_max), and that were kept for that and given up: the peer was away
-  // for longer than resume_within, or other peers needed the memory.
+  // Messages that were sent again because a connection had broken (SocketOptions::resume_bytes_max).
   std::uint64_t resent = 0;
+  // Messages that were kept for that and given up: the peer was away for longer than resume_within,
+  // or other peers needed the memory.
   std::uint64_t kept_given_up = 0;
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
