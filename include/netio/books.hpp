@@ -66,7 +66,8 @@ struct Counters {
   std::uint64_t copies = 0;
   // The bytes of these; of a page of several messages with their frames.
   std::uint64_t bytes_copied = 0;
-  // Messages that were sent again because a connection had broken (SocketOptions::resume_bytes_max).
+  // Messages that were sent again because a connection had broken
+  // (SocketOptions::resume_bytes_max).
   std::uint64_t resent = 0;
   // Messages that were kept for that and given up: the peer was away for longer than resume_within,
   // or other peers needed the memory.
