@@ -7,16 +7,19 @@
 
 namespace netio::detail {
 
-// Before a post that is to be kept. The wait ends when the peer acknowledges something.
+// Before a post that is to be kept. Who was refused is told when the peer acknowledges something,
+// also if another message, which needs less, was taken meanwhile.
 Status OutgoingStream::room_to_keep() noexcept {
-  wants_kept_room_ = kept_.full() || !kept_.make_room();
-  return wants_kept_room_ ? Status::again : Status::ok;
+  if (!kept_.full() && kept_.make_room()) return Status::ok;
+  wants_kept_room_ = true;
+  return Status::again;
 }
 
 // Before a page is taken for messages that are to be kept.
 Status OutgoingStream::share_to_keep() noexcept {
-  wants_kept_room_ = kept_.full() || kept_.has_its_share();
-  return wants_kept_room_ ? Status::again : Status::ok;
+  if (!kept_.full() && !kept_.has_its_share()) return Status::ok;
+  wants_kept_room_ = true;
+  return Status::again;
 }
 
 Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
