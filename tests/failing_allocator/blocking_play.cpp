@@ -42,13 +42,14 @@ void send_and_go(Scene& scene, const std::string& address, const Taken& taken) {
   std::uint64_t acknowledged = 0;
   for (int i = 0; i < 3; ++i) {
     if (i == 2) scene.relent();
+    // A connection that breaks for want of memory is told of before its sender goes.
+    const std::uint64_t gone = taken.gone;
     auto push = std::make_unique<Push>(scene.other, hasty());
     push->connect(address);
     scene.must([&] { return push->peers_connected() == 1; }, "a sender is connected");
     send_each_size(scene, *push);
     scene.must([&] { return push->books().unacknowledged == 0; }, "what arrives is told");
     acknowledged += push->books().acknowledged;
-    const std::uint64_t gone = taken.gone;
     push.reset();
     scene.must([&] { return taken.gone > gone; }, "it is told that the sender went");
   }
