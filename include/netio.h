@@ -182,7 +182,7 @@ struct netio_counters {
   uint64_t agains, connects, disconnects, rejected, starved;
   uint64_t published, unwanted, bodies_encoded, demoted;
   uint64_t copies, bytes_copied;
-  uint64_t resent, kept_given_up;
+  uint64_t resent, resume_given_up;
   uint64_t reserved[6];
 };
 

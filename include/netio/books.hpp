@@ -71,7 +71,7 @@ struct Counters {
   std::uint64_t resent = 0;
   // Messages that were kept for that and given up: the peer was away for longer than resume_within,
   // or other peers needed the memory.
-  std::uint64_t kept_given_up = 0;
+  std::uint64_t resume_given_up = 0;
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // published messages that nobody had subscribed

@@ -142,7 +142,7 @@ NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* cou
     counters->copies = from.copies;
     counters->bytes_copied = from.bytes_copied;
     counters->resent = from.resent;
-    counters->kept_given_up = from.kept_given_up;
+    counters->resume_given_up = from.resume_given_up;
   });
 }
 

@@ -54,8 +54,8 @@ Status OutgoingStream::open_page() noexcept {
   assert(!page_.is_open());
   Pool& pool = link_->pool();
   leaves_pages_ = false;
-  if (keeping_) {
-    if (const Status status = share_to_keep(); status != Status::ok) return status;
+  if (resends_) {
+    if (const Status status = share_to_resend(); status != Status::ok) return status;
   }
   if (!pool.plenty()) {
     link_->flush();
@@ -117,7 +117,7 @@ Status OutgoingStream::post_counted(Post& post) noexcept {
 
 Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
                                      std::uint64_t tag) noexcept {
-  if (keeping_) {
+  if (resends_) {
     const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
     if (const Status status = room_to_copy(frame); status != Status::ok) return status;
   }
@@ -126,7 +126,7 @@ Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
   post.body.data = message.data();
   post.body.bytes = message.size();
   const Status status = post_counted(post);
-  if (status == Status::ok && keeping_) kept_.copy_message(post.sequence, message, tag);
+  if (status == Status::ok && resends_) resend_.copy_message(post.sequence, message, tag);
   return status;
 }
 
@@ -200,10 +200,10 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   // So that a short message does not hold a page or a loan until it is acknowledged.
   bool copy = false;
   Lease kept;
-  if (keeping_) {
-    if (const Status status = room_to_keep(); status != Status::ok) return status;
+  if (resends_) {
+    if (const Status status = room_to_resend(); status != Status::ok) return status;
     const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
-    copy = frame <= body_max() / gathered_page_part && kept_.make_room_to_copy(frame);
+    copy = frame <= body_max() / gathered_page_part && resend_.make_room_to_copy(frame);
     kept = lease;
   }
   Post post{.sequence = posted_to_, .messages = 1};
@@ -211,19 +211,19 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);
-  if (status != Status::ok || !keeping_) return status;
+  if (status != Status::ok || !resends_) return status;
   if (copy) {
-    kept_.copy_message(post.sequence, message, tag);
+    resend_.copy_message(post.sequence, message, tag);
     copies_.add(message.size());
   } else {
-    kept_.add_message(post.sequence, kept, message, tag);
+    resend_.add_message(post.sequence, kept, message, tag);
   }
   return status;
 }
 
 Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
   status = sendable(bytes);
-  if (status == Status::ok && keeping_) status = share_to_keep();
+  if (status == Status::ok && resends_) status = share_to_resend();
   if (status != Status::ok) return {};
   Fit::Taken taken = link_->fit().take_to_write(loan_headroom + wire_padded(bytes));
   if (!taken.lease) {
@@ -311,13 +311,13 @@ Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size
 // once (docs/wire.md).
 Status OutgoingStream::post_parts() noexcept {
   if (!large_.active()) return Status::ok;
-  if (keeping_ && large_.done == 0) {
-    if (const Status status = room_to_keep(); status != Status::ok) return status;
+  if (resends_ && large_.done == 0) {
+    if (const Status status = room_to_resend(); status != Status::ok) return status;
   }
   const std::uint64_t position = posted_to_;
   if (const Status status = post_parts_of(large_); status != Status::ok) return status;
-  if (keeping_) {
-    kept_.add_message(position, large_.lease, {large_.data, large_.total}, large_.tag);
+  if (resends_) {
+    resend_.add_message(position, large_.lease, {large_.data, large_.total}, large_.tag);
   }
   large_ = {};
   return Status::ok;
@@ -362,10 +362,10 @@ Status OutgoingStream::post_page() noexcept {
   // where all pages are out, because then it would wait for one that waits like itself.
   bool copy = false;
   Lease kept;
-  if (keeping_) {
-    if (const Status status = room_to_keep(); status != Status::ok) return status;
-    copy =
-        frames.size() <= body_max() / gathered_page_part && kept_.make_room_to_copy(frames.size());
+  if (resends_) {
+    if (const Status status = room_to_resend(); status != Status::ok) return status;
+    copy = frames.size() <= body_max() / gathered_page_part &&
+           resend_.make_room_to_copy(frames.size());
     kept = page_.lease();
   }
   Post post{.sequence = posted_to_, .messages = page_.messages()};
@@ -374,11 +374,11 @@ Status OutgoingStream::post_page() noexcept {
     page_.lease() = std::move(post.body.lease);
     return status;
   }
-  if (keeping_ && copy) {
-    kept_.copy_page(post.sequence, post.messages, frames);
+  if (resends_ && copy) {
+    resend_.copy_page(post.sequence, post.messages, frames);
     copies_.add(frames.size());
-  } else if (keeping_) {
-    kept_.add_page(post.sequence, post.messages, kept, frames);
+  } else if (resends_) {
+    resend_.add_page(post.sequence, post.messages, kept, frames);
   }
   close_page();
   return Status::ok;
@@ -420,7 +420,7 @@ void OutgoingStream::flush() noexcept {
 }
 
 double OutgoingStream::link_fill() const noexcept {
-  if (link_ == nullptr || starved() || wants_kept_room_) return 1;
+  if (link_ == nullptr || starved() || wants_resend_room_) return 1;
   const std::size_t most = link_->limits().queue_bytes_max;
   return static_cast<double>(std::min(link_->queued_bytes(), most)) / static_cast<double>(most);
 }

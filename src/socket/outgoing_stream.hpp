@@ -16,8 +16,8 @@
 #include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
-#include "socket/kept_messages.hpp"
 #include "socket/open_page.hpp"
+#include "socket/resend_queue.hpp"
 #include "socket/send_books.hpp"
 #include "socket/shortages.hpp"
 #include "socket/supplies.hpp"
@@ -80,8 +80,8 @@ class OutgoingStream final : private StoreWaiter {
   }
   // The message lies in memory that messages are received into. If it were kept there until it is
   // acknowledged, there might be no memory left to read the acknowledgement.
-  [[nodiscard]] bool copies_to_keep(const Block& memory, std::size_t bytes) const noexcept {
-    return keeping_ && bytes <= borrowed_bytes_max_ && memory.owner() != &link_->pool() &&
+  [[nodiscard]] bool copies_to_resend(const Block& memory, std::size_t bytes) const noexcept {
+    return resends_ && bytes <= borrowed_bytes_max_ && memory.owner() != &link_->pool() &&
            !large_pool_.owns(memory);
   }
   // Posts the message now from where it lies. Takes the lease if the answer is ok, and leaves it
@@ -156,23 +156,22 @@ class OutgoingStream final : private StoreWaiter {
 
   // What is posted is kept until it is acknowledged, up to so many bytes; 0: nothing is. Wires that
   // do not come back keep nothing.
-  void keep_posted(std::size_t bytes_max) noexcept { kept_.set_bytes_max(bytes_max); }
-  [[nodiscard]] bool keeps() const noexcept { return !kept_.empty(); }
-  [[nodiscard]] std::size_t kept_bytes() const noexcept { return kept_.bytes_held(); }
+  void set_resend_bytes_max(std::size_t bytes_max) noexcept { resend_.set_bytes_max(bytes_max); }
+  [[nodiscard]] bool has_to_resend() const noexcept { return !resend_.empty(); }
   // The position of the oldest message that can be posted again.
   [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
-    return std::max(kept_.oldest(books_.next_sequence), books_.expected);
+    return std::max(resend_.oldest(books_.next_sequence), books_.expected);
   }
   // The peer is told where this stream begins: what is kept stays from now on.
-  void hold_kept() noexcept { kept_.work(); }
+  void hold_resend() noexcept { resend_.work(); }
   // What is kept is given up. Whether the peer has it is in doubt until it comes back.
-  void give_up_kept() noexcept { kept_.give_up(); }
+  void give_up_resend() noexcept { resend_.give_up(); }
   // No connection has been told of it.
-  [[nodiscard]] bool kept_is_idle() const noexcept { return kept_.idle(); }
+  [[nodiscard]] bool resend_is_idle() const noexcept { return resend_.idle(); }
   // Also what was taken and not posted is kept now: the stream goes on in another object.
-  void keep_pending() noexcept;
-  [[nodiscard]] KeptMessages surrender_kept() noexcept { return std::move(kept_); }
-  void restore(KeptMessages kept) noexcept { kept_ = std::move(kept); }
+  void keep_pending_to_resend() noexcept;
+  [[nodiscard]] ResendQueue surrender_resend() noexcept { return std::move(resend_); }
+  void restore(ResendQueue resend) noexcept { resend_ = std::move(resend); }
 
   // Drops the messages that were taken and not posted.
   void drop_pending(DropReason reason) noexcept;
@@ -182,8 +181,9 @@ class OutgoingStream final : private StoreWaiter {
   void add_to(Books& to) const noexcept { books_.add_to(to, unposted()); }
   // The peer expects this position next. False, and nothing done, if that cannot be.
   [[nodiscard]] bool acknowledge(std::uint64_t position) noexcept {
+    if (position == books_.expected) return true;
     if (position > posted_to_ || !books_.acknowledge(position)) return false;
-    kept_.release(position);
+    resend_.release(position);
     return true;
   }
   // A connection begins, on which the peer expects this position next, and has missed so many
@@ -195,14 +195,14 @@ class OutgoingStream final : private StoreWaiter {
   void settle(std::uint64_t position, std::uint64_t missed) noexcept {
     const std::uint64_t begin = std::max(oldest_kept(), position);
     (void)books_.settle(position, missed, begin);
-    kept_.release(begin);
-    kept_.seal();
+    resend_.release(begin);
+    resend_.seal();
     posted_to_ = begin;
   }
   // A send was refused because too much is kept, and that has changed.
-  [[nodiscard]] bool take_kept_room() noexcept {
-    if (!wants_kept_room_ || kept_.full() || kept_.has_its_share()) return false;
-    wants_kept_room_ = false;
+  [[nodiscard]] bool take_resend_room() noexcept {
+    if (!wants_resend_room_ || resend_.full() || resend_.has_its_share()) return false;
+    wants_resend_room_ = false;
     return true;
   }
   // Messages that were taken and will not be posted.
@@ -211,13 +211,13 @@ class OutgoingStream final : private StoreWaiter {
   }
   // What was posted and is not acknowledged never will be.
   void drop_posted(DropReason reason) noexcept {
-    kept_.clear();
+    resend_.clear();
     books_.drop_posted(reason);
     posted_to_ = books_.next_sequence;
   }
   // Another stream takes the place of this one, whose messages in doubt are dropped.
   void begin_anew() noexcept {
-    kept_.clear();
+    resend_.clear();
     books_.begin_stream();
     posted_to_ = 0;
   }
@@ -234,7 +234,7 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
   // Messages that were posted again, and that were kept for that and given up.
   [[nodiscard]] std::uint64_t resent() const noexcept { return resent_; }
-  [[nodiscard]] std::uint64_t kept_given_up() const noexcept { return kept_.given_up(); }
+  [[nodiscard]] std::uint64_t resume_given_up() const noexcept { return resend_.given_up(); }
   // The number of messages that were taken and not posted. A large message counts until its last
   // part is posted.
   [[nodiscard]] std::uint64_t unposted() const noexcept {
@@ -293,12 +293,12 @@ class OutgoingStream final : private StoreWaiter {
   // Messages of an earlier connection are still to be posted again.
   [[nodiscard]] bool behind() const noexcept { return posted_to_ != books_.next_sequence; }
   Status post_behind() noexcept;
-  Status post_again(const KeptMessages::Item& item) noexcept;
+  Status post_again(const ResendQueue::Item& item) noexcept;
   Status post_message_again(const Lease& lease, std::span<const std::byte> message,
                             std::uint64_t tag) noexcept;
   Status post_parts_of(Large& large) noexcept;
-  Status room_to_keep() noexcept;
-  Status share_to_keep() noexcept;
+  Status room_to_resend() noexcept;
+  Status share_to_resend() noexcept;
   Status room_to_copy(std::size_t bytes) noexcept;
   Status post_counted(Post& post) noexcept;
   void on_memory() noexcept override { owner_.on_stream_memory(); }
@@ -319,9 +319,9 @@ class OutgoingStream final : private StoreWaiter {
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   Large large_;
-  KeptMessages kept_;
-  bool keeping_ = false;                   // on this connection
-  bool wants_kept_room_ = false;           // a send was refused because too much is kept
+  ResendQueue resend_;
+  bool resends_ = false;                   // on this connection
+  bool wants_resend_room_ = false;         // a send was refused because too much is kept
   std::uint64_t posted_to_ = 0;            // the position of the next message on this connection
   Large again_;                            // of what is posted again: a message in parts
   std::uint64_t acknowledged_before_ = 0;  // on other connections

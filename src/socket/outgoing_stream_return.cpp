@@ -9,24 +9,24 @@ namespace netio::detail {
 
 // Before a post that is to be kept. Who was refused is told when the peer acknowledges something,
 // also if another message, which needs less, was taken meanwhile.
-Status OutgoingStream::room_to_keep() noexcept {
-  if (!kept_.full() && kept_.make_room()) return Status::ok;
-  wants_kept_room_ = true;
+Status OutgoingStream::room_to_resend() noexcept {
+  if (!resend_.full() && resend_.make_room()) return Status::ok;
+  wants_resend_room_ = true;
   return Status::again;
 }
 
 // Before a page is taken for messages that are to be kept.
-Status OutgoingStream::share_to_keep() noexcept {
-  if (!kept_.full() && !kept_.has_its_share()) return Status::ok;
-  wants_kept_room_ = true;
+Status OutgoingStream::share_to_resend() noexcept {
+  if (!resend_.full() && !resend_.has_its_share()) return Status::ok;
+  wants_resend_room_ = true;
   return Status::again;
 }
 
 Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
-  Status status = kept_.has_room_to_copy(bytes) ? Status::ok : share_to_keep();
-  if (status == Status::ok) status = room_to_keep();
+  Status status = resend_.has_room_to_copy(bytes) ? Status::ok : share_to_resend();
+  if (status == Status::ok) status = room_to_resend();
   if (status != Status::ok) return status;
-  return kept_.make_room_to_copy(bytes) ? Status::ok : wait_for(link_->pool());
+  return resend_.make_room_to_copy(bytes) ? Status::ok : wait_for(link_->pool());
 }
 
 // What an earlier connection may have lost goes first.
@@ -40,7 +40,7 @@ Status OutgoingStream::post_behind() noexcept {
         ++resent_;
       }
     } else {
-      status = post_again(*kept_.find(posted_to_));
+      status = post_again(*resend_.find(posted_to_));
     }
     if (status != Status::ok) return status;
   }
@@ -48,7 +48,7 @@ Status OutgoingStream::post_behind() noexcept {
 }
 
 // The item has the message that is next; posts as much of it as makes a page.
-Status OutgoingStream::post_again(const KeptMessages::Item& item) noexcept {
+Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
   if (!item.framed) return post_message_again(item.lease, {item.data, item.bytes}, item.tag);
   FrameWalker walker(item.data, item.bytes);
   Frame frame;
@@ -89,8 +89,8 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
 
 void OutgoingStream::attach(Link& link) noexcept {
   link_ = &link;
-  kept_.use(link.pool());
-  keeping_ = kept_.on() && link.comes_back() && kept_.make_room();
+  resend_.use(link.pool());
+  resends_ = resend_.on() && link.comes_back() && resend_.make_room();
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   acknowledged_before_ = books_.acknowledged;
@@ -101,7 +101,7 @@ void OutgoingStream::attach(Link& link) noexcept {
   }
   borrowed_bytes_max_ = std::min<std::uint64_t>(
       {link.fit().borrowed_bytes_max, own_message_bytes_max_, link.limits().message_bytes_max});
-  if (keeping_) {  // a copy of it is kept in a page
+  if (resends_) {  // a copy of it is kept in a page
     constexpr std::size_t prefix = frame_word_bytes + sizeof(std::uint64_t);
     borrowed_bytes_max_ = std::min(borrowed_bytes_max_, link.pool().block_bytes() - prefix);
   }
@@ -114,7 +114,7 @@ void OutgoingStream::attach(Link& link) noexcept {
   FrameWalker walker(page_.data(), page_.bytes());
   for (Frame frame; walker.next(frame);) taken = taken && frame.size <= message_max;
   const bool fits = taken && page_.bytes() <= body_max();
-  if (taken && !fits) keep_pending();
+  if (taken && !fits) keep_pending_to_resend();
   if (!fits && page_.is_open()) {
     books_.drop_unposted(DropReason::not_sent, page_.messages());
     close_page();
@@ -123,10 +123,10 @@ void OutgoingStream::attach(Link& link) noexcept {
 }
 
 void OutgoingStream::detach() noexcept {
-  kept_.lie_idle();
+  resend_.lie_idle();
   link_ = nullptr;
   again_ = {};
-  wants_kept_room_ = false;
+  wants_resend_room_ = false;
   posted_to_ = books_.next_sequence;  // until the next connection is settled
   leaves_pages_ = false;
   stop_waiting();
@@ -135,20 +135,20 @@ void OutgoingStream::detach() noexcept {
 }
 
 // Counts it as posted.
-void OutgoingStream::keep_pending() noexcept {
-  if (!keeping_) return;
-  if (large_.active() && kept_.make_room()) {
-    kept_.add_message(books_.next_sequence++, large_.lease, {large_.data, large_.total},
-                      large_.tag);
+void OutgoingStream::keep_pending_to_resend() noexcept {
+  if (!resends_) return;
+  if (large_.active() && resend_.make_room()) {
+    resend_.add_message(books_.next_sequence++, large_.lease, {large_.data, large_.total},
+                        large_.tag);
     large_ = {};
   }
-  if (page_.messages() != 0 && !large_.active() && kept_.make_room()) {
-    kept_.add_page(books_.next_sequence, page_.messages(), page_.lease(),
-                   {page_.data(), page_.bytes()});
+  if (page_.messages() != 0 && !large_.active() && resend_.make_room()) {
+    resend_.add_page(books_.next_sequence, page_.messages(), page_.lease(),
+                     {page_.data(), page_.bytes()});
     books_.next_sequence += page_.messages();
     close_page();
   }
-  if (link_ == nullptr) kept_.lie_idle();
+  if (link_ == nullptr) resend_.lie_idle();
 }
 
 void OutgoingStream::drop_pending(DropReason reason) noexcept {

@@ -24,8 +24,8 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
       confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
-      kept_timer_(socket.context().loop, [this] { give_up_kept(); }) {
-  outgoing.keep_posted(socket.kept_bytes_max());
+      resume_timer_(socket.context().loop, [this] { give_up_resend(); }) {
+  outgoing.set_resend_bytes_max(socket.resend_bytes_max());
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
     dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
@@ -148,21 +148,21 @@ void Peer::end_connection() noexcept {
                                                        .wanted = wanted()});
   if (!retrying()) {
     if (adopted_ && !in_order && !closing_)
-      outgoing.keep_pending();  // it may come back to its stream
+      outgoing.keep_pending_to_resend();  // it may come back to its stream
     outgoing.drop_pending(reason);
     phase_ = Phase::gone;
-    kept_timer_.stop();
-  } else if (outgoing.keeps() && !kept_timer_.running()) {
-    kept_timer_.start_once(socket_.options().resume_within);
+    resume_timer_.stop();
+  } else if (outgoing.has_to_resend() && !resume_timer_.running()) {
+    resume_timer_.start_once(socket_.options().resume_within);
   }
   socket_.peer_down(*this, down, was_up, expired || told_before);
 }
 
 // The peer was away for too long.
-void Peer::give_up_kept() noexcept {
-  if (outgoing.kept_is_idle()) return outgoing.give_up_kept();
+void Peer::give_up_resend() noexcept {
+  if (outgoing.resend_is_idle()) return outgoing.give_up_resend();
   // It may be coming back just now, and then what it says decides.
-  kept_timer_.start_once(std::chrono::milliseconds(10));
+  resume_timer_.start_once(std::chrono::milliseconds(10));
 }
 
 void Peer::release_link() noexcept {
@@ -202,7 +202,7 @@ void Peer::cut() noexcept {
   phase_ = Phase::gone;
   if (dialer_) dialer_->stop();
   confirm_timer_.stop();
-  kept_timer_.stop();
+  resume_timer_.stop();
   down_.reset();
   if (link_) link_->cut();
   cancel();
@@ -255,7 +255,7 @@ StreamRecord Peer::surrender() noexcept {
   outgoing.drop_pending(bye_heard_ ? DropReason::peer_closed : DropReason::not_sent);
   adopted_ = false;
   return {std::exchange(stream_, {}), id_, outgoing.surrender_books(), incoming_.surrender_books(),
-          outgoing.surrender_kept()};
+          outgoing.surrender_resend()};
 }
 
 void Peer::add_to(Books& books) const noexcept {

@@ -143,7 +143,7 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool retrying() const noexcept { return dialer_ && dialer_->retrying(); }
   // A dialed peer is to come back, because the socket is open, or for what was taken for it.
   [[nodiscard]] bool wanted() const noexcept {
-    return !closing_ || outgoing.pending() || outgoing.keeps();
+    return !closing_ || outgoing.pending() || outgoing.has_to_resend();
   }
   // Up, and its end is not known of.
   [[nodiscard]] bool open() const noexcept { return up() && !down_; }
@@ -151,7 +151,7 @@ class Peer final : public Newcomer,
   [[nodiscard]] std::string who() const;  // for a person
   void say_who(const Hello* theirs, Hello& hello);
   void give_up_greeting() noexcept;
-  void give_up_kept() noexcept;
+  void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
@@ -189,7 +189,7 @@ class Peer final : public Newcomer,
   // Of the connection that is being greeted.
   std::uint64_t nonce_ = 0;     // of the accepting side
   Timer confirm_timer_;         // runs from the hellos until the peer has confirmed
-  Timer kept_timer_;            // runs while it is away, and messages are kept for it
+  Timer resume_timer_;          // runs while it is away, and messages are kept for it
   ConfirmFrame confirmed_{};    // by the peer
   bool confirm_owed_ = false;   // the link had no room for ours
   bool greeting_late_ = false;  // confirm_timer_ has run out once

@@ -24,7 +24,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   const bool no_stranger = was_stranger && outgoing.starved() && !outgoing.stranger();
-  if (outgoing.take_kept_room() || no_stranger) {
+  if (outgoing.take_resend_room() || no_stranger) {
     room_found_ = true;
     socket_.context().loop.defer(*this);
   }
@@ -51,14 +51,13 @@ void Peer::on_page(const PageHeader& header, Block& block,
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.begin_page(id_, paused_);
   after_delivery(incoming_.take(header, block, body));
-  acknowledge_in_time(body.size());
+  if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());
 }
 
 // What the peer keeps for this side is bounded: it hears of much that has come before
 // acknowledge_after is over.
 void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   constexpr std::size_t acknowledged_at_bytes = 256U << 10U;
-  if (socket_.options().resume_bytes_max == 0) return;
   bytes_to_acknowledge_ += bytes;
   if (bytes_to_acknowledge_ < acknowledged_at_bytes || !open()) return;
   bytes_to_acknowledge_ = 0;

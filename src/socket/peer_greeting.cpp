@@ -127,7 +127,7 @@ void Peer::give_up_greeting() noexcept {
 }
 
 void Peer::say_where() noexcept {
-  outgoing.hold_kept();
+  outgoing.hold_resend();
   const ConfirmFrame where{.nonce = nonce_,
                            .next = outgoing.books().next_sequence,
                            .next_expected = incoming_.books().expected,
@@ -184,7 +184,7 @@ bool Peer::adopt_stream() {
     return false;
   }
   outgoing.restore(record->sent);
-  outgoing.restore(std::move(record->kept));
+  outgoing.restore(std::move(record->resend));
   incoming_.restore(record->received);
   id_ = record->peer_id;
   socket_.enter_by_id(*this);
@@ -244,7 +244,7 @@ void Peer::take_up() {
 
 void Peer::come_up() {
   confirm_timer_.stop();
-  kept_timer_.stop();
+  resume_timer_.stop();
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
   watch_.begin(socket_.context().loop.now().count());

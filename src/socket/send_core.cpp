@@ -79,7 +79,7 @@ Status SendCore::send(Message& message) noexcept {
   Lease lease = Lease::adopt(message.release_block());
   const Status status = offer_in_turn(bytes.size(), [&](Peer& peer) noexcept {
     OutgoingStream& stream = peer.outgoing;
-    if (!stream.copies_to_keep(*lease.get(), bytes.size())) {
+    if (!stream.copies_to_resend(*lease.get(), bytes.size())) {
       return stream.pass(lease, bytes, message.tag());
     }
     const Status copied = stream.post_now(bytes, message.tag());

@@ -58,7 +58,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
       kept_timer_(context.loop, [this] { look_at_kept_memory(); }),
-      records_timer_(context.loop, [this] { give_up_kept(); }),
+      records_timer_(context.loop, [this] { give_up_resend(); }),
       crowd_timer_(context.loop, [this] { touch(); }),
       half_open_(options_.half_open_max) {
   receiving.delivery.kept_memory = &kept_memory_;
@@ -246,14 +246,14 @@ void SocketCore::remember(Peer& peer) {
   counters_.resent += peer.outgoing.resent();
   counters_.bytes_arrived += peer.bytes_arrived();
   if (peer.dialed() || !peer.adopted()) {
-    counters_.kept_given_up += peer.outgoing.kept_given_up();
+    counters_.resume_given_up += peer.outgoing.resume_given_up();
     peer.add_to(forgotten_);
     return;
   }
   if (records_.size() == records_max) forget_a_stream();
   StreamRecord record = peer.surrender();
   const std::chrono::nanoseconds until = context_.loop.now() + options_.resume_within;
-  record.kept_until_ns = until.count();
+  record.resume_until_ns = until.count();
   bool kept = false;
   guard_memory(
       [&] {
@@ -261,25 +261,25 @@ void SocketCore::remember(Peer& peer) {
         kept = true;
       },
       [&]() noexcept {
-        record.kept.give_up();
+        record.resend.give_up();
         record.add_to(forgotten_);
       });
-  if (!kept) counters_.kept_given_up += record.kept.given_up();
-  if (!kept || records_.back().kept.empty()) return;
-  if (closing_) return records_.back().kept.give_up();  // nobody is let in any more
+  if (!kept) counters_.resume_given_up += record.resend.given_up();
+  if (!kept || records_.back().resend.empty()) return;
+  if (closing_) return records_.back().resend.give_up();  // nobody is let in any more
   if (!records_timer_.running()) records_timer_.start_once(options_.resume_within);
 }
 
 // Messages for peers that were away for too long.
-void SocketCore::give_up_kept() noexcept {
+void SocketCore::give_up_resend() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
   std::int64_t next_ns = 0;
   for (StreamRecord& record : records_) {
-    if (record.kept.empty()) continue;
-    if (record.kept_until_ns <= now_ns) {
-      record.kept.give_up();
+    if (record.resend.empty()) continue;
+    if (record.resume_until_ns <= now_ns) {
+      record.resend.give_up();
     } else if (next_ns == 0) {
-      next_ns = record.kept_until_ns;  // the oldest record stands first
+      next_ns = record.resume_until_ns;  // the oldest record stands first
     }
   }
   if (next_ns != 0) records_timer_.start_once(std::chrono::nanoseconds(next_ns - now_ns));
@@ -294,8 +294,8 @@ void SocketCore::forget_a_stream() noexcept {
     return books.sent + books.delivered + books.missed == 0;
   });
   if (least == records_.end()) least = records_.begin();
-  least->kept.give_up();
-  counters_.kept_given_up += least->kept.given_up();
+  least->resend.give_up();
+  counters_.resume_given_up += least->resend.given_up();
   least->add_to(forgotten_);
   records_.erase(least);
 }
@@ -335,7 +335,7 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   distribution_->stop();
   receiving.stop();
   for (const auto& peer : peers_) peer->close();
-  for (StreamRecord& record : records_) record.kept.give_up();
+  for (StreamRecord& record : records_) record.resend.give_up();
   records_timer_.stop();
   touch();
 }

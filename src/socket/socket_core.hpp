@@ -76,7 +76,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
   // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing. Only a
   // socket that receives nothing keeps: one that pauses would read no acknowledgement.
-  [[nodiscard]] std::size_t kept_bytes_max() const noexcept {
+  [[nodiscard]] std::size_t resend_bytes_max() const noexcept {
     return pattern_.sends && !pattern_.receives && distribution_ == &sending
                ? options_.resume_bytes_max
                : 0;
@@ -143,7 +143,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Refusal stream_objection(const Hello& theirs, std::string& text) const;
   void remember(Peer& peer);
   void forget_a_stream() noexcept;
-  void give_up_kept() noexcept;
+  void give_up_resend() noexcept;
   void watch_memory() noexcept;
   void check_watermarks();
   [[nodiscard]] double receive_fill(std::size_t not_kept) const noexcept;

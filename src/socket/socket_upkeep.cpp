@@ -271,7 +271,7 @@ Books SocketCore::books() const noexcept {
 Counters SocketCore::counters() const noexcept {
   Counters counters = counters_;
   distribution_->add_to(counters);
-  for (const StreamRecord& record : records_) counters.kept_given_up += record.kept.given_up();
+  for (const StreamRecord& record : records_) counters.resume_given_up += record.resend.given_up();
   counters.bytes_received = receiving.delivery.bytes;
   counters.starved = starved_;
   counters.copies = copies_.count + receiving.delivery.copies.count;
@@ -279,7 +279,7 @@ Counters SocketCore::counters() const noexcept {
   for (const auto& peer : peers_) {
     counters.pages_sent += peer->outgoing.pages_posted();
     counters.resent += peer->outgoing.resent();
-    counters.kept_given_up += peer->outgoing.kept_given_up();
+    counters.resume_given_up += peer->outgoing.resume_given_up();
     counters.bytes_arrived += peer->bytes_arrived();
   }
   return counters;

@@ -7,8 +7,8 @@
 
 #include <netio/books.hpp>
 
-#include "socket/kept_messages.hpp"
 #include "socket/receive_books.hpp"
+#include "socket/resend_queue.hpp"
 #include "socket/send_books.hpp"
 #include "wire/hello.hpp"
 
@@ -27,8 +27,8 @@ struct StreamRecord {
   std::uint64_t peer_id = 0;  // its PeerInfo::id, which it keeps
   SendBooks sent;
   ReceiveBooks received;
-  KeptMessages kept;               // what was posted and is not acknowledged
-  std::int64_t kept_until_ns = 0;  // of the loop; then it is given up
+  ResendQueue resend;                // what was posted and is not acknowledged
+  std::int64_t resume_until_ns = 0;  // of the loop; then it is given up
 
   void add_to(Books& books) const noexcept {
     sent.add_to(books, 0);

@@ -77,7 +77,7 @@ TEST_P(Resume, nothing_is_lost_wherever_a_connection_is_cut) {
   expect_nothing_lost(push, pull);
   EXPECT_EQ(push.books().sent, sent);
   EXPECT_GT(push.counters().resent, 0U);
-  EXPECT_EQ(push.counters().kept_given_up, 0U);
+  EXPECT_EQ(push.counters().resume_given_up, 0U);
   pump_.forget_checks();
 }
 
@@ -222,7 +222,7 @@ TEST_P(Resume, what_is_kept_for_a_peer_that_stays_away_is_given_up) {
   pump_.turns(3);
   relay.forbid(true);
   relay.hold(false);
-  ASSERT_SOON(pump_, push.counters().kept_given_up != 0);
+  ASSERT_SOON(pump_, push.counters().resume_given_up != 0);
   relay.forbid(false);
   flood(push, 20, 30);
   settle(push);

@@ -257,7 +257,7 @@ void Run::destroy() {
   world_.tally.add(Happened::acknowledged, last.acknowledged);
   const Counters counters = socket_->counters();
   world_.tally.add(Happened::resent, counters.resent);
-  world_.tally.add(Happened::given_up, counters.kept_given_up);
+  world_.tally.add(Happened::given_up, counters.resume_given_up);
   for (std::size_t i = 0; i < last.dropped_by.size(); ++i) {
     world_.tally.add(dropped_as[i], last.dropped_by[i]);
   }

@@ -1,5 +1,5 @@
 // What is kept until it is acknowledged: where each message is found again, and what it holds.
-#include "socket/kept_messages.hpp"
+#include "socket/resend_queue.hpp"
 
 #include <array>
 #include <cstddef>
@@ -20,26 +20,26 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-class Kept : public testing::Test {
+class Resend : public testing::Test {
  protected:
-  Kept() {
-    kept.use(*pool);
-    kept.set_bytes_max(std::size_t{64} << 10U);
+  Resend() {
+    queue.use(*pool);
+    queue.set_bytes_max(std::size_t{64} << 10U);
   }
 
   void copy(std::uint64_t position, std::string_view text) {
-    ASSERT_TRUE(kept.make_room_to_copy(OpenPage::frame_bytes(text.size(), 0)));
-    kept.copy_message(position, bytes_of(text), 0);
+    ASSERT_TRUE(queue.make_room_to_copy(OpenPage::frame_bytes(text.size(), 0)));
+    queue.copy_message(position, bytes_of(text), 0);
   }
   void keep(std::uint64_t position, std::string_view text) {
-    ASSERT_TRUE(kept.make_room());
+    ASSERT_TRUE(queue.make_room());
     const Lease lease = pool->take();
     ASSERT_TRUE(lease);
     std::memcpy(lease->data(), text.data(), text.size());
-    kept.add_message(position, lease, {lease->data(), text.size()}, 7);
+    queue.add_message(position, lease, {lease->data(), text.size()}, 7);
   }
   [[nodiscard]] std::string text_at(std::uint64_t position) const {
-    const KeptMessages::Item* const item = kept.find(position);
+    const ResendQueue::Item* const item = queue.find(position);
     if (item == nullptr) return "nothing";
     const auto text = [](const std::byte* data, std::size_t bytes) {
       return std::string(reinterpret_cast<const char*>(data), bytes);
@@ -54,26 +54,26 @@ class Kept : public testing::Test {
   }
 
   Pool::Ptr pool = Pool::create(block_bytes, 8);
-  KeptMessages kept;
+  ResendQueue queue;
 };
 
-TEST_F(Kept, small_messages_lie_behind_each_other_in_one_page) {
+TEST_F(Resend, small_messages_lie_behind_each_other_in_one_page) {
   for (std::uint64_t i = 0; i < 50; ++i) copy(100 + i, "event " + std::to_string(i));
   EXPECT_EQ(pool->blocks_out(), 1U);
   for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(text_at(100 + i), "event " + std::to_string(i));
   EXPECT_EQ(text_at(99), "nothing");
   EXPECT_EQ(text_at(150), "nothing");
-  EXPECT_EQ(kept.oldest(0), 100U);
-  kept.release(149);
+  EXPECT_EQ(queue.oldest(0), 100U);
+  queue.release(149);
   EXPECT_EQ(text_at(149), "event 49") << "a page stays as long as one message in it is needed";
-  kept.release(150);
-  EXPECT_TRUE(kept.empty());
-  EXPECT_EQ(kept.oldest(150), 150U);
+  queue.release(150);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.oldest(150), 150U);
   EXPECT_EQ(pool->blocks_out(), 0U);
-  EXPECT_EQ(kept.bytes_held(), 0U);
+  EXPECT_EQ(queue.bytes_held(), 0U);
 }
 
-TEST_F(Kept, messages_of_all_kinds_are_found_by_their_position) {
+TEST_F(Resend, messages_of_all_kinds_are_found_by_their_position) {
   std::uint64_t position = 0;
   for (std::uint64_t round = 0; round < 40; ++round) {
     for (std::uint64_t i = 0; i < 3; ++i, ++position) copy(position, std::to_string(position));
@@ -82,49 +82,49 @@ TEST_F(Kept, messages_of_all_kinds_are_found_by_their_position) {
     for (std::uint64_t i = position - 4; i < position; ++i) {
       EXPECT_EQ(text_at(i), std::to_string(i));
     }
-    kept.release(position - 2);  // the page of three stays, as its last one is not acknowledged
-    EXPECT_EQ(kept.oldest(0), position - 4);
+    queue.release(position - 2);  // the page of three stays, as its last one is not acknowledged
+    EXPECT_EQ(queue.oldest(0), position - 4);
   }
 }
 
-TEST_F(Kept, full_by_the_memory_that_is_held) {
-  kept.set_bytes_max(3 * block_bytes);
+TEST_F(Resend, full_by_the_memory_that_is_held) {
+  queue.set_bytes_max(3 * block_bytes);
   keep(0, "a");
   keep(1, "b");
-  EXPECT_FALSE(kept.full());
+  EXPECT_FALSE(queue.full());
   keep(2, "c");
-  EXPECT_TRUE(kept.full());
-  kept.release(1);
-  EXPECT_FALSE(kept.full());
-  kept.set_bytes_max(1);
-  EXPECT_TRUE(kept.full());
-  kept.clear();
-  EXPECT_FALSE(kept.full()) << "a single message is always taken";
+  EXPECT_TRUE(queue.full());
+  queue.release(1);
+  EXPECT_FALSE(queue.full());
+  queue.set_bytes_max(1);
+  EXPECT_TRUE(queue.full());
+  queue.clear();
+  EXPECT_FALSE(queue.full()) << "a single message is always taken";
 }
 
-TEST_F(Kept, has_its_share_where_no_more_is_left_for_others) {
+TEST_F(Resend, has_its_share_where_no_more_is_left_for_others) {
   for (std::uint64_t i = 0; i < 5; ++i) {
-    EXPECT_FALSE(kept.has_its_share()) << i;
+    EXPECT_FALSE(queue.has_its_share()) << i;
     keep(i, "a");
   }
-  EXPECT_TRUE(kept.has_its_share()) << "of 8 blocks, 5 are kept";
+  EXPECT_TRUE(queue.has_its_share()) << "of 8 blocks, 5 are kept";
 }
 
-TEST_F(Kept, what_is_sealed_does_not_change) {
+TEST_F(Resend, what_is_sealed_does_not_change) {
   copy(0, "a");
-  const KeptMessages::Item before = *kept.find(0);
-  kept.seal();
+  const ResendQueue::Item before = *queue.find(0);
+  queue.seal();
   copy(1, "b");
-  EXPECT_EQ(kept.find(0)->bytes, before.bytes);
-  EXPECT_NE(kept.find(1), kept.find(0));
+  EXPECT_EQ(queue.find(0)->bytes, before.bytes);
+  EXPECT_NE(queue.find(1), queue.find(0));
 }
 
-TEST_F(Kept, memory_that_lies_idle_is_given_up_when_the_pool_is_empty) {
+TEST_F(Resend, memory_that_lies_idle_is_given_up_when_the_pool_is_empty) {
   copy(0, "a");
   copy(1, "b");
   keep(2, "c");
-  kept.lie_idle();
-  KeptMessages moved = std::move(kept);
+  queue.lie_idle();
+  ResendQueue moved = std::move(queue);
   std::array<Lease, 8> all;
   for (std::size_t i = 0; i < 6; ++i) all[i] = pool->take();
   EXPECT_EQ(moved.given_up(), 0U);
@@ -134,10 +134,10 @@ TEST_F(Kept, memory_that_lies_idle_is_given_up_when_the_pool_is_empty) {
   EXPECT_EQ(moved.given_up(), 3U);
 }
 
-TEST_F(Kept, memory_in_use_is_not_given_up) {
+TEST_F(Resend, memory_in_use_is_not_given_up) {
   copy(0, "a");
-  kept.lie_idle();
-  kept.work();
+  queue.lie_idle();
+  queue.work();
   std::array<Lease, 8> all;
   for (Lease& lease : all) lease = pool->take();
   EXPECT_FALSE(all[7]);

@@ -16,7 +16,7 @@
 
 namespace netio::detail {
 
-class KeptMessages final : public Reserve {
+class ResendQueue final : public Reserve {
  public:
   struct Item {
     std::uint64_t position = 0;  // in the stream, of its first message
@@ -30,10 +30,10 @@ class KeptMessages final : public Reserve {
     [[nodiscard]] std::uint64_t end() const noexcept { return position + messages; }
   };
 
-  KeptMessages() = default;
+  ResendQueue() = default;
   // The other one keeps nothing afterwards.
-  KeptMessages(KeptMessages&& other) noexcept { *this = std::move(other); }
-  KeptMessages& operator=(KeptMessages&& other) noexcept;
+  ResendQueue(ResendQueue&& other) noexcept { *this = std::move(other); }
+  ResendQueue& operator=(ResendQueue&& other) noexcept;
 
   // The send pool: which copies go to, and which others need too.
   void use(Pool& pool) noexcept { pool_ = &pool; }
@@ -43,7 +43,6 @@ class KeptMessages final : public Reserve {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   // The memory that the items hold: blocks with all of their capacity.
   [[nodiscard]] std::size_t bytes_held() const noexcept { return bytes_held_; }
-  [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
   // Nothing more may be posted until something is acknowledged. A single message is always taken.
   [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && count_ != 0; }
   // No more of the pool may be taken either: more of it is kept here than is left for others.

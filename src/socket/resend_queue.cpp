@@ -1,5 +1,5 @@
-// See kept_messages.hpp.
-#include "socket/kept_messages.hpp"
+// See resend_queue.hpp.
+#include "socket/resend_queue.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,7 +9,7 @@
 
 namespace netio::detail {
 
-KeptMessages& KeptMessages::operator=(KeptMessages&& other) noexcept {
+ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
   clear();
   leave();
   other.seal();
@@ -28,11 +28,11 @@ KeptMessages& KeptMessages::operator=(KeptMessages&& other) noexcept {
 }
 
 // An item takes memory itself, which counts where messages are small and many.
-std::size_t KeptMessages::cost(const Item& item) noexcept {
+std::size_t ResendQueue::cost(const Item& item) noexcept {
   return sizeof(Item) + item.lease->capacity();
 }
 
-bool KeptMessages::make_room() noexcept {
+bool ResendQueue::make_room() noexcept {
   if (count_ < ring_.size()) return true;
   bool made = true;
   guard_memory(
@@ -46,7 +46,7 @@ bool KeptMessages::make_room() noexcept {
   return made;
 }
 
-bool KeptMessages::make_room_to_copy(std::size_t bytes) noexcept {
+bool ResendQueue::make_room_to_copy(std::size_t bytes) noexcept {
   if (has_room_to_copy(bytes)) return true;
   if (!make_room()) return false;
   Lease page = pool_->take();
@@ -57,7 +57,7 @@ bool KeptMessages::make_room_to_copy(std::size_t bytes) noexcept {
   return true;
 }
 
-KeptMessages::Item& KeptMessages::push(Item item) noexcept {
+ResendQueue::Item& ResendQueue::push(Item item) noexcept {
   assert(count_ < ring_.size());
   assert(count_ == 0 || at(count_ - 1).end() == item.position);
   bytes_held_ += cost(item);
@@ -68,41 +68,41 @@ KeptMessages::Item& KeptMessages::push(Item item) noexcept {
   return to;
 }
 
-void KeptMessages::add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
-                            std::span<const std::byte> frames) noexcept {
+void ResendQueue::add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
+                           std::span<const std::byte> frames) noexcept {
   seal();
   push({position, messages, true, 0, lease, frames.data(), frames.size()});
 }
 
-void KeptMessages::add_message(std::uint64_t position, const Lease& lease,
-                               std::span<const std::byte> message, std::uint64_t tag) noexcept {
+void ResendQueue::add_message(std::uint64_t position, const Lease& lease,
+                              std::span<const std::byte> message, std::uint64_t tag) noexcept {
   seal();
   push({position, 1, false, tag, lease, message.data(), message.size()});
 }
 
 // The item that the open page of copies is of. A page that was opened for it has no item yet.
-KeptMessages::Item& KeptMessages::item_of_copies(std::uint64_t position) noexcept {
+ResendQueue::Item& ResendQueue::item_of_copies(std::uint64_t position) noexcept {
   if (copies_.messages() != 0) return at(count_ - 1);
   return push({position, 0, true, 0, copies_.lease(), copies_.data(), 0});
 }
 
-void KeptMessages::copy_page(std::uint64_t position, std::uint32_t messages,
-                             std::span<const std::byte> frames) noexcept {
+void ResendQueue::copy_page(std::uint64_t position, std::uint32_t messages,
+                            std::span<const std::byte> frames) noexcept {
   Item& item = item_of_copies(position);
   copies_.append_frames(frames.data(), frames.size(), messages);
   item.messages += messages;
   item.bytes = copies_.bytes();
 }
 
-void KeptMessages::copy_message(std::uint64_t position, std::span<const std::byte> message,
-                                std::uint64_t tag) noexcept {
+void ResendQueue::copy_message(std::uint64_t position, std::span<const std::byte> message,
+                               std::uint64_t tag) noexcept {
   Item& item = item_of_copies(position);
   copies_.append(message, tag);
   ++item.messages;
   item.bytes = copies_.bytes();
 }
 
-void KeptMessages::pop() noexcept {
+void ResendQueue::pop() noexcept {
   Item& item = at(0);
   bytes_held_ -= cost(item);
   if (item.lease->owner() == pool_) --pages_held_;
@@ -111,12 +111,12 @@ void KeptMessages::pop() noexcept {
   if (--count_ == 0) seal();
 }
 
-void KeptMessages::clear() noexcept {
+void ResendQueue::clear() noexcept {
   while (count_ != 0) pop();
   seal();
 }
 
-const KeptMessages::Item* KeptMessages::find(std::uint64_t position) const noexcept {
+const ResendQueue::Item* ResendQueue::find(std::uint64_t position) const noexcept {
   std::size_t low = 0;
   std::size_t high = count_;
   while (low < high) {
@@ -127,12 +127,12 @@ const KeptMessages::Item* KeptMessages::find(std::uint64_t position) const noexc
   return low < count_ && at(low).position <= position ? &at(low) : nullptr;
 }
 
-void KeptMessages::lie_idle() noexcept {
+void ResendQueue::lie_idle() noexcept {
   seal();
   if (count_ != 0) pool_->add(*this);
 }
 
-void KeptMessages::give_up() noexcept {
+void ResendQueue::give_up() noexcept {
   if (count_ != 0) given_up_ += at(count_ - 1).end() - std::max(at(0).position, released_);
   clear();
   leave();
