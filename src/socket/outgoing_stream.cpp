@@ -79,6 +79,7 @@ Status OutgoingStream::wait_for(Store& store, Lack lack) noexcept {
   waits_in_ = &store;
   lack_ = lack;
   store.wait(*this);
+  if (gives_way()) resend_.give_up();
   owner_.on_starved();
   return Status::again;
 }

@@ -10,6 +10,7 @@ namespace netio::detail {
 // Before a post that is to be kept. Who was refused is told when the peer acknowledges something,
 // also if another message, which needs less, was taken meanwhile.
 Status OutgoingStream::room_to_resend() noexcept {
+  while (resend_.full() && gives_way()) resend_.give_up_oldest();
   if (!resend_.full() && resend_.make_room()) return Status::ok;
   wants_resend_room_ = true;
   return Status::again;
@@ -17,6 +18,7 @@ Status OutgoingStream::room_to_resend() noexcept {
 
 // Before a page is taken for messages that are to be kept.
 Status OutgoingStream::share_to_resend() noexcept {
+  while ((resend_.full() || resend_.has_its_share()) && gives_way()) resend_.give_up_oldest();
   if (!resend_.full() && !resend_.has_its_share()) return Status::ok;
   wants_resend_room_ = true;
   return Status::again;

@@ -25,7 +25,7 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
       home_waiter_([&socket] { socket.touch(); }),
       confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
       resume_timer_(socket.context().loop, [this] { give_up_resend(); }) {
-  outgoing.set_resend_bytes_max(socket.resend_bytes_max());
+  outgoing.keep_to_resend(socket.resend_bytes_max(), socket.pattern().receives);
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
     dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });

@@ -153,6 +153,8 @@ class Peer final : public Newcomer,
   void give_up_greeting() noexcept;
   void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
+  void pause_link() noexcept;
+  void look_whether_unread() noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
   [[nodiscard]] bool adopt_stream();

@@ -80,13 +80,13 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
       break;
     case IncomingStream::Result::held:
       socket_.page_received();
-      link_->pause(true);
+      pause_link();
       // Resumed already, by a later line of the same call-back.
       if (!not_to_be_read() && socket_.receiving.taken()) pause(false);
       break;
     case IncomingStream::Result::starved:
       ++*socket_.link_options().starved_count;
-      link_->pause(true);
+      pause_link();
       socket_.context().large_pool().wait(*this);
       break;
     case IncomingStream::Result::bad:
@@ -116,11 +116,23 @@ void Peer::on_memory() noexcept {
 void Peer::pause(bool paused) noexcept {
   if (!open()) return;
   if (paused) {
-    link_->pause(true);
+    pause_link();
   } else {
     resume_ = true;
     socket_.context().loop.defer(*this);
   }
+}
+
+void Peer::pause_link() noexcept {
+  link_->pause(true);
+  look_whether_unread();
+}
+
+// Acknowledgements are not read either now: whoever waits for them need not.
+void Peer::look_whether_unread() noexcept {
+  if (!outgoing.take_unread_room()) return;
+  room_found_ = true;
+  socket_.context().loop.defer(*this);
 }
 
 void Peer::pause_alone(bool paused) noexcept {
@@ -248,6 +260,7 @@ bool Peer::send_acknowledgement() noexcept {
 
 void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept {
   if (!open()) return;
+  look_whether_unread();  // a link that lacks memory to read into says nothing
   watch_.listen(*link_, now_ns);
   const SocketOptions& options = socket_.options();
   if (const char* const what = stalled({now_ns, options.stall_after.count()}, shortages)) {

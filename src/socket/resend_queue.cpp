@@ -132,9 +132,14 @@ void ResendQueue::lie_idle() noexcept {
   if (count_ != 0) pool_->add(*this);
 }
 
+void ResendQueue::give_up_oldest() noexcept {
+  if (count_ == 0) return;
+  given_up_ += at(0).end() - std::max(at(0).position, released_);
+  pop();
+}
+
 void ResendQueue::give_up() noexcept {
-  if (count_ != 0) given_up_ += at(count_ - 1).end() - std::max(at(0).position, released_);
-  clear();
+  while (count_ != 0) give_up_oldest();
   leave();
 }
 

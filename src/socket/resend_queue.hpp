@@ -89,6 +89,8 @@ class ResendQueue final : public Reserve {
   [[nodiscard]] bool idle() const noexcept { return !alone(); }
   // Reserve: forgets everything. The stream learns it when it looks for the oldest position.
   void give_up() noexcept override;
+  // Forgets the oldest item, if there is one.
+  void give_up_oldest() noexcept;
   // So many messages so far, as counted here and by who had them before.
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 

@@ -74,12 +74,10 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const noexcept { return peers_; }
   [[nodiscard]] ContextCore& context() noexcept { return context_; }
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
-  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing. Only a
-  // socket that receives nothing keeps: one that pauses would read no acknowledgement.
+  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing. A publisher
+  // keeps nothing.
   [[nodiscard]] std::size_t resend_bytes_max() const noexcept {
-    return pattern_.sends && !pattern_.receives && distribution_ == &sending
-               ? options_.resume_bytes_max
-               : 0;
+    return pattern_.sends && distribution_ == &sending ? options_.resume_bytes_max : 0;
   }
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
   [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }

@@ -209,7 +209,7 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
     return sender.fail(both + text(sent.acknowledged) + " acknowledged, " +
                        text(received.delivered) + " delivered");
   }
-  const bool keeps = sender.kind() == Kind::push && sender.actor().options.resume_bytes_max != 0 &&
+  const bool keeps = sender.kind() != Kind::publish && sender.actor().options.resume_bytes_max != 0 &&
                      sender.socket().counters().resume_given_up == 0;
   if (keeps &&
       dropped(sent, DropReason::connection_lost) + dropped(sent, DropReason::not_sent) != 0) {
