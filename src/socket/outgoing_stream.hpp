@@ -156,12 +156,15 @@ class OutgoingStream final : private StoreWaiter {
 
   // What is posted is kept until it is acknowledged, up to so many bytes; 0: nothing is. Wires that
   // do not come back keep nothing.
-  // `receives`: messages come on this stream too. While its user does not take them, nothing is read,
-  // and no acknowledgement is seen. A send that had to wait for one might wait for ever, so it gives
-  // up the oldest of what is kept instead.
-  void keep_to_resend(std::size_t bytes_max, bool receives) noexcept {
-    resend_.set_bytes_max(bytes_max);
-    may_be_unread_ = receives;
+  void keep_to_resend(std::size_t bytes_max) noexcept { resend_.set_bytes_max(bytes_max); }
+  // Nothing is read from the peer, so no acknowledgement is seen. A send that had to wait for one
+  // might wait for ever: it gives up the oldest of what is kept instead. True if one waits, and
+  // need not now.
+  [[nodiscard]] bool set_unread(bool unread) noexcept {
+    unread_ = unread;
+    if ((!wants_resend_room_ && !starved()) || !gives_way()) return false;
+    wants_resend_room_ = false;
+    return true;
   }
   [[nodiscard]] bool has_to_resend() const noexcept { return !resend_.empty(); }
   // The position of the oldest message that can be posted again.
@@ -208,13 +211,6 @@ class OutgoingStream final : private StoreWaiter {
   // A send was refused because too much is kept, and that has changed.
   [[nodiscard]] bool take_resend_room() noexcept {
     if (!wants_resend_room_ || resend_.full() || resend_.has_its_share()) return false;
-    wants_resend_room_ = false;
-    return true;
-  }
-  // A send was refused because too much is kept, or for lack of memory, and the link is not read any
-  // more: another try gives up what is kept.
-  [[nodiscard]] bool take_unread_room() noexcept {
-    if ((!wants_resend_room_ && !starved()) || !gives_way()) return false;
     wants_resend_room_ = false;
     return true;
   }
@@ -312,7 +308,7 @@ class OutgoingStream final : private StoreWaiter {
   Status post_parts_of(Large& large) noexcept;
   // What is being posted again stays.
   [[nodiscard]] bool gives_way() const noexcept {
-    return resends_ && may_be_unread_ && !resend_.empty() && !behind() && !link_->reading();
+    return unread_ && resends_ && !resend_.empty() && !behind();
   }
   Status room_to_resend() noexcept;
   Status share_to_resend() noexcept;
@@ -337,7 +333,7 @@ class OutgoingStream final : private StoreWaiter {
   std::size_t reserved_bytes_ = 0;
   Large large_;
   ResendQueue resend_;
-  bool may_be_unread_ = false;
+  bool unread_ = false;
   bool resends_ = false;                   // on this connection
   bool wants_resend_room_ = false;         // a send was refused because too much is kept
   std::uint64_t posted_to_ = 0;            // the position of the next message on this connection

@@ -25,7 +25,7 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
       home_waiter_([&socket] { socket.touch(); }),
       confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
       resume_timer_(socket.context().loop, [this] { give_up_resend(); }) {
-  outgoing.keep_to_resend(socket.resend_bytes_max(), socket.pattern().receives);
+  outgoing.keep_to_resend(socket.resend_bytes_max());
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
     dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
@@ -174,7 +174,7 @@ void Peer::release_link() noexcept {
   incoming_.end();
   arrived_before_ = bytes_arrived();
   link_.reset();
-  bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = false;
+  bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = was_unread_ = false;
   confirm_timer_.stop();
   confirm_owed_ = false;
   lost_ = {};

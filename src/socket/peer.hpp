@@ -153,7 +153,6 @@ class Peer final : public Newcomer,
   void give_up_greeting() noexcept;
   void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
-  void pause_link() noexcept;
   void look_whether_unread() noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
@@ -207,6 +206,7 @@ class Peer final : public Newcomer,
   bool paused_ = false;            // by itself; over all its connections
   bool resume_ = false;            // run_deferred goes on with a held page
   bool room_found_ = false;        // run_deferred tells who was refused
+  bool was_unread_ = false;        // nothing was read at the last look, whoever was the cause
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say

@@ -80,13 +80,14 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
       break;
     case IncomingStream::Result::held:
       socket_.page_received();
-      pause_link();
+      link_->pause(true);
+      look_whether_unread();
       // Resumed already, by a later line of the same call-back.
       if (!not_to_be_read() && socket_.receiving.taken()) pause(false);
       break;
     case IncomingStream::Result::starved:
       ++*socket_.link_options().starved_count;
-      pause_link();
+      link_->pause(true);
       socket_.context().large_pool().wait(*this);
       break;
     case IncomingStream::Result::bad:
@@ -115,22 +116,21 @@ void Peer::on_memory() noexcept {
 
 void Peer::pause(bool paused) noexcept {
   if (!open()) return;
+  look_whether_unread();
   if (paused) {
-    pause_link();
+    link_->pause(true);
   } else {
     resume_ = true;
     socket_.context().loop.defer(*this);
   }
 }
 
-void Peer::pause_link() noexcept {
-  link_->pause(true);
-  look_whether_unread();
-}
-
-// Acknowledgements are not read either now: whoever waits for them need not.
+// While the user takes nothing from the peer, acknowledgements are not read either. The same holds
+// for a link that lacks the memory to read into, if that lasts.
 void Peer::look_whether_unread() noexcept {
-  if (!outgoing.take_unread_room()) return;
+  if (!socket_.pattern().receives) return;
+  const bool untaken = not_to_be_read() || !socket_.receiving.taken();
+  if (!outgoing.set_unread(untaken || (was_unread_ && !link_->reading()))) return;
   room_found_ = true;
   socket_.context().loop.defer(*this);
 }
@@ -260,7 +260,8 @@ bool Peer::send_acknowledgement() noexcept {
 
 void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept {
   if (!open()) return;
-  look_whether_unread();  // a link that lacks memory to read into says nothing
+  look_whether_unread();
+  was_unread_ = !link_->reading();
   watch_.listen(*link_, now_ns);
   const SocketOptions& options = socket_.options();
   if (const char* const what = stalled({now_ns, options.stall_after.count()}, shortages)) {

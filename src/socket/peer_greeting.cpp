@@ -249,6 +249,7 @@ void Peer::come_up() {
   if (dialer_) dialer_->came_up();
   watch_.begin(socket_.context().loop.now().count());
   outgoing.attach(*link_);
+  look_whether_unread();
   if (closing_ || !not_to_be_read()) link_->pause(false);
   const auto lost = std::exchange(lost_, {});
   socket_.peer_up(*this);

@@ -100,8 +100,43 @@ TEST_P(Resume, nothing_is_lost_where_the_receiver_dialed) {
   pump_.forget_checks();
 }
 
-// It may pause, and reads no acknowledgement then.
-TEST_P(Resume, a_pair_keeps_nothing_and_goes_on_as_it_was) {
+TEST_P(Resume, nothing_is_lost_of_a_pair_in_either_direction) {
+  Pair left(here_, keeping());
+  Pair right(there_, keeping());
+  std::map<const Pair*, std::uint64_t> received;
+  for (Pair* pair : {&left, &right}) {
+    pair->on_message([&, pair](const MessageView& message) {
+      if (message.tag() != received[pair]++ || !is_payload(message.bytes(), message.tag())) {
+        ++wrong_;
+      }
+    });
+  }
+  Relay relay(bind(right));
+  left.connect(relay.address());
+  pump_.after_each_turn(BooksCheck(left));
+  pump_.after_each_turn(BooksCheck(right));
+  Random random(9);
+  std::uint64_t number = 0;
+  for (; relay.cuts() < 20; ++number) {
+    if (!relay.fault_pending()) relay.cut_after(random.below(300'000));
+    ASSERT_EQ(send(left, payload(number, size_of(number)), number), Status::ok);
+    ASSERT_EQ(send(right, payload(number, size_of(number)), number), Status::ok);
+    ASSERT_LT(number, 100'000U);
+  }
+  relay.cut_after(no_cut);
+  ASSERT_SOON(pump_, left.peers_connected() == 1 && right.peers_connected() == 1);
+  expect_nothing_lost(left, right);
+  expect_nothing_lost(right, left);
+  EXPECT_EQ(received[&left], number);
+  EXPECT_EQ(received[&right], number);
+  EXPECT_GT(left.counters().resent + right.counters().resent, 0U);
+  EXPECT_EQ(left.counters().resume_given_up + right.counters().resume_given_up, 0U);
+  pump_.forget_checks();
+}
+
+// Who pauses until it can send reads no acknowledgement. If its sends had to wait for one, both
+// sides would stand still.
+TEST_P(Resume, pairs_that_echo_and_pause_never_stand_still) {
   Pair left(here_, keeping(std::size_t{64} << 10U));
   Pair right(there_, keeping(std::size_t{64} << 10U));
   std::vector<Message> to_echo;
@@ -119,10 +154,33 @@ TEST_P(Resume, a_pair_keeps_nothing_and_goes_on_as_it_was) {
   });
   right.on_writable(echo);
   left.on_message([&](const MessageView&) { ++echoed; });
-  join(right, left);
+  Relay relay(bind(right));
+  left.connect(relay.address());
   const Bytes message = payload(1, 900);
-  for (std::uint64_t i = 0; i < 20'000; ++i) ASSERT_EQ(send(left, message, i), Status::ok);
-  ASSERT_SOON(pump_, echoed == 20'000);
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    ASSERT_EQ(send(left, message, i), Status::ok);
+    if (i % 4000 == 2000) relay.cut();
+  }
+  settle(left);
+  ASSERT_SOON(pump_, echoed == right.books().sent);
+  EXPECT_EQ(right.books().sent, 20'000U);
+}
+
+// Its user resumes once it has sent, which needs no acknowledgement: so none may be needed.
+TEST_P(Resume, a_pair_that_does_not_read_gives_up_the_oldest) {
+  Pair left(here_, keeping(std::size_t{64} << 10U));
+  Pair right(there_, keeping());
+  right.on_message([&](const MessageView&) { ++received_; });
+  join(right, left);
+  left.pause();
+  const Bytes message = payload(1, 900);
+  for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(send(left, message, i), Status::ok);
+  ASSERT_SOON(pump_, received_ == 1000);
+  EXPECT_GT(left.counters().resume_given_up, 0U);
+  left.on_message([](const MessageView&) {});
+  left.resume();
+  settle(left);
+  EXPECT_EQ(left.books().acknowledged, 1000U);
 }
 
 TEST_P(Resume, many_that_are_paused_leave_memory_for_one_that_reads) {
