@@ -53,14 +53,18 @@ struct SocketOptions {
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
-  // Push, on tcp and fabrics: what was sent and is not acknowledged is kept, up to so many bytes
-  // for each peer, and sent again when a connection that broke is back. So nothing is lost while
-  // both processes live, the peer comes back within resume_within, and the memory is not needed for
-  // others. The memory is that of the messages themselves, mostly pages of the send pool: it is
-  // counted in whole blocks. When there is as much, send() answers again. A single message may be
-  // larger. Lent memory is released when its message is acknowledged, or given up. 0: nothing is
-  // kept, and what was on its way is lost. Pull: if it is not 0, this side acknowledges every 256
-  // KiB, so that little has to be kept. Other sockets take it, and keep nothing.
+  // Push and Pair, on tcp and fabrics: what was sent and is not acknowledged is kept, up to so many
+  // bytes for each peer, and sent again when a connection that broke is back. So nothing is lost
+  // while both processes live, the peer comes back within resume_within, and the memory is not
+  // needed for others. The memory is that of the messages themselves, mostly pages of the send
+  // pool: it is counted in whole blocks. When there is as much, send() answers again. A single
+  // message may be larger. Lent memory is released when its message is acknowledged, or given up.
+  // 0: nothing is kept, and what was on its way is lost. Pull and Pair: if it is not 0, this side
+  // acknowledges every 256 KiB, so that little has to be kept. Other sockets take it, and keep
+  // nothing.
+  //
+  // While the user of a Pair takes no messages, it reads no acknowledgement either. It does not
+  // answer again then for what is kept, but gives up the oldest (Counters::resume_given_up).
   std::size_t resume_bytes_max = 0;
   // If a peer is away for longer, what is kept for it is given up.
   std::chrono::nanoseconds resume_within = std::chrono::seconds(60);
@@ -92,6 +96,11 @@ struct SocketOptions {
   // answers nothing for twice this time is taken for dead, whether the connection is idle or has
   // data under way.
   std::chrono::seconds keep_alive_after = std::chrono::seconds(10);
+  // tcp and fabrics: each peer is asked to say something at least so often, and its connection is
+  // given up (lost) when nothing was heard for three times as long, which is at most a day. So a
+  // process that is stopped and a network that swallows everything are found as well, and a user
+  // whose call-back takes longer is taken for such a process. Not while this side is paused. 0: no.
+  std::chrono::nanoseconds heartbeat_after = std::chrono::nanoseconds(0);
   // Delivered messages are acknowledged at the latest after this time, or sooner with the next page
   // that is sent to the peer.
   std::chrono::nanoseconds acknowledge_after = std::chrono::milliseconds(5);

@@ -75,6 +75,7 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
   check_time("stall_after", options.stall_after);
   check_time("resume_within", options.resume_within);
   check_time("acknowledge_after", options.acknowledge_after);
+  check_time("heartbeat_after", options.heartbeat_after, true);
   check_time("reconnect_after_min", options.reconnect_after_min);
   check_time("reconnect_after_max", options.reconnect_after_max);
   if (options.reconnect_after_max < options.reconnect_after_min) {

@@ -24,7 +24,8 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
       confirm_timer_(socket.context().loop, [this] { give_up_greeting(); }),
-      resume_timer_(socket.context().loop, [this] { give_up_resend(); }) {
+      resume_timer_(socket.context().loop, [this] { give_up_resend(); }),
+      heartbeat_timer_(socket.context().loop, [this] { look_at_heartbeat(); }) {
   outgoing.keep_to_resend(socket.resend_bytes_max());
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
@@ -176,6 +177,7 @@ void Peer::release_link() noexcept {
   link_.reset();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = was_unread_ = false;
   confirm_timer_.stop();
+  heartbeat_timer_.stop();
   confirm_owed_ = false;
   lost_ = {};
   objection_.reset();
@@ -203,6 +205,7 @@ void Peer::cut() noexcept {
   if (dialer_) dialer_->stop();
   confirm_timer_.stop();
   resume_timer_.stop();
+  heartbeat_timer_.stop();
   down_.reset();
   if (link_) link_->cut();
   cancel();

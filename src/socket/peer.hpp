@@ -14,6 +14,7 @@
 #include "base/url.hpp"
 #include "socket/dialer.hpp"
 #include "socket/half_open.hpp"
+#include "socket/heartbeat.hpp"
 #include "socket/incoming_stream.hpp"
 #include "socket/outgoing_stream.hpp"
 #include "socket/peer_watch.hpp"
@@ -154,6 +155,12 @@ class Peer final : public Newcomer,
   void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
   void look_whether_unread() noexcept;
+  void look_at_heartbeat() noexcept;
+  // Grows with whatever comes: pages, and what is fetched.
+  [[nodiscard]] std::uint64_t heard() const noexcept {
+    return link_->bytes_received() + link_->page_progress();
+  }
+  void start_heartbeat() noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
   [[nodiscard]] bool adopt_stream();
@@ -180,6 +187,7 @@ class Peer final : public Newcomer,
   IncomingStream incoming_;
   CallingWaiter home_waiter_;
   PeerWatch watch_;
+  Heartbeat heartbeat_;
   std::optional<Dialer> dialer_;  // of a dialed peer
   Phase phase_ = Phase::greeting;
   StreamIdentity stream_;
@@ -188,14 +196,18 @@ class Peer final : public Newcomer,
   bool adopted_ = false;        // accepted only: the stream is its own
 
   // Of the connection that is being greeted.
-  std::uint64_t nonce_ = 0;     // of the accepting side
-  Timer confirm_timer_;         // runs from the hellos until the peer has confirmed
-  Timer resume_timer_;          // runs while it is away, and messages are kept for it
-  ConfirmFrame confirmed_{};    // by the peer
-  bool confirm_owed_ = false;   // the link had no room for ours
-  bool greeting_late_ = false;  // confirm_timer_ has run out once
-  RunId greeted_run_{};         // dialed: who has answered
-  ReceiveBooks::Lost lost_{};   // with earlier connections; the user is to be told
+  std::uint64_t nonce_ = 0;             // of the accepting side
+  Timer confirm_timer_;                 // runs from the hellos until the peer has confirmed
+  Timer resume_timer_;                  // runs while it is away, and messages are kept for it
+  ConfirmFrame confirmed_{};            // by the peer
+  std::uint32_t their_silence_ms_ = 0;  // what its hello asked for
+  bool they_beat_ = false;              // its hello offered that
+  bool confirm_owed_ = false;           // the link had no room for ours
+  bool greeting_late_ = false;          // confirm_timer_ has run out once
+  RunId greeted_run_{};                 // dialed: who has answered
+  ReceiveBooks::Lost lost_{};           // with earlier connections; the user is to be told
+
+  Timer heartbeat_timer_;
 
   WireMode their_mode_ = WireMode::buffered;
   bool messages_expected_ = true;

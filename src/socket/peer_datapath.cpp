@@ -1,5 +1,8 @@
 // A peer's pages, acknowledgements and good-byes.
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
 #include <utility>
 
 #include "base/out_of_memory.hpp"
@@ -274,6 +277,41 @@ void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept 
   if (watch_.host_is_gone(*link_, now_ns, silence.count())) {
     fail(DownReason::lost, "the host does not answer any more");
   }
+}
+
+void Peer::start_heartbeat() noexcept {
+  const bool wire = link_->comes_back();
+  heartbeat_.begin(wire && they_beat_ ? socket_.silence_ms() : 0, wire ? their_silence_ms_ : 0,
+                   socket_.context().loop.now().count(), outgoing.pages_posted(), heard());
+  if (const std::int64_t period_ns = heartbeat_.period_ns(); period_ns != 0) {
+    heartbeat_timer_.start_once(std::chrono::nanoseconds(period_ns));
+  }
+}
+
+void Peer::look_at_heartbeat() noexcept {
+  if (!open()) return;
+  // A link that is full says enough.
+  if (heartbeat_.due(outgoing.pages_posted()) && !bye_said_ &&
+      outgoing.post_acknowledgement() == Status::ok) {
+    link_->flush();
+  }
+  std::int64_t next_ns = heartbeat_.period_ns();
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  switch (heartbeat_.listen(heard(), link_->reading(), now_ns)) {
+    case Heartbeat::Heard::enough:
+      break;
+    case Heartbeat::Heard::look_again:
+      next_ns = heartbeat_.soon_ns();
+      break;
+    case Heartbeat::Heard::nothing: {
+      const double seconds = static_cast<double>(heartbeat_.silent_for_ns(now_ns)) * 1e-9;
+      std::array<char, 96> text{};
+      (void)std::snprintf(text.data(), text.size(),
+                          "said nothing for %.3g s: it is stopped, or its network is", seconds);
+      return fail(DownReason::lost, text.data());
+    }
+  }
+  heartbeat_timer_.start_once(std::chrono::nanoseconds(next_ns));
 }
 
 const char* Peer::stalled(PeerWatch::Look look, const Shortages& shortages) noexcept {

@@ -68,6 +68,9 @@ void Peer::say_who(const Hello* theirs, Hello& hello) {
   }
   hello.stream = stream_.id;
   hello.epoch = stream_.epoch;
+  if (!link_->comes_back()) return;
+  hello.can |= ability::heartbeats;
+  hello.silence_ms = socket_.silence_ms();
 }
 
 std::string Peer::who() const { return name_.empty() ? address_ : address_ + " (" + name_ + ")"; }
@@ -108,6 +111,8 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
 // Both hellos are said. The connecting side sends its confirm now; the accepting side waits for it.
 void Peer::on_up(const Hello& theirs) noexcept {
   their_mode_ = theirs.mode;
+  they_beat_ = (theirs.can & ability::heartbeats) != 0;
+  their_silence_ms_ = theirs.silence_ms;
   greeting_late_ = false;
   confirm_timer_.start_once(socket_.options().handshake_within);
   if (!dialed()) return;
@@ -248,6 +253,7 @@ void Peer::come_up() {
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
   watch_.begin(socket_.context().loop.now().count());
+  start_heartbeat();
   outgoing.attach(*link_);
   look_whether_unread();
   if (closing_ || !not_to_be_read()) link_->pause(false);

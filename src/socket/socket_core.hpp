@@ -79,6 +79,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] std::size_t resend_bytes_max() const noexcept {
     return pattern_.sends && distribution_ == &sending ? options_.resume_bytes_max : 0;
   }
+  // The silence after which a peer is given up; 0: never.
+  [[nodiscard]] std::uint32_t silence_ms() const noexcept;
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
   [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }
   [[nodiscard]] const RunId& run() const noexcept { return run_; }

@@ -35,15 +35,16 @@ enum class Refusal : std::uint16_t { none = 0, version, pattern, busy, other, ex
 using RunId = std::array<std::uint8_t, 16>;
 using StreamId = std::array<std::uint8_t, 16>;
 
-// What a side offers to take beyond messages, streams and subscriptions. No release offers any of
-// it yet; a peer that uses what was not offered breaks the protocol.
+// What a side offers to take beyond messages, streams and subscriptions. A peer that uses what was
+// not offered breaks the protocol.
 namespace ability {
 inline constexpr std::uint64_t requests = 1U << 0U;     // frames with an id, and *cancel*
 inline constexpr std::uint64_t segments = 1U << 1U;     // frames that begin with a table
 inline constexpr std::uint64_t redelivery = 1U << 2U;   // pages that were sent before
 inline constexpr std::uint64_t windows = 1U << 3U;      // *ask* and *grant*
 inline constexpr std::uint64_t other_wires = 1U << 4U;  // *stay*
-inline constexpr std::uint64_t offered = 0;             // by this release
+inline constexpr std::uint64_t heartbeats = 1U
+                                            << 5U;  // it says something if the peer asks for that
 }  // namespace ability
 
 struct Hello {
@@ -62,7 +63,7 @@ struct Hello {
   std::uint64_t epoch = 0;              // counts the connections of the stream, from 1
   std::uint64_t nonce = 0;              // of the accepting side, to be repeated in *confirm*
   std::uint64_t window = 0;  // bytes that may be unacknowledged; 0: no bound of this kind
-  std::uint64_t can = ability::offered;
+  std::uint64_t can = 0;
   std::uint32_t silence_ms = 0;     // this side gives up after so long without a word; 0: never
   std::string name;                 // for people; may be empty
   std::uint32_t receives = 0;       // on fabrics: messages to be sent before more are granted,

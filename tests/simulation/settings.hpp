@@ -30,14 +30,16 @@ enum class Part : std::uint8_t {
   large,          // messages larger than a page
   lends,          // messages that are lent, allocated, reserved or passed on
   resumes,        // what is not acknowledged is kept, and sent again
+  heartbeats,     // peers are asked to say something now and then
   publishing,     // schedules of Publish and Subscribe
   pairs,          // schedules of Pair
   count_
 };
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> part_names{
-    "cuts",   "late_ends", "silence", "attempts", "late_hellos", "storms",     "completions",
-    "parts",  "tight",     "crowds",  "twins",    "restarts",    "closes",     "in_call_backs",
-    "pauses", "keeps",     "large",   "lends",    "resumes",     "publishing", "pairs"};
+    "cuts",        "late_ends",     "silence",    "attempts", "late_hellos", "storms",
+    "completions", "parts",         "tight",      "crowds",   "twins",       "restarts",
+    "closes",      "in_call_backs", "pauses",     "keeps",    "large",       "lends",
+    "resumes",     "heartbeats",    "publishing", "pairs"};
 
 // A fault of the wire's that no link may have: the oracle has to find it.
 enum class Lie : std::uint8_t {

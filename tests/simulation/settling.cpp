@@ -101,6 +101,8 @@ bool Play::may_stay_down(const Run& run, const PeerSnapshot& peer) {
 
 std::string Play::unsettled(Run& run) {
   if (run.closing()) return run.closed() ? std::string() : "is not closed";
+  const bool beats = std::ranges::any_of(
+      actors_, [](const Actor& actor) { return actor.options.heartbeat_after.count() != 0; });
   bool any_up = false;
   bool any_down = false;
   for (const PeerSnapshot& peer : run.socket().peers()) {
@@ -112,7 +114,8 @@ std::string Play::unsettled(Run& run) {
     if (peer.books.unacknowledged != 0) {
       return "has " + text(peer.books.unacknowledged) + " messages unacknowledged at " + which;
     }
-    if (peer.waiting_messages != 0 || peer.wire_bytes != 0)
+    // Heartbeats never end.
+    if (peer.waiting_messages != 0 || (peer.wire_bytes != 0 && !beats))
       return "has messages waiting for " + which;
     PeerSeen* const seen = run.peer(peer.id);
     if (seen == nullptr || !seen->up) return "was not told that " + which + " is up";
@@ -209,7 +212,8 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
     return sender.fail(both + text(sent.acknowledged) + " acknowledged, " +
                        text(received.delivered) + " delivered");
   }
-  const bool keeps = sender.kind() != Kind::publish && sender.actor().options.resume_bytes_max != 0 &&
+  const bool keeps = sender.kind() != Kind::publish &&
+                     sender.actor().options.resume_bytes_max != 0 &&
                      sender.socket().counters().resume_given_up == 0;
   if (keeps &&
       dropped(sent, DropReason::connection_lost) + dropped(sent, DropReason::not_sent) != 0) {

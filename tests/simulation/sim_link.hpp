@@ -46,6 +46,8 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   [[nodiscard]] std::uint64_t large_page_begun() const noexcept override;
   [[nodiscard]] std::uint64_t body_begun() const noexcept override;
   [[nodiscard]] bool reading() const noexcept override { return !paused_ && !starved_; }
+  // A page was posted and is not done, other than one that only acknowledges, or is a heartbeat.
+  [[nodiscard]] bool holds_bodies() const noexcept;
   [[nodiscard]] std::chrono::milliseconds unanswered_for() const noexcept override;
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
 

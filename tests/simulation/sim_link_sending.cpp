@@ -61,6 +61,11 @@ bool SimLink::roomy() const noexcept {
   return posts <= traits().queue_posts_max / 2 && outstanding_bytes_ <= limits_.queue_bytes_max / 2;
 }
 
+bool SimLink::holds_bodies() const noexcept {
+  return std::ranges::any_of(
+      outstanding_, [](const Outstanding& page) { return page.bytes > page_header_bytes; });
+}
+
 bool SimLink::idle() const noexcept {
   if (wire_ == nullptr) return true;
   return out().waiting() == 0 && (traits().completes < Completes::late || outstanding_.empty());

@@ -262,6 +262,7 @@ bool Wire::quiet() const noexcept {
     const Direction& out = from[index(side)];
     if (receives && told_ns_[index(1 - side)] != never) return false;
     if (ends[index(side)] != nullptr && out.waiting() != 0) return false;
+    if (ends[index(side)] != nullptr && ends[index(side)]->holds_bodies()) return false;
     if (receives && out.taken != 0) return false;
   }
   return true;

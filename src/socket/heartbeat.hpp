@@ -1,0 +1,72 @@
+// When something has to be said to a peer that wants to hear of this side, and when a peer has said
+// nothing for too long. Numbers only; owner thread only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace netio::detail {
+
+class Heartbeat {
+ public:
+  // A connection is up. The peer gives it up when it hears nothing for `theirs_ms`, and this side
+  // for `ours_ms`; 0: never. `said` and `heard` count whatever goes out and comes in.
+  void begin(std::uint32_t ours_ms, std::uint32_t theirs_ms, std::int64_t now_ns,
+             std::uint64_t said, std::uint64_t heard) noexcept {
+    ours_ns_ = std::int64_t{ours_ms} * 1'000'000;
+    theirs_ns_ = std::int64_t{theirs_ms} * 1'000'000;
+    said_ = said;
+    heard_ = heard;
+    heard_ns_ = now_ns;
+    late_ = false;
+  }
+  // The time from one look to the next: a little less than a third of the peer's, so that it hears
+  // three times of this side, and a quarter of this side's. 0: there is nothing to look at.
+  [[nodiscard]] std::int64_t period_ns() const noexcept {
+    if (theirs_ns_ == 0) return ours_ns_ / 4;
+    const std::int64_t beat_ns = theirs_ns_ * 3 / 10;
+    return ours_ns_ == 0 ? beat_ns : std::min(beat_ns, ours_ns_ / 4);
+  }
+  [[nodiscard]] std::int64_t soon_ns() const noexcept {
+    return std::max<std::int64_t>(ours_ns_ / 8, 1'000'000);
+  }
+  // Nothing was said since the last look, and the peer wants to hear something.
+  [[nodiscard]] bool due(std::uint64_t said) noexcept {
+    const bool due = theirs_ns_ != 0 && said == said_;
+    said_ = said;
+    return due;
+  }
+
+  enum class Heard : std::uint8_t {
+    enough,
+    // This thread may be late, and a word may wait to be read: look again in soon_ns().
+    look_again,
+    nothing,
+  };
+  // Only a side that reads can tell.
+  [[nodiscard]] Heard listen(std::uint64_t heard, bool reading, std::int64_t now_ns) noexcept {
+    if (heard != heard_ || !reading || ours_ns_ == 0) {
+      heard_ = heard;
+      heard_ns_ = now_ns;
+      late_ = false;
+      return Heard::enough;
+    }
+    if (now_ns - heard_ns_ <= ours_ns_) return Heard::enough;
+    if (late_) return Heard::nothing;
+    late_ = true;
+    return Heard::look_again;
+  }
+  [[nodiscard]] std::int64_t silent_for_ns(std::int64_t now_ns) const noexcept {
+    return now_ns - heard_ns_;
+  }
+
+ private:
+  std::int64_t ours_ns_ = 0;
+  std::int64_t theirs_ns_ = 0;
+  std::uint64_t said_ = 0;   // by the last look
+  std::uint64_t heard_ = 0;  // the same
+  std::int64_t heard_ns_ = 0;
+  bool late_ = false;
+};
+
+}  // namespace netio::detail
