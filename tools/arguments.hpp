@@ -28,6 +28,9 @@ struct PeerArguments {
   std::optional<std::chrono::nanoseconds> connect_timeout;
   IdlePolicy wait = IdlePolicy::sleep;
   std::size_t message_bytes_max = SocketOptions{}.message_bytes_max;
+  std::size_t resume_bytes_max = SocketOptions{}.resume_bytes_max;
+  std::chrono::nanoseconds resume_within = SocketOptions{}.resume_within;
+  std::chrono::nanoseconds heartbeat_after = SocketOptions{}.heartbeat_after;
 };
 
 struct SendArguments {

@@ -29,6 +29,9 @@ enum class Role : std::uint8_t { sender, receiver, both };
   options.name = peer.name;
   options.mode = mode;
   options.message_bytes_max = peer.message_bytes_max;
+  options.resume_bytes_max = peer.resume_bytes_max;
+  options.resume_within = peer.resume_within;
+  options.heartbeat_after = peer.heartbeat_after;
   return options;
 }
 

@@ -179,6 +179,8 @@ ordered_json json_of(const Counters& counters) {
           {"connects", counters.connects},
           {"disconnects", counters.disconnects},
           {"rejected", counters.rejected},
+          {"resent", counters.resent},
+          {"resume_given_up", counters.resume_given_up},
           {"starved", counters.starved},
           {"copies", counters.copies},
           {"bytes_copied", counters.bytes_copied},
@@ -213,6 +215,20 @@ std::string away_text(const PeerCounts& peers) {
       fmt::format("{}, {} in all", counted(peers.away, "time"), duration_text(peers.away_seconds));
   if (peers.restarted != 0) {
     text += fmt::format("; {} another run came back", counted(peers.restarted, "time"));
+  }
+  return text;
+}
+
+// Of a side that keeps what is not acknowledged; empty if nothing broke.
+std::string resumed_text(const Summary& summary) {
+  const Counters& counters = summary.counters;
+  if (counters.resent == 0 && counters.resume_given_up == 0) return {};
+  std::string text =
+      fmt::format("{} lost, {} sent again", counted(counters.disconnects, "connection"),
+                  counted(counters.resent, "message"));
+  if (counters.resume_given_up != 0) {
+    text += fmt::format(", {} given up (away for longer than --resume-within, or memory was short)",
+                        grouped(counters.resume_given_up));
   }
   return text;
 }
@@ -275,6 +291,7 @@ std::string to_text(const Summary& summary) {
     if (summary.peers.away != 0) row("away", away_text(summary.peers));
   }
   row("books", books_text(summary));
+  if (const std::string resumed = resumed_text(summary); !resumed.empty()) row("resumed", resumed);
   if (summary.kept_bytes != 0) {
     row("kept", scaled(static_cast<double>(summary.kept_bytes), "B") + " of receive memory");
   }

@@ -40,6 +40,18 @@ std::chrono::milliseconds parse_milliseconds(std::string_view text) {
   return whole;
 }
 
+std::size_t parse_resume_bytes(const std::string& text) {
+  const std::uint64_t bytes = parse_bytes(text);
+  if (bytes > (std::uint64_t{1} << 46U)) throw std::invalid_argument("is at most 64 TiB");
+  return static_cast<std::size_t>(bytes);
+}
+
+std::chrono::nanoseconds parse_more_than_no_time(const std::string& text) {
+  const auto time = parse_duration(text);
+  if (time.count() == 0) throw std::invalid_argument("is more than 0");
+  return time;
+}
+
 TagRange parse_one_range(std::string_view text) {
   if (text.find(',') == std::string_view::npos) return parse_tag_range(text);
   throw std::invalid_argument(
@@ -50,6 +62,8 @@ TagRange parse_one_range(std::string_view text) {
 struct Side {
   std::string_view peer;
   bool binds = false;
+  bool sends = true;
+  bool resumes = true;  // the pattern keeps what is not acknowledged, or hears of what is kept
 };
 
 void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
@@ -98,6 +112,26 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
   add_wait(app, peer.wait);
   add_parsed_to(app, "--message-max", "BYTES", parse_message_bytes, peer.message_bytes_max,
                 "The largest message (1GiB)");
+  const std::string group = "When the network fails (tcp and fabrics)";
+  add_parsed_to(app, "--heartbeat", "TIME", parse_duration, peer.heartbeat_after,
+                fmt::format("Take a {} that has said nothing for three times so long for lost "
+                            "(the network tells)",
+                            side.peer))
+      ->group(group);
+  if (!side.resumes) return;
+  add_parsed_to(app, "--resume", "BYTES", parse_resume_bytes, peer.resume_bytes_max,
+                side.sends
+                    ? fmt::format("Keep so much of what a {} has not acknowledged, and send it "
+                                  "again when a connection that broke is back (nothing is kept)",
+                                  side.peer)
+                    : std::string("Acknowledge so often that senders with --resume keep little; "
+                                  "how much they keep is theirs to say"))
+      ->group(group);
+  if (!side.sends) return;
+  add_parsed_to(
+      app, "--resume-within", "TIME", parse_more_than_no_time, peer.resume_within,
+      fmt::format("Give up what is kept for a {} that is away for longer (60s)", side.peer))
+      ->group(group);
 }
 
 void add_generated(CLI::App& app, SendArguments& send, SendChoice& choice, const Side& side) {
@@ -196,7 +230,7 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
   add_parsed_to(app, "--tag,--tags", "TAGS", parse_one_range, pub.tags,
                 "The tag of all messages, such as 7 or 0x1f (0); of several, 3-9, each message "
                 "gets the next in turn");
-  add_sending(app, pub, choice, {"subscriber", true});
+  add_sending(app, pub, choice, {"subscriber", true, true, false});
   add_parsed_to(app, "--wait-for", "N", parse_count, pub.wait_for,
                 "Begin when so many have subscribed (1); 0: at once, whoever is there");
   CLI::Option* const min =
@@ -216,7 +250,7 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
 }
 
 void add_recv(CLI::App& app, RecvArguments& recv) {
-  add_receiving(app, recv, {"sender", true});
+  add_receiving(app, recv, {"sender", true, false});
   app.add_flag("--shared", recv.shared,
                "The senders spread over several receivers: numbers they skip are no fault")
       ->needs("--verify");
@@ -239,7 +273,7 @@ void add_sub(CLI::App& app, SubArguments& sub) {
          "What to subscribe to: 7 or 0x1f, 3-9, several as 3-9,12 or by more --tag (all tags)")
       ->type_name("TAGS")
       ->allow_extra_args(false);
-  add_receiving(app, sub, {"publisher", false});
+  add_receiving(app, sub, {"publisher", false, false, false});
   const std::string group = "When this side is slow";
   add_choice_to(app, "--policy", policies(), sub.subscription.policy,
                 "block: the publisher waits, nothing is lost; drop_new (default): what does not "
@@ -279,14 +313,8 @@ void add_ping(CLI::App& app, PingArguments& ping) {
   add_parsed_to(app, "--interval", "TIME", parse_duration, ping.interval,
                 "From one ping to the next (1s); 0: as soon as the last is answered, and no line "
                 "for each");
-  add_parsed_to(
-      app, "--timeout", "TIME",
-      [](const std::string& text) {
-        const auto time = parse_duration(text);
-        if (time.count() == 0) throw std::invalid_argument("is more than 0");
-        return time;
-      },
-      ping.timeout, "How long to wait for each answer (5s)");
+  add_parsed_to(app, "--timeout", "TIME", parse_more_than_no_time, ping.timeout,
+                "How long to wait for each answer (5s)");
   add_result(app, ping.report);
   app.footer(std::string(help::ping_footer));
 }

@@ -49,7 +49,8 @@ struct SocketOptions {
   double low_watermark = 0.25;
 
   // Reconnecting: the first delay, which is doubled each time up to the last one. Up to half of
-  // each delay is taken off at random:
+  // each delay is taken off at random. After a connection that has lasted for longer than the last
+  // delay, the first attempt is made at once:
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 

@@ -55,13 +55,17 @@ void Dialer::dial_at_once(bool wanted) noexcept {
   if (retrying_) timer_.start_once(std::chrono::nanoseconds(0));
 }
 
-// Doubles from the first delay to the last, each less a random half of it, so that many peers of
-// one that restarts do not come back in step. `slowly`: after the longest delay, or a second if
-// that is longer, because what answers there may never have heard of netio.
+// None after a connection that has lasted: a peer that is there is back at once. Then it doubles
+// from the first delay to the last, each less a random half of it, so that many peers of one that
+// restarts do not come back in step. `slowly`: after the longest delay, or a second if that is
+// longer, because what answers there may never have heard of netio.
 std::int64_t Dialer::next_delay_ns(bool slowly) noexcept {
   const std::int64_t longest_ns = options_.reconnect_after_max.count();
   const std::int64_t up_since_ns = std::exchange(up_since_ns_, 0);
-  if (up_since_ns != 0 && loop_.now().count() - up_since_ns > longest_ns) attempts_ = 0;
+  if (up_since_ns != 0 && loop_.now().count() - up_since_ns > longest_ns) {
+    attempts_ = 0;
+    if (!slowly) return 0;
+  }
   const std::int64_t delay_ns =
       slowly ? std::max<std::int64_t>(longest_ns, slow_retry_ns)
              : retry_delay_ns(options_.reconnect_after_min.count(), longest_ns, attempts_);

@@ -76,6 +76,26 @@ TEST_F(Dialing, tells_of_a_connection_that_was_up_in_any_case) {
       {.reason = DownReason::foreign_protocol, .was_up = true, .met = true, .wanted = true}));
 }
 
+// Timers expire in order, however late the loop is.
+TEST_F(Dialing, comes_back_at_once_to_where_a_connection_has_lasted) {
+  int before = -1;
+  Timer half_of_the_delay(loop_, [&] { before = attempts_; });
+  const auto lose = [&](milliseconds lasted) {
+    dialer_.came_up();
+    for (const nanoseconds end = loop_.now() + lasted; loop_.now() < end;) {
+      loop_.run_once(milliseconds(5));
+    }
+    (void)dialer_.ended({.reason = DownReason::lost, .was_up = true, .met = true, .wanted = true});
+    half_of_the_delay.start_once(milliseconds(3));
+    while (half_of_the_delay.running()) loop_.run_once(milliseconds(100));
+  };
+  lose(milliseconds(20));
+  EXPECT_EQ(before, 1);
+  attempts_ = 0;
+  lose(milliseconds(0));
+  EXPECT_EQ(before, 0) << "else a peer that ends each connection at once is asked without a pause";
+}
+
 TEST_F(Dialing, comes_with_another_stream_at_once) {
   dialer_.dial_at_once(false);
   EXPECT_FALSE(dialer_.retrying());

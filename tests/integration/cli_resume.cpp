@@ -1,0 +1,90 @@
+// A network that fails between two commands: what `--resume` sends again, and whom `--heartbeat`
+// finds.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/cli_support.hpp"
+#include "support/relay.hpp"
+
+namespace netio::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+class CliResume : public ::testing::Test {
+ protected:
+  Folder folder_;
+};
+
+TEST_F(CliResume, nothing_is_lost_over_a_network_that_is_cut_again_and_again) {
+  const std::string at_recv = folder_.path("recv.json");
+  const std::string at_send = folder_.path("send.json");
+  Process recv(netio_command(
+      {"recv", any_port, "--resume", "1MiB", "--keep", "--verify", "--json=" + at_recv}));
+  Relay relay(address_of(recv));
+  Process send(netio_command({"send", relay.address(), "--resume", "1MiB", "--seconds", "2s",
+                              "--size", "1KiB", "--verify", "--json=" + at_send}));
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(150ms);
+    relay.cut_after(100'000);
+  }
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  EXPECT_THAT(send.out(), HasSubstr("sent again"));
+  EXPECT_THAT(send.out(), Not(HasSubstr("given up")));
+  const auto sent = read_json(at_send);
+  const auto received = read_json(at_recv);
+  EXPECT_GT(sent["counters"]["disconnects"], 0);
+  EXPECT_GT(sent["counters"]["resent"], 0);
+  EXPECT_EQ(sent["counters"]["resume_given_up"], 0);
+  EXPECT_EQ(sent["books"]["dropped"], 0);
+  EXPECT_EQ(sent["books"]["acknowledged"], sent["books"]["sent"]);
+  EXPECT_EQ(received["books"]["delivered"], sent["books"]["sent"]);
+  EXPECT_EQ(received["books"]["missed"], 0);
+  EXPECT_TRUE(received["verification"]["passed"]);
+}
+
+TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
+  const std::string out = folder_.path("received");
+  Process recv(netio_command({"recv", any_port, "--keep", "--out", out}));
+  Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "100",
+                              "--heartbeat", "100ms", "--connect-timeout", "1s"}));
+  const auto until = std::chrono::steady_clock::now() + 30s;
+  const auto empty = [&] {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(out, none);
+    return none || size == 0;
+  };
+  while (empty() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(10ms);
+  }
+  recv.signal(SIGSTOP);
+  EXPECT_TRUE(send.wait_for_err("said nothing for")) << send.err();
+  EXPECT_EQ(send.wait(), 3) << send.err();
+  recv.signal(SIGCONT);
+  recv.signal(SIGINT);
+  (void)recv.wait();
+}
+
+TEST_F(CliResume, what_makes_no_sense_is_refused) {
+  for (const Words& words : {Words{"send", any_port, "--resume", "100TiB"},
+                             Words{"send", any_port, "--resume-within", "0s"},
+                             Words{"pub", any_port, "--resume", "1MiB"}}) {
+    Process refused(netio_command(words));
+    EXPECT_EQ(refused.wait(), 2) << refused.err();
+    EXPECT_THAT(refused.err(), HasSubstr("--resume"));
+  }
+}
+
+}  // namespace
+}  // namespace netio::test
