@@ -80,4 +80,15 @@ struct Counters {
                                      // subscribers with the same set of tags and the same mode
 };
 
+// Messages that were sent to this side and will never come: the numbers `first` to
+// `first + count - 1`.
+struct Gap {
+  // Each sender numbers what it sends to this side from 0 on (Subscribed::from is such a number).
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;  // how many
+  // Why they were dropped, all for this reason. If messages in a row were dropped for several
+  // reasons, there is a gap for each reason.
+  DropReason reason = DropReason::connection_lost;
+};
+
 }  // namespace netio

@@ -5,8 +5,10 @@
 #include <functional>
 
 #include <netio/batch.hpp>
+#include <netio/books.hpp>
 #include <netio/export.hpp>
 #include <netio/message.hpp>
+#include <netio/peer.hpp>
 #include <netio/status.hpp>
 
 namespace netio {
@@ -43,6 +45,12 @@ class NETIO_API Receiving {
   // connection. ok also if it is so already; not_connected: there is no such peer (any more):
   Status pause_peer(std::uint64_t id) noexcept;
   Status resume_peer(std::uint64_t id) noexcept;
+
+  // Sets the call for messages that will not come, because they were lost with the connection
+  // (connection_lost), or because a publisher dropped them. It comes between the last message
+  // before the gap and the first one after it. Once all senders are connected again,
+  // books().missed is the sum of all counts.
+  void on_gap(std::function<void(const PeerInfo&, const Gap&)> call);
 
   // Inside on_message or on_batch: the id of the peer it came from (PeerInfo::id).
   [[nodiscard]] std::uint64_t sender_id() const noexcept;

@@ -46,11 +46,6 @@ class NETIO_API Subscribe : public Socket, public Receiving {
   // call comes again with the same revision when the publisher changes the policy
   // (PublishOptions::block_for_max).
   void on_subscribed(std::function<void(const PeerInfo&, const Subscribed&)> call);
-  // Sets the call for messages that will not come, because a publisher dropped them, or because
-  // they were lost with the connection. It comes between the last message before the gap and the
-  // first one after it. Once all publishers are connected again, books().missed is the sum of all
-  // counts.
-  void on_gap(std::function<void(const PeerInfo&, const Gap&)> call);
 
  private:
   detail::SubscribeCore* subscribe_core_;

@@ -96,13 +96,4 @@ struct Subscribed {
   std::string detail;                // why it was refused, for a person
 };
 
-// Messages of a subscription that will never come: the numbers `first` to `first + count - 1`.
-struct Gap {
-  std::uint64_t first = 0;  // numbered as Subscribed::from is
-  std::uint64_t count = 0;  // how many
-  // Why they were dropped, all for this reason. If messages in a row were dropped for several
-  // reasons, there is a gap for each reason.
-  DropReason reason = DropReason::dropped_new;
-};
-
 }  // namespace netio

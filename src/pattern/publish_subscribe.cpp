@@ -92,8 +92,5 @@ std::span<const TagRange> Subscribe::subscribed() const noexcept {
 void Subscribe::on_subscribed(std::function<void(const PeerInfo&, const Subscribed&)> call) {
   subscribe_core_->on_subscribed = std::move(call);
 }
-void Subscribe::on_gap(std::function<void(const PeerInfo&, const Gap&)> call) {
-  subscribe_core_->on_gap = std::move(call);
-}
 
 }  // namespace netio

@@ -3,14 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
+#include <netio/books.hpp>
+#include <netio/peer.hpp>
 #include <netio/status.hpp>
 
 #include "socket/incoming_stream.hpp"
 
 namespace netio::detail {
 
+class Peer;
 class SocketCore;
 
 class ReceiveCore {
@@ -22,6 +26,10 @@ class ReceiveCore {
   // call-back.
   void on_message(std::function<void(const MessageView&)> call);
   void on_batch(std::function<void(const Batch&)> call);
+
+  std::function<void(const PeerInfo&, const Gap&)> on_gap;
+  // Not any more once it is closing.
+  void tell_gap(const Peer& peer, const Gap& gap) noexcept;
 
   // Takes effect after the message at hand; resumed, every peer goes on from the loop.
   void pause(bool paused) noexcept;

@@ -162,6 +162,11 @@ void SendCore::flush() noexcept {
   for (const auto& peer : socket_.peers()) peer->outgoing.flush();
 }
 
+// The socket may be one that receives, and sends nothing.
+void SendCore::lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept {
+  socket_.receiving.tell_gap(peer, {first, count, DropReason::connection_lost});
+}
+
 // Returns whether a page stays open. If the wire keeps up, none does, and no timer is needed.
 bool SendCore::end_turn() noexcept {
   if (mode_ != Mode::buffered) return false;

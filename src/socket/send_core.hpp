@@ -53,7 +53,7 @@ class SendCore final : public Distribution {
   const char* take_control(Peer&, const Frame&) noexcept override {
     return "sent a control frame that is not known here";
   }
-  void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
+  void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
   [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;

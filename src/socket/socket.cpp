@@ -72,6 +72,9 @@ void Receiving::on_message(std::function<void(const MessageView&)> call) {
 void Receiving::on_batch(std::function<void(const Batch&)> call) {
   receive_core_->on_batch(std::move(call));
 }
+void Receiving::on_gap(std::function<void(const PeerInfo&, const Gap&)> call) {
+  receive_core_->on_gap = std::move(call);
+}
 void Receiving::pause() noexcept { receive_core_->pause(true); }
 void Receiving::resume() noexcept { receive_core_->pause(false); }
 bool Receiving::paused() const noexcept { return receive_core_->paused(); }

@@ -125,6 +125,10 @@ Status ReceiveCore::pause_peer(std::uint64_t id, bool paused) noexcept {
   return Status::ok;
 }
 
+void ReceiveCore::tell_gap(const Peer& peer, const Gap& gap) noexcept {
+  if (on_gap && !stopped_) on_gap(peer.info(true), gap);
+}
+
 BatchPlace ReceiveCore::place() const noexcept {
   const ReceiveBooks::Place here = delivery.books->place();
   return {delivering_id_, here.connection, here.position};

@@ -164,6 +164,42 @@ TEST_P(Cut, in_the_middle_of_a_stream_leaves_the_books_exact) {
   pump_.forget_checks();
 }
 
+// Each message comes, or is told to be missing where it would have come.
+TEST_P(Cut, what_was_lost_is_told_where_it_is_missing) {
+  Pull pull(there_, eager());
+  Push push(here_, eager());
+  std::uint64_t gaps = 0;
+  pull.on_message([this](const MessageView& message) {
+    if (message.tag() != next_++) ++wrong_;
+    ++received_;
+  });
+  pull.on_gap([&](const PeerInfo& peer, const Gap& gap) {
+    EXPECT_EQ(gap.first, next_);
+    EXPECT_GT(gap.count, 0U);
+    EXPECT_EQ(gap.reason, DropReason::connection_lost);
+    EXPECT_EQ(peer.id, 1U);
+    next_ += gap.count;
+    ++gaps;
+  });
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  Random random(7);
+  std::uint64_t sent = 0;
+  while (relay.cuts() < 8) {
+    if (!relay.fault_pending()) relay.cut_after(random.below(100'000));
+    flood(push, sent, sent + 100);
+    sent += 100;
+    ASSERT_LT(sent, 100'000U);
+  }
+  relay.cut_after(std::uint64_t{1} << 60U);
+  flood(push, sent, sent + 1);
+  settle(push);
+  ASSERT_SOON(pump_, next_ == sent + 1);
+  EXPECT_EQ(wrong_, 0U);
+  EXPECT_GT(gaps, 0U);
+  EXPECT_EQ(pull.books().missed, next_ - received_);
+}
+
 TEST_P(Cut, in_the_middle_of_a_hello_is_tried_again) {
   Pull pull(there_, eager());
   expect_increasing(pull);

@@ -84,6 +84,11 @@ void Run::set_call_backs() {
   if (receiving_ != nullptr) set_receiving_call_backs();
   if (publish_) set_publish_call_backs();
   if (subscribe_) set_subscribe_call_backs();
+  if (receiving_ != nullptr) {
+    receiving_->on_gap([this](const PeerInfo& info, const Gap& gap) {
+      event(CallBack::gap, "on_gap", [&] { on_gap(info, gap); });
+    });
+  }
 }
 
 void Run::set_sending_call_backs() {
@@ -145,9 +150,6 @@ void Run::set_publish_call_backs() {
 void Run::set_subscribe_call_backs() {
   subscribe_->on_subscribed([this](const PeerInfo& info, const Subscribed& told) {
     event(CallBack::subscribed, "on_subscribed", [&] { on_subscribed(info, told); });
-  });
-  subscribe_->on_gap([this](const PeerInfo& info, const Gap& gap) {
-    event(CallBack::gap, "on_gap", [&] { on_gap(info, gap); });
   });
 }
 

@@ -106,6 +106,8 @@ class Run {
   [[nodiscard]] std::uint64_t last_revision() const noexcept { return last_revision_; }
   [[nodiscard]] std::int64_t close_by_ns() const noexcept { return close_by_ns_; }
   // Of its messages, how many were delivered, to whomever.
+  // The messages of all gaps that it was told of.
+  [[nodiscard]] std::uint64_t gaps_told() const noexcept { return gaps_told_; }
   [[nodiscard]] std::uint64_t delivered_elsewhere() const noexcept { return delivered_elsewhere_; }
   [[nodiscard]] std::uint64_t delivered_here() const noexcept { return delivered_here_; }
   [[nodiscard]] std::uint64_t loans_out() const noexcept { return loans_out_; }

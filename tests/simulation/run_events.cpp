@@ -274,7 +274,12 @@ void Run::on_gap(const PeerInfo& info, const Gap& gap) {
   world_.tally.add(Happened::gap);
   // What the run before had lost is told when another one answers: then the peer is not up yet.
   if (seen == nullptr || (!seen->up && gap.reason != DropReason::connection_lost)) {
-    return fail("was told of a gap at a publisher that is not up");
+    return fail("was told of a gap at a peer that is not up");
+  }
+  gaps_told_ += gap.count;
+  if (kind() != Kind::subscribe) {
+    if (gap.reason != DropReason::connection_lost) fail("was told of a gap for another reason");
+    return;
   }
   Incoming& here = incoming(seen->wire->dial, *seen->remote);
   const Outgoing& list = seen->remote->outgoing(seen->wire->dial, *this);
@@ -284,7 +289,6 @@ void Run::on_gap(const PeerInfo& info, const Gap& gap) {
   }
   here.next = gap.first + gap.count;
   here.missed_by[static_cast<std::size_t>(gap.reason)] += gap.count;
-  gaps_told_ += gap.count;
   if (gap.count == 0 || here.next > list.messages.size()) {
     fail("was told of a gap in messages that there are not");
   }

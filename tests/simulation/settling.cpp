@@ -173,6 +173,10 @@ void Play::judge_books(Run& run) {
     run.fail("counts " + text(books.acknowledged) + " messages as acknowledged, and all of " +
              text(run.delivered_elsewhere()) + " that were delivered should be");
   }
+  if ((run.kind() == Kind::pull || run.kind() == Kind::pair) && books.missed != run.gaps_told()) {
+    run.fail("misses " + text(books.missed) + " messages, and was told of " +
+             text(run.gaps_told()));
+  }
   const bool one_to_one = run.kind() == Kind::push || run.kind() == Kind::pair;
   if (one_to_one && !run.lost_any() && books.dropped() != 0) {
     run.fail("dropped messages though it never lost a connection");

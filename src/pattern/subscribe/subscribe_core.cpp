@@ -246,16 +246,14 @@ const char* SubscribeCore::take_gap(Peer& peer, const GapFrame& gap) {
   const std::uint64_t first = peer.receive_books().next_number();
   const auto count = peer.miss_up_to(gap.dropped, socket_.context().loop.now().count());
   if (!count) return "takes back what it said it had dropped, or says more than can have been";
-  if (*count != 0 && on_gap) {
-    call_user(on_gap, peer.info(true), Gap{first, *count, reason_of(gap.reason)});
+  if (*count != 0) {
+    socket_.receiving.tell_gap(peer, {first, *count, reason_of(gap.reason)});
   }
   return nullptr;
 }
 
 void SubscribeCore::lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept {
-  if (on_gap && !stopped_) {
-    on_gap(peer.info(true), {first, count, DropReason::connection_lost});
-  }
+  socket_.receiving.tell_gap(peer, {first, count, DropReason::connection_lost});
 }
 
 }  // namespace netio::detail

@@ -30,7 +30,6 @@ class SubscribeCore final : public Distribution {
   void remove(std::span<const TagRange> ranges);
   [[nodiscard]] const TagSet& set() const noexcept { return set_; }
   std::function<void(const PeerInfo&, const Subscribed&)> on_subscribed;
-  std::function<void(const PeerInfo&, const Gap&)> on_gap;
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;
