@@ -69,6 +69,7 @@ class SendingSession {
   std::unique_ptr<MessageSource> source_;
   Progress progress_;
   PeerTable peer_table_;
+  std::uint64_t connections_lost_ = 0;
   PeerWait wait_;
   Phase phase_ = Phase::waiting;
   bool blocked_ = false;  // The socket will say when.

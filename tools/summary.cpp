@@ -224,7 +224,7 @@ std::string resumed_text(const Summary& summary) {
   const Counters& counters = summary.counters;
   if (counters.resent == 0 && counters.resume_given_up == 0) return {};
   std::string text =
-      fmt::format("{} lost, {} sent again", counted(counters.disconnects, "connection"),
+      fmt::format("{} lost, {} sent again", counted(summary.connections_lost, "connection"),
                   counted(counters.resent, "message"));
   if (counters.resume_given_up != 0) {
     text += fmt::format(", {} given up (away for longer than --resume-within, or memory was short)",

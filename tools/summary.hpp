@@ -61,11 +61,12 @@ struct Summary {
   bool met = true;    // there was a peer
   Books books;
   Counters counters;
-  std::uint64_t kept_bytes = 0;    // received: memory of messages that are not released
-  PeerCounts peers;                // of all kinds but sent
-  MissedBy missed_by{};            // subscribed
-  std::optional<TagCounts> tags;   // subscribed
-  std::vector<PeerLine> per_peer;  // at most those that a PeerTable has
+  std::uint64_t connections_lost = 0;  // sent, published: not ended in order
+  std::uint64_t kept_bytes = 0;        // received: memory of messages that are not released
+  PeerCounts peers;                    // of all kinds but sent
+  MissedBy missed_by{};                // subscribed
+  std::optional<TagCounts> tags;       // subscribed
+  std::vector<PeerLine> per_peer;      // at most those that a PeerTable has
   std::uint64_t peers_left_out = 0;
   std::optional<WrittenOutput> output;
   std::optional<Verification> verification;

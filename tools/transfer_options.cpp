@@ -42,7 +42,7 @@ std::chrono::milliseconds parse_milliseconds(std::string_view text) {
 
 std::size_t parse_resume_bytes(const std::string& text) {
   const std::uint64_t bytes = parse_bytes(text);
-  if (bytes > (std::uint64_t{1} << 46U)) throw std::invalid_argument("is at most 64 TiB");
+  if (bytes > (std::uint64_t{1} << 40U)) throw std::invalid_argument("is at most 1 TiB");
   return static_cast<std::size_t>(bytes);
 }
 
@@ -65,6 +65,29 @@ struct Side {
   bool sends = true;
   bool resumes = true;  // the pattern keeps what is not acknowledged, or hears of what is kept
 };
+
+void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) {
+  const std::string group = "When the network fails (tcp and fabrics)";
+  add_parsed_to(app, "--heartbeat", "TIME", parse_duration, peer.heartbeat_after,
+                fmt::format("Take a {} that has said nothing for three times so long for lost "
+                            "(the network tells)",
+                            side.peer))
+      ->group(group);
+  if (!side.resumes) return;
+  add_parsed_to(app, "--resume", "BYTES", parse_resume_bytes, peer.resume_bytes_max,
+                side.sends
+                    ? fmt::format("Keep so much of what a {} has not acknowledged, and send it "
+                                  "again when a connection that broke is back (nothing is kept)",
+                                  side.peer)
+                    : std::string("Acknowledge so often that senders with --resume keep little; "
+                                  "how much they keep is theirs to say"))
+      ->group(group);
+  if (!side.sends) return;
+  add_parsed_to(
+      app, "--resume-within", "TIME", parse_more_than_no_time, peer.resume_within,
+      fmt::format("Give up what is kept for a {} that is away for longer (60s)", side.peer))
+      ->group(group);
+}
 
 void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
   peer.binds = side.binds;
@@ -112,26 +135,7 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
   add_wait(app, peer.wait);
   add_parsed_to(app, "--message-max", "BYTES", parse_message_bytes, peer.message_bytes_max,
                 "The largest message (1GiB)");
-  const std::string group = "When the network fails (tcp and fabrics)";
-  add_parsed_to(app, "--heartbeat", "TIME", parse_duration, peer.heartbeat_after,
-                fmt::format("Take a {} that has said nothing for three times so long for lost "
-                            "(the network tells)",
-                            side.peer))
-      ->group(group);
-  if (!side.resumes) return;
-  add_parsed_to(app, "--resume", "BYTES", parse_resume_bytes, peer.resume_bytes_max,
-                side.sends
-                    ? fmt::format("Keep so much of what a {} has not acknowledged, and send it "
-                                  "again when a connection that broke is back (nothing is kept)",
-                                  side.peer)
-                    : std::string("Acknowledge so often that senders with --resume keep little; "
-                                  "how much they keep is theirs to say"))
-      ->group(group);
-  if (!side.sends) return;
-  add_parsed_to(
-      app, "--resume-within", "TIME", parse_more_than_no_time, peer.resume_within,
-      fmt::format("Give up what is kept for a {} that is away for longer (60s)", side.peer))
-      ->group(group);
+  add_network_failures(app, peer, side);
 }
 
 void add_generated(CLI::App& app, SendArguments& send, SendChoice& choice, const Side& side) {
@@ -293,13 +297,13 @@ void add_sub(CLI::App& app, SubArguments& sub) {
 }
 
 void add_echo(CLI::App& app, PairArguments& echo) {
-  add_pair(app, echo, {"peer", true}, "End after N messages have been sent back");
+  add_pair(app, echo, {"peer", true, true, false}, "End after N messages have been sent back");
   add_summary(app, echo.report);
   app.footer(std::string(help::echo_footer));
 }
 
 void add_ping(CLI::App& app, PingArguments& ping) {
-  add_pair(app, ping, {"peer", false}, "End after N pings");
+  add_pair(app, ping, {"peer", false, true, false}, "End after N pings");
   add_parsed_to(
       app, "--size", "BYTES",
       [](const std::string& text) {

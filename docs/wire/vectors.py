@@ -142,6 +142,8 @@ def hello_vectors():
     bad("epoch_0", "epochs count from 1", hello_bytes(hello_fields(epoch=0)), "defective", "epoch")
     bad("silence_of_more_than_a_day", "who allows that wants nothing",
         hello_bytes(hello_fields(silence_ms=24 * 3600 * 1000 + 1)), "defective", "silence")
+    bad("silence_of_less_than_ten_milliseconds", "who has to speak so often does nothing else",
+        hello_bytes(hello_fields(silence_ms=9)), "defective", "silence")
     bad("reserved", "the reserved field is not zero", hello_bytes(hello_fields(), reserved=1),
         "defective", "reserved")
     bad("name_empty", "a name of no bytes", hello_bytes(hello_fields(), entry(3, b"")),

@@ -48,9 +48,10 @@ struct SocketOptions {
   double high_watermark = 0.75;
   double low_watermark = 0.25;
 
-  // Reconnecting: the first delay, which is doubled each time up to the last one. Up to half of
-  // each delay is taken off at random. After a connection that has lasted for longer than the last
-  // delay, the first attempt is made at once:
+  // Reconnecting: the first delay, which is doubled each time up to the last one, until a
+  // connection lasts for longer than the delay before it. Up to half of each delay is taken off at
+  // random. After a connection that lasted for longer than the last delay, the first attempt is
+  // made at once:
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
@@ -64,8 +65,8 @@ struct SocketOptions {
   // acknowledges every 256 KiB, so that little has to be kept. Other sockets take it, and keep
   // nothing.
   //
-  // While the user of a Pair takes no messages, it reads no acknowledgement either. It does not
-  // answer again then for what is kept, but gives up the oldest (Counters::resume_given_up).
+  // While the user of a Pair takes no messages, acknowledgements may not be read either. Then it
+  // does not wait for them, but gives up the oldest of what it keeps (Counters::resume_given_up).
   std::size_t resume_bytes_max = 0;
   // If a peer is away for longer, what is kept for it is given up.
   std::chrono::nanoseconds resume_within = std::chrono::seconds(60);
@@ -99,8 +100,9 @@ struct SocketOptions {
   std::chrono::seconds keep_alive_after = std::chrono::seconds(10);
   // tcp and fabrics: each peer is asked to say something at least so often, and its connection is
   // given up (lost) when nothing was heard for three times as long, which is at most a day. So a
-  // process that is stopped and a network that swallows everything are found as well, and a user
-  // whose call-back takes longer is taken for such a process. Not while this side is paused. 0: no.
+  // process that is stopped and a network that swallows everything are found as well. But so is a
+  // peer whose call-back takes longer, and a blocking socket that is not called for so long. Not
+  // while this side is paused, or a good-bye was said. 10 ms or more; 0: never.
   std::chrono::nanoseconds heartbeat_after = std::chrono::nanoseconds(0);
   // Delivered messages are acknowledged at the latest after this time, or sooner with the next page
   // that is sent to the peer.

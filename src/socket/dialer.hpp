@@ -50,6 +50,7 @@ class Dialer {
   Timer timer_;
   bool retrying_ = false;
   int attempts_ = 0;                      // that failed since the last connection that lasted
+  std::int64_t delay_ns_ = 0;             // before the last one
   std::int64_t up_since_ns_ = 0;          // 0: not up since the last ending
   std::optional<DownReason> told_wrong_;  // what the last attempt ended for, if for a wrong answer
 };

@@ -96,6 +96,26 @@ TEST_F(Dialing, comes_back_at_once_to_where_a_connection_has_lasted) {
   EXPECT_EQ(before, 0) << "else a peer that ends each connection at once is asked without a pause";
 }
 
+TEST_F(Dialing, begins_again_with_the_first_delay_where_connections_last_for_longer) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(fails_for(DownReason::unreachable));
+    (void)wait_for_attempt();
+  }
+  dialer_.came_up();
+  for (const nanoseconds end = loop_.now() + milliseconds(17); loop_.now() < end;) {
+    loop_.run_once(milliseconds(5));
+  }
+  (void)dialer_.ended({.reason = DownReason::lost, .was_up = true, .met = true, .wanted = true});
+  EXPECT_TRUE(dialer_.retrying());
+  (void)wait_for_attempt();
+  (void)fails_for(DownReason::unreachable);
+  Timer first_delay(loop_, [] {});
+  first_delay.start_once(milliseconds(9));
+  const int before = attempts_;
+  while (first_delay.running()) loop_.run_once(milliseconds(100));
+  EXPECT_GT(attempts_, before) << "8 ms at most, and not 16";
+}
+
 TEST_F(Dialing, comes_with_another_stream_at_once) {
   dialer_.dial_at_once(false);
   EXPECT_FALSE(dialer_.retrying());

@@ -58,7 +58,7 @@ Status OutgoingStream::wait_for(Store& store, Lack lack) noexcept {
   waits_in_ = &store;
   lack_ = lack;
   store.wait(*this);
-  if (gives_way()) resend_.give_up();
+  if (gives_way()) resend_.give_up_some({&store});
   owner_.on_starved();
   return Status::again;
 }
@@ -107,6 +107,7 @@ Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
   post.body.bytes = message.size();
   const Status status = post_counted(post);
   if (status == Status::ok && resends_) resend_.copy_message(post.sequence, message, tag);
+  if (status == Status::again) give_way_for_copy();
   return status;
 }
 

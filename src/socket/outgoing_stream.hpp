@@ -38,6 +38,8 @@ class StreamOwner {
   virtual void on_starved() noexcept = 0;
   // Memory came home that a send had lacked.
   virtual void on_stream_memory() noexcept = 0;
+  // More is kept on a stream that is unread: set_unread() again, from the loop.
+  virtual void on_kept_unread() noexcept = 0;
 
  protected:
   ~StreamOwner() = default;
@@ -160,8 +162,16 @@ class OutgoingStream final : private StoreWaiter {
   // Nothing is read from the peer, so no acknowledgement is seen. A send that had to wait for one
   // might wait for ever: it gives up the oldest of what is kept instead. True if one waits, and
   // need not now.
+  // What is kept may go to others as well, until something is sent again; now, if they wait for it.
   [[nodiscard]] bool set_unread(bool unread) noexcept {
     unread_ = unread;
+    if (!gives_way()) {
+      resend_.work();
+    } else if (link_->pool().waited_for() || large_pool_.waited_for()) {
+      resend_.give_up();
+    } else {
+      resend_.offer();
+    }
     if ((!wants_resend_room_ && !starved()) || !gives_way()) return false;
     wants_resend_room_ = false;
     return true;
@@ -171,8 +181,14 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
     return std::max(resend_.oldest(books_.next_sequence), books_.expected);
   }
-  // The peer is told where this stream begins: what is kept stays from now on.
-  void hold_resend() noexcept { resend_.work(); }
+  // Before the books are settled on this connection, and the peer is told where this stream begins:
+  // what is kept stays from now on, if it can be sent again there.
+  void hold_resend(Link& link) noexcept {
+    resend_.work();
+    resend_.use(link.pool());
+    resends_ = resend_.on() && link.comes_back() && resend_.make_room();
+    if (!resends_) resend_.give_up();
+  }
   // What is kept is given up. Whether the peer has it is in doubt until it comes back.
   void give_up_resend() noexcept { resend_.give_up(); }
   // No connection has been told of it.
@@ -309,6 +325,10 @@ class OutgoingStream final : private StoreWaiter {
   // What is being posted again stays.
   [[nodiscard]] bool gives_way() const noexcept {
     return unread_ && resends_ && !resend_.empty() && !behind();
+  }
+  // The link may wait for a page to copy to, and all of them may be kept.
+  void give_way_for_copy() noexcept {
+    if (gives_way() && link_->pool().blocks_free() == 0) resend_.give_up_some({&link_->pool()});
   }
   Status room_to_resend() noexcept;
   Status share_to_resend() noexcept;

@@ -10,6 +10,10 @@ namespace netio::detail {
 // Before a post that is to be kept. Who was refused is told when the peer acknowledges something,
 // also if another message, which needs less, was taken meanwhile.
 Status OutgoingStream::room_to_resend() noexcept {
+  if (unread_) [[unlikely]] {
+    resend_.work();
+    owner_.on_kept_unread();
+  }
   while (resend_.full() && gives_way()) resend_.give_up_oldest();
   if (!resend_.full() && resend_.make_room()) return Status::ok;
   wants_resend_room_ = true;
@@ -18,6 +22,7 @@ Status OutgoingStream::room_to_resend() noexcept {
 
 // Before a page is taken for messages that are to be kept.
 Status OutgoingStream::share_to_resend() noexcept {
+  if (unread_) resend_.work();
   while ((resend_.full() || resend_.has_its_share()) && gives_way()) resend_.give_up_oldest();
   if (!resend_.full() && !resend_.has_its_share()) return Status::ok;
   wants_resend_room_ = true;
@@ -91,8 +96,6 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
 
 void OutgoingStream::attach(Link& link) noexcept {
   link_ = &link;
-  resend_.use(link.pool());
-  resends_ = resend_.on() && link.comes_back() && resend_.make_room();
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   acknowledged_before_ = books_.acknowledged;

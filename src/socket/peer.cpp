@@ -114,6 +114,7 @@ void Peer::run_deferred() noexcept {
     guard_memory([this] { take_up(); }, [this]() noexcept { fail(out_of_memory()); });
     if (!open()) return;
   }
+  if (std::exchange(kept_unread_, false) && open()) look_whether_unread();
   if (std::exchange(room_found_, false)) on_writable();
   if (std::exchange(resume_, false) && open() && !not_to_be_read()) go_on();
 }
@@ -175,7 +176,9 @@ void Peer::release_link() noexcept {
   incoming_.end();
   arrived_before_ = bytes_arrived();
   link_.reset();
-  bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = was_unread_ = false;
+  bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = kept_unread_ = starved_for_long_ =
+      false;
+  was_unread_at_ = never_unread;
   confirm_timer_.stop();
   heartbeat_timer_.stop();
   confirm_owed_ = false;
@@ -193,6 +196,7 @@ void Peer::close() noexcept {
     incoming_.end();
     link_->assembling(false);
     link_->pause(false);
+    look_whether_unread();
     advance_ending();
   } else if (!dialed() || !wanted()) {
     cut();

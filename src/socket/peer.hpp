@@ -137,6 +137,7 @@ class Peer final : public Newcomer,
   void on_large_begun() noexcept override;
   void on_starved() noexcept override;
   void on_stream_memory() noexcept override { on_writable(); }
+  void on_kept_unread() noexcept override;
   void on_memory() noexcept override;
   void run_deferred() noexcept override;
 
@@ -218,15 +219,18 @@ class Peer final : public Newcomer,
   bool paused_ = false;            // by itself; over all its connections
   bool resume_ = false;            // run_deferred goes on with a held page
   bool room_found_ = false;        // run_deferred tells who was refused
-  bool was_unread_ = false;        // nothing was read at the last look, whoever was the cause
+  bool kept_unread_ = false;       // run_deferred looks at what is kept
+  bool starved_for_long_ = false;  // the link has lacked memory to read into, two looks in a row
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
   bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
   bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 
-  std::uint64_t arrived_before_ = 0;      // bytes on links that are gone
-  std::size_t bytes_to_acknowledge_ = 0;  // that came since the last acknowledgement went
+  static constexpr std::uint64_t never_unread = UINT64_MAX;
+  std::uint64_t was_unread_at_ = never_unread;  // heard(), if it was not read at the last look
+  std::uint64_t arrived_before_ = 0;            // bytes on links that are gone
+  std::size_t bytes_to_acknowledge_ = 0;        // that came since the last acknowledgement went
 };
 
 }  // namespace netio::detail

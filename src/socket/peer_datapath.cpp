@@ -37,6 +37,10 @@ void Peer::on_page(const PageHeader& header, Block& block,
       return;
     }
   }
+  if (starved_for_long_) [[unlikely]] {
+    starved_for_long_ = false;
+    look_whether_unread();
+  }
   if ((header.flags & page_flag::control) != 0) {
     guard_memory([&] { take_control(body); }, [this]() noexcept { fail(out_of_memory()); });
     return;
@@ -129,12 +133,18 @@ void Peer::pause(bool paused) noexcept {
 }
 
 // While the user takes nothing from the peer, acknowledgements are not read either. The same holds
-// for a link that lacks the memory to read into, if that lasts.
+// for a link that lacks the memory to read into, if that lasts from one look to the next.
 void Peer::look_whether_unread() noexcept {
   if (!socket_.pattern().receives) return;
-  const bool untaken = not_to_be_read() || !socket_.receiving.taken();
-  if (!outgoing.set_unread(untaken || (was_unread_ && !link_->reading()))) return;
+  const bool untaken =
+      not_to_be_read() || (incoming_.holding() && !socket_.receiving.taken()) || starved_for_long_;
+  if (!outgoing.set_unread(untaken && !closing_)) return;
   room_found_ = true;
+  socket_.context().loop.defer(*this);
+}
+
+void Peer::on_kept_unread() noexcept {
+  kept_unread_ = true;
   socket_.context().loop.defer(*this);
 }
 
@@ -263,8 +273,9 @@ bool Peer::send_acknowledgement() noexcept {
 
 void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept {
   if (!open()) return;
+  starved_for_long_ = !link_->reading() && was_unread_at_ == heard();
+  was_unread_at_ = link_->reading() ? never_unread : heard();
   look_whether_unread();
-  was_unread_ = !link_->reading();
   watch_.listen(*link_, now_ns);
   const SocketOptions& options = socket_.options();
   if (const char* const what = stalled({now_ns, options.stall_after.count()}, shortages)) {
@@ -290,14 +301,16 @@ void Peer::start_heartbeat() noexcept {
 
 void Peer::look_at_heartbeat() noexcept {
   if (!open()) return;
-  // A link that is full says enough.
-  if (heartbeat_.due(outgoing.pages_posted()) && !bye_said_ &&
+  // Behind a good-bye nothing more is said, and other limits bound the end. Where something waits
+  // for a peer that takes nothing, a heartbeat would only wait behind it.
+  const bool ends = bye_said_ || bye_heard_;
+  if (heartbeat_.due(outgoing.pages_posted()) && !ends && !link_->backed_up() &&
       outgoing.post_acknowledgement() == Status::ok) {
     link_->flush();
   }
   std::int64_t next_ns = heartbeat_.period_ns();
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  switch (heartbeat_.listen(heard(), link_->reading(), now_ns)) {
+  switch (heartbeat_.listen(heard(), link_->reading() && !ends, now_ns)) {
     case Heartbeat::Heard::enough:
       break;
     case Heartbeat::Heard::look_again:

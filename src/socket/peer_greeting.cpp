@@ -132,7 +132,7 @@ void Peer::give_up_greeting() noexcept {
 }
 
 void Peer::say_where() noexcept {
-  outgoing.hold_resend();
+  if (dialed()) outgoing.hold_resend(*link_);
   const ConfirmFrame where{.nonce = nonce_,
                            .next = outgoing.books().next_sequence,
                            .next_expected = incoming_.books().expected,
@@ -226,6 +226,7 @@ void Peer::take_up() {
     if (down_) return;
     if (wait) return socket_.context().loop.defer(*this);
     stream_is_new = !adopt_stream();
+    outgoing.hold_resend(*link_);
   }
   // Others may have come up since the hellos.
   if (std::string text; socket_.busy(stream_.id, *this, text)) {

@@ -129,13 +129,24 @@ const ResendQueue::Item* ResendQueue::find(std::uint64_t position) const noexcep
 
 void ResendQueue::lie_idle() noexcept {
   seal();
-  if (count_ != 0) pool_->add(*this);
+  offer();
+}
+
+void ResendQueue::offer() noexcept {
+  if (count_ != 0 && alone()) pool_->add(*this);
 }
 
 void ResendQueue::give_up_oldest() noexcept {
   if (count_ == 0) return;
   given_up_ += at(0).end() - std::max(at(0).position, released_);
   pop();
+}
+
+void ResendQueue::give_up_some(const StorePart& memory) noexcept {
+  std::size_t index = 0;
+  while (index < count_ && !memory.has(at(index).lease)) ++index;
+  if (index == count_) return;
+  for (++index; index != 0; --index) give_up_oldest();
 }
 
 void ResendQueue::give_up() noexcept {

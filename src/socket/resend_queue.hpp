@@ -36,7 +36,10 @@ class ResendQueue final : public Reserve {
   ResendQueue& operator=(ResendQueue&& other) noexcept;
 
   // The send pool: which copies go to, and which others need too.
-  void use(Pool& pool) noexcept { pool_ = &pool; }
+  void use(Pool& pool) noexcept {
+    if (pool_ != &pool) give_up();  // it counts pages of the pool
+    pool_ = &pool;
+  }
   // 0: nothing is kept.
   void set_bytes_max(std::size_t bytes_max) noexcept { bytes_max_ = bytes_max; }
   [[nodiscard]] bool on() const noexcept { return bytes_max_ != 0; }
@@ -49,9 +52,10 @@ class ResendQueue final : public Reserve {
   [[nodiscard]] bool has_its_share() const noexcept {
     return count_ != 0 && pages_held_ > pool_->blocks_free();
   }
-  // The position of the oldest message here; `otherwise` if there is none.
-  [[nodiscard]] std::uint64_t oldest(std::uint64_t otherwise) const noexcept {
-    return count_ != 0 ? at(0).position : otherwise;
+  // The position of the oldest message here, if all messages from there up to `next` are here. Else
+  // `next`: a connection between kept nothing, and what was kept before it is of no use.
+  [[nodiscard]] std::uint64_t oldest(std::uint64_t next) const noexcept {
+    return count_ != 0 && at(count_ - 1).end() == next ? at(0).position : next;
   }
 
   // Before a post: makes room for what follows it. False if there is no memory: for a piece that is
@@ -85,12 +89,17 @@ class ResendQueue final : public Reserve {
 
   // There is no connection: whoever finds the pool empty takes what is kept here. Until work().
   void lie_idle() noexcept;
+  // The same for now, though there is one.
+  void offer() noexcept;
   void work() noexcept { leave(); }
   [[nodiscard]] bool idle() const noexcept { return !alone(); }
   // Reserve: forgets everything. The stream learns it when it looks for the oldest position.
   void give_up() noexcept override;
   // Forgets the oldest item, if there is one.
   void give_up_oldest() noexcept;
+  // Forgets as many of the oldest as it takes to let go of some of this memory; none if it has
+  // none.
+  void give_up_some(const StorePart& memory) noexcept;
   // So many messages so far, as counted here and by who had them before.
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 

@@ -63,7 +63,7 @@ TEST_F(Resend, small_messages_lie_behind_each_other_in_one_page) {
   for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(text_at(100 + i), "event " + std::to_string(i));
   EXPECT_EQ(text_at(99), "nothing");
   EXPECT_EQ(text_at(150), "nothing");
-  EXPECT_EQ(queue.oldest(0), 100U);
+  EXPECT_EQ(queue.oldest(150), 100U);
   queue.release(149);
   EXPECT_EQ(text_at(149), "event 49") << "a page stays as long as one message in it is needed";
   queue.release(150);
@@ -83,8 +83,26 @@ TEST_F(Resend, messages_of_all_kinds_are_found_by_their_position) {
       EXPECT_EQ(text_at(i), std::to_string(i));
     }
     queue.release(position - 2);  // the page of three stays, as its last one is not acknowledged
-    EXPECT_EQ(queue.oldest(0), position - 4);
+    EXPECT_EQ(queue.oldest(position), position - 4);
   }
+}
+
+// On a connection in between nothing could be kept.
+TEST_F(Resend, what_does_not_reach_to_the_next_message_is_of_no_use) {
+  keep(0, "a");
+  EXPECT_EQ(queue.oldest(1), 0U);
+  EXPECT_EQ(queue.oldest(2), 2U);
+}
+
+TEST_F(Resend, gives_up_no_more_than_it_takes_to_let_go_of_what_is_lacked) {
+  const Pool::Ptr other = Pool::create(block_bytes, 2);
+  keep(0, "a");
+  keep(1, "b");
+  queue.give_up_some({other.get()});
+  EXPECT_EQ(queue.given_up(), 0U);
+  queue.give_up_some({pool.get()});
+  EXPECT_EQ(queue.given_up(), 1U);
+  EXPECT_EQ(queue.oldest(2), 1U);
 }
 
 TEST_F(Resend, full_by_the_memory_that_is_held) {

@@ -163,6 +163,9 @@ const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
   }
   if (const char* const what = identity_defect(hello); what != nullptr) return what;
   if (hello.silence_ms > silence_ms_most) return "hello that allows more than a day of silence";
+  if (hello.silence_ms != 0 && hello.silence_ms < silence_ms_least) {
+    return "hello that allows less than 10 ms of silence";
+  }
   std::uint32_t zero = 0;
   get(from.data(), reserved_at, zero);
   if (zero != 0) return "hello with a reserved field that is not zero";

@@ -22,6 +22,8 @@ inline constexpr std::size_t hello_text_bytes_max = 1024;
 inline constexpr std::size_t hello_name_bytes_max = 63;
 // A peer that wants to be heard of less often than once a day wants nothing.
 inline constexpr std::uint32_t silence_ms_most = 24U * 3600U * 1000U;
+// Who had to say something more often would be kept busy by it.
+inline constexpr std::uint32_t silence_ms_least = 10;
 
 enum class WirePattern : std::uint8_t { push = 1, pull, pair, publish, subscribe, request, reply };
 [[nodiscard]] std::string_view to_string(WirePattern pattern) noexcept;

@@ -1,4 +1,6 @@
 // Peers that are asked to say something now and then: a silent one is found, and nobody else.
+#include <netio/blocking.hpp>
+
 #include "conformance/conformance.hpp"
 #include "support/relay.hpp"
 
@@ -94,6 +96,24 @@ TEST_P(Heartbeats, a_side_that_was_busy_reads_before_it_judges) {
     pump_.turns(50);
   }
   EXPECT_TRUE(at_push.downs.empty()) << at_push.why();
+}
+
+// Behind its good-bye a side says nothing, however long the other takes.
+TEST_P(Heartbeats, end_nothing_that_ends_in_order) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without queued sockets";
+  blocking::QueuedPull pull({.context = small_context(), .socket = beating()});
+  Push push(here_, options());
+  Seen at_push(push);
+  push.connect(pull.bind("tcp://127.0.0.1:0"));
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_EQ(send(push, payload(i, 100), i), Status::ok);
+  push.close(30s);
+  for (int i = 0; i < 10; ++i) {
+    const auto until = std::chrono::steady_clock::now() + beat;
+    while (std::chrono::steady_clock::now() < until) pump_.turn();
+    EXPECT_TRUE(pull.receive(30s)) << i;
+  }
+  ASSERT_SOON(pump_, at_push.closings.size() == 1);
+  EXPECT_EQ(at_push.closings[0].acknowledged, 10U);
 }
 
 ON_TCP_IN_EVERY_MODE(Heartbeats);

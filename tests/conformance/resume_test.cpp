@@ -183,6 +183,50 @@ TEST_P(Resume, a_pair_that_does_not_read_gives_up_the_oldest) {
   EXPECT_EQ(left.books().acknowledged, 1000U);
 }
 
+// It reads acknowledgements, because nothing comes that it could not deliver.
+TEST_P(Resume, a_pair_that_only_sends_gives_up_nothing) {
+  Pair left(here_, keeping(std::size_t{64} << 10U));
+  Pair right(there_, keeping());
+  right.on_message([&](const MessageView&) { ++received_; });
+  join(right, left);
+  const Bytes message = payload(1, 900);
+  for (std::uint64_t i = 0; i < 2000; ++i) ASSERT_EQ(send(left, message, i), Status::ok);
+  settle(left);
+  EXPECT_EQ(left.counters().resume_given_up, 0U);
+}
+
+// All pages may be kept by streams whose acknowledgements nobody reads.
+TEST_P(Resume, many_paused_pairs_that_share_few_pages_go_on) {
+  ContextOptions few = small_context(GetParam());
+  few.send_pool_bytes = 64 * few.page_bytes;
+  Context here(few);
+  pump_.add(here);
+  std::vector<std::unique_ptr<Pair>> lefts;
+  std::vector<std::unique_ptr<Pair>> rights;
+  for (int i = 0; i < 48; ++i) {
+    rights.push_back(std::make_unique<Pair>(there_, keeping()));
+    rights.back()->on_message([&](const MessageView&) { ++received_; });
+    lefts.push_back(std::make_unique<Pair>(here, keeping()));
+    lefts.back()->pause();
+    lefts.back()->connect(bind(*rights.back()));
+  }
+  for (const auto& left : lefts) ASSERT_SOON(pump_, left->peers_connected() == 1);
+  const Bytes message = payload(1, 900);
+  std::vector<int> sent(lefts.size());
+  ASSERT_SOON(pump_, [&] {
+    bool done = true;
+    for (std::size_t i = 0; i < lefts.size(); ++i) {
+      while (sent[i] < 300 && lefts[i]->send(message) == Status::ok) ++sent[i];
+      done = done && sent[i] == 300;
+    }
+    return done;
+  }());
+  for (const auto& left : lefts) left->flush();
+  ASSERT_SOON(pump_, received_ == 300 * lefts.size());
+  lefts.clear();
+  pump_.remove(here);
+}
+
 TEST_P(Resume, many_that_are_paused_leave_memory_for_one_that_reads) {
   Push push(here_, keeping(std::size_t{8} << 20U));
   const std::string address = bind(push);

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <span>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/page_walker.hpp"
 #include "support/raw_tcp.hpp"
 
 namespace netio::test {
@@ -61,6 +63,7 @@ struct Relay::Direction {
   int to = -1;
   std::deque<Chunk> queue;
   std::size_t queued_bytes = 0;
+  PageWalker walker;
   bool end_seen = false;
   bool end_passed_on = false;
   bool broken = false;
@@ -130,7 +133,13 @@ void Relay::strand() {
   wake();
 }
 
-void Relay::cut_after(std::uint64_t bytes) { arm(Fault::cut, bytes); }
+void Relay::cut_after(std::uint64_t bytes, End end) {
+  {
+    const std::lock_guard lock(mutex_);
+    cut_by_ = end;
+  }
+  arm(Fault::cut, bytes);
+}
 void Relay::lose_byte_after(std::uint64_t bytes) { arm(Fault::lose, bytes); }
 void Relay::damage_byte_after(std::uint64_t bytes) { arm(Fault::damage, bytes); }
 
@@ -293,6 +302,7 @@ bool Relay::drain(Direction& direction, bool to_target) {
       return false;
     }
     const auto moved = static_cast<std::size_t>(sent);
+    if (to_target) direction.walker.take(std::span(chunk.bytes).subspan(chunk.done, moved));
     chunk.done += moved;
     direction.queued_bytes -= moved;
     (to_target ? bytes_to_target_ : bytes_from_target_) += moved;
@@ -314,7 +324,8 @@ bool Relay::apply_fault(Direction& direction, std::size_t& bytes) {
   }
   switch (std::exchange(fault_, Fault::none)) {
     case Fault::cut:
-      cut_all(End::reset);
+      if (direction.walker.inside_a_page()) ++cuts_inside_a_page_;
+      cut_all(cut_by_);
       return true;
     case Fault::lose:
       ++chunk.done;

@@ -34,7 +34,7 @@ class Relay {
   // Ends every connection towards who dialed only: the target still believes in them.
   void strand();
   // Carries that many bytes more towards the target, and then cuts.
-  void cut_after(std::uint64_t bytes);
+  void cut_after(std::uint64_t bytes, End end = End::reset);
   // Carries nothing, and reads nothing, until released.
   void hold(bool held);
   // Cuts whatever comes at once, while it lasts.
@@ -54,6 +54,8 @@ class Relay {
   [[nodiscard]] std::uint64_t bytes_from_target() const noexcept { return bytes_from_target_; }
   [[nodiscard]] std::uint64_t connections() const noexcept { return connections_; }
   [[nodiscard]] std::uint64_t cuts() const noexcept { return cuts_; }
+  // Of those after a number of bytes: how many were inside a page of netio over tcp.
+  [[nodiscard]] std::uint64_t cuts_inside_a_page() const noexcept { return cuts_inside_a_page_; }
 
  private:
   struct Direction;
@@ -85,11 +87,13 @@ class Relay {
   std::chrono::milliseconds delay_{0};
   Fault fault_ = Fault::none;
   std::uint64_t fault_after_ = 0;
+  End cut_by_ = End::reset;
 
   std::atomic<std::uint64_t> bytes_to_target_{0};
   std::atomic<std::uint64_t> bytes_from_target_{0};
   std::atomic<std::uint64_t> connections_{0};
   std::atomic<std::uint64_t> cuts_{0};
+  std::atomic<std::uint64_t> cuts_inside_a_page_{0};
   std::thread thread_;
 };
 

@@ -22,6 +22,7 @@ class UnwatchedStream final : private detail::StreamOwner {
   void on_large_begun() noexcept override {}
   void on_starved() noexcept override {}
   void on_stream_memory() noexcept override {}
+  void on_kept_unread() noexcept override {}
 
   detail::LargePool::Ptr large_ = detail::LargePool::create(bytes_max, 0);
   detail::Copies copies_;

@@ -1,0 +1,300 @@
+// Connections are cut anywhere, under load, between two sockets that keep what is not acknowledged:
+// by a reset and by a shutdown in turn, in a hello, in a page, between pages. Nothing is lost,
+// nothing comes twice, everything in order, and the books of both ends are equal. Each test prints
+// what it cut. NETIO_TEST_CUTS says how often (script/test --only cuts: a thousand times), and
+// NETIO_TEST_SEED where the random numbers begin.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <netio/netio.hpp>
+
+#include "support/payload.hpp"
+#include "support/pump.hpp"
+#include "support/relay.hpp"
+#include "support/sanitized.hpp"
+
+namespace netio::test {
+namespace {
+
+std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+std::uint64_t cuts_wanted() { return number_in("NETIO_TEST_CUTS", sanitized ? 20 : 60); }
+std::uint64_t seed() {
+  static const std::uint64_t one = number_in("NETIO_TEST_SEED", std::random_device{}());
+  return one;
+}
+
+enum class Kind : std::uint8_t {
+  push,      // who sends has connected
+  accepted,  // who receives has
+  crowd,     // three senders, whose connections are cut at once
+  pair,      // both sides send
+};
+
+struct Case {
+  const char* name;
+  Kind kind = Kind::push;
+  Mode mode = Mode::buffered;
+  std::size_t bytes_min = 200;
+  std::size_t bytes_max = 200;
+  const char* scheme = "tcp://";
+  std::size_t resume_bytes_max = std::size_t{4} << 20U;
+};
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+constexpr std::size_t large = 300'000;
+const Case cases[] = {
+    {"push_200B_buffered"},
+    {"push_4KiB_unbuffered", Kind::push, Mode::unbuffered, 4096, 4096},
+    {"push_300kB_unbuffered", Kind::push, Mode::unbuffered, large, large},
+    {"push_of_all_sizes_buffered", Kind::push, Mode::buffered, 0, large},
+    {"push_of_all_sizes_with_little_room", Kind::push, Mode::unbuffered, 0, large, "tcp://",
+     100'000},
+    {"push_accepted_of_all_sizes", Kind::accepted, Mode::unbuffered, 0, large},
+    {"three_push_to_one_pull", Kind::crowd, Mode::buffered, 0, 2000},
+    {"pair_both_ways", Kind::pair, Mode::buffered, 0, 2000},
+    {"pair_both_ways_of_all_sizes", Kind::pair, Mode::unbuffered, 0, large},
+    {"push_200B_over_a_fabric", Kind::push, Mode::buffered, 200, 200, "ofi+tcp://"},
+    {"push_3kB_unbuffered_over_a_fabric", Kind::push, Mode::unbuffered, 3000, 3000, "ofi+tcp://"},
+};
+
+ContextOptions context_options() {
+  ContextOptions options;
+  options.send_pool_bytes = std::size_t{16} << 20U;
+  options.receive_pool_bytes = std::size_t{16} << 20U;
+  return options;
+}
+
+SocketOptions resuming(const Case& what) {
+  SocketOptions options;
+  options.mode = what.mode;
+  options.resume_bytes_max = what.resume_bytes_max;
+  options.reconnect_after_min = 1ms;
+  options.reconnect_after_max = 10ms;
+  return options;
+}
+
+// One direction between two sockets: numbered messages.
+class Flow {
+ public:
+  Flow(Sending& from, std::uint64_t stream, const Case& what)
+      : from_(from), stream_(stream), what_(what), random_(seed() + stream) {}
+
+  // As many as are taken now, up to `most`.
+  void send_some(int most) {
+    for (; most != 0; --most) {
+      if (message_.empty() && !made_) make();
+      const Status status = from_.send(message_, tag_of(sent_));
+      if (status != Status::ok) return;
+      ++sent_;
+      message_.clear();
+      made_ = false;
+    }
+  }
+  // True if it is the next one, and whole.
+  bool take(const MessageView& message) {
+    const bool right =
+        message.tag() == tag_of(taken_) && is_payload(message.bytes(), stream_ + taken_);
+    ++taken_;
+    return right;
+  }
+  [[nodiscard]] std::uint64_t stream() const noexcept { return stream_; }
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+
+ private:
+  [[nodiscard]] std::uint64_t tag_of(std::uint64_t number) const noexcept {
+    return stream_ << 48U | number;
+  }
+  // Mostly small, where sizes differ.
+  void make() {
+    std::size_t most = what_.bytes_max;
+    if (random_.below(10) != 0 && what_.bytes_min != what_.bytes_max) {
+      most = std::min<std::size_t>(most, 3000);
+    }
+    const std::size_t size = what_.bytes_min + random_.below(most - what_.bytes_min + 1);
+    message_ = payload(stream_ + sent_, size);
+    made_ = true;
+  }
+
+  Sending& from_;
+  std::uint64_t stream_;
+  const Case& what_;
+  Random random_;
+  std::vector<std::byte> message_;
+  bool made_ = false;
+  std::uint64_t sent_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+class Cuts : public testing::TestWithParam<Case> {
+ protected:
+  Cuts() : what_(GetParam()), here_(context_options()), there_(context_options()) {}
+
+  void SetUp() override {
+    if (fabric() && !fabrics_built()) GTEST_SKIP() << "netio was built without libfabric";
+  }
+  [[nodiscard]] bool fabric() const { return std::string(what_.scheme) != "tcp://"; }
+
+  [[nodiscard]] std::string through(const Relay& relay) const {
+    const std::string address = relay.address();
+    return what_.scheme + address.substr(address.find("//") + 2);
+  }
+  // Counts how its connections end.
+  void watch(Socket& socket) {
+    socket.on_down([this](const PeerInfo& peer, const Down&) {
+      if (!peer.was_up) return;
+      ++broken_;
+      if (peer.books.unacknowledged != 0) ++with_unacknowledged_;
+    });
+  }
+  void expect_all(Receiving& socket) {
+    socket.on_message([this](const MessageView& message) {
+      const auto found = flows_by_stream_.find(message.tag() >> 48U);
+      if (found == flows_by_stream_.end() || !found->second->take(message)) ++wrong_;
+    });
+  }
+  Flow& add_flow(Sending& from) {
+    flows_.push_back(std::make_unique<Flow>(from, flows_.size() + 1, what_));
+    flows_by_stream_[flows_.back()->stream()] = flows_.back().get();
+    return *flows_.back();
+  }
+  void expect_equal_books(const std::vector<const Socket*>& senders, const Socket& receiver) {
+    std::uint64_t sent = 0;
+    for (const Socket* const sender : senders) {
+      const Books books = sender->books();
+      EXPECT_EQ(books.acknowledged, books.sent);
+      EXPECT_EQ(books.dropped(), 0U);
+      EXPECT_EQ(books.unacknowledged, 0U);
+      EXPECT_EQ(sender->counters().resume_given_up, 0U);
+      resent_ += sender->counters().resent;
+      sent += books.sent;
+    }
+    EXPECT_EQ(receiver.books().delivered, sent);
+    EXPECT_EQ(receiver.books().missed, 0U);
+  }
+
+  const Case& what_;
+  Context here_;
+  Context there_;
+  Pump pump_{&here_, &there_};
+  std::vector<std::unique_ptr<Flow>> flows_;
+  std::map<std::uint64_t, Flow*> flows_by_stream_;
+  std::uint64_t broken_ = 0;
+  std::uint64_t with_unacknowledged_ = 0;
+  std::uint64_t wrong_ = 0;
+  std::uint64_t resent_ = 0;
+};
+
+TEST_P(Cuts, lose_nothing) {
+  const std::uint64_t wanted = cuts_wanted();
+  std::vector<std::unique_ptr<Push>> pushes;
+  std::unique_ptr<Pull> pull;
+  std::unique_ptr<Pair> left;
+  std::unique_ptr<Pair> right;
+  const std::string any = what_.scheme + std::string("127.0.0.1:0");
+  std::string target;
+  if (what_.kind == Kind::pair) {
+    left = std::make_unique<Pair>(here_, resuming(what_));
+    right = std::make_unique<Pair>(there_, resuming(what_));
+    watch(*left);
+    add_flow(*left);
+    add_flow(*right);
+    expect_all(*left);
+    expect_all(*right);
+    target = right->bind(any);
+  } else {
+    pull = std::make_unique<Pull>(there_, resuming(what_));
+    expect_all(*pull);
+    for (int i = 0; i < (what_.kind == Kind::crowd ? 3 : 1); ++i) {
+      pushes.push_back(std::make_unique<Push>(here_, resuming(what_)));
+      watch(*pushes.back());
+      add_flow(*pushes.back());
+    }
+    target = what_.kind == Kind::accepted ? pushes[0]->bind(any) : pull->bind(any);
+  }
+  Relay relay(target);
+  if (what_.kind == Kind::accepted) pull->connect(through(relay));
+  for (const auto& push : pushes) {
+    if (what_.kind != Kind::accepted) push->connect(through(relay));
+  }
+  if (left) left->connect(through(relay));
+
+  // Towards who sends go acknowledgements alone.
+  const std::size_t within =
+      what_.kind == Kind::accepted ? 400 : std::max<std::size_t>(400'000, 3 * what_.bytes_max);
+  const auto begin = std::chrono::steady_clock::now();
+  Random random(seed());
+  std::uint64_t last = 0;
+  auto last_at = begin;
+  while (broken_ < wanted) {
+    if (!relay.fault_pending()) {
+      relay.cut_after(random.below(within),
+                      random.below(2) == 0 ? Relay::End::reset : Relay::End::fin);
+    }
+    for (const auto& flow : flows_) flow->send_some(20);
+    pump_.turn();
+    if (broken_ != last) last_at = std::chrono::steady_clock::now();
+    last = broken_;
+    ASSERT_LT(std::chrono::steady_clock::now() - last_at, 30s) << "it stands still";
+  }
+  relay.cut_after(std::uint64_t{1} << 60U);
+  const auto settled = [&] {
+    for (const auto& push : pushes) {
+      if (push->books().unacknowledged != 0) return false;
+    }
+    return !left || left->books().unacknowledged + right->books().unacknowledged == 0;
+  };
+  ASSERT_SOON(pump_, settled());
+  if (left) {
+    expect_equal_books({left.get()}, *right);
+    expect_equal_books({right.get()}, *left);
+  } else {
+    std::vector<const Socket*> senders;
+    for (const auto& push : pushes) senders.push_back(push.get());
+    expect_equal_books(senders, *pull);
+  }
+  std::uint64_t sent = 0;
+  for (const auto& flow : flows_) {
+    EXPECT_EQ(flow->taken(), flow->sent());
+    sent += flow->sent();
+  }
+  EXPECT_EQ(wrong_, 0U);
+
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
+    return whole != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+  };
+  std::printf("cuts: %s: %llu connections broken in %.1f s, %.0f %% with data unacknowledged",
+              what_.name, static_cast<unsigned long long>(broken_), seconds,
+              percent(with_unacknowledged_, broken_));
+  if (!fabric()) {
+    std::printf(", %.0f %% of the cuts inside a page",
+                percent(relay.cuts_inside_a_page(), relay.cuts()));
+    EXPECT_GE(percent(relay.cuts_inside_a_page(), relay.cuts()), 30.0);
+  }
+  std::printf("; %llu messages, %llu sent again, none lost (seed %llu)\n",
+              static_cast<unsigned long long>(sent), static_cast<unsigned long long>(resent_),
+              static_cast<unsigned long long>(seed()));
+  EXPECT_GE(percent(with_unacknowledged_, broken_), 90.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(of, Cuts, testing::ValuesIn(cases),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace netio::test
