@@ -52,6 +52,14 @@ std::chrono::nanoseconds parse_more_than_no_time(const std::string& text) {
   return time;
 }
 
+std::chrono::nanoseconds parse_heartbeat(const std::string& text) {
+  const auto time = parse_duration(text);
+  if (time.count() != 0 && time < std::chrono::milliseconds(10)) {
+    throw std::invalid_argument("is 10 ms or more, or 0 for none");
+  }
+  return time;
+}
+
 TagRange parse_one_range(std::string_view text) {
   if (text.find(',') == std::string_view::npos) return parse_tag_range(text);
   throw std::invalid_argument(
@@ -68,7 +76,7 @@ struct Side {
 
 void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) {
   const std::string group = "When the network fails (tcp and fabrics)";
-  add_parsed_to(app, "--heartbeat", "TIME", parse_duration, peer.heartbeat_after,
+  add_parsed_to(app, "--heartbeat", "TIME", parse_heartbeat, peer.heartbeat_after,
                 fmt::format("Take a {} that has said nothing for three times so long for lost "
                             "(the network tells)",
                             side.peer))

@@ -79,10 +79,11 @@ TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
 TEST_F(CliResume, what_makes_no_sense_is_refused) {
   for (const Words& words : {Words{"send", any_port, "--resume", "100TiB"},
                              Words{"send", any_port, "--resume-within", "0s"},
+                             Words{"recv", any_port, "--heartbeat", "1ms"},
                              Words{"pub", any_port, "--resume", "1MiB"}}) {
     Process refused(netio_command(words));
     EXPECT_EQ(refused.wait(), 2) << refused.err();
-    EXPECT_THAT(refused.err(), HasSubstr("--resume"));
+    EXPECT_THAT(refused.err(), HasSubstr(words[2]));
   }
 }
 
