@@ -43,6 +43,9 @@ STANDARD_HEADER = re.compile(r"^[a-z_]+$|^(stddef|stdint|stdbool)\.h$")
 NOT_FOR_THE_CORE = re.compile(r"^(fmt|nlohmann|CLI|boost|zmq)\b")
 LEFT_FOR_LATER = re.compile(r"\b(T[O]DO|F[I]XME|X[X]X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:(?:work|home|root)(?![\w-])|tmp/bash)")
+GUARANTEES = Path("docs/guarantees.md")
+SUITE = re.compile(r"^(?:TEST(?:_[FP])?\(|using )(\w+)", re.MULTILINE)
+STEP = re.compile(r"^    ([\w-]+)\) echo ", re.MULTILINE)
 BYTES_ONLY_FORBIDS = re.compile(r"^(chrono|ctime|time\.h|thread|sys/.*|netinet/.*|arpa/.*)$")
 
 
@@ -232,8 +235,34 @@ def check_text(source):
             yield number, "work left for later belongs into the issue tracker"
 
 
+def suites_in(root):
+    """The names of the test suites, and of the steps of script/test."""
+    names = set()
+    for folder in ("src", "tests"):
+        for path in (root / folder).rglob("*.cpp"):
+            names.update(SUITE.findall(path.read_text(encoding="utf-8", errors="replace")))
+    script = root / "script" / "test"
+    return names | set(STEP.findall(script.read_text(encoding="utf-8")) if script.is_file() else ())
+
+
+def check_guarantees(root, source):
+    """The last column of each table names tests."""
+    suites = suites_in(root)
+    for number, line in enumerate(source.lines, 1):
+        if not line.startswith("| ") or line.startswith("| ---") or line.endswith("| tests |"):
+            continue
+        named = re.findall(r"`([^`]+)`", line.rstrip(" |").rsplit(" | ", 1)[-1])
+        if not named:
+            yield number, "a promise without a test"
+        for name in named:
+            if name not in suites:
+                yield number, f"there are no tests of the name {name}"
+
+
 def breaches_of(root, source):
     yield from check_text(source)
+    if source.path == GUARANTEES:
+        yield from check_guarantees(root, source)
     if not source.is_code:
         return
     yield from check_size(source)

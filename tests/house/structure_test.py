@@ -177,6 +177,15 @@ class Structure(unittest.TestCase):
         self.breaks("docs/x.md", "see `/" + "work/x`\n", "absolute path")
         self.breaks("README.md", "see /" + "tmp/bash_x\n", "absolute path")
 
+    def test_a_promise_names_tests_that_there_are(self):
+        table = "| promise | tests |\n| --- | --- |\n| it works | %s |\n"
+        path = "docs/guarantees.md"
+        tests = {"src/base/x_test.cpp": OPENING + "TEST_F(Works, well) {\n}\n",
+                 "script/test": "  case $1 in\n    cuts) echo \"x\" ;;\n"}
+        for named, count in (("`Works`, `cuts`", 0), ("`Worked`", 1), ("", 1)):
+            with self.subTest(named=named):
+                self.assertEqual(run({**GOOD, **tests, path: table % named})[0], count)
+
     def test_an_example_stays_short_and_the_demo_need_not(self):
         self.breaks("examples/x.cpp", "\n" * 41, "at most 40 lines")
         self.breaks("examples/x.c", "\n" * 41, "at most 40 lines")
