@@ -84,7 +84,12 @@ PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<voi
       limit_(arguments.connect_timeout),
       on_give_up_(std::move(on_give_up)),
       timer_(loop, [this] { give_up(); }) {
+  by_user_ = limit_.has_value();
   if (!limit_ && !arguments.binds) limit_ = timeout_default;
+}
+
+void PeerWait::wait_for_lost(std::chrono::nanoseconds limit) noexcept {
+  if (!by_user_) lost_limit_ = limit;
 }
 
 void PeerWait::begin() { wait(limit_); }
@@ -105,12 +110,14 @@ void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connecte
     give_up();
     return;
   }
-  if (met_ && !timer_.running()) wait(closing_ && !limit_ ? timeout_default : limit_);
+  const auto limit = lost_limit_ ? lost_limit_ : limit_;
+  if (met_ && !timer_.running()) wait(closing_ && !limit ? timeout_default : limit);
 }
 
 void PeerWait::closing(std::size_t connected) {
   closing_ = true;
-  if (connected == 0 && !timer_.running()) wait(limit_ ? limit_ : timeout_default);
+  const auto limit = lost_limit_ ? lost_limit_ : limit_;
+  if (connected == 0 && !timer_.running()) wait(limit ? limit : timeout_default);
 }
 
 void PeerWait::wait(std::optional<std::chrono::nanoseconds> limit) {

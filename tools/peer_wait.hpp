@@ -25,6 +25,8 @@ class PeerWait {
   // `on_give_up` is called in the loop, once: no peer came in time, or none ever will.
   PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up);
 
+  // For a peer that was there and is lost, unless --connect-timeout says so.
+  void wait_for_lost(std::chrono::nanoseconds limit) noexcept;
   void begin();
   // A peer came up.
   void up();
@@ -46,7 +48,9 @@ class PeerWait {
 
   std::string address_;
   std::optional<std::chrono::nanoseconds> limit_;
-  std::optional<std::chrono::nanoseconds> waited_;  // the limit that ran out; none: hopeless
+  std::optional<std::chrono::nanoseconds> lost_limit_;  // else limit_
+  std::optional<std::chrono::nanoseconds> waited_;      // the limit that ran out; none: hopeless
+  bool by_user_ = false;                                // limit_
   bool met_ = false;
   bool closing_ = false;
   bool gave_up_ = false;

@@ -44,6 +44,9 @@ ReceivingSession::ReceivingSession(const RecvArguments& arguments, std::string c
 }
 
 void ReceivingSession::use(Socket& socket, Receiving& receiving) {
+  if (arguments_.peer.resume_bytes_max != 0 && !arguments_.keep) {
+    wait_.wait_for_lost(arguments_.peer.resume_within);
+  }
   socket_ = &socket;
   peer_table_.use(socket);
   receiving_ = &receiving;
@@ -198,7 +201,8 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
     progress_.note(fmt::format("lost {} {}", peer_noun_, last_loss_));
   }
   if (!up_.empty()) return;
-  if (peers_.came >= arguments_.senders_min && peers_.came > 0 && !arguments_.keep) {
+  const bool may_return = arguments_.peer.resume_bytes_max != 0 && peers_.lost != 0;
+  if (peers_.came >= arguments_.senders_min && peers_.came > 0 && !arguments_.keep && !may_return) {
     close();
   } else {
     wait_.down(peer, down, socket_->peers_connected());

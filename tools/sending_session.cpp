@@ -40,6 +40,7 @@ SendingSession::SendingSession(const SendArguments& arguments, std::string comma
       address_(arguments.peer.address) {}
 
 void SendingSession::use(Socket& socket, Outlet& outlet) {
+  if (arguments_.peer.resume_bytes_max != 0) wait_.wait_for_lost(arguments_.peer.resume_within);
   socket_ = &socket;
   outlet_ = &outlet;
   peer_table_.use(socket);
@@ -283,7 +284,7 @@ Summary SendingSession::summary() const {
   result.seconds = seconds_of(connected_.total());
   result.books = books_;
   result.counters = socket_->counters();
-  result.connections_lost = connections_lost_;
+  if (result.kind == Summary::Kind::sent) result.connections_lost = connections_lost_;
   result.per_peer = peer_table_.lines();
   result.peers_left_out = peer_table_.not_listed();
   result.met = wait_.met();

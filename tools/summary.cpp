@@ -219,15 +219,15 @@ std::string away_text(const PeerCounts& peers) {
   return text;
 }
 
-// Of a side that keeps what is not acknowledged; empty if nothing broke.
-std::string resumed_text(const Summary& summary) {
+// Of a sender; empty if no connection was lost.
+std::string lost_text(const Summary& summary) {
   const Counters& counters = summary.counters;
-  if (counters.resent == 0 && counters.resume_given_up == 0) return {};
+  if (summary.connections_lost == 0) return {};
   std::string text =
-      fmt::format("{} lost, {} sent again", counted(summary.connections_lost, "connection"),
+      fmt::format("{}; {} sent again", counted(summary.connections_lost, "connection"),
                   counted(counters.resent, "message"));
   if (counters.resume_given_up != 0) {
-    text += fmt::format(", {} given up (away for longer than --resume-within, or memory was short)",
+    text += fmt::format(", {} given up (it was away for too long, memory was short, or this ended)",
                         grouped(counters.resume_given_up));
   }
   return text;
@@ -291,7 +291,7 @@ std::string to_text(const Summary& summary) {
     if (summary.peers.away != 0) row("away", away_text(summary.peers));
   }
   row("books", books_text(summary));
-  if (const std::string resumed = resumed_text(summary); !resumed.empty()) row("resumed", resumed);
+  if (const std::string lost = lost_text(summary); !lost.empty()) row("lost", lost);
   if (summary.kept_bytes != 0) {
     row("kept", scaled(static_cast<double>(summary.kept_bytes), "B") + " of receive memory");
   }
@@ -326,6 +326,7 @@ std::string to_json(const Summary& summary) {
   if (published) json["unwanted"] = summary.counters.unwanted;
   json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
+  if (summary.kind == Summary::Kind::sent) json["connections_lost"] = summary.connections_lost;
   if (summary.receiving()) json["kept_bytes"] = summary.kept_bytes;
   if (summary.kind != Summary::Kind::sent) {
     json[peers_word(summary)] = json_of(summary.peers, summary);

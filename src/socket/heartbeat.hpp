@@ -22,11 +22,11 @@ class Heartbeat {
   }
   // The time from one look to the next, 0 if there is nothing to look at. It is a little less than
   // a sixth of the peer's: what is said just behind one look may be followed by nothing until the
-  // next but one, and the peer is to hear of this side three times. And a quarter of this side's.
+  // next but one, and the peer is to hear of this side three times. And an eighth of this side's.
   [[nodiscard]] std::int64_t period_ns() const noexcept {
-    if (theirs_ns_ == 0) return ours_ns_ / 4;
+    if (theirs_ns_ == 0) return ours_ns_ / 8;
     const std::int64_t beat_ns = theirs_ns_ * 3 / 20;
-    return ours_ns_ == 0 ? beat_ns : std::min(beat_ns, ours_ns_ / 4);
+    return ours_ns_ == 0 ? beat_ns : std::min(beat_ns, ours_ns_ / 8);
   }
   [[nodiscard]] std::int64_t soon_ns() const noexcept {
     return std::max<std::int64_t>(ours_ns_ / 8, 1'000'000);

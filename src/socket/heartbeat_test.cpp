@@ -15,7 +15,7 @@ TEST(Heartbeat, is_looked_at_as_often_as_either_side_needs) {
   heartbeat.begin(0, 1000, 0, 0, 0);
   EXPECT_EQ(heartbeat.period_ns(), 150 * millisecond);
   heartbeat.begin(1000, 0, 0, 0, 0);
-  EXPECT_EQ(heartbeat.period_ns(), 250 * millisecond);
+  EXPECT_EQ(heartbeat.period_ns(), 125 * millisecond);
   heartbeat.begin(1000, 400, 0, 0, 0);
   EXPECT_EQ(heartbeat.period_ns(), 60 * millisecond);
 }

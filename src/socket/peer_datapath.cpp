@@ -318,9 +318,11 @@ void Peer::look_at_heartbeat() noexcept {
       break;
     case Heartbeat::Heard::nothing: {
       const double seconds = static_cast<double>(heartbeat_.silent_for_ns(now_ns)) * 1e-9;
-      std::array<char, 96> text{};
+      std::array<char, 128> text{};
       (void)std::snprintf(text.data(), text.size(),
-                          "said nothing for %.3g s: it is stopped, or its network is", seconds);
+                          "said nothing for %.3g s: its process is stopped or too busy, or the "
+                          "network carries nothing",
+                          seconds);
       return fail(DownReason::lost, text.data());
     }
   }

@@ -22,14 +22,23 @@ using namespace std::chrono_literals;
 
 class CliResume : public ::testing::Test {
  protected:
+  static void wait_for_bytes_in(const std::string& path) {
+    const auto until = std::chrono::steady_clock::now() + 30s;
+    const auto empty = [&] {
+      std::error_code none;
+      const auto size = std::filesystem::file_size(path, none);
+      return none || size == 0;
+    };
+    while (empty() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(10ms);
+  }
   Folder folder_;
 };
 
 TEST_F(CliResume, nothing_is_lost_over_a_network_that_is_cut_again_and_again) {
   const std::string at_recv = folder_.path("recv.json");
   const std::string at_send = folder_.path("send.json");
-  Process recv(netio_command(
-      {"recv", any_port, "--resume", "1MiB", "--keep", "--verify", "--json=" + at_recv}));
+  Process recv(
+      netio_command({"recv", any_port, "--resume", "1MiB", "--verify", "--json=" + at_recv}));
   Relay relay(address_of(recv));
   Process send(netio_command({"send", relay.address(), "--resume", "1MiB", "--seconds", "2s",
                               "--size", "1KiB", "--verify", "--json=" + at_send}));
@@ -38,8 +47,7 @@ TEST_F(CliResume, nothing_is_lost_over_a_network_that_is_cut_again_and_again) {
     relay.cut_after(100'000);
   }
   EXPECT_EQ(send.wait(), 0) << send.err();
-  recv.signal(SIGINT);
-  EXPECT_EQ(recv.wait(), 130) << recv.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
   EXPECT_THAT(send.out(), HasSubstr("sent again"));
   EXPECT_THAT(send.out(), Not(HasSubstr("given up")));
   const auto sent = read_json(at_send);
@@ -59,15 +67,7 @@ TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
   Process recv(netio_command({"recv", any_port, "--keep", "--out", out}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "100",
                               "--heartbeat", "100ms", "--connect-timeout", "1s"}));
-  const auto until = std::chrono::steady_clock::now() + 30s;
-  const auto empty = [&] {
-    std::error_code none;
-    const auto size = std::filesystem::file_size(out, none);
-    return none || size == 0;
-  };
-  while (empty() && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(10ms);
-  }
+  wait_for_bytes_in(out);
   recv.signal(SIGSTOP);
   EXPECT_TRUE(send.wait_for_err("said nothing for")) << send.err();
   EXPECT_EQ(send.wait(), 3) << send.err();
@@ -76,14 +76,26 @@ TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
   (void)recv.wait();
 }
 
+TEST_F(CliResume, a_receiver_gives_up_a_sender_that_does_not_come_back) {
+  const std::string out = folder_.path("received");
+  Process recv(netio_command(
+      {"recv", any_port, "--resume", "1MiB", "--connect-timeout", "1s", "--out", out}));
+  Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "100"}));
+  wait_for_bytes_in(out);
+  send.signal(SIGKILL);
+  EXPECT_EQ(recv.wait(), 3) << recv.err();
+  EXPECT_THAT(recv.err(), HasSubstr("none came back within 1.000 s"));
+}
+
 TEST_F(CliResume, what_makes_no_sense_is_refused) {
   for (const Words& words : {Words{"send", any_port, "--resume", "100TiB"},
-                             Words{"send", any_port, "--resume-within", "0s"},
+                             Words{"send", any_port, "--resume-within", "0s", "--resume", "1MiB"},
                              Words{"recv", any_port, "--heartbeat", "1ms"},
                              Words{"pub", any_port, "--resume", "1MiB"}}) {
     Process refused(netio_command(words));
     EXPECT_EQ(refused.wait(), 2) << refused.err();
     EXPECT_THAT(refused.err(), HasSubstr(words[2]));
+    EXPECT_THAT(refused.err(), HasSubstr(words[2] == "--resume-within" ? "\"0s\"" : "--"));
   }
 }
 
