@@ -273,7 +273,7 @@ struct netio_socket_options {
   uint64_t receive_bytes_max;  // memory of the receive pool that kept messages may hold
   double high_watermark;       // of netio_fill(): cb_high_watermark
   double low_watermark;        // of netio_fill(): cb_low_watermark
-  // The delay before another attempt to connect, doubled up to the longest:
+  // The delay before another attempt to connect, which grows up to the longest:
   uint64_t reconnect_after_min_ns, reconnect_after_max_ns;
   uint64_t handshake_within_ns;   // for a connection attempt, and for the greeting after it
   uint64_t half_open_max;         // accepted and not greeted; if there are more, the oldest end

@@ -48,7 +48,7 @@ struct SocketOptions {
   double high_watermark = 0.75;
   double low_watermark = 0.25;
 
-  // Reconnecting: the first delay, which is doubled each time up to the last one, until a
+  // Reconnecting: the first delay, which grows by a half each time up to the last one, until a
   // connection lasts for longer than the delay before it. Up to half of each delay is taken off at
   // random. After a connection that lasted for longer than the last delay, the first attempt is
   // made at once:

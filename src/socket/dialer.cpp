@@ -57,10 +57,10 @@ void Dialer::dial_at_once(bool wanted) noexcept {
 
 // None after a connection that lasted for longer than the last delay: a peer that is there is back
 // at once. The first delay, if it lasted for longer than the delay before it: a network that is cut
-// again and again is used for half of the time at least. Else it doubles, up to the last delay. A
-// random half is taken off, so that many peers of one that restarts do not come back in step.
-// `slowly`: after the longest delay, or a second if that is longer, because what answers there may
-// never have heard of netio.
+// again and again is used for half of the time at least. Else it grows by a half, up to the last
+// delay. A random half is taken off, so that many peers of one that restarts do not come back in
+// step. `slowly`: after the longest delay, or a second if that is longer, because what answers
+// there may never have heard of netio.
 std::int64_t Dialer::next_delay_ns(bool slowly) noexcept {
   const std::int64_t longest_ns = options_.reconnect_after_max.count();
   const std::int64_t shortest_ns = options_.reconnect_after_min.count();
@@ -71,7 +71,7 @@ std::int64_t Dialer::next_delay_ns(bool slowly) noexcept {
   }
   delay_ns_ = slowly ? std::max<std::int64_t>(longest_ns, slow_retry_ns)
                      : retry_delay_ns(shortest_ns, longest_ns, attempts_);
-  attempts_ = std::min(attempts_ + 1, retry_doublings_max);
+  attempts_ = std::min(attempts_ + 1, retry_delays_max);
   const std::int64_t half_ns = std::max<std::int64_t>(delay_ns_ / 2, 1);
   return half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1));
 }

@@ -268,7 +268,7 @@ TEST(Redial, begins_with_the_shortest_delay_after_a_connection_that_held) {
   push.connect(address);
   ASSERT_SOON(pump, push.peers_connected() == 1);
   pull.reset();
-  constexpr std::uint64_t until_delays_are_longest = 11;
+  constexpr std::uint64_t until_delays_are_longest = 17;
   ASSERT_SOON(pump, push.counters().rejected == until_delays_are_longest);
   pull.emplace(there).bind(address);
   ASSERT_SOON(pump, push.peers_connected() == 1);

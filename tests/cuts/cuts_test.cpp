@@ -3,6 +3,7 @@
 // nothing comes twice, everything in order, and the books of both ends are equal. Each test prints
 // what it cut. NETIO_TEST_CUTS says how often (script/test --only cuts: a thousand times), and
 // NETIO_TEST_SEED where the random numbers begin.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -291,6 +293,121 @@ TEST_P(Cuts, lose_nothing) {
               static_cast<unsigned long long>(sent), static_cast<unsigned long long>(resent_),
               static_cast<unsigned long long>(seed()));
   EXPECT_GE(percent(with_unacknowledged_, broken_), 90.0);
+}
+
+// Both sides send all the time, and pause until they can send what they have taken. If a side that
+// is paused had to wait for acknowledgements, which it does not read, both would stand still.
+TEST(Echo, of_two_pairs_never_stands_still) {
+  const auto lasts = cuts_wanted() >= 500 ? 60s : 2s;
+  const Case what{"echo", Kind::pair, Mode::buffered, 900, 900, "tcp://", 256U << 10U};
+  Context here(context_options());
+  Context there(context_options());
+  Pump pump{&here, &there};
+  Pair left(here, resuming(what));
+  Pair right(there, resuming(what));
+  std::vector<Message> to_echo;
+  std::uint64_t echoed = 0;
+  std::uint64_t pauses = 0;
+  const auto echo = [&] {
+    while (!to_echo.empty() && right.send(std::move(to_echo.back())) == Status::ok) {
+      to_echo.pop_back();
+    }
+    if (to_echo.empty() && right.paused()) right.resume();
+  };
+  right.on_message([&](const MessageView& message) {
+    if (right.send(message.bytes(), message.tag()) == Status::ok) return;
+    to_echo.push_back(message.keep());
+    right.pause();
+    ++pauses;
+  });
+  right.on_writable(echo);
+  left.on_message([&](const MessageView&) { ++echoed; });
+  Relay relay(right.bind("tcp://127.0.0.1:0"));
+  left.connect(relay.address());
+  Random random(seed());
+  const auto message = payload(1, 900);
+  const auto begin = std::chrono::steady_clock::now();
+  auto last_at = begin;
+  std::uint64_t last = 0;
+  for (std::uint64_t turn = 0; std::chrono::steady_clock::now() < begin + lasts; ++turn) {
+    if (!relay.fault_pending()) relay.cut_after(random.below(20'000'000));
+    bool again = false;
+    for (int i = 0; i < 100 && !again; ++i) again = left.send(message) != Status::ok;
+    // It takes nothing until it has sent more.
+    if (again && !left.paused() && random.below(4) == 0) left.pause();
+    if (!again && left.paused()) left.resume();
+    if (left.paused() && random.below(50) == 0) left.resume();
+    pump.turn();
+    if (echoed != last) last_at = std::chrono::steady_clock::now();
+    last = echoed;
+    ASSERT_LT(std::chrono::steady_clock::now() - last_at, 20s) << "it stands still";
+  }
+  left.resume();
+  relay.cut_after(std::uint64_t{1} << 60U);
+  ASSERT_SOON(pump, left.books().unacknowledged + right.books().unacknowledged == 0);
+  for (const auto& [from, to] : {std::pair(&left, &right), std::pair(&right, &left)}) {
+    EXPECT_EQ(from->books().acknowledged, to->books().delivered);
+    EXPECT_EQ(from->books().dropped(), to->books().missed);
+    EXPECT_TRUE(from->counters().resume_given_up != 0 || from->books().dropped() == 0);
+  }
+  std::printf(
+      "cuts: echo of two pairs: %llu echoed in %lld s, %llu cuts, paused %llu times (seed %llu)\n",
+      static_cast<unsigned long long>(echoed), static_cast<long long>(lasts.count()),
+      static_cast<unsigned long long>(relay.cuts()), static_cast<unsigned long long>(pauses),
+      static_cast<unsigned long long>(seed()));
+  EXPECT_GT(relay.cuts(), 0U);
+}
+
+// How long it takes, with the default options, until data flows again when the network is back.
+// Printed, and not judged: a test is not timed. NETIO_TEST_OUTAGE_MS makes them of another length.
+TEST(Outage, is_followed_by_data) {
+  const bool long_run = cuts_wanted() >= 500;
+  std::vector<std::chrono::milliseconds> outages{10ms, 1000ms};
+  if (const std::uint64_t ms = number_in("NETIO_TEST_OUTAGE_MS", 0); ms != 0) {
+    outages = {std::chrono::milliseconds(ms)};
+  }
+  Context here(context_options());
+  Context there(context_options());
+  Pump pump{&here, &there};
+  SocketOptions options;
+  options.resume_bytes_max = std::size_t{4} << 20U;
+  Pull pull(there, options);
+  Push push(here, options);
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView&) { ++received; });
+  Relay relay(pull.bind("tcp://127.0.0.1:0"));
+  push.connect(relay.address());
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  const auto message = payload(1, 1000);
+  const auto run = [&](std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+      (void)push.send(message);
+      pump.turn();
+    }
+  };
+  for (const auto outage : outages) {
+    std::vector<double> ms;
+    for (int i = 0; i < (long_run ? 20 : 2); ++i) {
+      run(1100ms);  // a connection that has lasted
+      relay.forbid(true);
+      run(outage);
+      const std::uint64_t before = received;
+      const auto begin = std::chrono::steady_clock::now();
+      relay.forbid(false);
+      ASSERT_SOON(pump, ((void)push.send(message), received != before));
+      ms.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+              .count());
+    }
+    std::sort(ms.begin(), ms.end());
+    std::printf(
+        "cuts: data flows again %.0f ms after an outage of %lld ms (median of %zu, %.0f..%.0f)\n",
+        ms[ms.size() / 2], static_cast<long long>(outage.count()), ms.size(), ms.front(),
+        ms.back());
+  }
+  ASSERT_SOON(pump, push.books().unacknowledged == 0);
+  EXPECT_EQ(push.books().dropped(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(of, Cuts, testing::ValuesIn(cases),
