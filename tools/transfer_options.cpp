@@ -48,14 +48,15 @@ std::size_t parse_resume_bytes(const std::string& text) {
 
 std::chrono::nanoseconds parse_more_than_no_time(const std::string& text) {
   const auto time = parse_duration(text);
-  if (time.count() == 0) throw std::invalid_argument(fmt::format("\"{}\": more than 0", text));
+  if (time.count() == 0)
+    throw std::invalid_argument(fmt::format("is more than 0, not \"{}\"", text));
   return time;
 }
 
 std::chrono::nanoseconds parse_heartbeat(const std::string& text) {
   const auto time = parse_duration(text);
   if (time.count() != 0 && time < std::chrono::milliseconds(10)) {
-    throw std::invalid_argument(fmt::format("\"{}\": 10ms or more, or 0s for none", text));
+    throw std::invalid_argument(fmt::format("is 10ms or more, or 0s for none, not \"{}\"", text));
   }
   return time;
 }
