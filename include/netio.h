@@ -227,6 +227,12 @@ struct netio_down {
   int reason;          // netio_down_reason
   const char* detail;  // one sentence for a person; valid during the call-back
 };
+// Messages that will not come.
+struct netio_gap {
+  uint64_t first;  // each sender numbers what it sends here from 0 on: netio_subscription.from
+  uint64_t count;  // how many
+  int reason;      // netio_drop_reason
+};
 // The first member of each socket, and what most calls take: the address of my_send_socket.socket
 // is that of my_send_socket. Call-backs may be NULL. They may do everything except block, run the
 // loop, free its context, or throw. They may free their own socket.
@@ -236,9 +242,8 @@ struct netio_socket {
   // The connection of a peer ended, and why.
   void (*cb_connection_closed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
-  // An attempt to connect failed, or a connection was refused; nothing had been established. With a
-  // peer of id 0 and the address listened at: no descriptor is left for new connections. They wait,
-  // and are accepted as soon as there is one; this is told once until all of them have been.
+  // An attempt to connect failed, or a connection was refused. With a peer of id 0 and the address
+  // listened at: no descriptor is left for new connections, which wait until there is one.
   void (*cb_connection_failed)(struct netio_socket* socket, const struct netio_peer* peer,
                                const struct netio_down* down);
   // What netio_close() began is done; these are the final books.
@@ -247,15 +252,17 @@ struct netio_socket {
   void (*cb_buffer_available)(struct netio_socket* socket);
   // For a socket that sends: what netio_lend() was given with this key is the caller's again.
   void (*cb_send_completed)(struct netio_socket* socket, uint64_t key);
-  // For a socket that receives. Valid until the call-back returns; netio_keep() it to have it
-  // longer.
+  // For a socket that receives. Valid until it returns; netio_keep() it to have it longer.
   void (*cb_msg_received)(struct netio_socket* socket, const struct netio_message* message);
   // netio_fill() passed a watermark. Set these before netio_listen() or netio_connect():
   void (*cb_high_watermark)(struct netio_socket* socket);
   void (*cb_low_watermark)(struct netio_socket* socket);
   void* data;  // the user's
   struct netio_handle handle;
-  void* reserved[8];
+  // For a socket that receives, and is no subscribe socket: messages were lost with a connection.
+  void (*cb_gap)(struct netio_socket* socket, const struct netio_peer* peer,
+                 const struct netio_gap* gap);
+  void* reserved[7];
 };
 // For a subscriber that is slow, as netio::Policy: docs/guide.md, "Publish and subscribe".
 enum netio_policy {
@@ -461,12 +468,6 @@ struct netio_subscription {
   int32_t policy;             // the policy that was granted: netio_policy
   int32_t refused;            // the set before it stays
   const char* detail;         // why it was refused, for a person
-};
-// Messages of a subscription that will not come.
-struct netio_gap {
-  uint64_t first;  // numbered as netio_subscription.from is
-  uint64_t count;  // how many
-  int reason;      // netio_drop_reason, of the latest of them
 };
 // Receives what it asks for, from all publishers.
 struct netio_subscribe_socket {

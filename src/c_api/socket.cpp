@@ -37,6 +37,12 @@ void SocketObject::set_call_backs() {
   const auto on_released = [own](std::uint64_t key) {
     call_back(own, own->cb_send_completed, key);
   };
+  if (receiving != nullptr) {
+    receiving->on_gap([own](const PeerInfo& info, const Gap& gap) {
+      const netio_gap c{gap.first, gap.count, static_cast<int>(gap.reason)};
+      call_back_about(info, own, own->cb_gap, &c);
+    });
+  }
   if (publishing != nullptr) {
     publishing->on_writable(on_writable);
     publishing->on_released(on_released);

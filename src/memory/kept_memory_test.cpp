@@ -16,7 +16,7 @@
 namespace netio::detail {
 namespace {
 
-constexpr std::size_t block_bytes = 65536;
+constexpr std::size_t arrival_block_bytes = 65536;
 
 class KeptMemoryTest : public testing::Test {
  protected:
@@ -29,11 +29,13 @@ class KeptMemoryTest : public testing::Test {
   static MessageView view(const Lease& lease, std::size_t bytes, std::size_t at = 0) {
     return {lease.get(), {lease->data() + at, bytes}, 0};
   }
-  [[nodiscard]] std::size_t blocks_used() const { return quota_->bytes_used() / block_bytes; }
+  [[nodiscard]] std::size_t blocks_used() const {
+    return quota_->bytes_used() / arrival_block_bytes;
+  }
 
   int wanted_ = 0;
-  Pool::Ptr pool_ = Pool::create(block_bytes, 8);
-  Quota::Ptr quota_ = Quota::create(4 * block_bytes);
+  Pool::Ptr pool_ = Pool::create(arrival_block_bytes, 8);
+  Quota::Ptr quota_ = Quota::create(4 * arrival_block_bytes);
   std::optional<KeptMemory> memory_{std::in_place, *pool_, *quota_, [this] { ++wanted_; }};
 };
 
@@ -55,11 +57,11 @@ TEST_F(KeptMemoryTest, small_messages_are_packed_behind_each_other_at_multiples_
 
 TEST_F(KeptMemoryTest, a_sixteenth_of_its_memory_is_shared_and_less_is_packed) {
   const Lease lease = receive();
-  const MessageView sixteenth = view(lease, block_bytes / 16, 32);
+  const MessageView sixteenth = view(lease, arrival_block_bytes / 16, 32);
   const Message shared = sixteenth.keep();
   EXPECT_EQ(shared.data(), sixteenth.data());
   EXPECT_EQ(blocks_used(), 1U);
-  const MessageView smaller = view(lease, block_bytes / 16 - 1, 32);
+  const MessageView smaller = view(lease, arrival_block_bytes / 16 - 1, 32);
   const Message packed = smaller.keep();
   EXPECT_NE(packed.data(), smaller.data());
   EXPECT_EQ(blocks_used(), 2U);
@@ -67,7 +69,7 @@ TEST_F(KeptMemoryTest, a_sixteenth_of_its_memory_is_shared_and_less_is_packed) {
 
 TEST_F(KeptMemoryTest, messages_without_bytes_are_kept_for_as_long_as_there_is_room) {
   const Lease lease = receive();
-  std::vector<Message> kept(2 * block_bytes / 8);
+  std::vector<Message> kept(2 * arrival_block_bytes / 8);
   for (Message& message : kept) {
     message = view(lease, 0).keep();
     ASSERT_TRUE(message);
@@ -81,7 +83,8 @@ TEST_F(KeptMemoryTest, messages_without_bytes_are_kept_for_as_long_as_there_is_r
 TEST_F(KeptMemoryTest, a_block_comes_home_when_it_is_full_and_its_last_message_is_released) {
   const Lease lease = receive();
   std::vector<Message> kept;
-  for (std::size_t i = 0; i < block_bytes / 1024 + 1; ++i) kept.push_back(view(lease, 1024).keep());
+  for (std::size_t i = 0; i < arrival_block_bytes / 1024 + 1; ++i)
+    kept.push_back(view(lease, 1024).keep());
   EXPECT_EQ(blocks_used(), 3U);
   kept.erase(kept.begin() + 1, kept.end());
   EXPECT_EQ(blocks_used(), 3U);
@@ -92,7 +95,7 @@ TEST_F(KeptMemoryTest, a_block_comes_home_when_it_is_full_and_its_last_message_i
 TEST_F(KeptMemoryTest, a_full_block_whose_messages_were_released_is_used_again) {
   const Lease lease = receive();
   const std::byte* const first = view(lease, 1024).keep().data();
-  for (std::size_t i = 1; i < block_bytes / 1024; ++i) {
+  for (std::size_t i = 1; i < arrival_block_bytes / 1024; ++i) {
     EXPECT_NE(view(lease, 1024).keep().data(), first);
   }
   EXPECT_EQ(view(lease, 1024).keep().data(), first);
@@ -105,7 +108,7 @@ TEST_F(KeptMemoryTest, at_the_bound_a_small_message_shares_the_block_it_lies_in)
   const MessageView small = view(lease, 64, 8);
   while (kept.empty() || kept.back().data() != small.data()) kept.push_back(small.keep());
   EXPECT_EQ(blocks_used(), 4U);
-  EXPECT_EQ(kept.size(), 3 * block_bytes / 64 + 1);
+  EXPECT_EQ(kept.size(), 3 * arrival_block_bytes / 64 + 1);
   EXPECT_FALSE(receive());
   lease.reset();
   EXPECT_EQ(blocks_used(), 4U);
@@ -130,25 +133,25 @@ TEST_F(KeptMemoryTest, kept_bytes_are_the_blocks_that_kept_messages_lie_in) {
   Lease lease = receive();
   EXPECT_EQ(quota_->kept_bytes(), 0U);
   Message packed = view(lease, 64).keep();
-  EXPECT_EQ(quota_->kept_bytes(), block_bytes);
-  Message shared = view(lease, block_bytes / 2).keep();
-  const Message again = view(lease, block_bytes / 2).keep();
-  EXPECT_EQ(quota_->kept_bytes(), 2 * block_bytes);
+  EXPECT_EQ(quota_->kept_bytes(), arrival_block_bytes);
+  Message shared = view(lease, arrival_block_bytes / 2).keep();
+  const Message again = view(lease, arrival_block_bytes / 2).keep();
+  EXPECT_EQ(quota_->kept_bytes(), 2 * arrival_block_bytes);
   EXPECT_EQ(memory_->idle_bytes(), 0U);
   packed = Message();
-  EXPECT_EQ(memory_->idle_bytes(), block_bytes);
+  EXPECT_EQ(memory_->idle_bytes(), arrival_block_bytes);
   shared = Message();
   lease.reset();
-  EXPECT_EQ(quota_->kept_bytes(), 2 * block_bytes);
+  EXPECT_EQ(quota_->kept_bytes(), 2 * arrival_block_bytes);
 }
 
 TEST_F(KeptMemoryTest, kept_bytes_follow_what_is_released_and_used_again) {
   Lease lease = receive();
-  Message shared = view(lease, block_bytes / 2).keep();
+  Message shared = view(lease, arrival_block_bytes / 2).keep();
   shared = Message();
   Store::forget_kept(*lease.get());
   EXPECT_EQ(quota_->kept_bytes(), 0U);
-  shared = view(lease, block_bytes / 2).keep();
+  shared = view(lease, arrival_block_bytes / 2).keep();
   lease.reset();
   shared = Message();
   EXPECT_EQ(quota_->kept_bytes(), 0U);
@@ -215,7 +218,7 @@ TEST_F(KeptMemoryTest, a_small_message_of_a_packed_page_is_kept_apart) {
 
 TEST_F(KeptMemoryTest, keeping_takes_no_memory_from_the_heap) {
   const Lease lease = receive();
-  std::vector<Message> kept(3 * block_bytes / 64 + 100);
+  std::vector<Message> kept(3 * arrival_block_bytes / 64 + 100);
   EXPECT_EQ(test::allocations_during([&] {
               for (Message& message : kept) message = view(lease, 64).keep();
             }),

@@ -14,7 +14,7 @@
 namespace netio::detail {
 namespace {
 
-constexpr std::size_t block_bytes = 4096;
+constexpr std::size_t kept_block_bytes = 4096;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
@@ -53,7 +53,7 @@ class Resend : public testing::Test {
     return text(frame.payload, frame.size);
   }
 
-  Pool::Ptr pool = Pool::create(block_bytes, 8);
+  Pool::Ptr pool = Pool::create(kept_block_bytes, 8);
   ResendQueue queue;
 };
 
@@ -95,7 +95,7 @@ TEST_F(Resend, what_does_not_reach_to_the_next_message_is_of_no_use) {
 }
 
 TEST_F(Resend, gives_up_no_more_than_it_takes_to_let_go_of_what_is_lacked) {
-  const Pool::Ptr other = Pool::create(block_bytes, 2);
+  const Pool::Ptr other = Pool::create(kept_block_bytes, 2);
   keep(0, "a");
   keep(1, "b");
   queue.give_up_some({other.get()});
@@ -106,7 +106,7 @@ TEST_F(Resend, gives_up_no_more_than_it_takes_to_let_go_of_what_is_lacked) {
 }
 
 TEST_F(Resend, full_by_the_memory_that_is_held) {
-  queue.set_bytes_max(3 * block_bytes);
+  queue.set_bytes_max(3 * kept_block_bytes);
   keep(0, "a");
   keep(1, "b");
   EXPECT_FALSE(queue.full());
