@@ -41,7 +41,7 @@ TEST_F(Dialing, tries_again_after_half_of_the_delay_at_least) {
   EXPECT_TRUE(dialer_.retrying());
   EXPECT_GE(wait_for_attempt(), milliseconds(4));
   EXPECT_FALSE(fails_for(DownReason::unreachable));
-  EXPECT_GE(wait_for_attempt(), milliseconds(8));
+  EXPECT_GE(wait_for_attempt(), milliseconds(6));
 }
 
 TEST_F(Dialing, does_not_try_again_where_there_is_nothing_to_come_back_for) {
