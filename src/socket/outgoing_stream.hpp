@@ -160,21 +160,23 @@ class OutgoingStream final : private StoreWaiter {
   // do not come back keep nothing.
   void keep_to_resend(std::size_t bytes_max) noexcept { resend_.set_bytes_max(bytes_max); }
   // Nothing is read from the peer, so no acknowledgement is seen. A send that had to wait for one
-  // might wait for ever: it gives up the oldest of what is kept instead. True if one waits, and
-  // need not now.
-  // What is kept may go to others as well, until something is sent again; now, if they wait for it.
+  // might wait for ever: it gives up the oldest of what is kept instead. What is kept also goes to
+  // others: now, if they wait for memory, else when they need it, until something is sent again.
+  // True if a send was refused that need not wait any more.
   [[nodiscard]] bool set_unread(bool unread) noexcept {
     unread_ = unread;
     if (!gives_way()) {
       resend_.work();
-    } else if (link_->pool().waited_for() || large_pool_.waited_for()) {
+      return false;
+    }
+    if (link_->pool().waited_for() || large_pool_.waited_for()) {
       resend_.give_up();
     } else {
       resend_.offer();
     }
-    if ((!wants_resend_room_ && !starved()) || !gives_way()) return false;
+    const bool refused = wants_resend_room_ || starved();
     wants_resend_room_ = false;
-    return true;
+    return refused;
   }
   [[nodiscard]] bool has_to_resend() const noexcept { return !resend_.empty(); }
   // The position of the oldest message that can be posted again.
