@@ -18,6 +18,11 @@ namespace netio::cli {
 // What became of a peer, to be said behind its address.
 [[nodiscard]] std::string why(const PeerInfo& peer, const Down& down);
 
+// One side had closed, and the other has heard it.
+[[nodiscard]] inline bool ended_in_order(const Down& down) noexcept {
+  return down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
+}
+
 class PeerWait {
  public:
   static constexpr std::chrono::seconds timeout_default{10};

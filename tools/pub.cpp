@@ -111,7 +111,7 @@ void PubSession::on_subscribe(const PeerInfo& peer, std::span<const TagRange> ra
 void PubSession::peer_down(const PeerInfo& peer, const Down& down) {
   subscribed_.erase(peer.id);
   if (peer.was_up && phase_ != Phase::closed) {
-    if (down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here) {
+    if (ended_in_order(down)) {
       ++subscribers_.ended;
       if (phase_ != Phase::closing) {
         progress_.note(fmt::format("subscriber {} has ended", named(peer)));

@@ -46,9 +46,7 @@ void SendSession::peer_up(const PeerInfo& peer) {
 }
 
 void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
-  const bool in_order =
-      down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
-  if (peer.was_up && in_order) {
+  if (peer.was_up && ended_in_order(down)) {
     if (phase_ != Phase::closing) progress_.note(fmt::format("receiver {} has ended", named(peer)));
   } else if (peer.was_up) {
     progress_.note(fmt::format("lost {}: {}", named(peer), why(peer, down)));

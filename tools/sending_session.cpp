@@ -157,9 +157,7 @@ void SendingSession::on_up(const PeerInfo& peer) {
 
 void SendingSession::on_down(const PeerInfo& peer, const Down& down) {
   up_.erase(peer.id);
-  const bool in_order =
-      down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
-  if (peer.was_up && !in_order) ++connections_lost_;
+  if (peer.was_up && !ended_in_order(down)) ++connections_lost_;
   peer_table_.down(peer);
   if (up_.empty()) connected_.down(context_.loop().now());
   peer_down(peer, down);
@@ -284,7 +282,7 @@ Summary SendingSession::summary() const {
   result.seconds = seconds_of(connected_.total());
   result.books = books_;
   result.counters = socket_->counters();
-  if (result.kind == Summary::Kind::sent) result.connections_lost = connections_lost_;
+  result.connections_lost = connections_lost_;
   result.per_peer = peer_table_.lines();
   result.peers_left_out = peer_table_.not_listed();
   result.met = wait_.met();

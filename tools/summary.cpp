@@ -219,10 +219,10 @@ std::string away_text(const PeerCounts& peers) {
   return text;
 }
 
-// Of a sender; empty if no connection was lost.
+// Empty if no connection was lost. A publisher's subscribers have a line of their own.
 std::string lost_text(const Summary& summary) {
   const Counters& counters = summary.counters;
-  if (summary.connections_lost == 0) return {};
+  if (summary.kind != Summary::Kind::sent || summary.connections_lost == 0) return {};
   std::string text =
       fmt::format("{}; {} sent again", counted(summary.connections_lost, "connection"),
                   counted(counters.resent, "message"));

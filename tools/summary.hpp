@@ -61,7 +61,7 @@ struct Summary {
   bool met = true;    // there was a peer
   Books books;
   Counters counters;
-  std::uint64_t connections_lost = 0;  // sent: those that did not end in order
+  std::uint64_t connections_lost = 0;  // sent, published: did not end in order
   std::uint64_t kept_bytes = 0;        // received: memory of messages that are not released
   PeerCounts peers;                    // of all kinds but sent
   MissedBy missed_by{};                // subscribed
