@@ -303,7 +303,7 @@ struct netio_socket_options {
   uint64_t peers_max;             // how many may be connected; beyond that they are refused
   // A name for people: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
   const char* name;
-  // push and pair, on tcp and fabrics: what is not acknowledged is kept, up to so many bytes for
+  // push, pair, publish; tcp and fabrics: what is not acknowledged is kept, up to so many bytes for
   // each peer, and sent again when a connection that broke is back; 0: nothing is kept
   uint64_t resume_bytes_max;
   uint64_t resume_within_ns;    // if a peer is away for longer, what is kept for it is given up

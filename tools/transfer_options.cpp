@@ -89,9 +89,10 @@ void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) 
                                   "again when a lost connection is back (default: nothing). 8MiB "
                                   "is a good value; less than 1MiB slows it down",
                                   side.peer)
-                    : std::string("For senders with --resume: wait for one that is lost (60s, or "
+                    : fmt::format("For {0}s with --resume: wait for one that is lost (60s, or "
                                   "--connect-timeout), and acknowledge often. Any BYTES but 0 say "
-                                  "so; how much is kept is up to the sender"))
+                                  "so; how much is kept is up to the {0}",
+                                  side.peer))
       ->group(group);
   if (!side.sends) return;
   add_parsed_to(app, "--resume-within", "TIME", parse_more_than_no_time, peer.resume_within,
@@ -247,7 +248,7 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
   add_parsed_to(app, "--tag,--tags", "TAGS", parse_one_range, pub.tags,
                 "The tag of all messages, such as 7 or 0x1f (0); of several, 3-9, each message "
                 "gets the next in turn");
-  add_sending(app, pub, choice, {"subscriber", true, true, false});
+  add_sending(app, pub, choice, {"subscriber", true});
   add_parsed_to(app, "--wait-for", "N", parse_count, pub.wait_for,
                 "Begin when so many have subscribed (1); 0: at once, whoever is there");
   CLI::Option* const min =
@@ -290,7 +291,7 @@ void add_sub(CLI::App& app, SubArguments& sub) {
          "What to subscribe to: 7 or 0x1f, 3-9, several as 3-9,12 or by more --tag (all tags)")
       ->type_name("TAGS")
       ->allow_extra_args(false);
-  add_receiving(app, sub, {"publisher", false, false, false});
+  add_receiving(app, sub, {"publisher", false, false});
   const std::string group = "When this side is slow";
   add_choice_to(app, "--policy", policies(), sub.subscription.policy,
                 "block: the publisher waits, nothing is lost; drop_new (default): what does not "

@@ -70,7 +70,8 @@ struct Counters {
   // (SocketOptions::resume_bytes_max).
   std::uint64_t resent = 0;
   // Messages that were kept for that and given up: the peer was away for longer than resume_within,
-  // other peers needed the memory, or the user of a Pair took no messages.
+  // other peers needed the memory, the user of a Pair took no messages, or a subscriber with
+  // another policy than block took too few.
   std::uint64_t resume_given_up = 0;
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok

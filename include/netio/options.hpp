@@ -55,15 +55,18 @@ struct SocketOptions {
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
-  // Push and Pair, on tcp and fabrics: what was sent and is not acknowledged is kept, up to so many
-  // bytes for each peer, and sent again when a connection that broke is back. So nothing is lost
+  // Push, Pair and Publish, on tcp and fabrics: what was sent and is not acknowledged is kept, up to
+  // so many bytes for each peer, and sent again when a connection that broke is back. So nothing is lost
   // while both processes live, the peer comes back within resume_within, and the memory is not
   // needed for others. The memory is that of the messages themselves, mostly pages of the send
   // pool: it is counted in whole blocks. When there is as much, send() answers again. A single
   // message may be larger. Lent memory is released when its message is acknowledged, or given up.
-  // 0: nothing is kept, and what was on its way is lost. Pull and Pair: if it is not 0, this side
-  // acknowledges every 256 KiB, so that little has to be kept. Other sockets take it, and keep
-  // nothing.
+  // 0: nothing is kept, and what was on its way is lost. Pull, Pair and Subscribe: if it is not 0,
+  // this side acknowledges every 256 KiB, so that little has to be kept.
+  //
+  // Publish: a subscriber that is away is one that takes nothing, and its policy applies: with
+  // Policy::block it holds the publisher up. With another policy nothing waits for what is kept for
+  // it: the oldest is given up.
   //
   // While the user of a Pair takes no messages, acknowledgements may not be read either. Then it
   // does not wait for them, but gives up the oldest of what it keeps (Counters::resume_given_up).

@@ -44,7 +44,8 @@ class NETIO_API Subscribe : public Socket, public Receiving {
 
   // Sets the call for the answer of a publisher: it took the set as it is now, or refused it. The
   // call comes again with the same revision when the publisher changes the policy
-  // (PublishOptions::block_for_max).
+  // (PublishOptions::block_for_max), and when a connection is back on which the publisher goes on
+  // with the set that it had (SocketOptions::resume_bytes_max).
   void on_subscribed(std::function<void(const PeerInfo&, const Subscribed&)> call);
 
  private:

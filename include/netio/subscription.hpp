@@ -80,7 +80,8 @@ struct PublishOptions {
   // How many subscribers with Policy::block must be there. While there are fewer, send() answers
   // `again`; otherwise a message that nobody wants is `ok` and lost. A subscriber counts from its
   // first accepted set of tags, even an empty one, until its connection ends or it changes to
-  // another policy. 0: never waits. Needs block_allowed.
+  // another policy; with SocketOptions::resume_bytes_max also while it is away. 0: never waits.
+  // Needs block_allowed.
   std::size_t subscribers_min = 0;
 };
 

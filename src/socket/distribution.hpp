@@ -29,6 +29,15 @@ class Distribution {
   // From the loop: the connection ended. Messages that were taken for the peer and not posted stay
   // with it for the next connection, unless the pattern drops them here.
   virtual void connection_ended(Peer& peer, DropReason reason) noexcept = 0;
+  // The stream of the peer will not go on, or not with what the pattern has kept for it.
+  virtual void given_up(Peer&, DropReason) noexcept {}
+  // Its connection ended, and the pattern keeps something for it: an accepted peer stays until the
+  // stream comes back, or is given up.
+  [[nodiscard]] virtual bool awaits(const Peer&) const noexcept { return false; }
+  // The stream of the first one, which the pattern awaits, goes on with the second one.
+  virtual void comes_as(Peer& /*gone*/, Peer& /*peer*/) noexcept {}
+  // The peer is sent what it can do without: it does not make others wait, also for memory.
+  [[nodiscard]] virtual bool may_drop(const Peer&) const noexcept { return false; }
   // From the loop: the wire has nothing left to send, and pages are to leave when it is idle.
   virtual void wire_idle(Peer& peer) noexcept = 0;
   // Takes a control frame of this pattern. Returns what is wrong with it, or null. Throws

@@ -118,6 +118,21 @@ Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte
   return post_counted(post);
 }
 
+Status OutgoingStream::pass_frames(const Lease& lease, std::span<const std::byte> frames,
+                                   std::uint32_t messages) noexcept {
+  bool copy = false;
+  if (resends_) {
+    if (const Status status = room_to_resend(); status != Status::ok) return status;
+    copy = frames.size() <= body_max() / gathered_page_part &&
+           resend_.make_room_to_copy(frames.size());
+  }
+  const std::uint64_t position = posted_to_;
+  const Status status = post_frames(lease, frames, messages);
+  if (status != Status::ok || !resends_) return status;
+  keep_page(position, messages, lease, frames, copy);
+  return status;
+}
+
 Status OutgoingStream::wait_for_page() noexcept { return wait_for(link_->pool()); }
 
 Status OutgoingStream::pass(Lease& lease, std::span<const std::byte> message,
@@ -255,6 +270,16 @@ Status OutgoingStream::post_pending() noexcept {
   return waits_above() ? upstream_->post_waiting() : Status::ok;
 }
 
+void OutgoingStream::keep_page(std::uint64_t position, std::uint32_t messages, const Lease& page,
+                               std::span<const std::byte> frames, bool copy) noexcept {
+  if (copy) {
+    resend_.copy_page(position, messages, frames);
+    copies_.add(frames.size());
+  } else {
+    resend_.add_page(position, messages, page, frames);
+  }
+}
+
 Status OutgoingStream::post_page() noexcept {
   if (page_.messages() == 0) {
     if (page_.is_open()) close_page();
@@ -277,12 +302,7 @@ Status OutgoingStream::post_page() noexcept {
     page_.lease() = std::move(post.body.lease);
     return status;
   }
-  if (resends_ && copy) {
-    resend_.copy_page(post.sequence, post.messages, frames);
-    copies_.add(frames.size());
-  } else if (resends_) {
-    resend_.add_page(post.sequence, post.messages, kept, frames);
-  }
+  if (resends_) keep_page(post.sequence, post.messages, kept, frames, copy);
   close_page();
   return Status::ok;
 }

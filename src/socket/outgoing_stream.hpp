@@ -92,7 +92,10 @@ class OutgoingStream final : private StoreWaiter {
 
   // For an Upstream, whose messages go as they are. It sends nothing else on this stream, and looks
   // at pending_itself() first.
-  void put_below(Upstream* upstream) noexcept { upstream_ = upstream; }
+  void put_below(Upstream* upstream) noexcept {
+    upstream_ = upstream;
+    renews_ = false;
+  }
   [[nodiscard]] Link* link() const noexcept { return link_; }
   // Of a body, with its frames.
   [[nodiscard]] std::size_t body_max() const noexcept {
@@ -106,8 +109,17 @@ class OutgoingStream final : private StoreWaiter {
   // A message that lies in this memory; whole, or in parts if it has to. Takes the lease on ok.
   Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // The frames of a page, with a count more on it.
-  Status post_frames(const Lease& lease, std::span<const std::byte> frames,
+  Status pass_frames(const Lease& lease, std::span<const std::byte> frames,
                      std::uint32_t messages) noexcept;
+  // Messages that were not posted go behind those that are posted again, cut as this link takes
+  // them. False if there is no memory for that.
+  [[nodiscard]] bool post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
+                                      std::uint32_t messages, bool framed,
+                                      std::uint64_t tag) noexcept;
+  // The peer has been told this before the next message.
+  void mark(const Told& told) noexcept { resend_.mark(told); }
+  // What is posted is kept, on this connection.
+  [[nodiscard]] bool resends() const noexcept { return resends_; }
   // The message in parts that is under way: as far as the link takes it.
   Status post_parts() noexcept;
   // The link's pool had no page. Always `again`.
@@ -310,6 +322,8 @@ class OutgoingStream final : private StoreWaiter {
   Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
                      std::uint64_t tag) noexcept;
   Status post_page() noexcept;
+  void keep_page(std::uint64_t position, std::uint32_t messages, const Lease& page,
+                 std::span<const std::byte> frames, bool copy) noexcept;
   Status pass_to_stranger(Lease& lease, std::span<const std::byte> message,
                           std::uint64_t tag) noexcept;
   template <typename SizedPool>
@@ -317,9 +331,12 @@ class OutgoingStream final : private StoreWaiter {
                       std::uint64_t tag) noexcept;
   Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
-  // Messages of an earlier connection are still to be posted again.
-  [[nodiscard]] bool behind() const noexcept { return posted_to_ != books_.next_sequence; }
+  // Messages of an earlier connection are still to be posted again, or what goes before them.
+  [[nodiscard]] bool behind() const noexcept {
+    return posted_to_ != books_.next_sequence || renews_;
+  }
   Status post_behind() noexcept;
+  Status post_next_again() noexcept;
   Status post_again(const ResendQueue::Item& item) noexcept;
   Status post_message_again(const Lease& lease, std::span<const std::byte> message,
                             std::uint64_t tag) noexcept;
@@ -335,6 +352,8 @@ class OutgoingStream final : private StoreWaiter {
   Status room_to_resend() noexcept;
   Status share_to_resend() noexcept;
   Status room_to_copy(std::size_t bytes) noexcept;
+  Status post_frames(const Lease& lease, std::span<const std::byte> frames,
+                     std::uint32_t messages) noexcept;
   Status post_counted(Post& post) noexcept;
   void on_memory() noexcept override { owner_.on_stream_memory(); }
   [[nodiscard]] Lack lack() const noexcept override { return lack_; }
@@ -345,6 +364,7 @@ class OutgoingStream final : private StoreWaiter {
   std::uint64_t own_message_bytes_max_;
   Link* link_ = nullptr;
   Upstream* upstream_ = nullptr;
+  bool renews_ = false;  // it has to tell the peer again what was told between messages
   SendBooks books_;
 
   OpenPage page_;

@@ -36,22 +36,47 @@ Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
   return resend_.make_room_to_copy(bytes) ? Status::ok : wait_for(link_->pool());
 }
 
-// What an earlier connection may have lost goes first.
+// What an earlier connection may have lost goes first. What an Upstream told the peer between
+// messages is told again in its places.
 Status OutgoingStream::post_behind() noexcept {
-  while (behind()) {
-    Status status = Status::ok;
-    if (again_.active()) {
-      status = post_parts_of(again_);
-      if (status == Status::ok) {
-        again_ = {};
-        ++resent_;
-      }
-    } else {
-      status = post_again(*resend_.find(posted_to_));
-    }
+  while (posted_to_ != books_.next_sequence) {
+    if (const Status status = post_next_again(); status != Status::ok) return status;
+  }
+  if (renews_) {
+    const Status status = upstream_->tell_again(posted_to_, resend_.told());
     if (status != Status::ok) return status;
+    renews_ = false;
   }
   return Status::ok;
+}
+
+Status OutgoingStream::post_next_again() noexcept {
+  if (again_.active()) {
+    const Status status = post_parts_of(again_);
+    if (status != Status::ok) return status;
+    again_ = {};
+    ++resent_;
+    return status;
+  }
+  const ResendQueue::Item& item = *resend_.find(posted_to_);
+  if (renews_) {
+    const Status status = upstream_->tell_again(posted_to_, item.told);
+    if (status != Status::ok) return status;
+  }
+  return post_again(item);
+}
+
+bool OutgoingStream::post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
+                                      std::uint32_t messages, bool framed,
+                                      std::uint64_t tag) noexcept {
+  if (!resends_ || !resend_.make_room()) return false;
+  if (framed) {
+    resend_.add_page(books_.next_sequence, messages, lease, bytes);
+  } else {
+    resend_.add_message(books_.next_sequence, lease, bytes, tag);
+  }
+  books_.next_sequence += messages;
+  return true;
 }
 
 // The item has the message that is next; posts as much of it as makes a page.
@@ -96,6 +121,8 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
 
 void OutgoingStream::attach(Link& link) noexcept {
   link_ = &link;
+  renews_ = upstream_ != nullptr;
+  if (renews_) upstream_->begin_connection();
   gather_bytes_max_ = std::min<std::uint64_t>(
       {body_max(), own_message_bytes_max_, link.limits().message_bytes_max});
   acknowledged_before_ = books_.acknowledged;

@@ -131,6 +131,7 @@ void Peer::end_connection() noexcept {
   release_link();
   const bool expired = std::exchange(expired_, false);
   if (dialed() && (std::exchange(disputed_, false) || expired)) {
+    socket_.distribution().given_up(*this, DropReason::not_sent);
     outgoing.begin_anew();
     incoming_.begin_anew();
     draw_stream();
@@ -148,13 +149,16 @@ void Peer::end_connection() noexcept {
                                                        .was_up = was_up,
                                                        .met = met_run_ != RunId{},
                                                        .wanted = wanted()});
-  if (!retrying()) {
-    if (adopted_ && !in_order && !closing_)
-      outgoing.keep_pending_to_resend();  // it may come back to its stream
+  const bool awaited = socket_.distribution().awaits(*this);
+  const bool may_come_back = adopted_ && !in_order && !closing_;
+  if (may_come_back) outgoing.keep_pending_to_resend();
+  const bool stays = retrying() || (awaited && may_come_back);
+  if (!stays) {
+    socket_.distribution().given_up(*this, reason);
     outgoing.drop_pending(reason);
     phase_ = Phase::gone;
     resume_timer_.stop();
-  } else if (outgoing.has_to_resend() && !resume_timer_.running()) {
+  } else if ((awaited || outgoing.has_to_resend()) && !resume_timer_.running()) {
     resume_timer_.start_once(socket_.options().resume_within);
   }
   socket_.peer_down(*this, down, was_up, expired || told_before);
@@ -162,9 +166,28 @@ void Peer::end_connection() noexcept {
 
 // The peer was away for too long.
 void Peer::give_up_resend() noexcept {
-  if (outgoing.resend_is_idle()) return outgoing.give_up_resend();
   // It may be coming back just now, and then what it says decides.
-  resume_timer_.start_once(std::chrono::milliseconds(10));
+  if (confirm_timer_.running()) return resume_timer_.start_once(std::chrono::milliseconds(10));
+  outgoing.give_up_resend();
+  socket_.distribution().given_up(*this, DropReason::not_sent);
+  if (gone()) return;  // the user destroyed the socket in a call-back
+  if (!dialed() || !wanted()) cut();
+  socket_.touch();
+  socket_.fill_changed();
+  socket_.distribution().tell_writable();
+}
+
+bool Peer::may_return() const noexcept {
+  if (!down_ || !up() || bye_heard_ || dismissed_ || !outgoing.resends()) return false;
+  if (closing_ && !dialed()) return false;
+  return down_->reason == DownReason::lost || down_->reason == DownReason::stalled;
+}
+
+void Peer::retire() noexcept {
+  if (gone()) return;
+  phase_ = Phase::gone;
+  resume_timer_.stop();
+  socket_.touch();
 }
 
 void Peer::release_link() noexcept {
@@ -199,6 +222,8 @@ void Peer::close() noexcept {
     look_whether_unread();
     advance_ending();
   } else if (!dialed() || !wanted()) {
+    // The user is told of what is given up, and from the loop only.
+    if (socket_.distribution().awaits(*this)) return resume_timer_.start_once({});
     cut();
   }
 }
@@ -218,6 +243,7 @@ void Peer::cut() noexcept {
   const DropReason reason = closing_ ? DropReason::linger_expired : DropReason::not_sent;
   socket_.distribution().not_ready(*this);
   socket_.distribution().connection_ended(*this, reason);
+  socket_.distribution().given_up(*this, reason);
   outgoing.drop_pending(reason);
 }
 

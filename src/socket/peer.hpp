@@ -60,6 +60,10 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool dialed() const noexcept { return dialer_.has_value(); }
   // Its connection is down, and the socket is about to be told.
   [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
+  // Its connection broke, and what it had not acknowledged is kept until it comes back.
+  [[nodiscard]] bool may_return() const noexcept;
+  // Its stream is another peer's from now on.
+  void retire() noexcept;
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   [[nodiscard]] bool gone() const noexcept { return phase_ == Phase::gone; }
@@ -108,6 +112,8 @@ class Peer final : public Newcomer,
     return incoming_.miss_up_to(dropped, now_ns);
   }
 
+  // Looks again whether what is kept for it may make others wait.
+  void look_whether_unread() noexcept;
   // Waits for the memory that its link received into to come home, and touches the socket then,
   // once.
   void watch_memory() noexcept;
@@ -155,7 +161,6 @@ class Peer final : public Newcomer,
   void give_up_greeting() noexcept;
   void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
-  void look_whether_unread() noexcept;
   void look_at_heartbeat() noexcept;
   // Grows with whatever comes: pages, and what is fetched.
   [[nodiscard]] std::uint64_t heard() const noexcept {

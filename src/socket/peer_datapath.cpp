@@ -133,12 +133,15 @@ void Peer::pause(bool paused) noexcept {
 }
 
 // While the user takes nothing from the peer, acknowledgements are not read either. The same holds
-// for a link that lacks the memory to read into, if that lasts from one look to the next.
+// for a link that lacks the memory to read into, if that lasts from one look to the next. What is
+// kept for a subscriber that can do without it gives way in any case.
 void Peer::look_whether_unread() noexcept {
-  if (!socket_.pattern().receives) return;
+  if (!open()) return;
   const bool untaken =
-      not_to_be_read() || (incoming_.holding() && !socket_.receiving.taken()) || starved_for_long_;
-  if (!outgoing.set_unread(untaken && !closing_)) return;
+      socket_.pattern().receives && (not_to_be_read() || starved_for_long_ ||
+                                     (incoming_.holding() && !socket_.receiving.taken()));
+  const bool gives_way = untaken || socket_.distribution().may_drop(*this);
+  if (!outgoing.set_unread(gives_way && !closing_)) return;
   room_found_ = true;
   socket_.context().loop.defer(*this);
 }

@@ -181,7 +181,7 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
 // Takes over the books of the stream from earlier connections. Returns false if there are none: the
 // stream begins here.
 bool Peer::adopt_stream() {
-  auto record = socket_.recall(stream_.id);
+  auto record = socket_.recall(*this);
   adopted_ = true;
   if (!record) {
     id_ = socket_.next_peer_id();

@@ -24,6 +24,7 @@ ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
   pool_ = other.pool_;
   released_ = other.released_;
   given_up_ = std::exchange(other.given_up_, 0);
+  told_ = std::exchange(other.told_, {});
   return *this;
 }
 
@@ -64,6 +65,7 @@ ResendQueue::Item& ResendQueue::push(Item item) noexcept {
   if (item.lease->owner() == pool_) ++pages_held_;
   Item& to = at(count_);
   to = std::move(item);
+  to.told = told_;
   ++count_;
   return to;
 }

@@ -16,6 +16,14 @@
 
 namespace netio::detail {
 
+// What a subscriber was told before a message, beside messages.
+struct Told {
+  std::uint64_t dropped = 0;   // so many messages of the stream
+  std::uint64_t revision = 0;  // of its set; 0: none
+
+  bool operator==(const Told&) const = default;
+};
+
 class ResendQueue final : public Reserve {
  public:
   struct Item {
@@ -26,6 +34,7 @@ class ResendQueue final : public Reserve {
     Lease lease;
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
+    Told told{};  // before it
 
     [[nodiscard]] std::uint64_t end() const noexcept { return position + messages; }
   };
@@ -76,6 +85,13 @@ class ResendQueue final : public Reserve {
   void copy_message(std::uint64_t position, std::span<const std::byte> message,
                     std::uint64_t tag) noexcept;
 
+  // The peer has been told this before the next message to be added.
+  void mark(const Told& told) noexcept {
+    if (told != told_) seal();
+    told_ = told;
+  }
+  [[nodiscard]] const Told& told() const noexcept { return told_; }
+
   // The peer has everything before this position.
   void release(std::uint64_t position) noexcept {
     released_ = position;
@@ -124,6 +140,7 @@ class ResendQueue final : public Reserve {
   Pool* pool_ = nullptr;
   std::uint64_t released_ = 0;
   std::uint64_t given_up_ = 0;
+  Told told_;
   OpenPage copies_;  // of the last item, while more is copied behind it
 };
 

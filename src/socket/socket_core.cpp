@@ -219,7 +219,7 @@ bool SocketCore::replace_older(Peer& newer) noexcept {
       continue;
     if (peer->stream().epoch >= newer.stream().epoch) {
       overtaken();
-    } else if (!peer->gone()) {
+    } else if (!peer->gone() && (peer->link() != nullptr || peer->ending())) {
       ending = true;
       if (peer->ending()) continue;
       peer->fail(DownReason::lost, "came back on a new connection; this one is given up");
@@ -228,9 +228,14 @@ bool SocketCore::replace_older(Peer& newer) noexcept {
   return ending;
 }
 
-std::optional<StreamRecord> SocketCore::recall(const StreamId& stream) {
+std::optional<StreamRecord> SocketCore::recall(Peer& newer) {
+  const StreamId& stream = newer.stream().id;
   for (const auto& peer : peers_) {
-    if (peer->adopted() && peer->stream().id == stream) return peer->surrender();
+    if (peer.get() == &newer || !peer->adopted() || peer->stream().id != stream) continue;
+    distribution_->comes_as(*peer, newer);
+    StreamRecord record = peer->surrender();
+    peer->retire();
+    return record;
   }
   const auto found = std::ranges::find_if(
       records_, [&stream](const StreamRecord& record) { return record.identity.id == stream; });

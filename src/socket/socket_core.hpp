@@ -74,10 +74,9 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const noexcept { return peers_; }
   [[nodiscard]] ContextCore& context() noexcept { return context_; }
   [[nodiscard]] const SocketOptions& options() const noexcept { return options_; }
-  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing. A publisher
-  // keeps nothing.
+  // How much of what is sent to each peer is kept until it is acknowledged; 0: nothing.
   [[nodiscard]] std::size_t resend_bytes_max() const noexcept {
-    return pattern_.sends && distribution_ == &sending ? options_.resume_bytes_max : 0;
+    return pattern_.sends ? options_.resume_bytes_max : 0;
   }
   // The silence after which a peer is given up; 0: never.
   [[nodiscard]] std::uint32_t silence_ms() const noexcept;
@@ -99,7 +98,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // take over its books.
   [[nodiscard]] bool replace_older(Peer& newer) noexcept;
   // The record of a stream whose peer went, taken out, if there is one.
-  std::optional<StreamRecord> recall(const StreamId& stream);
+  std::optional<StreamRecord> recall(Peer& newer);
   void peer_up(Peer& peer);
   // The connection ended, or (not `was_up`) never came up. The user is told, unless `quiet`.
   void peer_down(Peer& peer, const Down& down, bool was_up, bool quiet);

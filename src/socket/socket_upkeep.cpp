@@ -266,7 +266,8 @@ void SocketCore::check_watermarks() {
 std::vector<PeerSnapshot> SocketCore::snapshots() const {
   std::vector<PeerSnapshot> snapshots;
   for (const auto& peer : peers_) {
-    if (!peer->gone() && (peer->up() || peer->dialed())) snapshots.push_back(peer->snapshot());
+    const bool known = peer->up() || peer->dialed() || distribution_->awaits(*peer);
+    if (known && !peer->gone()) snapshots.push_back(peer->snapshot());
   }
   // One that came back has the id that it had.
   std::ranges::sort(snapshots, {}, [](const PeerSnapshot& peer) { return peer.id; });

@@ -8,6 +8,7 @@
 #include <netio/status.hpp>
 
 #include "memory/store.hpp"
+#include "socket/resend_queue.hpp"
 
 namespace netio::detail {
 
@@ -24,6 +25,11 @@ class Upstream {
   // There was no memory for what had to wait: nothing leaves any more, and the connection is to
   // end.
   [[nodiscard]] virtual bool failed() const noexcept = 0;
+  // The stream goes on with another connection.
+  virtual void begin_connection() noexcept = 0;
+  // What follows there is the message at this position, in front of which the peer was told this.
+  // Tells it again what it has not been told on this connection. `again`: called again later.
+  virtual Status tell_again(std::uint64_t position, const Told& told) noexcept = 0;
   // Forgets what waits, which the stream has counted as dropped.
   virtual void clear() noexcept = 0;
 

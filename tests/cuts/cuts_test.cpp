@@ -1,13 +1,13 @@
 // Connections are cut anywhere, under load, between two sockets that keep what is not acknowledged:
 // by a reset and by a shutdown in turn, in a hello, in a page, between pages. Nothing is lost,
 // nothing comes twice, everything in order, and the books of both ends are equal. Each test prints
-// what it cut. NETIO_TEST_CUTS says how often (script/test --only cuts: a thousand times), and
-// NETIO_TEST_SEED where the random numbers begin.
+// what it cut.
+#include "cuts/cuts.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -20,24 +20,8 @@
 
 #include <netio/netio.hpp>
 
-#include "support/payload.hpp"
-#include "support/pump.hpp"
-#include "support/relay.hpp"
-#include "support/sanitized.hpp"
-
 namespace netio::test {
 namespace {
-
-std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-std::uint64_t cuts_wanted() { return number_in("NETIO_TEST_CUTS", sanitized ? 20 : 60); }
-std::uint64_t seed() {
-  static const std::uint64_t one = number_in("NETIO_TEST_SEED", std::random_device{}());
-  return one;
-}
 
 enum class Kind : std::uint8_t {
   push,      // who sends has connected
@@ -73,20 +57,8 @@ const Case cases[] = {
     {"push_3kB_unbuffered_over_a_fabric", Kind::push, Mode::unbuffered, 3000, 3000, "ofi+tcp://"},
 };
 
-ContextOptions context_options() {
-  ContextOptions options;
-  options.send_pool_bytes = std::size_t{16} << 20U;
-  options.receive_pool_bytes = std::size_t{16} << 20U;
-  return options;
-}
-
 SocketOptions resuming(const Case& what) {
-  SocketOptions options;
-  options.mode = what.mode;
-  options.resume_bytes_max = what.resume_bytes_max;
-  options.reconnect_after_min = 1ms;
-  options.reconnect_after_max = 10ms;
-  return options;
+  return test::resuming(what.mode, what.resume_bytes_max);
 }
 
 // One direction between two sockets: numbered messages.
@@ -278,9 +250,6 @@ TEST_P(Cuts, lose_nothing) {
 
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
-    return whole != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-  };
   std::printf("cuts: %s: %llu connections broken in %.1f s, %.0f %% with data unacknowledged",
               what_.name, static_cast<unsigned long long>(broken_), seconds,
               percent(with_unacknowledged_, broken_));

@@ -62,6 +62,30 @@ TEST_F(CliResume, nothing_is_lost_over_a_network_that_is_cut_again_and_again) {
   EXPECT_TRUE(received["verification"]["passed"]);
 }
 
+TEST_F(CliResume, a_subscriber_that_blocks_loses_nothing_over_a_network_that_is_cut) {
+  const std::string at_sub = folder_.path("sub.json");
+  const std::string at_pub = folder_.path("pub.json");
+  Process pub(netio_command({"pub", any_port, "--resume", "1MiB", "--subscribers-min", "1",
+                             "--seconds", "2s", "--size", "1KiB", "--verify", "--json=" + at_pub}));
+  Relay relay(address_of(pub));
+  Process sub(netio_command({"sub", relay.address(), "--resume", "1MiB", "--policy", "block",
+                             "--verify", "--json=" + at_sub}));
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(150ms);
+    relay.cut_after(500);
+  }
+  EXPECT_EQ(pub.wait(), 0) << pub.err();
+  EXPECT_EQ(sub.wait(), 0) << sub.err();
+  EXPECT_THAT(pub.out(), HasSubstr("sent again"));
+  const auto published = read_json(at_pub);
+  const auto received = read_json(at_sub);
+  EXPECT_GT(published["counters"]["resent"], 0);
+  EXPECT_EQ(published["books"]["dropped"], 0);
+  EXPECT_EQ(received["books"]["delivered"], published["books"]["sent"]);
+  EXPECT_EQ(received["books"]["missed"], 0);
+  EXPECT_TRUE(received["verification"]["passed"]);
+}
+
 TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
   const std::string out = folder_.path("received");
   Process recv(netio_command({"recv", any_port, "--keep", "--out", out}));
@@ -91,7 +115,7 @@ TEST_F(CliResume, what_makes_no_sense_is_refused) {
   for (const Words& words : {Words{"send", any_port, "--resume", "100TiB"},
                              Words{"send", any_port, "--resume-within", "0s", "--resume", "1MiB"},
                              Words{"recv", any_port, "--heartbeat", "1ms"},
-                             Words{"pub", any_port, "--resume", "1MiB"}}) {
+                             Words{"echo", any_port, "--resume", "1MiB"}}) {
     Process refused(netio_command(words));
     EXPECT_EQ(refused.wait(), 2) << refused.err();
     EXPECT_THAT(refused.err(), HasSubstr(words[2]));

@@ -43,6 +43,7 @@ struct PeerSeen {
   std::uint64_t revision = 0;  // of the last answer to this subscriber
   bool refused = false;
   bool behind = false;
+  bool away = false;  // a subscriber that is down and may come back to its set
 };
 
 // A publisher's messages on one stream: their numbers are their places here.

@@ -33,7 +33,7 @@ void Run::on_up(const PeerInfo& info) {
   seen->wire = wire;
   seen->remote = wire->runs[1 - side];
   seen->up = true;
-  seen->set = 0;
+  if (!std::exchange(seen->away, false)) seen->set = 0;
   seen->revision = 0;
   seen->refused = seen->behind = false;
   world_.say(name_, " is told that peer ", info.id, " is up: ", seen->remote->name(), " by wire ",
@@ -62,7 +62,10 @@ void Run::on_down(const PeerInfo& info, const Down& down) {
   seen->up = false;
   lost_any_ = true;
   if (!info.dialed) seen->paused = false;
-  if (seen->set != 0) fail("was not told that a subscriber that goes wants nothing any more");
+  if (seen->set == 0) return;
+  const bool lost = down.reason == DownReason::lost || down.reason == DownReason::stalled;
+  seen->away = lost && actor_.options.resume_bytes_max != 0;
+  if (!seen->away) fail("was not told that a subscriber that goes wants nothing any more");
 }
 
 // No side breaks the rules here, and no message is larger than it may be.
@@ -238,13 +241,17 @@ void Run::on_set_changed(const PeerInfo& info, std::span<const TagRange> ranges,
   const auto atoms = atoms_of(ranges);
   world_.say(name_, " is told that peer ", info.id, added ? " wants " : " does not want ",
              ranges.size(), " ranges");
-  if (seen == nullptr || !seen->up) return fail("was told of a subscriber that is not up");
+  if (seen == nullptr || (!seen->up && (!seen->away || added))) {
+    return fail("was told of a subscriber that is not up");
+  }
+  if (!seen->up) world_.tally.add(Happened::set_given_up);
   if (!atoms || *atoms == 0) return fail("was told of tags that nobody asked for");
   const Atoms have = added ? 0 : *atoms;
   if ((seen->set & *atoms) != have) {
     fail("was told again of tags that it knew of");
   }
   seen->set = added ? seen->set | *atoms : seen->set & ~*atoms;
+  if (seen->set == 0) seen->away = false;
 }
 
 void Run::on_subscribed(const PeerInfo& info, const Subscribed& told) {

@@ -205,18 +205,20 @@ void Run::enter_sent(const SentMessage& message, std::uint64_t before, std::uint
 void Run::enter_published(std::uint32_t place, std::uint64_t taken) {
   const std::uint64_t tag = sent_[place].tag;
   std::uint64_t wanted = 0;
-  for (const PeerSeen& peer : peers_) wanted += peer.up && contains(peer.set, tag) ? 1U : 0U;
+  const auto wants = [tag](const PeerSeen& peer) {
+    return (peer.up || peer.away) && contains(peer.set, tag);
+  };
+  for (const PeerSeen& peer : peers_) wanted += wants(peer) ? 1U : 0U;
   if (wanted == taken && in_call_back_ != CallBack::unsubscribe) {
     for (const PeerSeen& peer : peers_) {
-      if (peer.up && contains(peer.set, tag))
-        outgoing(peer.wire->dial, *peer.remote).messages.push_back(place);
+      if (wants(peer)) outgoing(peer.wire->dial, *peer.remote).messages.push_back(place);
     }
     return;
   }
   std::uint64_t found = 0;
   for (const PeerSnapshot& snapshot : socket_->peers()) {
     PeerSeen* const seen = peer(snapshot.id);
-    if (seen == nullptr || !snapshot.up) continue;
+    if (seen == nullptr || (!snapshot.up && !seen->away)) continue;
     Outgoing& list = outgoing(seen->wire->dial, *seen->remote);
     if (snapshot.books.sent != outgoing_by(seen->wire->dial) + 1) continue;
     list.messages.push_back(place);

@@ -29,7 +29,7 @@ void Play::look_at_queues() {
     if (!run->working() || run->kind() != Kind::publish) continue;
     for (const PeerSnapshot& peer : run->socket().peers()) {
       const PeerSeen* const seen = run->peer(peer.id);
-      if (seen == nullptr || !seen->up || !peer.policy) continue;
+      if (seen == nullptr || !(seen->up || seen->away) || !peer.policy) continue;
       const std::size_t allowed = std::min(seen->remote->actor().subscription.behind_bytes_max,
                                            run->actor().publishing.behind_bytes_max) +
                                   2 * message_bytes_max_ + 2 * run->actor().machine->page_bytes();
@@ -216,11 +216,12 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
     return sender.fail(both + text(sent.acknowledged) + " acknowledged, " +
                        text(received.delivered) + " delivered");
   }
-  const bool keeps = sender.kind() != Kind::publish &&
-                     sender.actor().options.resume_bytes_max != 0 &&
+  const bool keeps = sender.actor().options.resume_bytes_max != 0 &&
                      sender.socket().counters().resume_given_up == 0;
-  if (keeps &&
-      dropped(sent, DropReason::connection_lost) + dropped(sent, DropReason::not_sent) != 0) {
+  // A publisher drops by policy too.
+  const std::uint64_t not_sent =
+      sender.kind() != Kind::publish ? dropped(sent, DropReason::not_sent) : 0;
+  if (keeps && dropped(sent, DropReason::connection_lost) + not_sent != 0) {
     return sender.fail(both + "messages were lost, and neither was restarted");
   }
   if (sender.kind() != Kind::publish) {

@@ -74,7 +74,7 @@ std::size_t Backlog::may_copy() const noexcept {
 
 void Backlog::add(const Parcel& parcel, const Supplies& supplies, std::size_t body_max) noexcept {
   if (failed_) {
-    stream_.drop_unposted(DropReason::not_sent, parcel.messages);
+    stream_->drop_unposted(DropReason::not_sent, parcel.messages);
   } else {
     add_by_policy(parcel, supplies, body_max);
   }
@@ -151,7 +151,7 @@ void Backlog::enqueue(const Parcel& parcel, const Supplies& supplies,
       return drop(parcel.messages, DropReason::not_sent);
     }
   }
-  if (!push(std::move(item))) return stream_.drop_unposted(DropReason::not_sent, parcel.messages);
+  if (!push(std::move(item))) return stream_->drop_unposted(DropReason::not_sent, parcel.messages);
   bytes_ += cost(parcel);
   messages_ += parcel.messages;
 }
@@ -193,7 +193,7 @@ void Backlog::seal_tail() noexcept {
   if (push(std::move(item))) return;
   bytes_ -= bytes;
   messages_ -= messages;
-  stream_.drop_unposted(DropReason::not_sent, messages);
+  stream_->drop_unposted(DropReason::not_sent, messages);
 }
 
 void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
@@ -243,7 +243,7 @@ Lease Backlog::drop_oldest() noexcept {
   bytes_ -= cost(oldest->parcel);
   copied_ -= oldest->copied;
   messages_ -= messages;
-  stream_.drop_unposted(DropReason::dropped_old, messages);
+  stream_->drop_unposted(DropReason::dropped_old, messages);
   overrun_ = true;
   *oldest = Item();
   oldest->kind = Item::Kind::gap;
@@ -266,7 +266,7 @@ void Backlog::join_gaps(std::size_t at) noexcept {
 
 void Backlog::drop(std::uint64_t messages, DropReason reason) noexcept {
   overrun_ = true;
-  stream_.drop_unposted(reason, messages);
+  stream_->drop_unposted(reason, messages);
   add_gap(messages, reason);
 }
 
@@ -321,7 +321,7 @@ bool Backlog::pack_samples(Pool& pool, std::size_t body_max) noexcept {
   const std::size_t bytes = cost(item.parcel);
   item.copied = sizeof(Item);
   if (!push(std::move(item))) {
-    stream_.drop_unposted(DropReason::not_sent, 1);
+    stream_->drop_unposted(DropReason::not_sent, 1);
     return false;
   }
   bytes_ += bytes;

@@ -45,7 +45,8 @@ class Backlog {
   };
 
   // Drops are counted in the books of the stream.
-  explicit Backlog(OutgoingStream& stream) : stream_(stream) {}
+  explicit Backlog(OutgoingStream& stream) : stream_(&stream) {}
+  void move_to(OutgoingStream& stream) noexcept { stream_ = &stream; }
 
   void set_policy(Policy policy, std::size_t bytes_max) noexcept {
     if (policy != policy_) overrun_ = false;
@@ -131,7 +132,7 @@ class Backlog {
   bool push(Item item) noexcept;  // counts what it copies
   bool pack_samples(Pool& pool, std::size_t body_max) noexcept;
 
-  OutgoingStream& stream_;
+  OutgoingStream* stream_;
   Policy policy_ = Policy::block;
   std::size_t bytes_max_ = SIZE_MAX;
   std::deque<Item> items_;

@@ -21,7 +21,7 @@ BehindWatch::BehindWatch(SocketCore& socket)
     : socket_(socket), timer_(socket.context().loop, [this] { look(); }) {}
 
 void BehindWatch::behind(Subscriber& subscriber) noexcept {
-  Peer& peer = subscriber.peer;
+  Peer& peer = *subscriber.peer;
   if (peer.behind_since_ns == 0) peer.behind_since_ns = socket_.context().loop.now().count();
   if (subscriber.watched || (!on_behind && !on_caught_up)) return;
   // Without memory for it, it is looked at another time.
@@ -45,7 +45,7 @@ void BehindWatch::look() {
   const std::int64_t now_ns = socket_.context().loop.now().count();
   for (std::size_t i = 0; i < watched_.size();) {
     Subscriber& subscriber = *watched_[i];
-    const bool behind = subscriber.peer.behind_since_ns != 0;
+    const bool behind = subscriber.peer->behind_since_ns != 0;
     if (!behind && !subscriber.told_behind) {
       forget(subscriber);
       continue;
@@ -56,7 +56,7 @@ void BehindWatch::look() {
     subscriber.told_behind = behind;
     subscriber.told_at_ns = now_ns;
     const auto& call = behind ? on_behind : on_caught_up;
-    if (call) call(subscriber.peer.snapshot());
+    if (call) call(subscriber.peer->snapshot());
   }
   if (watched_.empty()) timer_.stop();
 }

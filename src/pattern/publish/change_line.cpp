@@ -54,7 +54,7 @@ const char* ChangeLine::put_aside(Subscriber& subscriber, std::span<const std::b
     subscriber.aside_done = 0;
     turns_.add(*subscriber.account, subscriber);
   }
-  if (!subscriber.peer.link()->mid_page()) subscriber.peer.pause(true);
+  if (!subscriber.peer->link()->mid_page()) subscriber.peer->pause(true);
   if (!timer_.running()) timer_.start_periodic(look_after);
   return nullptr;
 }
@@ -76,14 +76,14 @@ void ChangeLine::go_on() {
         turns_.next([&](Account& account) { return allowances.may_change(account, now_ns); });
     crowded_ = crowded_ && next != nullptr;
     if (next == nullptr) break;
-    Peer& peer = next->peer;
+    Peer& peer = *next->peer;
     guard_memory([&] { go_on_with(*next); }, [&]() noexcept { peer.fail(out_of_memory()); });
   }
   if (turns_.empty()) timer_.stop();
 }
 
 void ChangeLine::go_on_with(Subscriber& subscriber) {
-  Peer& peer = subscriber.peer;
+  Peer& peer = *subscriber.peer;
   std::uint64_t bytes = 0;
   const std::byte* const at = subscriber.aside.data() + subscriber.aside_done;
   std::memcpy(&bytes, at, sizeof bytes);

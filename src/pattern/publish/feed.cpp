@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 #include "wire/control.hpp"
@@ -26,47 +27,92 @@ GapReason wire_reason(DropReason reason) noexcept {
 
 }  // namespace
 
-Feed::Feed(OutgoingStream& stream) : backlog(stream), stream_(stream) {
-  stream_.put_below(this);
-  const std::uint64_t dropped = stream_.books().dropped_unposted;
+Feed::Feed(OutgoingStream& stream)
+    : backlog(stream),
+      stream_(&stream),
+      supplies_(stream.supplies()),
+      body_max_(stream.body_max()),
+      message_bytes_max_(stream.link()->limits().message_bytes_max),
+      link_bytes_max_(stream.link()->limits().queue_bytes_max) {
+  stream.put_below(this);
+  const std::uint64_t dropped = stream.books().dropped_unposted;
   if (dropped != 0) backlog.add_gap(dropped, DropReason::not_sent);
 }
 
-Feed::~Feed() { stream_.put_below(nullptr); }
+Feed::~Feed() { stream_->put_below(nullptr); }
+
+void Feed::move_to(OutgoingStream& stream) noexcept {
+  stream_->put_below(nullptr);
+  stream_ = &stream;
+  stream_->put_below(this);
+  backlog.move_to(stream);
+}
+
+bool Feed::fits(const Link& link) const noexcept {
+  const LinkLimits& limits = link.limits();
+  return limits.page_bytes_max - page_header_bytes == body_max_ &&
+         limits.message_bytes_max == message_bytes_max_;
+}
+
+void Feed::refit(const Link& link) {
+  stream_->keep_pending_to_resend();
+  if (stream_->large_bytes_left() != 0) throw std::bad_alloc();
+  while (Backlog::Item* const item = backlog.front(supplies_.pages, body_max_)) {
+    const Parcel& parcel = item->parcel;
+    if (item->kind == Backlog::Item::Kind::control) {
+      note_told(item->control, std::span(item->payload).first(item->payload_bytes));
+    } else if (item->kind == Backlog::Item::Kind::gap) {
+      told_.dropped += item->drops.front().messages;
+    } else if (!stream_->post_behind_kept(parcel.lease, {parcel.data, parcel.bytes},
+                                          parcel.messages, parcel.framed, parcel.tag)) {
+      stream_->drop_unposted(DropReason::not_sent, parcel.messages);
+      told_.dropped += parcel.messages;
+    }
+    stream_->mark(told_);
+    backlog.pop_posted();
+  }
+  if (!backlog.empty()) begin_backlog_anew();
+  body_max_ = link.limits().page_bytes_max - page_header_bytes;
+  message_bytes_max_ = link.limits().message_bytes_max;
+  link_bytes_max_ = link.limits().queue_bytes_max;
+}
 
 void Feed::share(const Parcel& parcel) noexcept {
-  if (stream_.link() == nullptr) {
-    return stream_.drop_unposted(DropReason::not_sent, parcel.messages);
-  }
-  if (clear_ahead() && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
+  const bool may_post = stream_->link() != nullptr && clear_ahead();
+  if (may_post && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
     bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
     return;
   }
-  backlog.add(parcel, stream_.supplies(), stream_.body_max());
+  backlog.add(parcel, supplies_, body_max_);
 }
 
 bool Feed::blocked() const noexcept {
-  Link* const link = stream_.link();
-  return backlog.policy() == Policy::block && link != nullptr && backlog.full(link->pool());
+  return backlog.policy() == Policy::block && backlog.full(supplies_.pages);
 }
 
 double Feed::fill() const noexcept {
-  Link* const link = stream_.link();
-  if (link == nullptr || backlog.policy() != Policy::block) return 0;
-  const std::size_t most = link->limits().queue_bytes_max;
-  return backlog.fill(std::min(link->queued_bytes(), most), most, link->pool());
+  if (backlog.policy() != Policy::block) return 0;
+  const Link* const link = stream_->link();
+  const std::size_t queued = link != nullptr ? link->queued_bytes() : 0;
+  return backlog.fill(std::min(queued, link_bytes_max_), link_bytes_max_, supplies_.pages);
 }
 
 std::int64_t Feed::progress() const noexcept {
-  const Link* const link = stream_.link();
+  const Link* const link = stream_->link();
   const std::uint64_t on_their_way =
-      stream_.large_bytes_left() + (link != nullptr ? link->queued_bytes() : 0);
+      stream_->large_bytes_left() + (link != nullptr ? link->queued_bytes() : 0);
   return bytes_posted_ - static_cast<std::int64_t>(on_their_way);
 }
 
 void Feed::drop_backlog(DropReason reason) noexcept {
-  stream_.drop_unposted(reason, backlog.messages());
+  stream_->drop_unposted(reason, backlog.messages());
   backlog.clear();
+}
+
+void Feed::begin_backlog_anew() noexcept {
+  drop_backlog(DropReason::not_sent);
+  const std::uint64_t untold = stream_->books().dropped_unposted - told_.dropped;
+  if (untold != 0) backlog.add_gap(untold, DropReason::not_sent);
 }
 
 // Whether a message is to wait in the backlog although the link would take it. Little is to wait in
@@ -74,46 +120,76 @@ void Feed::drop_backlog(DropReason reason) noexcept {
 // because small pages can be packed together in the backlog; and if other memory is short, because
 // only the backlog can be dropped from.
 bool Feed::has_to_wait(const Lease& next) noexcept {
-  Link& link = *stream_.link();
-  const bool plenty = link.pool().plenty() &&
-                      (backlog.policy() == Policy::block || stream_.supplies().plenty(next));
+  Link& link = *stream_->link();
+  const bool plenty =
+      supplies_.pages.plenty() && (backlog.policy() == Policy::block || supplies_.plenty(next));
   if (backlog.policy() != Policy::sample && plenty) return false;
   if (link.backed_up()) link.flush();
   return link.backed_up();
 }
 
 void Feed::skip(std::uint64_t messages) noexcept {
-  stream_.drop_unposted(DropReason::not_sent, messages);
+  stream_->drop_unposted(DropReason::not_sent, messages);
   backlog.add_gap(messages, DropReason::not_sent);
 }
 
+void Feed::answer(const SubscribedFrame& told) noexcept {
+  answer_ = told;
+  std::array<std::byte, subscribed_bytes> payload;
+  encode(told, payload);
+  tell(ControlKind::subscribed, payload);
+}
+
 void Feed::tell(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  Link* const link = stream_.link();
-  if (link == nullptr) return;
-  if (clear_ahead() && stream_.post_control(kind, payload) == Status::ok) return;
-  backlog.add_control(kind, payload, link->pool(), stream_.body_max());
+  if (stream_->link() == nullptr) return;
+  if (clear_ahead() && post_control(kind, payload) == Status::ok) return;
+  backlog.add_control(kind, payload, supplies_.pages, body_max_);
 }
 
 Status Feed::post_parcel(const Parcel& parcel) noexcept {
   const std::span bytes(parcel.data, parcel.bytes);
-  if (parcel.framed) return stream_.post_frames(parcel.lease, bytes, parcel.messages);
-  if (!parcel.lease) return stream_.post_borrowed(bytes, parcel.tag);
+  if (parcel.framed) return stream_->pass_frames(parcel.lease, bytes, parcel.messages);
+  if (!parcel.lease) return stream_->post_borrowed(bytes, parcel.tag);
   Lease lease = parcel.lease;
-  return stream_.pass_now(lease, bytes, parcel.tag);
+  return stream_->pass_now(lease, bytes, parcel.tag);
 }
 
 // Posts the item. Of a gap, posts the first of its reasons.
 Status Feed::post_item(const Backlog::Item& item) noexcept {
   if (item.kind == Backlog::Item::Kind::parcel) return post_parcel(item.parcel);
   if (item.kind == Backlog::Item::Kind::control) {
-    return stream_.post_control(item.control, std::span(item.payload).first(item.payload_bytes));
+    return post_control(item.control, std::span(item.payload).first(item.payload_bytes));
   }
-  std::array<std::byte, gap_bytes> payload;
   const Drops::Part& part = item.drops.front();
-  encode(GapFrame{dropped_told_ + part.messages, wire_reason(part.reason)}, payload);
-  const Status status = stream_.post_control(ControlKind::gap, payload);
-  if (status == Status::ok) dropped_told_ += part.messages;
+  const Status status = post_gap({told_.dropped + part.messages, wire_reason(part.reason)});
+  if (status != Status::ok) return status;
+  told_.dropped += part.messages;
+  stream_->mark(told_);
   return status;
+}
+
+Status Feed::post_gap(const GapFrame& gap) noexcept {
+  std::array<std::byte, gap_bytes> payload;
+  encode(gap, payload);
+  const Status status = stream_->post_control(ControlKind::gap, payload);
+  if (status == Status::ok) told_here_.dropped = gap.dropped;
+  return status;
+}
+
+Status Feed::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
+  const Status status = stream_->post_control(kind, payload);
+  if (status != Status::ok) return status;
+  note_told(kind, payload);
+  told_here_.revision = told_.revision;
+  stream_->mark(told_);
+  return status;
+}
+
+void Feed::note_told(ControlKind kind, std::span<const std::byte> payload) noexcept {
+  SubscribedFrame answer;
+  if (kind == ControlKind::subscribed && parse(payload, answer) == nullptr) {
+    told_.revision = answer.revision;
+  }
 }
 
 // If this answers again, on_writable, on_sent or on_idle tell of room in the link, and
@@ -121,15 +197,32 @@ Status Feed::post_item(const Backlog::Item& item) noexcept {
 Status Feed::post_waiting() noexcept {
   while (!backlog.empty()) {
     if (has_to_wait(Lease())) return Status::again;
-    const Backlog::Item* const item = backlog.front(stream_.link()->pool(), stream_.body_max());
-    if (item == nullptr) return stream_.wait_for_page();
+    const Backlog::Item* const item = backlog.front(supplies_.pages, body_max_);
+    if (item == nullptr) return stream_->wait_for_page();
     if (has_to_wait(item->parcel.lease)) return Status::again;
     if (const Status status = post_item(*item); status != Status::ok) return status;
     bytes_posted_ += static_cast<std::int64_t>(item->parcel.bytes);
     backlog.pop_posted();
-    if (const Status status = stream_.post_parts(); status != Status::ok) return status;
+    if (const Status status = stream_->post_parts(); status != Status::ok) return status;
   }
   return Status::ok;
+}
+
+Status Feed::tell_again(std::uint64_t position, const Told& told) noexcept {
+  if (told.dropped > told_here_.dropped) {
+    const Status status = post_gap({told.dropped, GapReason::not_sent});
+    if (status != Status::ok) return status;
+  }
+  if (told.revision <= told_here_.revision) return Status::ok;
+  SubscribedFrame answer = answer_;
+  answer.revision = told.revision;
+  answer.from = position + told.dropped;
+  answer.refusal = SetRefusal::none;
+  std::array<std::byte, subscribed_bytes> payload;
+  encode(answer, payload);
+  const Status status = stream_->post_control(ControlKind::subscribed, payload);
+  if (status == Status::ok) told_here_.revision = told.revision;
+  return status;
 }
 
 }  // namespace netio::detail

@@ -29,12 +29,14 @@ Group::Way Group::way_of(const Outgoing& message) const noexcept {
     const Fit::Answer answer = kind_.fit.of(*message.lease->get(), message.bytes, message.tag);
     // Also a subscriber that is behind copies it: short messages must not hold large memory.
     if (kind_.fit.in_slots(answer)) return Way::borrowed;
+    if (kind_.kept && message.lease->get()->owner() == kind_.received) return Way::staged;
     return kind_.fit.one_copy_serves_all(answer) ? Way::staged : Way::shared;
   }
   if (fits) return Way::gathered;
   const Fit::Answer answer = kind_.fit.of_borrowed(bytes, message.tag);
   if (buffered || kind_.fit.before_post(answer)) return Way::staged;
-  const bool one_copy = members.size() > 1 && kind_.fit.one_copy_serves_all(answer);
+  const bool one_copy = (members.size() > 1 && kind_.fit.one_copy_serves_all(answer)) ||
+                        (kind_.kept && bytes > kind_.body_max / gathered_page_part);
   return one_copy ? Way::staged : Way::borrowed;
 }
 
@@ -113,14 +115,14 @@ void Group::share(const Parcel& parcel) noexcept {
   const bool at_once = kind_.mode == WireMode::unbuffered;
   for (Subscriber* const member : members) {
     member->feed.share(parcel);
-    if (at_once) member->peer.link()->flush();
+    if (at_once && !member->away) member->peer->link()->flush();
   }
 }
 
-// Who is behind has no say: its page waits above the link in any case.
+// Who is behind, or away, has no say: its page waits above the link in any case.
 void Group::close_page_if_idle() noexcept {
   const bool busy = std::any_of(members.begin(), members.end(), [](const Subscriber* member) {
-    return member->feed.empty() && !member->peer.link()->idle();
+    return !member->away && member->feed.empty() && !member->peer->link()->idle();
   });
   if (!busy) close_page();
 }

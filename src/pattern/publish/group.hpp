@@ -26,6 +26,10 @@ struct GroupKind {
   Fit fit;
   std::size_t body_max = 0;             // of a page
   std::uint64_t message_bytes_max = 0;  // what they take
+  // Messages are kept until they are acknowledged; those in memory of this store are copied first,
+  // because acknowledgements are read into it.
+  bool kept = false;
+  const Store* received = nullptr;
 
   bool operator==(const GroupKind&) const = default;
 };

@@ -24,7 +24,8 @@ auto order_of(const GroupKind& kind) noexcept {
                          reinterpret_cast<std::uintptr_t>(kind.fit.loans),
                          reinterpret_cast<std::uintptr_t>(kind.fit.received),
                          kind.fit.short_body_bytes_max, kind.fit.borrowed_bytes_max,
-                         kind.fit.reads_borrowed, kind.body_max, kind.message_bytes_max);
+                         kind.fit.reads_borrowed, kind.body_max, kind.message_bytes_max, kind.kept,
+                         reinterpret_cast<std::uintptr_t>(kind.received));
 }
 
 }  // namespace
@@ -64,10 +65,11 @@ void Groups::change(Subscriber& subscriber, const GroupKind& kind, const TagSet&
     leave(subscriber);
   }
   subscriber.set = std::exchange(subscriber.next, TagSet());
-  if (subscriber.group == nullptr && !subscriber.set.empty()) enter(subscriber, kind);
+  if (subscriber.group == nullptr) enter(subscriber, kind);
 }
 
 void Groups::enter(Subscriber& subscriber, const GroupKind& kind) {
+  if (subscriber.set.empty()) return;
   const auto found = find(kind, subscriber.set);
   Group* group = nullptr;
   if (found != by_tags_.end()) {

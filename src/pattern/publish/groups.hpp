@@ -47,6 +47,8 @@ class Groups {
               const TagSet& removed);
   // Takes the subscriber out of its group.
   void leave(Subscriber& subscriber) noexcept;
+  // Puts it into the one of its set, if that is not empty. Throws as change() does.
+  void enter(Subscriber& subscriber, const GroupKind& kind);
   // What the calls before this one have cost since the last, in ranges that were walked over.
   [[nodiscard]] double take_cost() noexcept { return std::exchange(cost_, 0); }
 
@@ -88,7 +90,6 @@ class Groups {
   TagRow& add_row(std::uint64_t tag, bool resolved);
   Audience* audience_of(std::uint64_t tag);
   ByTags::iterator find(const GroupKind& kind, const TagSet& tags) noexcept;
-  void enter(Subscriber& subscriber, const GroupKind& kind);
   void remove(Group& group) noexcept;
   enum class Move : bool { out, in };
   void move_rows(Group& group, const TagSet& tags, Move move);

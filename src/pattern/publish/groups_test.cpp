@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "pattern/publish/subscriber.hpp"
+#include "support/fake_link.hpp"
 #include "support/unwatched_stream.hpp"
 
 namespace netio::detail {
@@ -70,7 +71,10 @@ class GroupsOfSubscribers : public testing::Test {
   const unsigned seed_ = std::random_device()();
   std::mt19937_64 random_{seed_};
   std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
-  test::UnwatchedStream stream_;  // of all of them: nothing is sent
+  // Of all of them: nothing is sent.
+  Pool::Ptr pool_ = Pool::create(test::fake_page_bytes, 4);
+  test::UnwatchedStream stream_;
+  test::FakeLink link_{*pool_, stream_};
   std::deque<Subscriber> subscribers_;
   Groups groups_{1U << 20U, false};
 };

@@ -60,9 +60,10 @@ bool HoldUps::holds(const Subscriber& subscriber) const noexcept {
 
 // Measures from now on: how much the subscriber has to take, and how much it has taken.
 void HoldUps::measure(Subscriber& subscriber) noexcept {
+  const Link* const link = subscriber.peer->link();
   subscriber.held_progress = subscriber.feed.progress();
   subscriber.held_bytes =
-      subscriber.peer.outgoing.unposted_bytes() + subscriber.peer.link()->queued_bytes();
+      subscriber.peer->outgoing.unposted_bytes() + (link != nullptr ? link->queued_bytes() : 0);
 }
 
 void HoldUps::begins_demoted(Subscriber& subscriber) noexcept {
@@ -127,8 +128,8 @@ void HoldUps::judge() {
   const std::int64_t before_ns = std::exchange(looked_clock_ns_, clock_ns());
   looked_ns_ = now_ns;
   const auto judged = [](const Subscriber& subscriber) {
-    return subscriber.dismissed_since_ns == 0 && !subscriber.peer.leaving() &&
-           subscriber.peer.link() != nullptr;
+    return subscriber.dismissed_since_ns == 0 && !subscriber.peer->leaving() &&
+           (subscriber.away || subscriber.peer->link() != nullptr);
   };
   bool busy = false;
   subscribers_.for_each([&](Subscriber& subscriber) {
@@ -139,7 +140,7 @@ void HoldUps::judge() {
   changing_.clear();
   subscribers_.for_each([&](Subscriber& subscriber) {
     if (judged(subscriber) && policy_is_to_change(subscriber, now_ns)) {
-      changing_.push_back(&subscriber.peer);
+      changing_.push_back(subscriber.peer);
     }
   });
   lacked_memory_ = lacks_memory_;
@@ -154,7 +155,7 @@ void HoldUps::judge() {
       subscriber.held_from_ns = 0;
     }
     guard_memory([&] { subscribers_.demote(subscriber, !subscriber.demoted); },
-                 [&]() noexcept { subscriber.peer.fail(out_of_memory()); });
+                 [&]() noexcept { subscriber.peer->fail(out_of_memory()); });
   }
   socket_.fill_changed();
   tell(changed);
@@ -168,7 +169,7 @@ void HoldUps::tell(const std::vector<const Peer*>& changed) {
     if (subscriber == nullptr || !on_policy_changed) continue;
     const bool told_before = std::exchange(subscriber->told_demoted, subscriber->demoted);
     if (subscriber->demoted || told_before)
-      call_user(on_policy_changed, subscriber->peer.snapshot());
+      call_user(on_policy_changed, subscriber->peer->snapshot());
   }
   on_demoted();
 }

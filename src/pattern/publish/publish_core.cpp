@@ -16,6 +16,8 @@ namespace netio::detail {
 namespace {
 // How often is looked for subscribers that are behind for too long.
 constexpr std::chrono::milliseconds slow_look_after{10};
+// Each has a queue and a place in a group.
+constexpr std::size_t away_max = 1024;
 constexpr const char* too_slow_text = "was behind for longer, or by more, than it asked for";
 }  // namespace
 
@@ -96,7 +98,9 @@ Status PublishCore::refuse(Store* short_of) noexcept {
   hold_ups.watch();
   socket_.fill_changed();
   for (Group* const group : active_) {
-    for (Subscriber* const member : group->members) member->peer.link()->flush();
+    for (Subscriber* const member : group->members) {
+      if (!member->away) member->peer->link()->flush();
+    }
   }
   return Status::again;
 }
@@ -187,32 +191,76 @@ void PublishCore::ready(Peer& peer) noexcept {
     guard_memory([&] { subscribers.join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
     return;
   }
+  if (known->away) {
+    guard_memory([&] { subscribers.come_back(*known); },
+                 [&]() noexcept { peer.fail(out_of_memory()); });
+    if (peer.ending()) return;
+  }
   look_at_backlog(*known);
 }
 
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
   failed_ |= subscriber.feed.failed();
+  if (subscriber.away) return;
   if (!subscriber.feed.empty()) return behind_watch.behind(subscriber);
-  subscriber.peer.behind_since_ns = 0;
+  subscriber.peer->behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
 }
 
 void PublishCore::not_ready(Peer& peer) noexcept {
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
-  worth_trying_ |= known->blocking;
-  hold_ups.end(*known, hold_ups.holds(*known));
-  behind_watch.forget(*known);
-  changes_.forget(*known);
-  subscribers.leave(peer);
+  if (known->away) return;
+  const bool served = known->answered != 0 && !known->feed.failed();
+  if (served && peer.may_return() && subscribers.away() < away_max) {
+    go_away(*known);
+  } else {
+    leave(*known);
+  }
+}
+
+void PublishCore::leave(Subscriber& subscriber) noexcept {
+  worth_trying_ |= subscriber.blocking;
+  hold_ups.end(subscriber, hold_ups.holds(subscriber));
+  behind_watch.forget(subscriber);
+  changes_.forget(subscriber);
+  subscribers.leave(*subscriber.peer);
+}
+
+// What was published for it waits with what is published now, by its policy, as for a subscriber
+// that takes nothing.
+void PublishCore::go_away(Subscriber& subscriber) noexcept {
+  behind_watch.forget(subscriber);
+  changes_.forget(subscriber);
+  subscribers.go_away(subscriber);
 }
 
 void PublishCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   not_ready(peer);
-  // The subscription ends with the connection: the next one begins with a set of its own.
+  if (!awaits(peer)) given_up(peer, reason);
+}
+
+// The subscription ends with the stream, or with a connection whose stream is not kept: the next
+// connection begins with a set of its own.
+void PublishCore::given_up(Peer& peer, DropReason reason) noexcept {
+  Subscriber* const known = subscribers.find(peer);
+  if (known != nullptr) leave(*known);
   peer.outgoing.drop_pending(reason);
+  peer.outgoing.give_up_resend();
   subscribers.forget(peer);
+}
+
+bool PublishCore::awaits(const Peer& peer) const noexcept {
+  const Subscriber* const known = subscribers.find(peer);
+  return known != nullptr && known->away;
+}
+
+void PublishCore::comes_as(Peer& gone, Peer& peer) noexcept { subscribers.move(gone, peer); }
+
+bool PublishCore::may_drop(const Peer& peer) const noexcept {
+  const Subscriber* const known = subscribers.find(peer);
+  return known != nullptr && known->feed.backlog.policy() != Policy::block;
 }
 
 void PublishCore::wire_idle(Peer& peer) noexcept {
@@ -232,7 +280,7 @@ const char* PublishCore::take_control(Peer& peer, const Frame& frame) {
 
 const char* PublishCore::take_change(Subscriber& subscriber, std::span<const std::byte> payload) {
   if (subscriber.dismissed_since_ns != 0 || stopped_) return nullptr;
-  const Peer& peer = subscriber.peer;
+  const Peer& peer = *subscriber.peer;
   const bool too_few = subscribers.too_few();
   const bool was_demoted = subscriber.demoted;
   const bool held = hold_ups.holds(subscriber);
@@ -292,7 +340,7 @@ bool PublishCore::end_turn() noexcept {
   for (Group* const group : active_) {
     group->end_turn();
     for (Subscriber* const member : group->members) {
-      member->peer.outgoing.end_turn(when_idle);
+      member->peer->outgoing.end_turn(when_idle);
       look_at_backlog(*member);
     }
     if (when_idle) group->close_page_if_idle();
@@ -322,7 +370,7 @@ void PublishCore::flush() noexcept {
     // gathered in it, and nothing would post them.
     group->end_turn();
     for (Subscriber* const member : group->members) {
-      member->peer.outgoing.flush();
+      member->peer->outgoing.flush();
       look_at_backlog(*member);
     }
     group->active = false;
@@ -334,7 +382,12 @@ void PublishCore::flush() noexcept {
 
 void PublishCore::end_failed() noexcept {
   subscribers.for_each([](Subscriber& subscriber) {
-    if (subscriber.feed.failed()) subscriber.peer.fail(out_of_memory());
+    if (!subscriber.feed.failed()) return;
+    if (subscriber.away) {
+      subscriber.feed.begin_backlog_anew();
+    } else {
+      subscriber.peer->fail(out_of_memory());
+    }
   });
 }
 
@@ -344,15 +397,15 @@ void PublishCore::look_after_slow() noexcept {
   const std::int64_t within_ns = socket_.options().handshake_within.count();
   bool behind = false;
   subscribers.for_each([&](Subscriber& subscriber) {
-    if (subscriber.feed.backlog.policy() != Policy::disconnect) return;
+    if (subscriber.feed.backlog.policy() != Policy::disconnect || subscriber.away) return;
     if (subscriber.dismissed_since_ns == 0) {
-      const bool stays = !stopped_ && !subscriber.peer.leaving();
+      const bool stays = !stopped_ && !subscriber.peer->leaving();
       if (stays && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
     } else if (now_ns - subscriber.dismissed_since_ns > within_ns) {
-      subscriber.peer.fail(DownReason::too_slow, too_slow_text);
+      subscriber.peer->fail(DownReason::too_slow, too_slow_text);
     }
     behind = behind || subscriber.dismissed_since_ns != 0 ||
-             (!stopped_ && subscriber.peer.behind_since_ns != 0);
+             (!stopped_ && subscriber.peer->behind_since_ns != 0);
   });
   if (subscribers.groups.incomplete()) {
     behind = true;
@@ -368,7 +421,7 @@ void PublishCore::look_after_slow() noexcept {
 // The reason is sent behind the pages that the link has already. A subscriber that stops reading is
 // ended all the same.
 void PublishCore::dismiss(Subscriber& subscriber, std::int64_t now_ns) noexcept {
-  Peer& peer = subscriber.peer;
+  Peer& peer = *subscriber.peer;
   subscriber.dismissed_since_ns = now_ns;
   not_ready(peer);
   subscriber.feed.drop_backlog(DropReason::not_sent);
@@ -383,7 +436,7 @@ bool PublishCore::too_slow(Subscriber& subscriber, std::int64_t now_ns) noexcept
   look_at_backlog(subscriber);
   if (subscriber.feed.backlog.take_overrun()) return true;
   const std::int64_t most_ns = subscriber.behind_for_max_ns;
-  const std::int64_t since_ns = subscriber.peer.behind_since_ns;
+  const std::int64_t since_ns = subscriber.peer->behind_since_ns;
   return most_ns != 0 && since_ns != 0 && now_ns - since_ns > most_ns;
 }
 

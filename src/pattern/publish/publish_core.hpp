@@ -51,6 +51,10 @@ class PublishCore final : public Distribution {
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override;
   void connection_ended(Peer& peer, DropReason reason) noexcept override;
+  void given_up(Peer& peer, DropReason reason) noexcept override;
+  [[nodiscard]] bool awaits(const Peer& peer) const noexcept override;
+  void comes_as(Peer& gone, Peer& peer) noexcept override;
+  [[nodiscard]] bool may_drop(const Peer& peer) const noexcept override;
   void wire_idle(Peer& peer) noexcept override;
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
@@ -77,6 +81,8 @@ class PublishCore final : public Distribution {
   Status refuse(Store* short_of) noexcept;
   const char* take_change(Subscriber& subscriber, std::span<const std::byte> payload);
   void activate(Group& group) noexcept;
+  void go_away(Subscriber& subscriber) noexcept;
+  void leave(Subscriber& subscriber) noexcept;
   void look_at_backlog(Subscriber& subscriber) noexcept;
   void look_after_slow() noexcept;
   void end_failed() noexcept;

@@ -21,9 +21,9 @@ class Peer;
 
 struct Subscriber {
   Subscriber(Peer& its_peer, OutgoingStream& stream, std::shared_ptr<Account> its_account)
-      : peer(its_peer), feed(stream), account(std::move(its_account)) {}
+      : peer(&its_peer), feed(stream), account(std::move(its_account)) {}
 
-  Peer& peer;
+  Peer* peer;  // never null; another one after it has come back
   Feed feed;
   std::shared_ptr<Account> account;  // of its host; never null
   TagSet set;
@@ -41,6 +41,11 @@ struct Subscriber {
   std::uint32_t behind_for_ms = 0;   // told in that answer
   std::vector<std::byte> aside;      // of a ChangeLine: sizes and payloads
   std::size_t aside_done = 0;        // of these
+
+  // Its connection broke, and it may come back: until then it takes nothing, and its policy
+  // applies.
+  bool away = false;
+  std::int64_t away_since_ns = 0;
 
   bool counted = false;  // it has Policy::block: it counts for PublishOptions::subscribers_min
   bool demoted = false;  // it asked for Policy::block, and has Policy::drop_new for now

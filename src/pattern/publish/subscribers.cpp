@@ -3,7 +3,6 @@
 #include "pattern/publish/subscribers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -63,6 +62,44 @@ Subscriber& Subscribers::join(Peer& peer) {
   return subscriber;
 }
 
+void Subscribers::go_away(Subscriber& subscriber) noexcept {
+  subscriber.away = true;
+  subscriber.told_behind = false;
+  subscriber.away_since_ns = socket_.context().loop.now().count();
+  ++away_;
+  // What it began on the connection that broke is void.
+  subscriber.changing = false;
+  subscriber.next.clear();
+  count_ranges(subscriber, subscriber.set.size());
+}
+
+void Subscribers::stay(Subscriber& subscriber) noexcept {
+  if (std::exchange(subscriber.away, false)) --away_;
+}
+
+void Subscribers::come_back(Subscriber& subscriber) {
+  stay(subscriber);
+  const Link& link = *subscriber.peer->link();
+  if (subscriber.feed.fits(link)) return;
+  groups.leave(subscriber);
+  subscriber.feed.refit(link);
+  try {
+    groups.enter(subscriber, kind_of(*subscriber.peer));
+  } catch (const std::bad_alloc&) {
+    groups.begin_again();
+    throw;
+  }
+}
+
+void Subscribers::move(const Peer& from, Peer& to) noexcept {
+  auto node = subscribers_.extract(&from);
+  if (node.empty()) return;
+  node.key() = &to;
+  node.mapped().peer = &to;
+  node.mapped().feed.move_to(to.outgoing);
+  subscribers_.insert(std::move(node));
+}
+
 void Subscribers::leave(Peer& peer) noexcept {
   Subscriber* const subscriber = find(peer);
   if (subscriber == nullptr) return;
@@ -75,6 +112,7 @@ void Subscribers::forget(Peer& peer) noexcept {
   const auto found = subscribers_.find(&peer);
   if (found == subscribers_.end()) return;
   leave(peer);
+  stay(found->second);
   count_ranges(found->second, 0);
   found->second.feed.backlog.set_budget(nullptr);
   const TagSet gone = std::move(found->second.set);
@@ -93,7 +131,7 @@ const char* Subscribers::take(Subscriber& subscriber, const SubscribeFrame& fram
     groups.begin_again();
     throw;
   }
-  if (defect == nullptr) tell(subscriber.peer, change);
+  if (defect == nullptr) tell(*subscriber.peer, change);
   return defect;
 }
 
@@ -187,13 +225,14 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
     const std::size_t ranges = 4 * (subscriber.set.size() + subscriber.next.size());
     change.added = difference(subscriber.next, subscriber.set);
     change.removed = difference(subscriber.set, subscriber.next);
-    groups.change(subscriber, kind_of(subscriber.peer), change.added, change.removed);
+    groups.change(subscriber, kind_of(*subscriber.peer), change.added, change.removed);
     charge_walk(subscriber, static_cast<double>(ranges));
     // What was published so far is shared by now: it waits by the policy before.
     const Policy asked = static_cast<Policy>(frame.policy);
     subscriber.feed.backlog.set_policy(
         grant(subscriber, asked),
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
+    subscriber.peer->look_whether_unread();
     count(subscriber, subscriber.feed.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
@@ -223,6 +262,7 @@ void Subscribers::demote(Subscriber& subscriber, bool demoted) {
   subscriber.demoted = demoted;
   subscriber.blocking = false;
   backlog.set_policy(demoted ? Policy::drop_new : Policy::block, backlog.bytes_max());
+  subscriber.peer->look_whether_unread();
   count(subscriber, !demoted);
   answer(subscriber);
 }
@@ -244,22 +284,24 @@ void Subscribers::answer(Subscriber& subscriber) {
   Feed& feed = subscriber.feed;
   SubscribedFrame told;
   told.revision = subscriber.answered;
-  told.from = subscriber.peer.outgoing.taken();
+  told.from = subscriber.peer->outgoing.taken();
   told.refusal = subscriber.refused ? SetRefusal::too_many_ranges : SetRefusal::none;
   told.policy = static_cast<WirePolicy>(feed.backlog.policy());
   told.behind_for_ms = subscriber.behind_for_ms;
   told.behind_bytes_max = feed.backlog.bytes_max();
   told.ranges_max = subscriber.refused ? subscriber.ranges_allowed : options_.ranges_max;
-  std::array<std::byte, subscribed_bytes> payload;
-  encode(told, payload);
-  feed.tell(ControlKind::subscribed, payload);
+  feed.answer(told);
 }
 
 GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
-  const Link& link = *peer.link();
+  Link& link = *peer.link();
   const LinkLimits& limits = link.limits();
-  return {peer.their_mode(), link.fit(), limits.page_bytes_max - page_header_bytes,
-          limits.message_bytes_max};
+  return {peer.their_mode(),
+          link.fit(),
+          limits.page_bytes_max - page_header_bytes,
+          limits.message_bytes_max,
+          peer.outgoing.resends(),
+          &link.receive_store()};
 }
 
 void Subscribers::count(Subscriber& subscriber, bool blocks) noexcept {

@@ -31,13 +31,21 @@ class Subscribers {
   Told on_unsubscribe;
   Groups groups;
 
-  // Null for a peer that is not up.
+  // Null for a peer that is neither up nor away.
   [[nodiscard]] Subscriber* find(const Peer& peer) noexcept;
   [[nodiscard]] const Subscriber* find(const Peer& peer) const noexcept;
   Subscriber& join(Peer& peer);
   // The subscriber receives nothing more. It is removed from the counts when its record is deleted.
   void leave(Peer& peer) noexcept;
   void forget(Peer& peer) noexcept;
+  // Its connection broke, and it may come back: it keeps its place in its group until it does, or
+  // is forgotten.
+  void go_away(Subscriber& subscriber) noexcept;
+  // Throws std::bad_alloc; it must be ended then.
+  void come_back(Subscriber& subscriber);
+  [[nodiscard]] std::size_t away() const noexcept { return away_; }
+  // It has come back as another peer.
+  void move(const Peer& from, Peer& to) noexcept;
   // Takes a part of a change of the subscriber's set. Returns what is wrong with it, or null.
   // Throws std::bad_alloc; the subscriber must be ended then.
   const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
@@ -69,6 +77,7 @@ class Subscribers {
     TagSet added;
     TagSet removed;
   };
+  void stay(Subscriber& subscriber) noexcept;
   Change complete(Subscriber& subscriber, const SubscribeFrame& frame);
   void tell(Peer& peer, const Change& change);
   [[nodiscard]] Policy grant(Subscriber& subscriber, Policy asked);
@@ -89,6 +98,7 @@ class Subscribers {
   BehindBudget behind_budget_;
   bool disconnects_ = false;
   std::size_t blocking_ = 0;  // counted
+  std::size_t away_ = 0;
 };
 
 }  // namespace netio::detail

@@ -71,8 +71,9 @@ void SubscribeCore::tell_all() {
   const TagSet removed = difference(announced_, set_);
   TagSet next = set_;
   changed_ = false;
-  if (added.empty() && removed.empty() && revision_ != 0) return;
+  if (added.empty() && removed.empty() && version_ != 0) return;
   announced_ = std::move(next);
+  ++version_;
   ++revision_;
   for (const auto& peer : socket_.peers()) {
     const auto found = publishers_.find(peer.get());
@@ -87,9 +88,10 @@ void SubscribeCore::tell_all() {
 void SubscribeCore::tell(Peer& peer, Publisher& publisher, const TagSet& removed,
                          const TagSet& added) {
   const bool in_step = publisher.complete && !publisher.refused &&
-                       publisher.revision == revision_ - 1 && publisher.revision != 0;
+                       publisher.version == version_ - 1 && publisher.version != 0;
   if (in_step && tell_change(peer, removed.ranges(), added.ranges())) {
     publisher.revision = revision_;
+    publisher.version = version_;
     publisher.unanswered.push_back(revision_);
   } else {
     tell_whole(peer, publisher);
@@ -123,7 +125,9 @@ void SubscribeCore::begin(Peer& peer) {
   Publisher& publisher = found->second;
   if (is_new) peer.expect_messages(false);
   // A set that was never told is left to end_turn(), with all that the turn still brings.
-  if (revision_ == 0 || (!is_new && publisher.complete)) return;
+  if (version_ == 0 || (!is_new && publisher.complete)) return;
+  // On a stream that goes on, the publisher knows a set of an earlier revision.
+  if (is_new && peer.stream().epoch > 1) ++revision_;
   tell_whole(peer, publisher);
 }
 
@@ -135,8 +139,12 @@ std::size_t SubscribeCore::ranges_per_page(const Peer& peer) noexcept {
 
 // A change that was begun and could not be completed is replaced by the set as it is now.
 void SubscribeCore::tell_whole(Peer& peer, Publisher& publisher) {
-  if (publisher.complete || publisher.revision != revision_) publisher.ranges_told = 0;
-  publisher.revision = revision_;
+  if (publisher.complete || publisher.version != version_) {
+    publisher.ranges_told = 0;
+    publisher.revision = revision_;
+    publisher.version = version_;
+    if (publisher.first == 0) publisher.first = revision_;
+  }
   publisher.complete = publisher.refused = false;
   const std::span<const TagRange> all = announced_.ranges();
   const std::size_t most = ranges_per_page(peer);
@@ -146,10 +154,10 @@ void SubscribeCore::tell_whole(Peer& peer, Publisher& publisher) {
     const bool last = begin + count == all.size();
     const auto flags = static_cast<std::uint16_t>((begin == 0 ? subscribe_flag::whole : 0U) |
                                                   (last ? subscribe_flag::last : 0U));
-    if (post(peer, all.subspan(begin, count), revision_, flags) != Status::ok) return;
+    if (post(peer, all.subspan(begin, count), publisher.revision, flags) != Status::ok) return;
     publisher.ranges_told += count;
     publisher.complete = last;
-    if (last) publisher.unanswered.push_back(revision_);
+    if (last) publisher.unanswered.push_back(publisher.revision);
   } while (!publisher.complete && most != 0);
 }
 
@@ -209,9 +217,12 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   const auto found = publishers_.find(&peer);
   if (found == publishers_.end()) return "answers a subscription that was not sent to it";
   Publisher& publisher = found->second;
+  // To a change that was told on an earlier connection: until the publisher has answered the whole
+  // set, which it was told on this one, its messages go by that set.
+  const bool old = answer.revision < publisher.first && peer.stream().epoch > 1;
   // The last answer once more: something else is granted from here on.
   const bool again = publisher.answered != 0 && publisher.answered == answer.revision;
-  if (!again) {
+  if (!again && !old) {
     if (publisher.unanswered.empty() || publisher.unanswered.front() != answer.revision) {
       return "answers a subscription that was not sent to it, or an older one again";
     }
@@ -233,7 +244,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   told.policy = static_cast<Policy>(answer.policy);
   told.behind_bytes_max = answer.behind_bytes_max;
   if (told.refused) {
-    publisher.refused = true;
+    publisher.refused = !old;
     told.detail = "the publisher takes at most " + std::to_string(answer.ranges_max) +
                   " ranges of tags from this subscriber now (PublishOptions::ranges_max, "
                   "ranges_all_max); the set as it was before is still in force there";

@@ -51,6 +51,8 @@ class SubscribeCore final : public Distribution {
   // What a publisher was told. The whole set may take many pages: it goes on when there is room.
   struct Publisher {
     std::uint64_t revision = 0;  // of what it has been told, or is being told; 0: nothing
+    std::uint64_t first = 0;     // that it was told on this connection
+    std::uint64_t version = 0;   // of the set that this is
     std::size_t ranges_told = 0;
     bool complete = true;
     std::deque<std::uint64_t> unanswered = {};  // revisions, complete
@@ -77,8 +79,9 @@ class SubscribeCore final : public Distribution {
   SocketCore& socket_;
   SubscribeOptions options_;
   TagSet set_;
-  TagSet announced_;  // the set of revision_
-  std::uint64_t revision_ = 0;
+  TagSet announced_;            // the set of version_
+  std::uint64_t version_ = 0;   // counts the changes of the set, from 1
+  std::uint64_t revision_ = 0;  // the last that a publisher was told
   bool changed_ = false;
   bool answered_ = false;  // by somebody who waits
   bool stopped_ = false;
