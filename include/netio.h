@@ -163,16 +163,17 @@ struct netio_message {
 NETIO_API int netio_keep(const struct netio_message* received, struct netio_message* kept);
 NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any thread, at any time
 
-// --- Books and counters. As netio::Books: sent == acknowledged + dropped + unacknowledged, always.
+// --- Books and counters. sent == acknowledged + dropped + in_doubt + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
   uint64_t acknowledged;    // given to the peer's call-back, as the peer says
   uint64_t dropped;         // the sum of the next
   uint64_t dropped_by[16];  // by netio_drop_reason
-  uint64_t unacknowledged;  // on their way, or in doubt while the connection is down
+  uint64_t unacknowledged;  // on their way, or kept until the connection is back
   uint64_t delivered;       // received, and given to this socket's call-back
   uint64_t missed;          // messages for this socket that will not come
-  uint64_t reserved[5];
+  uint64_t in_doubt;        // sent on a connection that broke, and not kept: may have arrived
+  uint64_t reserved[4];
 };
 // As netio::Counters. All only grow.
 struct netio_counters {

@@ -26,7 +26,7 @@ std::string and_more(std::size_t count) {
 }  // namespace
 
 bool PeerLine::slow() const noexcept {
-  return lost() + last.books.unacknowledged != 0 || behind_longest >= stuck_after;
+  return lost() + last.books.unsettled() != 0 || behind_longest >= stuck_after;
 }
 
 std::string name_of(const PeerSnapshot& peer) {

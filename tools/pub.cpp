@@ -144,7 +144,7 @@ void PubSession::judge(const Books& books) {
   if (publish_.counters().demoted == 0) expect({DropReason::dropped_new});
   if (subscribers_.slow != 0) {
     expect({DropReason::not_sent, DropReason::connection_lost});
-    doubt.unacknowledged = 0;
+    doubt.unacknowledged = doubt.in_doubt = 0;
   }
   if (subscribers_.lost != 0) {
     fail(ExitCode::peer_lost,

@@ -222,15 +222,15 @@ void SendingSession::fail_for_defect() {
 }
 
 void SendingSession::fail_for_doubt(const Books& books) {
-  if (books.dropped() + books.unacknowledged == 0) return;
+  if (books.dropped() + books.unsettled() == 0) return;
   std::string cause;
   if (books.dropped() != 0) {
     cause = fmt::format("{} dropped ({})", counted(books.dropped(), "message"),
                         drop_reasons(books.dropped_by));
   }
-  if (books.unacknowledged != 0) {
+  if (books.unsettled() != 0) {
     cause += fmt::format("{}{} not acknowledged", cause.empty() ? "" : ", ",
-                         counted(books.unacknowledged, "message"));
+                         counted(books.unsettled(), "message"));
   }
   if (error_.empty()) {
     fail(ExitCode::peer_lost, cause, "they may not have arrived");

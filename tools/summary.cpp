@@ -63,8 +63,10 @@ std::string books_text(const Summary& summary) {
   }
   const std::string dropped =
       grouped(books.dropped()) + " dropped" + with_reasons(books.dropped_by);
-  return fmt::format("{} sent: {} acknowledged, {}, {} unacknowledged", grouped(books.sent),
-                     grouped(books.acknowledged), dropped, grouped(books.unacknowledged));
+  const std::string in_doubt =
+      books.in_doubt != 0 ? fmt::format(", {} in doubt", grouped(books.in_doubt)) : std::string();
+  return fmt::format("{} sent: {} acknowledged, {}{}, {} unacknowledged", grouped(books.sent),
+                     grouped(books.acknowledged), dropped, in_doubt, grouped(books.unacknowledged));
 }
 
 std::string verification_text(const Verification& checked) {
@@ -96,11 +98,9 @@ ordered_json books_json(const Summary& summary) {
     if (summary.kind == Summary::Kind::subscribed) json["missed_by"] = json_of(summary.missed_by);
     return json;
   }
-  return {{"sent", books.sent},
-          {"acknowledged", books.acknowledged},
-          {"dropped", books.dropped()},
-          {"dropped_by", json_of(books.dropped_by)},
-          {"unacknowledged", books.unacknowledged}};
+  return {{"sent", books.sent},         {"acknowledged", books.acknowledged},
+          {"dropped", books.dropped()}, {"dropped_by", json_of(books.dropped_by)},
+          {"in_doubt", books.in_doubt}, {"unacknowledged", books.unacknowledged}};
 }
 
 std::string peer_text(const PeerLine& line) {
@@ -113,6 +113,7 @@ std::string peer_text(const PeerLine& line) {
     add(fmt::format("{} dropped ({})", grouped(books.dropped()), drop_reasons(books.dropped_by)));
   }
   if (books.missed != 0) add(grouped(books.missed) + " missed");
+  if (books.in_doubt != 0) add(grouped(books.in_doubt) + " in doubt");
   if (books.unacknowledged != 0) add(grouped(books.unacknowledged) + " unacknowledged");
   if (line.behind_longest.count() != 0) {
     add(fmt::format("behind for {}, {} at a time", duration_text(seconds_of(line.behind)),
@@ -163,6 +164,7 @@ ordered_json json_of(const PeerLine& line, bool receiving) {
   json["acknowledged"] = books.acknowledged;
   json["dropped"] = books.dropped();
   json["dropped_by"] = json_of(books.dropped_by);
+  json["in_doubt"] = books.in_doubt;
   json["unacknowledged"] = books.unacknowledged;
   json["behind_seconds"] = seconds_of(line.behind);
   json["behind_seconds_longest"] = seconds_of(line.behind_longest);

@@ -25,6 +25,11 @@ std::string dropped_text(const netio::Books& books) {
   return text.empty() ? "0 dropped" : text;
 }
 
+std::string in_doubt_text(const netio::Books& books) {
+  if (books.in_doubt == 0) return {};
+  return fmt::format(" + {} in doubt", grouped(books.in_doubt));
+}
+
 std::uint64_t made_for(const Role& role, const Card& card) {
   std::uint64_t made = 0;
   for (std::uint64_t link = role.links.first; link <= role.links.last; ++link) {
@@ -38,7 +43,7 @@ std::string fault_of(std::size_t index, const Subscription& at_readout, const Re
                      const Card& card) {
   const netio::Books& books = at_readout.books;
   if (!at_readout.ended) return "the read-out has no last word of it";
-  if (books.sent != books.acknowledged + books.dropped() + books.unacknowledged) {
+  if (books.sent != books.acknowledged + books.dropped() + books.unsettled()) {
     return "the read-out's do not add up";
   }
   if (!at_readout.in_order) {
@@ -48,7 +53,7 @@ std::string fault_of(std::size_t index, const Subscription& at_readout, const Re
   if (index != monitor_again_index && books.sent != made_for(roles[index], card)) {
     return fmt::format("{} were made", grouped(made_for(roles[index], card)));
   }
-  if (books.unacknowledged != 0) return "not all is acknowledged";
+  if (books.unsettled() != 0) return "not all is acknowledged";
   if (report.delivered != books.acknowledged || report.fragments != report.delivered) {
     return "they do not agree on what was delivered";
   }
@@ -76,10 +81,10 @@ bool verify_books(const Outcome& outcome, const Card& card) {
     const std::string fault = fault_of(i, one, report, card);
     if (fault.empty()) ++exact;
     print(stdout,
-          "  {:<14} {} sent = {} acknowledged + {} + {} unacknowledged; {}{} delivered, {} "
+          "  {:<14} {} sent = {} acknowledged + {}{} + {} unacknowledged; {}{} delivered, {} "
           "missed{}{}\n",
           roles[i].name, grouped(one.books.sent), grouped(one.books.acknowledged),
-          dropped_text(one.books), grouped(one.books.unacknowledged),
+          dropped_text(one.books), in_doubt_text(one.books), grouped(one.books.unacknowledged),
           one.in_order ? "" : "killed, last report: ", grouped(report.delivered),
           grouped(report.missed), fault.empty() ? "" : ": WRONG, ", fault);
   }

@@ -24,13 +24,16 @@ enum class DropReason : std::uint8_t {
 // Its name, as it is written here.
 [[nodiscard]] NETIO_API std::string_view to_string(DropReason reason) noexcept;
 
-// sent == acknowledged + dropped() + unacknowledged, always.
+// sent == acknowledged + dropped() + in_doubt + unacknowledged, always.
 struct Books {
   std::uint64_t sent = 0;          // send() answered ok
   std::uint64_t acknowledged = 0;  // the peer says that its call-back was given them
   // The messages dropped, by DropReason; dropped() is the sum.
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
-  std::uint64_t unacknowledged = 0;  // on their way, or in doubt while the connection is down
+  // Sent on a connection that broke, and not kept: they may have arrived. The peer says it when it
+  // is back; if it never is, they stay here.
+  std::uint64_t in_doubt = 0;
+  std::uint64_t unacknowledged = 0;  // on their way, or kept until the connection is back
   std::uint64_t delivered = 0;       // received, and given to this socket's call-back
   // Messages for this socket that will not come: they were lost with a connection, or dropped by a
   // publisher.
@@ -42,6 +45,8 @@ struct Books {
     for (const std::uint64_t n : dropped_by) sum += n;
     return sum;
   }
+  // Nobody knows yet whether they arrive, or have arrived.
+  [[nodiscard]] std::uint64_t unsettled() const noexcept { return in_doubt + unacknowledged; }
 };
 
 // What happened so far, for monitoring. The counters only grow.

@@ -15,6 +15,7 @@ netio_books to_c(const Books& books) noexcept {
   c.dropped = books.dropped();
   std::copy(books.dropped_by.begin(), books.dropped_by.end(), c.dropped_by);
   c.unacknowledged = books.unacknowledged;
+  c.in_doubt = books.in_doubt;
   c.delivered = books.delivered;
   c.missed = books.missed;
   return c;

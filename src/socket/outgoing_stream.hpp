@@ -217,7 +217,9 @@ class OutgoingStream final : private StoreWaiter {
 
   // The books of the stream. Nobody else writes to them.
   [[nodiscard]] const SendBooks& books() const noexcept { return books_; }
-  void add_to(Books& to) const noexcept { books_.add_to(to, unposted()); }
+  void add_to(Books& to) const noexcept {
+    books_.add_to(to, unposted(), link_ != nullptr ? 0 : resend_.oldest(books_.next_sequence));
+  }
   // The peer expects this position next. False, and nothing done, if that cannot be.
   [[nodiscard]] bool acknowledge(std::uint64_t position) noexcept {
     if (position == books_.expected) return true;

@@ -2,6 +2,7 @@
 // (docs/wire.md); messages that were dropped before they were posted never had one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -64,11 +65,15 @@ struct SendBooks {
     dropped_unposted_before += dropped_unposted;
     next_sequence = expected = delivered = dropped_unposted = 0;
   }
-  void add_to(Books& books, std::uint64_t unposted) const noexcept {
+  // Those posted before `kept_from` are in doubt: 0 while there is a connection, else the oldest
+  // position that is kept.
+  void add_to(Books& books, std::uint64_t unposted, std::uint64_t kept_from) const noexcept {
     books.sent +=
         posted_before + next_sequence + dropped_unposted_before + dropped_unposted + unposted;
     books.acknowledged += acknowledged;
-    books.unacknowledged += next_sequence - expected + unposted;
+    const std::uint64_t in_doubt = std::max(kept_from, expected) - expected;
+    books.in_doubt += in_doubt;
+    books.unacknowledged += next_sequence - expected - in_doubt + unposted;
     for (std::size_t i = 0; i < dropped.size(); ++i) books.dropped_by[i] += dropped[i];
   }
 };

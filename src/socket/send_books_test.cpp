@@ -1,6 +1,8 @@
 // What is settled about messages that were on their way when a connection broke.
 #include "socket/send_books.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace netio::detail {
@@ -10,7 +12,7 @@ constexpr auto lost = static_cast<std::size_t>(DropReason::connection_lost);
 
 Books sum(const SendBooks& books) {
   Books all;
-  books.add_to(all, 0);
+  books.add_to(all, 0, 0);
   EXPECT_EQ(all.sent, all.acknowledged + all.dropped() + all.unacknowledged);
   return all;
 }
@@ -21,6 +23,18 @@ SendBooks in_doubt() {
   books.next_sequence = 10;
   EXPECT_TRUE(books.acknowledge(4));
   return books;
+}
+
+TEST(SendBooks, have_in_doubt_what_was_posted_on_a_connection_that_broke_and_is_not_kept) {
+  SendBooks books = in_doubt();
+  books.dropped_unposted = 0;
+  for (const auto& [kept_from, doubt] : {std::pair(10U, 6U), {7U, 3U}, {4U, 0U}, {2U, 0U}}) {
+    Books all;
+    books.add_to(all, 2, kept_from);
+    EXPECT_EQ(all.sent, 12U);
+    EXPECT_EQ(all.in_doubt, doubt);
+    EXPECT_EQ(all.unacknowledged, 8U - doubt);
+  }
 }
 
 TEST(SendBooks, settle_by_what_the_peer_has_received) {

@@ -388,6 +388,7 @@ void SocketCore::freeze() noexcept {
 // in the child that must not reach their peers, which are connected to the parent, nor write to
 // pages that the parent uses.
 void SocketCore::cut_copies() noexcept {
+  distribution_->freeze();
   for (const auto& peer : peers_) {
     if (peer->link() != nullptr) peer->link()->cut();
     peer->outgoing.detach();

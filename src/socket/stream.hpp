@@ -31,7 +31,7 @@ struct StreamRecord {
   std::int64_t resume_until_ns = 0;  // of the loop; then it is given up
 
   void add_to(Books& books) const noexcept {
-    sent.add_to(books, 0);
+    sent.add_to(books, 0, resend.oldest(sent.next_sequence));
     received.add_to(books);
   }
 };

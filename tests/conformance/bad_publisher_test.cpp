@@ -68,7 +68,7 @@ class BadPublisher : public testing::Test {
                   publish_.send(payload(good_sent_, 8 + good_sent_ % 500), good_tag) == Status::ok);
       ++good_sent_;
     }
-    ASSERT_SOON(pump_, good_received_ == good_sent_ && publish_.books().unacknowledged == 0);
+    ASSERT_SOON(pump_, good_received_ == good_sent_ && publish_.books().unsettled() == 0);
   }
   // The subscriber comes (back) and is greeted by this run, which says that it will send `next`. A
   // stream that is another run's, or that is `forgotten`, it refuses.

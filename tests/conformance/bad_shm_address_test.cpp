@@ -391,7 +391,7 @@ TEST_F(ShmAddress, memory_that_is_spent_is_waited_for) {
   EXPECT_SOON(pump_, writable == before + 1);
   EXPECT_EQ(push.send(payload(sent, 40'000)), Status::ok);
   EXPECT_SOON(pump_, (kept.clear(), received == sent + 1));
-  EXPECT_SOON(pump_, push.books().unacknowledged == 0);
+  EXPECT_SOON(pump_, push.books().unsettled() == 0);
 }
 
 }  // namespace

@@ -50,8 +50,7 @@ TEST_P(BooksOf, a_busy_pair_add_up_after_every_turn) {
       if (right.send(payload(sent, 10)) == Status::ok) ++sent_back;
       ++sent;
     }
-    return at_right == count && left.books().unacknowledged == 0 &&
-           right.books().unacknowledged == 0;
+    return at_right == count && left.books().unsettled() == 0 && right.books().unsettled() == 0;
   }());
   EXPECT_EQ(right.books().sent, sent_back);
   EXPECT_EQ(left.books().acknowledged, right.books().delivered);

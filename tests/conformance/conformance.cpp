@@ -232,7 +232,7 @@ std::uint64_t Conformance::send_until_again(Sending& socket, std::size_t size) {
 }
 
 void Conformance::settle(const Socket& socket) {
-  ASSERT_SOON(pump_, socket.books().unacknowledged == 0) << testing::PrintToString(socket.books());
+  ASSERT_SOON(pump_, socket.books().unsettled() == 0) << testing::PrintToString(socket.books());
 }
 
 SocketOptions Conformance::options() const {

@@ -342,7 +342,7 @@ TEST_P(Cut, while_paused_in_the_middle_of_a_page_leaves_the_books_exact) {
   }());
   ASSERT_SOON(pump_, [&] {
     if (pull.paused()) pull.resume();
-    return push.books().unacknowledged == 0;
+    return push.books().unsettled() == 0;
   }());
   expect_exact(push, pull);
   pump_.forget_checks();
@@ -366,7 +366,7 @@ TEST_P(Cut, lent_bytes_come_back_once_whatever_is_cut) {
     ASSERT_EQ(status, Status::ok);
   }
   relay.cut_after(std::uint64_t{1} << 60U);
-  ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unsettled() == 0);
   for (const auto& [token, count] : released) EXPECT_EQ(count, 1) << "token " << token;
   expect_exact(push, pull);
 }
@@ -484,7 +484,7 @@ TEST_P(Cut, of_a_publisher_that_dialed_leaves_its_drops_exact) {
   subscribe.resume();
   const auto all_known = [&] { return received_ + subscribe.books().missed == number; };
   // The gap is told behind what waited, at the latest with the next message.
-  ASSERT_SOON(pump_, publish.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, publish.books().unsettled() == 0);
   ASSERT_EQ(publish_one(), Status::ok);
   ASSERT_SOON(pump_, all_known());
   const std::uint64_t missed = subscribe.books().missed;
@@ -493,7 +493,7 @@ TEST_P(Cut, of_a_publisher_that_dialed_leaves_its_drops_exact) {
   relay.cut();
   ASSERT_SOON(pump_, answers == 2);
   for (int i = 0; i < 10; ++i) ASSERT_EQ(publish_one(), Status::ok);
-  ASSERT_SOON(pump_, all_known() && publish.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, all_known() && publish.books().unsettled() == 0);
   EXPECT_EQ(subscribe.books().missed, missed);
   EXPECT_EQ(wrong_, 0U);
 }

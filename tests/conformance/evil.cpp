@@ -107,7 +107,7 @@ void EvilSender::good_messages(int count) {
     ASSERT_SOON(pump_, push_.send(message, good_tag) == Status::ok);
     ++good_sent_;
   }
-  ASSERT_SOON(pump_, good_received_ == good_sent_ && push_.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, good_received_ == good_sent_ && push_.books().unsettled() == 0);
 }
 
 RawTcp EvilSender::greeted(std::uint8_t stream) {

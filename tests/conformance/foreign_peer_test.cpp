@@ -177,7 +177,7 @@ TEST(ForeignAnswer, where_netio_was_met_is_told_once_and_tried_again_slowly) {
     }
     EXPECT_EQ(told, 1) << at_push.why();
     ASSERT_EQ(push.send(payload(1, 50)), Status::ok);
-    ASSERT_SOON(pump, push.books().unacknowledged == 0);
+    ASSERT_SOON(pump, push.books().unsettled() == 0);
   }
 }
 

@@ -82,7 +82,7 @@ TEST_P(Identity, of_two_connections_of_one_socket_is_one_run) {
   EXPECT_NE(at_pull.ups[0].id, at_pull.ups[1].id);
   for (int i = 0; i < 10; ++i) ASSERT_SOON(pump_, push.send("to either") == Status::ok);
   push.flush();
-  ASSERT_SOON(pump_, inbox.size() == 10 && push.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, inbox.size() == 10 && push.books().unsettled() == 0);
   EXPECT_TRUE(at_pull.downs.empty()) << at_pull.why();
 }
 
@@ -108,7 +108,7 @@ TEST_P(Identity, of_a_dialed_peer_that_was_restarted_is_another_run) {
   EXPECT_EQ(at_push.ups[1].name, "second life");
   ASSERT_SOON(pump_, push.send("to the second") == Status::ok);
   push.flush();
-  ASSERT_SOON(pump_, received == 1 && push.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, received == 1 && push.books().unsettled() == 0);
   EXPECT_TRUE(add_up(push.books()));
 }
 
@@ -524,7 +524,7 @@ TEST_F(FalseAnswer, that_the_stream_expired_is_followed_by_another_stream_at_onc
   EXPECT_EQ(again.stream, said.stream);
   EXPECT_EQ(again.epoch, 2U);
   EXPECT_EQ(again.peer_run, answer.run);
-  EXPECT_EQ(push.books().unacknowledged, 1U);
+  EXPECT_EQ(push.books().in_doubt, 1U);
   Hello refusal = answer_to(again, WirePattern::pull);
   refusal.refusal = detail::Refusal::expired;
   const std::size_t downs = at_push.downs.size();
@@ -535,7 +535,7 @@ TEST_F(FalseAnswer, that_the_stream_expired_is_followed_by_another_stream_at_onc
   EXPECT_EQ(anew.epoch, 1U);
   EXPECT_EQ(anew.peer_run, detail::RunId{});
   EXPECT_EQ(anew.run, said.run);
-  EXPECT_EQ(push.books().unacknowledged, 0U);
+  EXPECT_EQ(push.books().unsettled(), 0U);
   EXPECT_EQ(push.books().dropped_by[static_cast<std::size_t>(DropReason::connection_lost)], 1U);
   EXPECT_EQ(at_push.downs.size(), downs) << "nothing to tell: " << at_push.why();
 }

@@ -99,8 +99,8 @@ struct Broadcast {
   void settle() {
     // Of those that were killed it is not known what they still got.
     std::uint64_t in_doubt = 0;
-    for (const Seen::Gone& gone : at_publish.downs) in_doubt += gone.peer.books.unacknowledged;
-    ASSERT_SOON(pump, received == sent && publish.books().unacknowledged == in_doubt)
+    for (const Seen::Gone& gone : at_publish.downs) in_doubt += gone.peer.books.in_doubt;
+    ASSERT_SOON(pump, received == sent && publish.books().unsettled() == in_doubt)
         << received << " of " << sent << " received";
     EXPECT_EQ(good.books().missed, 0U);
     EXPECT_TRUE(at_good.downs.empty()) << at_good.why();

@@ -76,7 +76,7 @@ TEST_P(PublishBehind, begins_and_ends_once_and_names_the_one_that_is) {
   EXPECT_FALSE(told_[1].behind || told_[1].peer.behind);
   EXPECT_EQ(told_[1].peer.id, told_[0].peer.id);
   EXPECT_GT(told_[1].peer.books.dropped(), 0U);
-  ASSERT_SOON(pump_, publish_->books().unacknowledged == 0);
+  ASSERT_SOON(pump_, publish_->books().unsettled() == 0);
   EXPECT_EQ(told_.size(), 2U);
   // And once more.
   slow->socket.pause();

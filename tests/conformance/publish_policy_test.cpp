@@ -47,7 +47,7 @@ class PublishPolicy : public Publishing {
   }
   // The subscriber got or missed all, and its publisher says the same.
   void expect_exact(const Publish& publish, const Subscribe& subscribe, std::uint64_t published) {
-    ASSERT_SOON(pump_, publish.books().unacknowledged == 0);
+    ASSERT_SOON(pump_, publish.books().unsettled() == 0);
     const Books there = subscribe.books();
     EXPECT_EQ(there.delivered + there.missed, published);
     EXPECT_TRUE(add_up(publish.books()));

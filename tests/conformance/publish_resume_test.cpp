@@ -122,7 +122,7 @@ TEST_P(PublishResume, what_a_policy_drops_is_told_over_all_connections) {
     }
     relay.cut_after(no_cut);
     ASSERT_SOON(pump_, publish.peers_connected() == 1 && reader.socket.peers_connected() == 1);
-    ASSERT_SOON(pump_, publish.books().unacknowledged == 0);
+    ASSERT_SOON(pump_, publish.books().unsettled() == 0);
     ASSERT_EQ(publish_next(publish, 10), Status::ok);
     ASSERT_SOON(pump_, reader.next == number_);
     EXPECT_EQ(reader.wrong, 0U);

@@ -303,7 +303,7 @@ TEST_P(Resume, lent_bytes_come_back_once_when_they_are_acknowledged) {
     ASSERT_EQ(status, Status::ok);
   }
   relay.cut_after(no_cut);
-  ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unsettled() == 0);
   for (const auto& [token, count] : released) EXPECT_EQ(count, 1) << "token " << token;
   expect_nothing_lost(push, pull);
 }
@@ -348,7 +348,7 @@ TEST_P(Resume, a_receiver_that_was_restarted_is_another_stream) {
   pull.reset();
   relay.hold(false);
   ASSERT_SOON(pump_, push.counters().disconnects == 1);
-  EXPECT_EQ(push.books().unacknowledged, 1U) << "in doubt, until it is known who comes back";
+  EXPECT_EQ(push.books().in_doubt, 1U) << "in doubt, until it is known who comes back";
   EXPECT_EQ(received_, 10U);
 }
 

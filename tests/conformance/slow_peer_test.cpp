@@ -293,10 +293,10 @@ TEST_F(SlowReceiver, who_reads_and_never_acknowledges_leaves_messages_in_doubt) 
   ASSERT_SOON(pump_, !raw.received().empty() && push_.books().unacknowledged > 0);
   pump_.run_for(100ms);
   (void)raw.received();
-  EXPECT_GT(push_.books().unacknowledged, 0U);
+  EXPECT_GT(push_.books().unsettled(), 0U);
   raw.close();
   const Seen::Gone& gone = next_down();
-  EXPECT_GT(gone.peer.books.unacknowledged + gone.peer.books.dropped(), 0U);
+  EXPECT_GT(gone.peer.books.unsettled() + gone.peer.books.dropped(), 0U);
   EXPECT_TRUE(add_up(gone.peer.books));
 }
 

@@ -195,7 +195,7 @@ TEST_P(Soak, everything_at_random_is_accounted_for) {
     left_taker.calm_down();
     right_taker.calm_down();
     return left.peers_connected() == 1 && right.peers_connected() == 1 &&
-           left.books().unacknowledged == 0 && right.books().unacknowledged == 0;
+           left.books().unsettled() == 0 && right.books().unsettled() == 0;
   }());
   ASSERT_SOON(pump_, left_giver.all_released() && right_giver.all_released());
   pump_.forget_checks();

@@ -52,7 +52,7 @@ TEST_F(SubscriptionSession, two_connections_of_one_subscriber_are_two_subscripti
   const std::uint64_t unwanted = publish_.counters().unwanted;
   ASSERT_EQ(publish_.send("nobody", its_tag), Status::ok);
   EXPECT_EQ(publish_.counters().unwanted, unwanted + 1);
-  ASSERT_SOON(pump_, publish_.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, publish_.books().unsettled() == 0);
   twice.close();
   ASSERT_SOON(pump_, twice.closed() && publish_.peers_connected() == 1);
 }

@@ -228,9 +228,9 @@ TEST_P(Cuts, lose_nothing) {
   relay.cut_after(std::uint64_t{1} << 60U);
   const auto settled = [&] {
     for (const auto& push : pushes) {
-      if (push->books().unacknowledged != 0) return false;
+      if (push->books().unsettled() != 0) return false;
     }
-    return !left || left->books().unacknowledged + right->books().unacknowledged == 0;
+    return !left || left->books().unacknowledged + right->books().unsettled() == 0;
   };
   ASSERT_SOON(pump_, settled());
   if (left) {
@@ -313,7 +313,7 @@ TEST(Echo, of_two_pairs_never_stands_still) {
   }
   left.resume();
   relay.cut_after(std::uint64_t{1} << 60U);
-  ASSERT_SOON(pump, left.books().unacknowledged + right.books().unacknowledged == 0);
+  ASSERT_SOON(pump, left.books().unacknowledged + right.books().unsettled() == 0);
   for (const auto& [from, to] : {std::pair(&left, &right), std::pair(&right, &left)}) {
     EXPECT_EQ(from->books().acknowledged, to->books().delivered);
     EXPECT_EQ(from->books().dropped(), to->books().missed);
@@ -375,7 +375,7 @@ TEST(Outage, is_followed_by_data) {
         ms[ms.size() / 2], static_cast<long long>(outage.count()), ms.size(), ms.front(),
         ms.back());
   }
-  ASSERT_SOON(pump, push.books().unacknowledged == 0);
+  ASSERT_SOON(pump, push.books().unsettled() == 0);
   EXPECT_EQ(push.books().dropped(), 0U);
 }
 

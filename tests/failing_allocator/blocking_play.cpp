@@ -48,7 +48,7 @@ void send_and_go(Scene& scene, const std::string& address, const Taken& taken) {
     push->connect(address);
     scene.must([&] { return push->peers_connected() == 1; }, "a sender is connected");
     send_each_size(scene, *push);
-    scene.must([&] { return push->books().unacknowledged == 0; }, "what arrives is told");
+    scene.must([&] { return push->books().unsettled() == 0; }, "what arrives is told");
     acknowledged += push->books().acknowledged;
     push.reset();
     scene.must([&] { return taken.gone > gone; }, "it is told that the sender went");

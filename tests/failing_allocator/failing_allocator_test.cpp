@@ -86,10 +86,10 @@ void pull(Scene& scene) {
   scene.must([&] { return late.peers_connected() == 1; }, "a new one is let in");
   const std::uint64_t before = received;
   send_some(scene, late, false);
-  scene.must([&] { return late.books().sent != 0 && late.books().unacknowledged == 0; },
+  scene.must([&] { return late.books().sent != 0 && late.books().unsettled() == 0; },
              "what is sent arrives");
   if (late.books().acknowledged != late.books().sent || received == before) give_up("lost");
-  scene.must([&] { return good.books().unacknowledged == 0; }, "the good one knows");
+  scene.must([&] { return good.books().unsettled() == 0; }, "the good one knows");
   if (resources == 0 && downs < 2 && good.books().dropped() != 0) give_up("lost without a word");
   if (pull.books().delivered != received) give_up("not what was delivered");
   scene.check(good);
@@ -145,7 +145,7 @@ void push(Scene& scene) {
   scene.must([&] { return push.peers_connected() == 1; }, "it is back in the end");
   const std::uint64_t before = received;
   send_some(scene, push, false);
-  scene.must([&] { return push.books().unacknowledged == 0 && received > before; }, "it arrives");
+  scene.must([&] { return push.books().unsettled() == 0 && received > before; }, "it arrives");
   scene.check(push);
 }
 

@@ -86,7 +86,7 @@ class Scene {
   }
   void check(const Socket& socket) {
     const Books books = socket.books();
-    if (books.sent != books.acknowledged + books.dropped() + books.unacknowledged) {
+    if (books.sent != books.acknowledged + books.dropped() + books.unsettled()) {
       give_up("the books do not add up");
     }
   }

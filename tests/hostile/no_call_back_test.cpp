@@ -24,7 +24,7 @@ TEST_P(NoCallBack, messages_wait_for_one) {
 
   std::uint64_t received = 0;
   pull.on_message([&](const MessageView&) { ++received; });
-  ASSERT_SOON(pump_, received == push.books().sent && push.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, received == push.books().sent && push.books().unsettled() == 0);
 
   // And again when there is none any more.
   pull.on_message({});
@@ -33,7 +33,7 @@ TEST_P(NoCallBack, messages_wait_for_one) {
   pump_.run_for(20ms);
   EXPECT_EQ(push.books().unacknowledged, 1U);
   pull.on_batch([&](const Batch& batch) { received += batch.size(); });
-  ASSERT_SOON(pump_, received == before + 1 && push.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, received == before + 1 && push.books().unsettled() == 0);
 }
 
 TEST_P(NoCallBack, a_pause_outlasts_its_coming) {

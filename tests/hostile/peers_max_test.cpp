@@ -51,7 +51,7 @@ TEST_P(PeersMax, who_comes_beyond_it_is_refused_until_somebody_goes) {
   EXPECT_NE(at_third.downs.front().down.detail.find("peers_max"), std::string::npos)
       << at_third.downs.front().down.detail;
   EXPECT_EQ(good[0]->books().acknowledged + good[1]->books().acknowledged +
-                good[0]->books().unacknowledged + good[1]->books().unacknowledged,
+                good[0]->books().unsettled() + good[1]->books().unsettled(),
             sent);
 
   good.pop_back();

@@ -105,7 +105,7 @@ TEST_P(SilentFlood, keeps_no_newcomer_out_and_takes_nothing_from_those_who_are_c
   }());
   ASSERT_EQ(late.send(message), Status::ok);
   ++sent;
-  ASSERT_SOON(pump_, received == sent && before.books().unacknowledged == 0);
+  ASSERT_SOON(pump_, received == sent && before.books().unsettled() == 0);
   // They came back again and again meanwhile.
   ASSERT_SOON(pump_, pull.counters().rejected > 2000);
   EXPECT_EQ(pull.peers_connected(), 2U);

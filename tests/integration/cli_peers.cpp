@@ -250,7 +250,9 @@ TEST_F(CliPeers, a_killed_receiver_is_waited_for_and_then_reported) {
   const auto& books = report["books"];
   EXPECT_EQ(books["sent"].get<std::uint64_t>(), books["acknowledged"].get<std::uint64_t>() +
                                                     books["dropped"].get<std::uint64_t>() +
+                                                    books["in_doubt"].get<std::uint64_t>() +
                                                     books["unacknowledged"].get<std::uint64_t>());
+  EXPECT_GT(books["in_doubt"].get<std::uint64_t>(), 0U) << books;
 }
 
 TEST_F(CliPeers, when_a_receiver_has_ended_every_message_has_its_place) {
@@ -264,6 +266,7 @@ TEST_F(CliPeers, when_a_receiver_has_ended_every_message_has_its_place) {
   EXPECT_EQ(send.wait(), 3) << send.err();
   const auto books = read_json(json)["books"];
   EXPECT_EQ(books["unacknowledged"], 0) << books;
+  EXPECT_EQ(books["in_doubt"], 0) << books;
   EXPECT_EQ(books["sent"].get<std::uint64_t>(),
             books["acknowledged"].get<std::uint64_t>() + books["dropped"].get<std::uint64_t>());
 }

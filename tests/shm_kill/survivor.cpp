@@ -84,7 +84,7 @@ class Echo {
     pair_.bind(places.of_bystander());
   }
 
-  [[nodiscard]] bool quiet() const { return waiting_.empty() && pair_.books().unacknowledged == 0; }
+  [[nodiscard]] bool quiet() const { return waiting_.empty() && pair_.books().unsettled() == 0; }
 
  private:
   void send_waiting() {

@@ -22,7 +22,7 @@ bool is_readable(const std::string& text) {
 std::string in_words(const Books& books) {
   return std::to_string(books.sent) + " sent, " + std::to_string(books.acknowledged) +
          " acknowledged, " + std::to_string(books.dropped()) + " dropped, " +
-         std::to_string(books.unacknowledged) + " in doubt, " + std::to_string(books.delivered) +
+         std::to_string(books.unsettled()) + " in doubt, " + std::to_string(books.delivered) +
          " delivered";
 }
 
@@ -95,7 +95,7 @@ void SurvivorSlot::judge(Socket& socket, const PeerInfo& peer, const Down& down)
     fail(who_, "a death was told as: " + std::string(to_string(down.reason)) + ": " + down.detail);
   }
   for (const Books& books : {peer.books, socket.books()}) {
-    if (books.sent != books.acknowledged + books.dropped() + books.unacknowledged) {
+    if (books.sent != books.acknowledged + books.dropped() + books.unsettled()) {
       fail(who_, "the books do not add up: " + in_words(books));
     }
   }

@@ -111,8 +111,8 @@ std::string Play::unsettled(Run& run) {
     any_down |= !peer.up;
     if (!peer.up && !may_stay_down(run, peer)) return "is not connected to " + peer.address;
     if (!peer.up) continue;
-    if (peer.books.unacknowledged != 0) {
-      return "has " + text(peer.books.unacknowledged) + " messages unacknowledged at " + which;
+    if (peer.books.unsettled() != 0) {
+      return "has " + text(peer.books.unsettled()) + " messages unacknowledged at " + which;
     }
     // Heartbeats never end.
     if (peer.waiting_messages != 0 || (peer.wire_bytes != 0 && !beats))
@@ -165,8 +165,8 @@ void Play::judge_settled() {
 
 void Play::judge_books(Run& run) {
   const Books books = run.books();
-  if (!restarted_ && books.unacknowledged != 0 && run.kind() != Kind::pair) {
-    run.fail("has " + text(books.unacknowledged) + " messages in doubt, and nobody restarted");
+  if (!restarted_ && books.unsettled() != 0 && run.kind() != Kind::pair) {
+    run.fail("has " + text(books.unsettled()) + " messages in doubt, and nobody restarted");
   }
   if (!restarted_ && sends(run.kind()) && books.acknowledged != run.delivered_elsewhere() &&
       run.kind() != Kind::pair) {
@@ -280,10 +280,9 @@ void Play::close_all() {
   if (world_.failed() || !settle("all were closed")) return;
   for (std::size_t i = 0; i < closing.size(); ++i) {
     const Books after = closing[i]->books();
-    if (after.unacknowledged > before[i].unacknowledged || after.dropped() > before[i].dropped()) {
+    if (after.unsettled() > before[i].unsettled() || after.dropped() > before[i].dropped()) {
       // What was in doubt may be dropped now, for good.
-      if (before[i].unacknowledged == 0)
-        closing[i]->fail("lost messages when it was closed in order");
+      if (before[i].unsettled() == 0) closing[i]->fail("lost messages when it was closed in order");
     }
   }
 }

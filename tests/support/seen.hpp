@@ -17,8 +17,8 @@ inline void PrintTo(Status status, std::ostream* out) { *out << to_string(status
 inline void PrintTo(DownReason reason, std::ostream* out) { *out << to_string(reason); }
 inline void PrintTo(const Books& books, std::ostream* out) {
   *out << "sent " << books.sent << ", acknowledged " << books.acknowledged << ", dropped "
-       << books.dropped() << ", unacknowledged " << books.unacknowledged << ", delivered "
-       << books.delivered << ", missed " << books.missed;
+       << books.dropped() << ", in doubt " << books.in_doubt << ", unacknowledged "
+       << books.unacknowledged << ", delivered " << books.delivered << ", missed " << books.missed;
 }
 
 }  // namespace netio
@@ -26,7 +26,7 @@ inline void PrintTo(const Books& books, std::ostream* out) {
 namespace netio::test {
 
 [[nodiscard]] inline testing::AssertionResult add_up(const Books& books) {
-  if (books.sent == books.acknowledged + books.dropped() + books.unacknowledged) {
+  if (books.sent == books.acknowledged + books.dropped() + books.unsettled()) {
     return testing::AssertionSuccess();
   }
   return testing::AssertionFailure() << testing::PrintToString(books);

@@ -78,8 +78,9 @@ void Feed::refit(const Link& link) {
 }
 
 void Feed::share(const Parcel& parcel) noexcept {
-  const bool may_post = stream_->link() != nullptr && clear_ahead();
-  if (may_post && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
+  const bool linked = stream_->link() != nullptr;
+  if (!linked && !away) return stream_->drop_unposted(DropReason::not_sent, parcel.messages);
+  if (linked && clear_ahead() && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
     bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
     return;
   }

@@ -24,6 +24,8 @@ class Feed final : public Upstream {
   Feed& operator=(const Feed&) = delete;
 
   Backlog backlog;
+  // The connection broke, and may come back: until then nothing is taken, and the policy applies.
+  bool away = false;
 
   // The same stream goes on in another object.
   void move_to(OutgoingStream& stream) noexcept;

@@ -115,14 +115,14 @@ void Group::share(const Parcel& parcel) noexcept {
   const bool at_once = kind_.mode == WireMode::unbuffered;
   for (Subscriber* const member : members) {
     member->feed.share(parcel);
-    if (at_once && !member->away) member->peer->link()->flush();
+    if (at_once && !member->feed.away) member->peer->link()->flush();
   }
 }
 
 // Who is behind, or away, has no say: its page waits above the link in any case.
 void Group::close_page_if_idle() noexcept {
   const bool busy = std::any_of(members.begin(), members.end(), [](const Subscriber* member) {
-    return !member->away && member->feed.empty() && !member->peer->link()->idle();
+    return !member->feed.away && member->feed.empty() && !member->peer->link()->idle();
   });
   if (!busy) close_page();
 }

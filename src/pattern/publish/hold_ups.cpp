@@ -129,7 +129,7 @@ void HoldUps::judge() {
   looked_ns_ = now_ns;
   const auto judged = [](const Subscriber& subscriber) {
     return subscriber.dismissed_since_ns == 0 && !subscriber.peer->leaving() &&
-           (subscriber.away || subscriber.peer->link() != nullptr);
+           (subscriber.feed.away || subscriber.peer->link() != nullptr);
   };
   bool busy = false;
   subscribers_.for_each([&](Subscriber& subscriber) {

@@ -99,7 +99,7 @@ Status PublishCore::refuse(Store* short_of) noexcept {
   socket_.fill_changed();
   for (Group* const group : active_) {
     for (Subscriber* const member : group->members) {
-      if (!member->away) member->peer->link()->flush();
+      if (!member->feed.away) member->peer->link()->flush();
     }
   }
   return Status::again;
@@ -191,7 +191,7 @@ void PublishCore::ready(Peer& peer) noexcept {
     guard_memory([&] { subscribers.join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
     return;
   }
-  if (known->away) {
+  if (known->feed.away) {
     guard_memory([&] { subscribers.come_back(*known); },
                  [&]() noexcept { peer.fail(out_of_memory()); });
     if (peer.ending()) return;
@@ -202,7 +202,7 @@ void PublishCore::ready(Peer& peer) noexcept {
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
   failed_ |= subscriber.feed.failed();
-  if (subscriber.away) return;
+  if (subscriber.feed.away) return;
   if (!subscriber.feed.empty()) return behind_watch.behind(subscriber);
   subscriber.peer->behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
@@ -211,7 +211,7 @@ void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
 void PublishCore::not_ready(Peer& peer) noexcept {
   Subscriber* const known = subscribers.find(peer);
   if (known == nullptr) return;
-  if (known->away) return;
+  if (known->feed.away) return;
   const bool served = known->answered != 0 && !known->feed.failed();
   if (served && peer.may_return() && subscribers.away() < away_max) {
     go_away(*known);
@@ -253,7 +253,7 @@ void PublishCore::given_up(Peer& peer, DropReason reason) noexcept {
 
 bool PublishCore::awaits(const Peer& peer) const noexcept {
   const Subscriber* const known = subscribers.find(peer);
-  return known != nullptr && known->away;
+  return known != nullptr && known->feed.away;
 }
 
 void PublishCore::comes_as(Peer& gone, Peer& peer) noexcept { subscribers.move(gone, peer); }
@@ -383,7 +383,7 @@ void PublishCore::flush() noexcept {
 void PublishCore::end_failed() noexcept {
   subscribers.for_each([](Subscriber& subscriber) {
     if (!subscriber.feed.failed()) return;
-    if (subscriber.away) {
+    if (subscriber.feed.away) {
       subscriber.feed.begin_backlog_anew();
     } else {
       subscriber.peer->fail(out_of_memory());
@@ -397,7 +397,7 @@ void PublishCore::look_after_slow() noexcept {
   const std::int64_t within_ns = socket_.options().handshake_within.count();
   bool behind = false;
   subscribers.for_each([&](Subscriber& subscriber) {
-    if (subscriber.feed.backlog.policy() != Policy::disconnect || subscriber.away) return;
+    if (subscriber.feed.backlog.policy() != Policy::disconnect || subscriber.feed.away) return;
     if (subscriber.dismissed_since_ns == 0) {
       const bool stays = !stopped_ && !subscriber.peer->leaving();
       if (stays && too_slow(subscriber, now_ns)) dismiss(subscriber, now_ns);
@@ -452,6 +452,7 @@ void PublishCore::stop() noexcept {
 
 // Open pages are left as they are: they may lie in memory that the parent's peers see.
 void PublishCore::freeze() noexcept {
+  subscribers.for_each([](Subscriber& subscriber) { subscriber.feed.away = false; });
   if (std::exchange(stopped_, true)) return;
   subscribers.groups.answer_with(closed_);
 }

@@ -42,11 +42,6 @@ struct Subscriber {
   std::vector<std::byte> aside;      // of a ChangeLine: sizes and payloads
   std::size_t aside_done = 0;        // of these
 
-  // Its connection broke, and it may come back: until then it takes nothing, and its policy
-  // applies.
-  bool away = false;
-  std::int64_t away_since_ns = 0;
-
   bool counted = false;  // it has Policy::block: it counts for PublishOptions::subscribers_min
   bool demoted = false;  // it asked for Policy::block, and has Policy::drop_new for now
   // The user was refused because of it, and since then its queue was never empty. What it changes

@@ -63,9 +63,8 @@ Subscriber& Subscribers::join(Peer& peer) {
 }
 
 void Subscribers::go_away(Subscriber& subscriber) noexcept {
-  subscriber.away = true;
+  subscriber.feed.away = true;
   subscriber.told_behind = false;
-  subscriber.away_since_ns = socket_.context().loop.now().count();
   ++away_;
   // What it began on the connection that broke is void.
   subscriber.changing = false;
@@ -74,7 +73,7 @@ void Subscribers::go_away(Subscriber& subscriber) noexcept {
 }
 
 void Subscribers::stay(Subscriber& subscriber) noexcept {
-  if (std::exchange(subscriber.away, false)) --away_;
+  if (std::exchange(subscriber.feed.away, false)) --away_;
 }
 
 void Subscribers::come_back(Subscriber& subscriber) {
