@@ -221,10 +221,13 @@ std::string away_text(const PeerCounts& peers) {
   return text;
 }
 
-// Empty if no connection was lost. A publisher's subscribers have a line of their own.
+// Empty if no connection was lost. A publisher's subscribers have a line of their own, which says
+// all if nothing was kept for them.
 std::string lost_text(const Summary& summary) {
   const Counters& counters = summary.counters;
-  if (summary.kind != Summary::Kind::sent || summary.connections_lost == 0) return {};
+  const bool said =
+      summary.kind == Summary::Kind::published && counters.resent + counters.resume_given_up == 0;
+  if (summary.connections_lost == 0 || said) return {};
   std::string text =
       fmt::format("{}; {} sent again", counted(summary.connections_lost, "connection"),
                   counted(counters.resent, "message"));
@@ -328,7 +331,9 @@ std::string to_json(const Summary& summary) {
   if (published) json["unwanted"] = summary.counters.unwanted;
   json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
-  if (summary.kind == Summary::Kind::sent) json["connections_lost"] = summary.connections_lost;
+  if (summary.kind == Summary::Kind::sent || summary.kind == Summary::Kind::published) {
+    json["connections_lost"] = summary.connections_lost;
+  }
   if (summary.receiving()) json["kept_bytes"] = summary.kept_bytes;
   if (summary.kind != Summary::Kind::sent) {
     json[peers_word(summary)] = json_of(summary.peers, summary);

@@ -87,8 +87,10 @@ struct PublishOptions {
 
 // The publisher's answer to a set of tags.
 struct Subscribed {
-  std::uint64_t revision = 0;  // counts the changes of the set, from 1
-  bool refused = false;        // the set before it stays; `detail` says why
+  // Counts the changes of the set, from 1, and the times that it was told again after a connection
+  // broke.
+  std::uint64_t revision = 0;
+  bool refused = false;  // the set before it stays; `detail` says why
   // The number of the first message that the new set decides about. A publisher numbers the
   // messages of each subscription from 0, dropped ones included.
   std::uint64_t from = 0;

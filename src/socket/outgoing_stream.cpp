@@ -118,12 +118,14 @@ Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte
   return post_counted(post);
 }
 
+// A page that many share is kept once for all of them: each one's copy would take a page.
 Status OutgoingStream::pass_frames(const Lease& lease, std::span<const std::byte> frames,
-                                   std::uint32_t messages) noexcept {
+                                   std::uint32_t messages, bool alone) noexcept {
   bool copy = false;
   if (resends_) {
+    if (const Status status = share_to_resend(); status != Status::ok) return status;
     if (const Status status = room_to_resend(); status != Status::ok) return status;
-    copy = frames.size() <= body_max() / gathered_page_part &&
+    copy = alone && frames.size() <= body_max() / gathered_page_part &&
            resend_.make_room_to_copy(frames.size());
   }
   const std::uint64_t position = posted_to_;
@@ -197,6 +199,9 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   bool copy = false;
   Lease kept;
   if (resends_) {
+    if (upstream_ != nullptr) {
+      if (const Status status = share_to_resend(); status != Status::ok) return status;
+    }
     if (const Status status = room_to_resend(); status != Status::ok) return status;
     const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
     copy = frame <= body_max() / gathered_page_part && resend_.make_room_to_copy(frame);

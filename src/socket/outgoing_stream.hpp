@@ -108,9 +108,9 @@ class OutgoingStream final : private StoreWaiter {
   Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // A message that lies in this memory; whole, or in parts if it has to. Takes the lease on ok.
   Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  // The frames of a page, with a count more on it.
-  Status pass_frames(const Lease& lease, std::span<const std::byte> frames,
-                     std::uint32_t messages) noexcept;
+  // The frames of a page, with a count more on it; `alone`: no other peer is sent them.
+  Status pass_frames(const Lease& lease, std::span<const std::byte> frames, std::uint32_t messages,
+                     bool alone) noexcept;
   // Messages that were not posted go behind those that are posted again, cut as this link takes
   // them. False if there is no memory for that.
   [[nodiscard]] bool post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
@@ -205,8 +205,6 @@ class OutgoingStream final : private StoreWaiter {
   }
   // What is kept is given up. Whether the peer has it is in doubt until it comes back.
   void give_up_resend() noexcept { resend_.give_up(); }
-  // No connection has been told of it.
-  [[nodiscard]] bool resend_is_idle() const noexcept { return resend_.idle(); }
   // Also what was taken and not posted is kept now: the stream goes on in another object.
   void keep_pending_to_resend() noexcept;
   [[nodiscard]] ResendQueue surrender_resend() noexcept { return std::move(resend_); }
@@ -275,6 +273,7 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
   // Messages that were posted again, and that were kept for that and given up.
   [[nodiscard]] std::uint64_t resent() const noexcept { return resent_; }
+  [[nodiscard]] std::uint64_t resent_bytes() const noexcept { return resent_bytes_; }
   [[nodiscard]] std::uint64_t resume_given_up() const noexcept { return resend_.given_up(); }
   // The number of messages that were taken and not posted. A large message counts until its last
   // part is posted.
@@ -388,6 +387,7 @@ class OutgoingStream final : private StoreWaiter {
 
   std::uint64_t pages_posted_ = 0;
   std::uint64_t resent_ = 0;
+  std::uint64_t resent_bytes_ = 0;
 };
 
 }  // namespace netio::detail

@@ -54,6 +54,7 @@ Status OutgoingStream::post_next_again() noexcept {
   if (again_.active()) {
     const Status status = post_parts_of(again_);
     if (status != Status::ok) return status;
+    resent_bytes_ += again_.total;
     again_ = {};
     ++resent_;
     return status;
@@ -99,7 +100,9 @@ Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
     return post_message_again(item.lease, {frame.payload, frame.size}, frame.tag);
   }
   const Status status = post_frames(item.lease, rest.first(bytes), messages);
-  if (status == Status::ok) resent_ += messages;
+  if (status != Status::ok) return status;
+  resent_ += messages;
+  resent_bytes_ += bytes;
   return status;
 }
 
@@ -115,7 +118,9 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
   post.prepend_frame(message.size(), 0, tag);
   post.body = {lease, message.data(), message.size()};
   const Status status = post_counted(post);
-  if (status == Status::ok) ++resent_;
+  if (status != Status::ok) return status;
+  ++resent_;
+  resent_bytes_ += message.size();
   return status;
 }
 

@@ -159,15 +159,24 @@ void Peer::end_connection() noexcept {
     phase_ = Phase::gone;
     resume_timer_.stop();
   } else if ((awaited || outgoing.has_to_resend()) && !resume_timer_.running()) {
-    resume_timer_.start_once(socket_.options().resume_within);
+    start_resume_timer();
   }
   socket_.peer_down(*this, down, was_up, expired || told_before);
+}
+
+// Connections between that did not come up do not begin the time anew.
+void Peer::start_resume_timer() noexcept {
+  const std::int64_t now_ns = socket_.context().loop.now().count();
+  if (resume_until_ns_ == 0) resume_until_ns_ = now_ns + socket_.options().resume_within.count();
+  resume_timer_.start_once(
+      std::chrono::nanoseconds(std::max<std::int64_t>(resume_until_ns_ - now_ns, 0)));
 }
 
 // The peer was away for too long.
 void Peer::give_up_resend() noexcept {
   // It may be coming back just now, and then what it says decides.
   if (confirm_timer_.running()) return resume_timer_.start_once(std::chrono::milliseconds(10));
+  resume_until_ns_ = 0;
   outgoing.give_up_resend();
   socket_.distribution().given_up(*this, DropReason::not_sent);
   if (gone()) return;  // the user destroyed the socket in a call-back
@@ -180,10 +189,11 @@ void Peer::give_up_resend() noexcept {
 bool Peer::may_return() const noexcept {
   if (!down_ || !up() || bye_heard_ || dismissed_ || !outgoing.resends()) return false;
   if (closing_ && !dialed()) return false;
-  return down_->reason == DownReason::lost || down_->reason == DownReason::stalled;
+  return down_->reason == DownReason::lost;
 }
 
-void Peer::retire() noexcept {
+void Peer::retire_for(Peer& newer) noexcept {
+  newer.resume_until_ns_ = resume_until_ns_;
   if (gone()) return;
   phase_ = Phase::gone;
   resume_timer_.stop();

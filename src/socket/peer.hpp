@@ -1,6 +1,6 @@
 // One remote end of a socket: its link, the messages to it and from it, from the greeting to the
 // good-bye. A dialed peer outlives its links and reconnects. An accepted peer goes with its link,
-// and leaves a record of its stream to the socket.
+// and leaves a record of its stream to the socket; unless its distribution keeps something for it.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool ending() const noexcept { return down_.has_value(); }
   // Its connection broke, and what it had not acknowledged is kept until it comes back.
   [[nodiscard]] bool may_return() const noexcept;
-  // Its stream is another peer's from now on.
-  void retire() noexcept;
+  // Its stream is the newer one's from now on.
+  void retire_for(Peer& newer) noexcept;
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   [[nodiscard]] bool gone() const noexcept { return phase_ == Phase::gone; }
@@ -159,6 +159,7 @@ class Peer final : public Newcomer,
   [[nodiscard]] std::string who() const;  // for a person
   void say_who(const Hello* theirs, Hello& hello);
   void give_up_greeting() noexcept;
+  void start_resume_timer() noexcept;
   void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
   void look_at_heartbeat() noexcept;
@@ -205,6 +206,7 @@ class Peer final : public Newcomer,
   std::uint64_t nonce_ = 0;             // of the accepting side
   Timer confirm_timer_;                 // runs from the hellos until the peer has confirmed
   Timer resume_timer_;                  // runs while it is away, and messages are kept for it
+  std::int64_t resume_until_ns_ = 0;    // then it ends, however often; 0: it is not away
   ConfirmFrame confirmed_{};            // by the peer
   std::uint32_t their_silence_ms_ = 0;  // what its hello asked for
   bool they_beat_ = false;              // its hello offered that

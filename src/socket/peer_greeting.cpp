@@ -251,6 +251,7 @@ void Peer::take_up() {
 void Peer::come_up() {
   confirm_timer_.stop();
   resume_timer_.stop();
+  resume_until_ns_ = 0;
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
   watch_.begin(socket_.context().loop.now().count());

@@ -234,7 +234,7 @@ std::optional<StreamRecord> SocketCore::recall(Peer& newer) {
     if (peer.get() == &newer || !peer->adopted() || peer->stream().id != stream) continue;
     distribution_->comes_as(*peer, newer);
     StreamRecord record = peer->surrender();
-    peer->retire();
+    peer->retire_for(newer);
     return record;
   }
   const auto found = std::ranges::find_if(

@@ -5,8 +5,8 @@
 namespace netio::test {
 
 EvilSubscriber::EvilSubscriber(const PublishOptions& publishing,
-                               const SubscribeOptions& subscription)
-    : publish_(here_, publishing, wary_options()), good_(there_, subscription, wary_options()) {
+                               const SubscribeOptions& subscription, const SocketOptions& options)
+    : publish_(here_, publishing, options), good_(there_, subscription, wary_options()) {
   good_.on_message([this](const MessageView& message) {
     const bool right = message.tag() == good_tag && is_payload(message.bytes(), good_received_);
     if (!right) ++good_wrong_;

@@ -16,7 +16,8 @@ namespace netio::test {
 class EvilSubscriber : public testing::Test {
  protected:
   explicit EvilSubscriber(const PublishOptions& publishing = {},
-                          const SubscribeOptions& subscription = {.policy = Policy::block});
+                          const SubscribeOptions& subscription = {.policy = Policy::block},
+                          const SocketOptions& options = wary_options());
   ~EvilSubscriber() override { pump_.forget_checks(); }
   void SetUp() override;
   // Checks that the good subscriber is still served, and has missed nothing.

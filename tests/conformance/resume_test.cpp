@@ -348,7 +348,7 @@ TEST_P(Resume, a_receiver_that_was_restarted_is_another_stream) {
   pull.reset();
   relay.hold(false);
   ASSERT_SOON(pump_, push.counters().disconnects == 1);
-  EXPECT_EQ(push.books().in_doubt, 1U) << "in doubt, until it is known who comes back";
+  EXPECT_EQ(push.books().unacknowledged, 1U) << "kept, until it is known who comes back";
   EXPECT_EQ(received_, 10U);
 }
 

@@ -79,6 +79,7 @@ TEST_F(CliResume, a_subscriber_that_blocks_loses_nothing_over_a_network_that_is_
   EXPECT_THAT(pub.out(), HasSubstr("sent again"));
   const auto published = read_json(at_pub);
   const auto received = read_json(at_sub);
+  EXPECT_GT(published["connections_lost"], 0);
   EXPECT_GT(published["counters"]["resent"], 0);
   EXPECT_EQ(published["books"]["dropped"], 0);
   EXPECT_EQ(received["books"]["delivered"], published["books"]["sent"]);

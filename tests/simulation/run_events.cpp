@@ -63,8 +63,7 @@ void Run::on_down(const PeerInfo& info, const Down& down) {
   lost_any_ = true;
   if (!info.dialed) seen->paused = false;
   if (seen->set == 0) return;
-  const bool lost = down.reason == DownReason::lost || down.reason == DownReason::stalled;
-  seen->away = lost && actor_.options.resume_bytes_max != 0;
+  seen->away = down.reason == DownReason::lost && actor_.options.resume_bytes_max != 0;
   if (!seen->away) fail("was not told that a subscriber that goes wants nothing any more");
 }
 

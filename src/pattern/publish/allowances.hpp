@@ -59,6 +59,7 @@ struct Account {
   // Of a HostTurns: the one whose turn it is first.
   std::list<Subscriber*> waiting;
   std::size_t aside_bytes = 0;  // of their changes, which were put aside
+  std::size_t away = 0;         // subscribers whose connection broke, and that may come back
 };
 
 class Allowances {

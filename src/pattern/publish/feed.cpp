@@ -71,14 +71,17 @@ void Feed::refit(const Link& link) {
     stream_->mark(told_);
     backlog.pop_posted();
   }
-  if (!backlog.empty()) begin_backlog_anew();
+  if (!backlog.empty()) drop_backlog(DropReason::not_sent);
+  // All that was dropped so far comes before what is published next.
+  told_.dropped = stream_->books().dropped_unposted;
+  stream_->mark(told_);
   body_max_ = link.limits().page_bytes_max - page_header_bytes;
   message_bytes_max_ = link.limits().message_bytes_max;
   link_bytes_max_ = link.limits().queue_bytes_max;
 }
 
 void Feed::share(const Parcel& parcel) noexcept {
-  const bool linked = stream_->link() != nullptr;
+  const bool linked = stream_->link() != nullptr && !away;
   if (!linked && !away) return stream_->drop_unposted(DropReason::not_sent, parcel.messages);
   if (linked && clear_ahead() && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
     bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
@@ -102,7 +105,8 @@ std::int64_t Feed::progress() const noexcept {
   const Link* const link = stream_->link();
   const std::uint64_t on_their_way =
       stream_->large_bytes_left() + (link != nullptr ? link->queued_bytes() : 0);
-  return bytes_posted_ - static_cast<std::int64_t>(on_their_way);
+  const auto resent = static_cast<std::int64_t>(stream_->resent_bytes());
+  return bytes_posted_ + resent - static_cast<std::int64_t>(on_their_way);
 }
 
 void Feed::drop_backlog(DropReason reason) noexcept {
@@ -142,14 +146,18 @@ void Feed::answer(const SubscribedFrame& told) noexcept {
 }
 
 void Feed::tell(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  if (stream_->link() == nullptr) return;
-  if (clear_ahead() && post_control(kind, payload) == Status::ok) return;
+  const bool linked = stream_->link() != nullptr && !away;
+  // While it is away: behind an answer that waits, which says something else. If none does, the
+  // last one is said on the next connection in any case.
+  if (!linked && backlog.controls() == 0) return;
+  if (linked && clear_ahead() && post_control(kind, payload) == Status::ok) return;
   backlog.add_control(kind, payload, supplies_.pages, body_max_);
 }
 
 Status Feed::post_parcel(const Parcel& parcel) noexcept {
   const std::span bytes(parcel.data, parcel.bytes);
-  if (parcel.framed) return stream_->pass_frames(parcel.lease, bytes, parcel.messages);
+  if (parcel.framed)
+    return stream_->pass_frames(parcel.lease, bytes, parcel.messages, !parcel.shared);
   if (!parcel.lease) return stream_->post_borrowed(bytes, parcel.tag);
   Lease lease = parcel.lease;
   return stream_->pass_now(lease, bytes, parcel.tag);
@@ -188,9 +196,8 @@ Status Feed::post_control(ControlKind kind, std::span<const std::byte> payload) 
 
 void Feed::note_told(ControlKind kind, std::span<const std::byte> payload) noexcept {
   SubscribedFrame answer;
-  if (kind == ControlKind::subscribed && parse(payload, answer) == nullptr) {
-    told_.revision = answer.revision;
-  }
+  if (kind != ControlKind::subscribed || parse(payload, answer) != nullptr) return;
+  if (answer.refusal == SetRefusal::none) told_.revision = answer.revision;
 }
 
 // If this answers again, on_writable, on_sent or on_idle tell of room in the link, and

@@ -100,7 +100,7 @@ void Group::write(const Outgoing& message, Staging& staging, Copies& copies) noe
     parcel.data = copy.data;
   }
   ++bodies_encoded_;
-  share(parcel);
+  share(std::move(parcel));
 }
 
 void Group::close_page() noexcept {
@@ -108,10 +108,11 @@ void Group::close_page() noexcept {
   Parcel parcel{{}, page_.data(), page_.bytes(), page_.messages(), true, 0};
   bodies_encoded_ += parcel.messages;
   parcel.lease = page_.take();
-  share(parcel);
+  share(std::move(parcel));
 }
 
-void Group::share(const Parcel& parcel) noexcept {
+void Group::share(Parcel parcel) noexcept {
+  parcel.shared = members.size() > 1;
   const bool at_once = kind_.mode == WireMode::unbuffered;
   for (Subscriber* const member : members) {
     member->feed.share(parcel);

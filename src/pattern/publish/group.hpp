@@ -99,7 +99,7 @@ class Group {
   [[nodiscard]] Way way_of(const Outgoing& message) const noexcept;
   Status open_page(Store*& short_of) noexcept;
   [[nodiscard]] bool blocked() const noexcept;
-  void share(const Parcel& parcel) noexcept;
+  void share(Parcel parcel) noexcept;
 
   OpenPage page_;
   std::size_t gather_bytes_max_;

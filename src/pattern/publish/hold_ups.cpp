@@ -154,8 +154,7 @@ void HoldUps::judge() {
       measure(subscriber);
       subscriber.held_from_ns = 0;
     }
-    guard_memory([&] { subscribers_.demote(subscriber, !subscriber.demoted); },
-                 [&]() noexcept { subscriber.peer->fail(out_of_memory()); });
+    subscribers_.demote(subscriber, !subscriber.demoted);
   }
   socket_.fill_changed();
   tell(changed);

@@ -43,6 +43,10 @@ class HoldUps {
     lacks_memory_ = lacks;
     lacked_memory_ = lacked_memory_ || lacks;
   }
+  // What the subscriber has taken so far cannot be compared with what it takes from now on.
+  static void measure_again(Subscriber& subscriber) noexcept {
+    if (subscriber.held_from_ns != 0 || subscriber.demoted) measure(subscriber);
+  }
   void stop() noexcept { timer_.stop(); }
   [[nodiscard]] std::uint64_t demoted() const noexcept { return demoted_; }
 

@@ -15,6 +15,7 @@ struct Parcel {
   std::uint32_t messages = 1;
   bool framed = false;    // the frames of a page; else one message, without its frame
   std::uint64_t tag = 0;  // of a message without its frame
+  bool shared = false;    // more than one peer takes it
 };
 
 }  // namespace netio::detail

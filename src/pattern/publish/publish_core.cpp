@@ -16,8 +16,6 @@ namespace netio::detail {
 namespace {
 // How often is looked for subscribers that are behind for too long.
 constexpr std::chrono::milliseconds slow_look_after{10};
-// Each has a queue and a place in a group.
-constexpr std::size_t away_max = 1024;
 constexpr const char* too_slow_text = "was behind for longer, or by more, than it asked for";
 }  // namespace
 
@@ -93,7 +91,14 @@ Status PublishCore::refuse(Store* short_of) noexcept {
   wanted_ = true;
   ++agains_;
   lacks_memory_ = short_of != nullptr;
-  if (lacks_memory_) wait_for(*short_of);
+  if (lacks_memory_) {
+    subscribers.give_up_what_waits_for_absent();
+    wait_for(*short_of);
+  } else if (subscribers.away() != 0 && !active_.empty()) {
+    // One that is away may hold the publisher up because pages are scarce: nothing else would tell
+    // that they are not any more.
+    wait_for(*active_.front()->kind().fit.pages);
+  }
   hold_ups.lacks_memory(lacks_memory_);
   hold_ups.watch();
   socket_.fill_changed();
@@ -185,8 +190,8 @@ void PublishCore::activate(Group& group) noexcept {
 }
 
 void PublishCore::ready(Peer& peer) noexcept {
-  if (stopped_) return;
   Subscriber* const known = subscribers.find(peer);
+  if (stopped_ && known == nullptr) return;
   if (known == nullptr) {
     guard_memory([&] { subscribers.join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
     return;
@@ -196,13 +201,19 @@ void PublishCore::ready(Peer& peer) noexcept {
                  [&]() noexcept { peer.fail(out_of_memory()); });
     if (peer.ending()) return;
   }
+  if (stopped_) return;
   look_at_backlog(*known);
 }
 
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
   failed_ |= subscriber.feed.failed();
-  if (subscriber.feed.away) return;
+  if (subscriber.feed.away) {
+    const bool goes_on = subscriber.blocking && !subscriber.feed.blocked();
+    worth_trying_ |= goes_on;
+    subscriber.blocking = subscriber.blocking && !goes_on;
+    return;
+  }
   if (!subscriber.feed.empty()) return behind_watch.behind(subscriber);
   subscriber.peer->behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
@@ -213,7 +224,7 @@ void PublishCore::not_ready(Peer& peer) noexcept {
   if (known == nullptr) return;
   if (known->feed.away) return;
   const bool served = known->answered != 0 && !known->feed.failed();
-  if (served && peer.may_return() && subscribers.away() < away_max) {
+  if (served && peer.may_return() && subscribers.may_go_away(*known)) {
     go_away(*known);
   } else {
     leave(*known);
@@ -238,7 +249,9 @@ void PublishCore::go_away(Subscriber& subscriber) noexcept {
 
 void PublishCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   not_ready(peer);
-  if (!awaits(peer)) given_up(peer, reason);
+  if (!awaits(peer)) return given_up(peer, reason);
+  // What its link had not taken was not taken by it.
+  hold_ups.measure_again(*subscribers.find(peer));
 }
 
 // The subscription ends with the stream, or with a connection whose stream is not kept: the next
@@ -381,10 +394,11 @@ void PublishCore::flush() noexcept {
 }
 
 void PublishCore::end_failed() noexcept {
-  subscribers.for_each([](Subscriber& subscriber) {
+  subscribers.for_each([this](Subscriber& subscriber) {
     if (!subscriber.feed.failed()) return;
     if (subscriber.feed.away) {
       subscriber.feed.begin_backlog_anew();
+      worth_trying_ = true;
     } else {
       subscriber.peer->fail(out_of_memory());
     }

@@ -33,6 +33,7 @@ struct Subscriber {
   TagSet next;
   std::uint64_t revision = 0;
   bool changing = false;
+  bool whole_due = false;         // it came back, and has not told its set since
   std::uint64_t ranges_told = 0;  // in all its frames so far
   bool refused = false;  // the change, or the last one, is too large: until one with the whole set
   std::uint64_t ranges_allowed = 0;  // told when it is refused

@@ -28,6 +28,9 @@ constexpr std::size_t ranges_always = 64;
 // come.
 constexpr std::uint64_t change_sets_max = 4;
 
+// Subscribers that are away: each has a queue and a place in a group.
+constexpr std::size_t away_max = 1024;
+
 // Answers that wait for a subscriber to read them: in any case; and so many at most, while the
 // memory for all queues has room for them.
 constexpr std::size_t answers_always = 16;
@@ -65,7 +68,9 @@ Subscriber& Subscribers::join(Peer& peer) {
 void Subscribers::go_away(Subscriber& subscriber) noexcept {
   subscriber.feed.away = true;
   subscriber.told_behind = false;
+  subscriber.whole_due = true;
   ++away_;
+  ++subscriber.account->away;
   // What it began on the connection that broke is void.
   subscriber.changing = false;
   subscriber.next.clear();
@@ -73,13 +78,17 @@ void Subscribers::go_away(Subscriber& subscriber) noexcept {
 }
 
 void Subscribers::stay(Subscriber& subscriber) noexcept {
-  if (std::exchange(subscriber.feed.away, false)) --away_;
+  if (!std::exchange(subscriber.feed.away, false)) return;
+  --away_;
+  --subscriber.account->away;
 }
 
 void Subscribers::come_back(Subscriber& subscriber) {
   stay(subscriber);
   const Link& link = *subscriber.peer->link();
-  if (subscriber.feed.fits(link)) return;
+  const Group* const group = subscriber.group;
+  const bool alike = group == nullptr || group->kind() == kind_of(*subscriber.peer);
+  if (alike && subscriber.feed.fits(link)) return;
   groups.leave(subscriber);
   subscriber.feed.refit(link);
   try {
@@ -87,6 +96,22 @@ void Subscribers::come_back(Subscriber& subscriber) {
   } catch (const std::bad_alloc&) {
     groups.begin_again();
     throw;
+  }
+}
+
+// The subscribers of a host may be as many as it leaves for all others.
+bool Subscribers::may_go_away(const Subscriber& subscriber) const noexcept {
+  const std::size_t of_others = away_ - subscriber.account->away;
+  return subscriber.account->away < (away_max - std::min(of_others, away_max)) / 2;
+}
+
+void Subscribers::give_up_what_waits_for_absent() noexcept {
+  if (away_ == 0) return;
+  for (auto& [peer, subscriber] : subscribers_) {
+    Feed& feed = subscriber.feed;
+    if (feed.away && !feed.backlog.empty() && feed.backlog.policy() != Policy::block) {
+      feed.begin_backlog_anew();
+    }
   }
 }
 
@@ -142,11 +167,13 @@ const char* Subscribers::change(Subscriber& subscriber, const SubscribeFrame& fr
   const bool in_order =
       first ? frame.revision > subscriber.revision : frame.revision == subscriber.revision;
   if (!in_order) return "changes its subscription out of order";
-  if (subscriber.revision == 0 && !whole) return "changes a subscription that it has not begun";
+  if ((subscriber.revision == 0 || subscriber.whole_due) && !whole)
+    return "changes a subscription that it has not begun";
   const Backlog& backlog = subscriber.feed.backlog;
   if (backlog.controls() >= (backlog.has_its_share() ? answers_always : answers_max)) {
     return "changes its subscription and does not read the answers";
   }
+  subscriber.whole_due = false;
   if (first) begin_change(subscriber, frame, whole);
   subscriber.ranges_told += frame.ranges.count();
   if (subscriber.ranges_told / change_sets_max > options_.ranges_max) {
@@ -255,7 +282,7 @@ Policy Subscribers::grant(Subscriber& subscriber, Policy asked) {
   return subscriber.demoted ? Policy::drop_new : Policy::block;
 }
 
-void Subscribers::demote(Subscriber& subscriber, bool demoted) {
+void Subscribers::demote(Subscriber& subscriber, bool demoted) noexcept {
   Backlog& backlog = subscriber.feed.backlog;
   if (subscriber.group != nullptr) subscriber.group->close_page();
   subscriber.demoted = demoted;
@@ -279,7 +306,7 @@ void Subscribers::tell(Peer& peer, const Change& change) {
   }
 }
 
-void Subscribers::answer(Subscriber& subscriber) {
+void Subscribers::answer(Subscriber& subscriber) noexcept {
   Feed& feed = subscriber.feed;
   SubscribedFrame told;
   told.revision = subscriber.answered;

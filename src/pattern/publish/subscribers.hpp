@@ -41,6 +41,10 @@ class Subscribers {
   // Its connection broke, and it may come back: it keeps its place in its group until it does, or
   // is forgotten.
   void go_away(Subscriber& subscriber) noexcept;
+  // There are not too many of them, nor too many of its host.
+  [[nodiscard]] bool may_go_away(const Subscriber& subscriber) const noexcept;
+  // Memory lacks: what waits for those that are away and can do without it is dropped.
+  void give_up_what_waits_for_absent() noexcept;
   // Throws std::bad_alloc; it must be ended then.
   void come_back(Subscriber& subscriber);
   [[nodiscard]] std::size_t away() const noexcept { return away_; }
@@ -51,7 +55,7 @@ class Subscribers {
   const char* take(Subscriber& subscriber, const SubscribeFrame& frame);
   // Gives a subscriber that asked for Policy::block Policy::drop_new, or the policy that it asked
   // for again. It is told by a repetition of the answer to its last change.
-  void demote(Subscriber& subscriber, bool demoted);
+  void demote(Subscriber& subscriber, bool demoted) noexcept;
 
   template <typename Call>
   void for_each(Call&& call) {
@@ -81,7 +85,7 @@ class Subscribers {
   Change complete(Subscriber& subscriber, const SubscribeFrame& frame);
   void tell(Peer& peer, const Change& change);
   [[nodiscard]] Policy grant(Subscriber& subscriber, Policy asked);
-  void answer(Subscriber& subscriber);
+  void answer(Subscriber& subscriber) noexcept;
   void count(Subscriber& subscriber, bool blocks) noexcept;
   const char* change(Subscriber& subscriber, const SubscribeFrame& frame, Change& change);
   [[nodiscard]] GroupKind kind_of(const Peer& peer) const noexcept;

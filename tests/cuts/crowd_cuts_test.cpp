@@ -1,0 +1,122 @@
+// All peers of a socket lose the network at once and come back together. They are greeted while one
+// that was up all the time, in shared memory, goes on; and nothing is lost.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "cuts/cuts.hpp"
+#include "support/own_network.hpp"
+
+namespace netio::test {
+namespace {
+
+constexpr int no_network = 77;  // exit codes
+constexpr int few_descriptors = 78;
+
+bool say(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  return false;
+}
+
+bool may_open(std::size_t descriptors) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= descriptors;
+}
+
+double ms_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - then).count();
+}
+
+bool come_back(std::size_t peers) {
+  Context here(context_options());
+  Context there(context_options());
+  Pump pump{&here, &there};
+  SocketOptions options;
+  options.resume_bytes_max = std::size_t{256} << 10U;
+  options.heartbeat_after = std::chrono::milliseconds(200);
+  Pull pull(there, options);
+  Push push(here, options);
+  Push steady(here);
+  std::uint64_t received = 0;
+  std::uint64_t steady_received = 0;
+  auto steady_at = std::chrono::steady_clock::now();
+  double steady_waited_ms = 0;
+  pull.on_message([&](const MessageView& message) {
+    ++received;
+    if (message.tag() == 0) return;
+    ++steady_received;
+    steady_waited_ms = std::max(steady_waited_ms, ms_since(steady_at));
+    steady_at = std::chrono::steady_clock::now();
+  });
+  const std::string address = pull.bind("tcp://127.0.0.1:0");
+  steady.connect(pull.bind("inproc://steady"));
+  for (std::size_t i = 0; i < peers; ++i) push.connect(address);
+  const auto message = payload(1, 200);
+  std::uint64_t sent = 0;
+  const auto all_up = [&](std::size_t count) {
+    return push.peers_connected() == count && pull.peers_connected() == count + 1;
+  };
+  const auto work = [&] {
+    for (int i = 0; i < 20 && push.send(message, 0) == Status::ok; ++i) ++sent;
+    if (steady.send(message, 1) == Status::ok) ++sent;
+    steady.flush();
+  };
+  const auto until = [&](const auto& done) {
+    return static_cast<bool>(pump.until([&] { return work(), done(); }, "done", 60s));
+  };
+  if (!until([&] { return all_up(peers); })) return say("not all come up");
+  if (!set_loopback(false)) return say("the network stays up");
+  if (!until([&] { return all_up(0); })) return say("the silence is not noticed");
+  if (!set_loopback(true)) return say("the network stays down");
+  const auto back_at = std::chrono::steady_clock::now();
+  steady_at = back_at;
+  steady_waited_ms = 0;
+  const std::uint64_t steady_before = steady_received;
+  if (!until([&] { return all_up(peers); })) return say("not all come back");
+  const double back_ms = ms_since(back_at);
+  const std::uint64_t steady_meanwhile = steady_received - steady_before;
+  push.flush();
+  const auto settled = [&] {
+    return push.books().unsettled() == 0 && steady.books().unsettled() == 0;
+  };
+  if (!pump.until(settled, "settled", 60s)) return say("it does not settle");
+  const bool all = received == sent && push.books().dropped() == 0 && pull.books().missed == 0;
+  std::printf(
+      "cuts: %zu peers are back %.0f ms after the network; one that was up got %llu messages "
+      "through meanwhile, and waited %.0f ms at most; %llu messages, %llu sent again\n",
+      peers, back_ms, static_cast<unsigned long long>(steady_meanwhile), steady_waited_ms,
+      static_cast<unsigned long long>(sent),
+      static_cast<unsigned long long>(push.counters().resent));
+  if (steady_meanwhile == 0) return say("who was up had to wait for all of them");
+  return all || say("messages are lost");
+}
+
+TEST(Crowd, that_comes_back_together_is_greeted) {
+  std::fflush(stdout);
+  const std::size_t peers = sanitized ? 200 : 2000;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!enter_own_network()) ::_exit(no_network);
+    if (!may_open(2 * peers + 200)) ::_exit(few_descriptors);
+    const bool done = come_back(peers);
+    std::fflush(stdout);
+    ::_exit(done ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code == no_network) GTEST_SKIP() << "no network of one's own here";
+  if (code == few_descriptors) GTEST_SKIP() << "a process may not open so many descriptors here";
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace
+}  // namespace netio::test
