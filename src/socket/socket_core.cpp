@@ -15,7 +15,6 @@ namespace netio::detail {
 namespace {
 
 // Books of accepted peers that went are kept apart for this many, in case they return.
-constexpr std::size_t records_max = 1024;
 
 // So that the next one is taken without memory.
 template <typename Entries>
@@ -192,10 +191,8 @@ const StreamIdentity* SocketCore::find_stream(const StreamId& stream) const noex
   for (const auto& peer : peers_) {
     if (peer->adopted() && peer->stream().id == stream) return &peer->stream();
   }
-  for (const StreamRecord& record : records_) {
-    if (record.identity.id == stream) return &record.identity;
-  }
-  return nullptr;
+  const StreamRecord* const record = records_.find(stream);
+  return record != nullptr ? &record->identity : nullptr;
 }
 
 bool SocketCore::knows(const StreamId& stream) const noexcept {
@@ -207,12 +204,10 @@ bool SocketCore::replace_older(Peer& newer) noexcept {
   const auto overtaken = [&newer] {
     newer.fail(DownReason::lost, "is older than another connection of its stream");
   };
-  for (const StreamRecord& record : records_) {
-    const StreamIdentity& gone = record.identity;
-    if (gone.id == newer.stream().id && gone.epoch >= newer.stream().epoch) {
-      overtaken();
-      return false;
-    }
+  const StreamRecord* const gone = records_.find(newer.stream().id);
+  if (gone != nullptr && gone->identity.epoch >= newer.stream().epoch) {
+    overtaken();
+    return false;
   }
   for (const auto& peer : peers_) {
     if (peer.get() == &newer || !peer->adopted() || peer->stream().id != newer.stream().id)
@@ -237,12 +232,7 @@ std::optional<StreamRecord> SocketCore::recall(Peer& newer) {
     peer->retire_for(newer);
     return record;
   }
-  const auto found = std::ranges::find_if(
-      records_, [&stream](const StreamRecord& record) { return record.identity.id == stream; });
-  if (found == records_.end()) return std::nullopt;
-  StreamRecord record = std::move(*found);
-  records_.erase(found);
-  return record;
+  return records_.take(stream);
 }
 
 // Takes over the books of a peer whose object is about to be destroyed.
@@ -255,23 +245,19 @@ void SocketCore::remember(Peer& peer) {
     peer.add_to(forgotten_);
     return;
   }
-  if (records_.size() == records_max) forget_a_stream();
+  if (records_.full()) forget_a_stream();
   StreamRecord record = peer.surrender();
   const std::chrono::nanoseconds until = context_.loop.now() + options_.resume_within;
   record.resume_until_ns = until.count();
-  bool kept = false;
-  guard_memory(
-      [&] {
-        records_.push_back(std::move(record));
-        kept = true;
-      },
-      [&]() noexcept {
-        record.resend.give_up();
-        record.add_to(forgotten_);
-      });
-  if (!kept) counters_.resume_given_up += record.resend.given_up();
-  if (!kept || records_.back().resend.empty()) return;
-  if (closing_) return records_.back().resend.give_up();  // nobody is let in any more
+  StreamRecord* kept = nullptr;
+  guard_memory([&] { kept = &records_.add(record); },
+               [&]() noexcept {
+                 record.resend.give_up();
+                 counters_.resume_given_up += record.resend.given_up();
+                 record.add_to(forgotten_);
+               });
+  if (kept == nullptr || kept->resend.empty()) return;
+  if (closing_) return kept->resend.give_up();  // nobody is let in any more
   if (!records_timer_.running()) records_timer_.start_once(options_.resume_within);
 }
 
@@ -279,7 +265,7 @@ void SocketCore::remember(Peer& peer) {
 void SocketCore::give_up_resend() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
   std::int64_t next_ns = 0;
-  for (StreamRecord& record : records_) {
+  for (StreamRecord& record : records_.used()) {
     if (record.resend.empty()) continue;
     if (record.resume_until_ns <= now_ns) {
       record.resend.give_up();
@@ -290,25 +276,18 @@ void SocketCore::give_up_resend() noexcept {
   if (next_ns != 0) records_timer_.start_once(std::chrono::nanoseconds(next_ns - now_ns));
 }
 
-// Forgets the oldest stream on which nothing was sent, or else the oldest one. So peers that only
-// connect and leave cannot make the socket forget others.
 void SocketCore::forget_a_stream() noexcept {
-  auto least = std::ranges::find_if(records_, [](const StreamRecord& record) {
-    Books books;
-    record.add_to(books);
-    return books.sent + books.delivered + books.missed == 0;
-  });
-  if (least == records_.end()) least = records_.begin();
-  least->resend.give_up();
-  counters_.resume_given_up += least->resend.given_up();
-  least->add_to(forgotten_);
-  records_.erase(least);
+  StreamRecord least = records_.take_least();
+  least.resend.give_up();
+  counters_.resume_given_up += least.resend.given_up();
+  least.add_to(forgotten_);
 }
 
 void SocketCore::peer_up(Peer& peer) {
   ++peers_up_;
   ++counters_.connects;
   distribution_->ready(peer);
+  fill_changed();  // without a peer it is full
   if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
   if (on_up && !abandoned_) call_user(on_up, peer.info(true));
 }
@@ -340,7 +319,7 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   distribution_->stop();
   receiving.stop();
   for (const auto& peer : peers_) peer->close();
-  for (StreamRecord& record : records_) record.resend.give_up();
+  for (StreamRecord& record : records_.used()) record.resend.give_up();
   records_timer_.stop();
   touch();
 }

@@ -2,7 +2,6 @@
 // (who pairs with whom, who sends) and, for publish and subscribe, a distribution of its own.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "socket/peers_by_id.hpp"
 #include "socket/receive_core.hpp"
 #include "socket/send_core.hpp"
+#include "socket/stream_records.hpp"
 #include "transport/transport.hpp"
 #include "wire/hello.hpp"
 
@@ -172,8 +172,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   PeersById by_id_;  // has room for all of them
   std::uint64_t next_peer_id_ = 1;
   std::size_t peers_up_ = 0;
-  std::deque<StreamRecord> records_;  // of accepted peers that went, the oldest first
-  Books forgotten_;                   // the sum of those no longer remembered
+  StreamRecords records_;  // of accepted peers that went
+  Books forgotten_;        // the sum of those no longer remembered
   Counters counters_;
 
   Timer flush_timer_;

@@ -276,7 +276,7 @@ std::vector<PeerSnapshot> SocketCore::snapshots() const {
 
 Books SocketCore::books() const noexcept {
   Books books = forgotten_;
-  for (const StreamRecord& record : records_) record.add_to(books);
+  records_.for_each([&books](const StreamRecord& record) { record.add_to(books); });
   for (const auto& peer : peers_) peer->add_to(books);
   return books;
 }
@@ -284,7 +284,9 @@ Books SocketCore::books() const noexcept {
 Counters SocketCore::counters() const noexcept {
   Counters counters = counters_;
   distribution_->add_to(counters);
-  for (const StreamRecord& record : records_) counters.resume_given_up += record.resend.given_up();
+  records_.for_each([&counters](const StreamRecord& record) {
+    counters.resume_given_up += record.resend.given_up();
+  });
   counters.bytes_received = receiving.delivery.bytes;
   counters.starved = starved_;
   counters.copies = copies_.count + receiving.delivery.copies.count;

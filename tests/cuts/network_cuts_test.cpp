@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,11 +33,22 @@ bool plug_in(const std::string& cable, const std::string& number) {
          command("ip link set " + cable + " up");
 }
 
+// Empty if there is no such interface.
 std::string hardware_address(const std::string& cable) {
-  std::ifstream file("/sys/class/net/" + cable + "/address");
-  std::string address;
-  file >> address;
-  return address;
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  cable.copy(request.ifr_name, IFNAMSIZ - 1);
+  const bool got = ::ioctl(fd, SIOCGIFHWADDR, &request) == 0;
+  ::close(fd);
+  std::string text;
+  for (int i = 0; got && i < 6; ++i) {
+    std::array<char, 4> byte{};
+    (void)std::snprintf(
+        byte.data(), byte.size(), "%02x",
+        static_cast<unsigned>(static_cast<unsigned char>(request.ifr_hwaddr.sa_data[i])));
+    text += (i == 0 ? "" : ":") + std::string(byte.data());
+  }
+  return text;
 }
 
 // What is sent to `number` leaves for nobody, while it lasts.
@@ -77,11 +87,8 @@ class End {
   std::uint64_t lost = 0;
 };
 
-// The other host: sends and receives until it is told to stop sending, and then until all is
-// settled. It sends its own packets astray when told to.
-struct Order {
-  enum class What : char { stop = 's', astray = 'a', right = 'r', report = 'q' };
-};
+// The other host sends and receives until its orders end. They are: s, stop sending; a and r, send
+// packets astray, and right again; q, report.
 struct Report {
   std::uint64_t sent = 0;
   std::uint64_t taken = 0;
@@ -101,7 +108,8 @@ int be_the_other(int orders, int reports) {
   Pump pump{&context};
   End end(context);
   end.pair.bind(address_there);
-  if (::write(reports, &go, 1) != 1) return 1;
+  const std::string own = hardware_address(cable_there);
+  if (::write(reports, own.data(), own.size()) != 17) return 1;
   (void)::fcntl(orders, F_SETFL, O_NONBLOCK);
   for (bool sending = true;;) {
     if (sending) end.send_some();
@@ -148,13 +156,14 @@ class Hosts {
                         plug_in(here, "10.203.0.1");
     if (!cabled || ::write(orders_, &byte, 1) != 1) return false;
     const std::string hardware = hardware_address(here);
-    if (::write(orders_, hardware.data(), 17) != 17 || ::read(reports_, &byte, 1) != 1) {
+    std::array<char, 18> theirs{};
+    if (::write(orders_, hardware.data(), 17) != 17 || ::read(reports_, theirs.data(), 17) != 17) {
       return false;
     }
-    // Theirs is known once a packet came back.
-    (void)command("ping -c 1 -W 1 10.203.0.2");
+    hardware_there_ = theirs.data();
     return true;
   }
+  [[nodiscard]] const std::string& hardware_there() const noexcept { return hardware_there_; }
   void order(char what) const { (void)!::write(orders_, &what, 1); }
   [[nodiscard]] Report report() const {
     order('q');
@@ -173,6 +182,7 @@ class Hosts {
   pid_t other_ = -1;
   int orders_ = -1;
   int reports_ = -1;
+  std::string hardware_there_;
 };
 
 enum class Fault : std::uint8_t { cable, from_here, from_there, stopped, count_ };
@@ -188,9 +198,6 @@ class Trial {
 
   bool run(std::uint64_t outages) {
     if (!hosts_.begin()) ::_exit(not_possible);
-    // So that packets here can be sent astray without a word on the wire, and back.
-    hardware_there_ = neighbour();
-    if (hardware_there_.empty()) ::_exit(not_possible);
     end_.pair.connect(address_there);
     std::array<std::uint64_t, static_cast<std::size_t>(Fault::count_)> done{};
     for (std::uint64_t i = 0; i < outages; ++i) {
@@ -234,22 +241,13 @@ class Trial {
     return pump_.until([&] { return end_.pair.closed(); }, "closed", soon_max) &&
            add_up(end_.pair.books());
   }
-  static std::string neighbour() {
-    std::FILE* const out = ::popen("ip -o neigh show 10.203.0.2", "r");
-    std::array<char, 200> line{};
-    const bool got = out != nullptr && std::fgets(line.data(), line.size(), out) != nullptr;
-    if (out != nullptr) ::pclose(out);
-    const std::string text(got ? line.data() : "");
-    const std::size_t at = text.find("lladdr ");
-    return at != std::string::npos ? text.substr(at + 7, 17) : std::string();
-  }
   void set(Fault fault, bool on) {
     switch (fault) {
       case Fault::cable:
         (void)command(std::string("ip link set ") + cable_here + (on ? " down" : " up"));
         break;
       case Fault::from_here:
-        send_astray(cable_here, "10.203.0.2", hardware_there_, on);
+        send_astray(cable_here, "10.203.0.2", hosts_.hardware_there(), on);
         break;
       case Fault::from_there:
         hosts_.order(on ? 'a' : 'r');
@@ -282,7 +280,6 @@ class Trial {
   Pump pump_{&context_};
   End end_;
   Random random_{seed()};
-  std::string hardware_there_;
 };
 
 TEST(TwoHosts, lose_nothing_whatever_the_network_does) {

@@ -23,6 +23,7 @@ constexpr std::int64_t look_after_min_ns = 1'000'000;
 constexpr std::int64_t look_after_max_ns = 100'000'000;
 
 std::int64_t look_after_ns(std::int64_t block_for_max_ns) noexcept {
+  if (block_for_max_ns == 0) return look_after_max_ns;
   return std::clamp(block_for_max_ns / looks, look_after_min_ns, look_after_max_ns);
 }
 
@@ -116,9 +117,27 @@ bool HoldUps::policy_is_to_change(Subscriber& subscriber, std::int64_t now_ns) n
   return subscriber.counted && (subscriber.held_too_long || account.holding.left(now_ns) <= 0);
 }
 
+// One that is away may hold the publisher up because pages are scarce, and its link tells nobody
+// when they are not any more.
+bool HoldUps::let_absent_go_on() noexcept {
+  bool go_on = false;
+  bool holds_up = false;
+  subscribers_.for_each([&](Subscriber& subscriber) {
+    if (!subscriber.feed.away || !subscriber.blocking) return;
+    subscriber.blocking = subscriber.feed.blocked();
+    go_on = go_on || !subscriber.blocking;
+    holds_up = holds_up || subscriber.blocking;
+  });
+  if (go_on) on_held_up_no_more();
+  return holds_up;
+}
+
 // Without memory for that, the next look does it.
 void HoldUps::look() {
-  guard_memory([this] { judge(); }, []() noexcept {});
+  const bool absent_hold_up = let_absent_go_on();
+  if (!timer_.running()) return;  // the user closed the socket in a call-back
+  if (block_for_max_ns_ != 0) return guard_memory([this] { judge(); }, []() noexcept {});
+  if (!absent_hold_up) timer_.stop();
 }
 
 // All subscribers are judged before the user is told. A call-back may end any of them, and close or
@@ -170,7 +189,7 @@ void HoldUps::tell(const std::vector<const Peer*>& changed) {
     if (subscriber->demoted || told_before)
       call_user(on_policy_changed, subscriber->peer->snapshot());
   }
-  on_demoted();
+  on_held_up_no_more();
 }
 
 }  // namespace netio::detail

@@ -25,11 +25,12 @@ class HoldUps {
   HoldUps(SocketCore& socket, Subscribers& subscribers, std::chrono::nanoseconds block_for_max);
 
   std::function<void(const PeerSnapshot&)> on_policy_changed;
-  std::function<void()> on_demoted;  // set once, by the owner: it may be worth trying again
+  std::function<void()> on_held_up_no_more;  // set once, by the owner: it may be worth trying again
 
   // A call of the user's was refused.
   void watch() noexcept {
-    if (block_for_max_ns_ != 0 && !timer_.running()) begin();
+    const bool to_judge = block_for_max_ns_ != 0 || subscribers_.away() != 0;
+    if (to_judge && !timer_.running()) begin();
   }
   // A subscriber asked for Policy::block and is demoted from the start.
   void begins_demoted(Subscriber& subscriber) noexcept;
@@ -53,6 +54,8 @@ class HoldUps {
  private:
   void begin() noexcept;
   void look();
+  // Those that are away and hold the publisher up no more. Whether one still does.
+  bool let_absent_go_on() noexcept;
   void judge();
   void tell(const std::vector<const Peer*>& changed);
   // The clock now. It is slower than the loop's where this thread stands still.

@@ -31,7 +31,7 @@ PublishCore::PublishCore(SocketCore& socket, const PublishOptions& options)
       slow_timer_(socket.context().loop, [this] { look_after_slow(); }),
       may_block_for_ever_(options.block_for_max.count() == 0) {
   subscribers.groups.on_group_gone = [this](Group& group) { std::erase(active_, &group); };
-  hold_ups.on_demoted = [this] {
+  hold_ups.on_held_up_no_more = [this] {
     worth_trying_ = true;
     tell_writable();
   };
@@ -94,10 +94,6 @@ Status PublishCore::refuse(Store* short_of) noexcept {
   if (lacks_memory_) {
     subscribers.give_up_what_waits_for_absent();
     wait_for(*short_of);
-  } else if (subscribers.away() != 0 && !active_.empty()) {
-    // One that is away may hold the publisher up because pages are scarce: nothing else would tell
-    // that they are not any more.
-    wait_for(*active_.front()->kind().fit.pages);
   }
   hold_ups.lacks_memory(lacks_memory_);
   hold_ups.watch();
@@ -208,12 +204,7 @@ void PublishCore::ready(Peer& peer) noexcept {
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
   failed_ |= subscriber.feed.failed();
-  if (subscriber.feed.away) {
-    const bool goes_on = subscriber.blocking && !subscriber.feed.blocked();
-    worth_trying_ |= goes_on;
-    subscriber.blocking = subscriber.blocking && !goes_on;
-    return;
-  }
+  if (subscriber.feed.away) return;
   if (!subscriber.feed.empty()) return behind_watch.behind(subscriber);
   subscriber.peer->behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);

@@ -29,7 +29,7 @@ constexpr std::size_t ranges_always = 64;
 constexpr std::uint64_t change_sets_max = 4;
 
 // Subscribers that are away: each has a queue and a place in a group.
-constexpr std::size_t away_max = 1024;
+constexpr std::size_t away_max = 8192;
 
 // Answers that wait for a subscriber to read them: in any case; and so many at most, while the
 // memory for all queues has room for them.
