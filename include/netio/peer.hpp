@@ -65,6 +65,10 @@ struct PeerSnapshot : PeerInfo {
   // Bytes that are posted and that the wire has not taken. The bound is
   // SocketOptions::send_bytes_max.
   std::uint64_t wire_bytes = 0;
+  // The memory that is kept for the peer until it has acknowledged what is in it, in whole blocks.
+  // The bound is SocketOptions::resume_bytes_max, or one larger message. What waits when the
+  // connection breaks may come on top.
+  std::uint64_t kept_bytes = 0;
 };
 
 }  // namespace netio

@@ -124,9 +124,8 @@ Status OutgoingStream::pass_frames(const Lease& lease, std::span<const std::byte
   bool copy = false;
   if (resends_) {
     if (const Status status = share_to_resend(); status != Status::ok) return status;
-    if (const Status status = room_to_resend(); status != Status::ok) return status;
-    copy = alone && frames.size() <= body_max() / gathered_page_part &&
-           resend_.make_room_to_copy(frames.size());
+    const Status status = room_to_resend(*lease.get(), alone ? frames.size() : SIZE_MAX, copy);
+    if (status != Status::ok) return status;
   }
   const std::uint64_t position = posted_to_;
   const Status status = post_frames(lease, frames, messages);
@@ -202,9 +201,9 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     if (upstream_ != nullptr) {
       if (const Status status = share_to_resend(); status != Status::ok) return status;
     }
-    if (const Status status = room_to_resend(); status != Status::ok) return status;
     const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
-    copy = frame <= body_max() / gathered_page_part && resend_.make_room_to_copy(frame);
+    const Status status = room_to_resend(*lease.get(), frame, copy);
+    if (status != Status::ok) return status;
     kept = lease;
   }
   Post post{.sequence = posted_to_, .messages = 1};
@@ -296,9 +295,8 @@ Status OutgoingStream::post_page() noexcept {
   bool copy = false;
   Lease kept;
   if (resends_) {
-    if (const Status status = room_to_resend(); status != Status::ok) return status;
-    copy = frames.size() <= body_max() / gathered_page_part &&
-           resend_.make_room_to_copy(frames.size());
+    const Status status = room_to_resend(*page_.lease().get(), frames.size(), copy);
+    if (status != Status::ok) return status;
     kept = page_.lease();
   }
   Post post{.sequence = posted_to_, .messages = page_.messages()};

@@ -271,6 +271,8 @@ class OutgoingStream final : private StoreWaiter {
   }
 
   [[nodiscard]] std::uint64_t pages_posted() const noexcept { return pages_posted_; }
+  // The memory that is kept until the peer has acknowledged what is in it.
+  [[nodiscard]] std::size_t kept_bytes() const noexcept { return resend_.bytes_held(); }
   // Messages that were posted again, and that were kept for that and given up.
   [[nodiscard]] std::uint64_t resent() const noexcept { return resent_; }
   [[nodiscard]] std::uint64_t resent_bytes() const noexcept { return resent_bytes_; }
@@ -350,7 +352,9 @@ class OutgoingStream final : private StoreWaiter {
   void give_way_for_copy() noexcept {
     if (gives_way() && link_->pool().blocks_free() == 0) resend_.give_up_some({&link_->pool()});
   }
-  Status room_to_resend() noexcept;
+  Status room_to_resend(const Block& memory, std::size_t bytes, bool& copy) noexcept;
+  template <typename Takes>
+  Status room_to_resend(Takes&& takes) noexcept;
   Status share_to_resend() noexcept;
   Status room_to_copy(std::size_t bytes) noexcept;
   Status post_frames(const Lease& lease, std::span<const std::byte> frames,

@@ -75,7 +75,9 @@ Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size
 Status OutgoingStream::post_parts() noexcept {
   if (!large_.active()) return Status::ok;
   if (resends_ && large_.done == 0) {
-    if (const Status status = room_to_resend(); status != Status::ok) return status;
+    bool copy = false;  // it is too large for that
+    const Status status = room_to_resend(*large_.lease.get(), SIZE_MAX, copy);
+    if (status != Status::ok) return status;
   }
   const std::uint64_t position = posted_to_;
   if (const Status status = post_parts_of(large_); status != Status::ok) return status;

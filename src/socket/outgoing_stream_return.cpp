@@ -3,19 +3,33 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/copy_thresholds.hpp"
 #include "socket/outgoing_stream.hpp"
 
 namespace netio::detail {
 
-// Before a post that is to be kept. Who was refused is told when the peer acknowledges something,
-// also if another message, which needs less, was taken meanwhile.
-Status OutgoingStream::room_to_resend() noexcept {
+// Before a post that is to be kept: where it lies, or copied to where others are, so that what is
+// small does not hold memory that is nearly empty. If there is no page for that, it stays where it
+// lies: it must not wait for a page that waits like itself. Who was refused is told when the peer
+// acknowledges something, also if another message, which needs less, was taken meanwhile.
+Status OutgoingStream::room_to_resend(const Block& memory, std::size_t bytes, bool& copy) noexcept {
+  copy = false;
+  if (bytes <= body_max() / gathered_page_part) {
+    const Status status = room_to_resend([&] { return resend_.takes_copy(bytes); });
+    copy = status == Status::ok && resend_.make_room_to_copy(bytes);
+    if (copy || status != Status::ok) return status;
+  }
+  return room_to_resend([&] { return resend_.takes(memory); });
+}
+
+template <typename Takes>
+Status OutgoingStream::room_to_resend(Takes&& takes) noexcept {
   if (unread_) [[unlikely]] {
     resend_.work();
     owner_.on_kept_unread();
   }
-  while (resend_.full() && gives_way()) resend_.give_up_oldest();
-  if (!resend_.full() && resend_.make_room()) return Status::ok;
+  while (!takes() && gives_way()) resend_.give_up_oldest();
+  if (takes() && resend_.make_room()) return Status::ok;
   wants_resend_room_ = true;
   return Status::again;
 }
@@ -31,7 +45,9 @@ Status OutgoingStream::share_to_resend() noexcept {
 
 Status OutgoingStream::room_to_copy(std::size_t bytes) noexcept {
   Status status = resend_.has_room_to_copy(bytes) ? Status::ok : share_to_resend();
-  if (status == Status::ok) status = room_to_resend();
+  if (status == Status::ok) {
+    status = room_to_resend([&] { return resend_.takes_copy(bytes); });
+  }
   if (status != Status::ok) return status;
   return resend_.make_room_to_copy(bytes) ? Status::ok : wait_for(link_->pool());
 }

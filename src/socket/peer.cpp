@@ -278,6 +278,7 @@ PeerSnapshot Peer::snapshot() {
   snapshot.paused = paused_;
   snapshot.waiting_messages = outgoing.unposted();
   snapshot.waiting_bytes = outgoing.unposted_bytes();
+  snapshot.kept_bytes = outgoing.kept_bytes();
   socket_.distribution().describe(*this, snapshot);
   if (!up()) return snapshot;
   snapshot.wire_bytes = link_->queued_bytes();

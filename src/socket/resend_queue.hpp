@@ -55,7 +55,13 @@ class ResendQueue final : public Reserve {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   // The memory that the items hold: blocks with all of their capacity.
   [[nodiscard]] std::size_t bytes_held() const noexcept { return bytes_held_; }
-  // Nothing more may be posted until something is acknowledged. A single message is always taken.
+  // An item in this memory may be added. If nothing else is kept, it may be larger than the bound.
+  [[nodiscard]] bool takes(const Block& memory) const noexcept { return takes(memory.capacity()); }
+  [[nodiscard]] bool takes_copy(std::size_t bytes) const noexcept {
+    if (copies_.messages() != 0 && has_room_to_copy(bytes)) return true;
+    return takes(pool_->block_bytes());
+  }
+  // Nothing more may be posted until something is acknowledged.
   [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && count_ != 0; }
   // No more of the pool may be taken either: more of it is kept here than is left for others.
   [[nodiscard]] bool has_its_share() const noexcept {
@@ -125,6 +131,9 @@ class ResendQueue final : public Reserve {
   }
   [[nodiscard]] const Item& at(std::size_t index) const noexcept {
     return ring_[(first_ + index) & (ring_.size() - 1)];
+  }
+  [[nodiscard]] bool takes(std::size_t capacity) const noexcept {
+    return count_ == 0 || bytes_held_ + sizeof(Item) + capacity <= bytes_max_;
   }
   [[nodiscard]] static std::size_t cost(const Item& item) noexcept;
   Item& push(Item item) noexcept;

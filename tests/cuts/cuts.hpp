@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <random>
 
+#include <gtest/gtest.h>
+
 #include <netio/netio.hpp>
 
 #include "support/payload.hpp"
@@ -45,6 +47,14 @@ inline SocketOptions resuming(Mode mode, std::size_t resume_bytes_max = std::siz
   options.reconnect_after_min = std::chrono::milliseconds(1);
   options.reconnect_after_max = std::chrono::milliseconds(10);
   return options;
+}
+
+// What a socket keeps for its peers stays in its bounds: to be called all the time. A message in
+// parts, and an open page, may come on top when a connection breaks.
+inline void expect_bounded(const Socket& socket, std::size_t resume_bytes_max, std::size_t on_top) {
+  for (const PeerSnapshot& peer : socket.peers()) {
+    EXPECT_LE(peer.kept_bytes, resume_bytes_max + on_top) << peer.address;
+  }
 }
 
 }  // namespace netio::test

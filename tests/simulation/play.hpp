@@ -97,6 +97,7 @@ class Play {
 
   // The end (settling.cpp)
   void look_at_queues();
+  void look_at_what_is_kept(Run& run);
   void wake_all();
   bool settle(const char* after_what);
   [[nodiscard]] std::string unsettled();

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "memory/large_pool.hpp"
 #include "simulation/play.hpp"
 
 namespace netio::test {
@@ -10,6 +11,7 @@ namespace netio::test {
 namespace {
 
 constexpr std::int64_t settled_within_ns = 60'000 * ms;
+constexpr std::size_t item_bytes_max = 4096;  // of what is kept, beside its memory
 // In which no message comes. The largest may be thousands of pages, of which one comes in a turn.
 constexpr int turns_most = 20'000;
 constexpr int busy_turns_most = 100;  // at one time
@@ -26,6 +28,7 @@ std::uint64_t dropped(const Books& books, DropReason reason) {
 // bound, and an open page of the group and of the queue each.
 void Play::look_at_queues() {
   for (const auto& run : runs_) {
+    if (run->working() && run->kind() != Kind::publish) look_at_what_is_kept(*run);
     if (!run->working() || run->kind() != Kind::publish) continue;
     for (const PeerSnapshot& peer : run->socket().peers()) {
       const PeerSeen* const seen = run->peer(peer.id);
@@ -37,6 +40,27 @@ void Play::look_at_queues() {
         run->fail("has " + text(peer.waiting_bytes) + " bytes waiting for peer " + text(peer.id) +
                   ", which may have " + text(allowed));
       }
+    }
+  }
+}
+
+// A single message may be larger than the bound. When a connection broke, an open page and a
+// message in parts may be kept beside it. What waits for a subscriber is kept too if its next
+// connection takes other pages, as many connections here do: publishers are not looked at.
+void Play::look_at_what_is_kept(Run& run) {
+  const std::size_t bound = run.actor().options.resume_bytes_max;
+  const std::size_t message =
+      std::max<std::size_t>(detail::LargePool::charged_bytes(message_bytes_max_ + 64),
+                            run.actor().machine->page_bytes()) +
+      item_bytes_max;
+  for (const PeerSnapshot& peer : run.socket().peers()) {
+    const bool broke = run.lost_any();
+    const std::size_t page = run.actor().machine->page_bytes() + item_bytes_max;
+    std::size_t allowed = std::max(bound, message);
+    if (broke) allowed += page + message;
+    if (peer.kept_bytes > allowed) {
+      run.fail("keeps " + text(peer.kept_bytes) + " bytes for peer " + text(peer.id) +
+               ", and may keep " + text(allowed));
     }
   }
 }
