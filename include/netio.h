@@ -304,8 +304,7 @@ struct netio_socket_options {
   uint64_t peers_max;             // how many may be connected; beyond that they are refused
   // A name for people: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
   const char* name;
-  // push, pair, publish; tcp and fabrics: what is not acknowledged is kept, up to so many bytes for
-  // each peer, and sent again when a connection that broke is back; 0: nothing is kept
+  // push, pair, publish; tcp and fabrics: what is kept for each peer until it is acknowledged
   uint64_t resume_bytes_max;
   uint64_t resume_within_ns;    // if a peer is away for longer, what is kept for it is given up
   uint64_t heartbeat_after_ns;  // after three times of that without a word a peer is lost; 0: never
@@ -463,7 +462,7 @@ NETIO_API int netio_publish(struct netio_publish_socket* socket, uint64_t tag, c
                             size_t bytes, struct netio_subscription_cache* cache);
 // A publisher's answer to the set of tags as it is now.
 struct netio_subscription {
-  uint64_t revision;          // counts the changes of the set, from 1
+  uint64_t revision;          // grows with each change of the set, and each return
   uint64_t from;              // the number of the first message that the set decides about
   uint64_t behind_bytes_max;  // the size of the queue that was granted
   int32_t policy;             // the policy that was granted: netio_policy
@@ -474,7 +473,7 @@ struct netio_subscription {
 struct netio_subscribe_socket {
   struct netio_socket socket;  // what calls take
   // A publisher took the set as it is now, or refused it. It comes again, with the same revision,
-  // when the publisher changes the policy.
+  // when the publisher changes the policy, or is back with the set that it had.
   void (*cb_subscribed)(struct netio_subscribe_socket* socket, const struct netio_peer* peer,
                         const struct netio_subscription* subscription);
   // Messages will not come.

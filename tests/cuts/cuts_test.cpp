@@ -57,9 +57,7 @@ const Case cases[] = {
     {"push_3kB_unbuffered_over_a_fabric", Kind::push, Mode::unbuffered, 3000, 3000, "ofi+tcp://"},
 };
 
-SocketOptions resuming(const Case& what) {
-  return test::resuming(what.mode, what.resume_bytes_max);
-}
+SocketOptions options_for(const Case& what) { return resuming(what.mode, what.resume_bytes_max); }
 
 // One direction between two sockets: numbered messages.
 class Flow {
@@ -182,8 +180,8 @@ TEST_P(Cuts, lose_nothing) {
   const std::string any = what_.scheme + std::string("127.0.0.1:0");
   std::string target;
   if (what_.kind == Kind::pair) {
-    left = std::make_unique<Pair>(here_, resuming(what_));
-    right = std::make_unique<Pair>(there_, resuming(what_));
+    left = std::make_unique<Pair>(here_, options_for(what_));
+    right = std::make_unique<Pair>(there_, options_for(what_));
     watch(*left);
     add_flow(*left);
     add_flow(*right);
@@ -191,10 +189,10 @@ TEST_P(Cuts, lose_nothing) {
     expect_all(*right);
     target = right->bind(any);
   } else {
-    pull = std::make_unique<Pull>(there_, resuming(what_));
+    pull = std::make_unique<Pull>(there_, options_for(what_));
     expect_all(*pull);
     for (int i = 0; i < (what_.kind == Kind::crowd ? 3 : 1); ++i) {
-      pushes.push_back(std::make_unique<Push>(here_, resuming(what_)));
+      pushes.push_back(std::make_unique<Push>(here_, options_for(what_)));
       watch(*pushes.back());
       add_flow(*pushes.back());
     }
@@ -276,8 +274,8 @@ TEST(Echo, of_two_pairs_never_stands_still) {
   Context here(context_options());
   Context there(context_options());
   Pump pump{&here, &there};
-  Pair left(here, resuming(what));
-  Pair right(there, resuming(what));
+  Pair left(here, options_for(what));
+  Pair right(there, options_for(what));
   std::vector<Message> to_echo;
   std::uint64_t echoed = 0;
   std::uint64_t pauses = 0;

@@ -59,7 +59,7 @@ void send_astray(const std::string& cable, const std::string& number, const std:
 }
 
 SocketOptions over_a_bad_network() {
-  SocketOptions options = test::resuming(Mode::buffered, std::size_t{4} << 20U);
+  SocketOptions options = resuming(Mode::buffered, std::size_t{4} << 20U);
   options.heartbeat_after = std::chrono::milliseconds(40);
   return options;
 }

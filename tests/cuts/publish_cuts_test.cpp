@@ -53,7 +53,7 @@ class Reader {
                {.policy = policy,
                 .behind_bytes_max =
                     policy == Policy::block ? std::size_t{200'000} : what.behind_bytes_max},
-               test::resuming(what.mode)) {
+               resuming(what.mode)) {
     socket.on_message([this](const MessageView& message) {
       const std::uint64_t number = message.tag();
       if (number < next || !is_payload(message.bytes(), number)) ++wrong;
@@ -117,7 +117,7 @@ class PublishCuts : public testing::TestWithParam<PublishCase> {
   Context here_{context_options()};
   Context there_{context_options()};
   Pump pump_{&here_, &there_};
-  Publish publish_{here_, {.behind_bytes_max = much}, test::resuming(what_.mode)};
+  Publish publish_{here_, {.behind_bytes_max = much}, resuming(what_.mode)};
   Reader blocking_{there_, what_, Policy::block};
   Reader other_{there_, what_, what_.policy};
   std::vector<std::unique_ptr<Relay>> relays_;
