@@ -55,10 +55,10 @@ struct SocketOptions {
   std::chrono::nanoseconds reconnect_after_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds reconnect_after_max = std::chrono::seconds(1);
 
-  // Push, Pair and Publish, on tcp and fabrics: what was sent and is not acknowledged is kept, up to
-  // so many bytes for each peer, and sent again when a connection that broke is back. So nothing is lost
-  // while both processes live, the peer comes back within resume_within, and the memory is not
-  // needed for others. The memory is that of the messages themselves, mostly pages of the send
+  // Push, Pair and Publish, on tcp and fabrics: what was sent and is not acknowledged is kept, up
+  // to so many bytes for each peer, and sent again when a connection that broke is back. So nothing
+  // is lost while both processes live, the peer comes back within resume_within, and the memory is
+  // not needed for others. The memory is that of the messages themselves, mostly pages of the send
   // pool: it is counted in whole blocks. When there is as much, send() answers again. A single
   // message may be larger. Lent memory is released when its message is acknowledged, or given up.
   // 0: nothing is kept, and what was on its way is lost. Pull, Pair and Subscribe: if it is not 0,
