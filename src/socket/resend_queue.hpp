@@ -91,6 +91,16 @@ class ResendQueue final : public Reserve {
   void copy_message(std::uint64_t position, std::span<const std::byte> message,
                     std::uint64_t tag) noexcept;
 
+  // The same in two steps. There is room to copy: the message is written to where it will be kept.
+  // Then it was posted from there, or not.
+  struct Written {
+    Lease lease;
+    std::span<const std::byte> frames;
+  };
+  [[nodiscard]] Written write(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  void keep_written(std::uint64_t position) noexcept;
+  void take_back(const Written& written) noexcept { copies_.take_back(written.frames.size()); }
+
   // The peer has been told this before the next message to be added.
   void mark(const Told& told) noexcept {
     if (told != told_) seal();
