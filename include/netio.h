@@ -329,9 +329,9 @@ NETIO_API int netio_socket_free(struct netio_socket* socket);
 NETIO_API int netio_get_books(const struct netio_socket* socket, struct netio_books* books);
 NETIO_API int netio_get_counters(const struct netio_socket* socket,
                                  struct netio_counters* counters);
-// Lists the peers as they are now, by rising id: those that are connected, and those that are
-// dialed. The list is the socket's, and valid until the next such call for it, or its
-// netio_socket_free():
+// Lists the peers as they are now, by rising id: those that are connected, those that are dialed,
+// and subscribers that are away. The list is the socket's, and valid until the next such call for
+// it, or its netio_socket_free():
 NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
                               size_t* count);
 // Tells how full it is, from 0 to 1: docs/guide.md, "Back-pressure". 0 for a struct that is no
@@ -431,8 +431,8 @@ struct netio_tags {
 // Sends each message to all subscribers of its tag.
 struct netio_publish_socket {
   struct netio_socket socket;  // what calls take
-  // A subscriber's set gained or lost these tags: sorted, valid during the call-back. When a
-  // subscriber goes it loses all, before cb_connection_closed:
+  // A subscriber's set gained or lost these tags: sorted, valid during the call-back. One that goes
+  // loses all, before cb_connection_closed; one that may come back, once that is given up:
   void (*cb_subscribed)(struct netio_publish_socket* socket, const struct netio_peer* peer,
                         const struct netio_tags* tags, size_t count);
   void (*cb_unsubscribed)(struct netio_publish_socket* socket, const struct netio_peer* peer,

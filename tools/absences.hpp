@@ -2,6 +2,7 @@
 // Owner thread only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -27,6 +28,10 @@ class Absences {
   // The command ends: counts the lost ones that are still away.
   void finish(std::chrono::nanoseconds now);
 
+  // Somebody was lost, and has not come back.
+  [[nodiscard]] bool any_lost() const noexcept {
+    return std::any_of(gone_.begin(), gone_.end(), [](const auto& one) { return one.second.lost; });
+  }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::chrono::nanoseconds total() const noexcept { return total_; }
 

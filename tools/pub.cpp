@@ -60,15 +60,25 @@ PubSession::PubSession(const PubArguments& arguments)
       wanted_(arguments.wait_for),
       held_up_by_(arguments.subscribers_min == 0
                       ? "held up by a subscriber with --policy block"
-                      : fmt::format("held up until {} with --policy block {} there and keep up",
+                      : fmt::format("held up until {} with --policy block {}",
                                     counted(arguments.subscribers_min, "subscriber"),
-                                    arguments.subscribers_min == 1 ? "is" : "are")),
+                                    arguments.subscribers_min == 1 ? "is there and keeps up"
+                                                                   : "are there and keep up")),
       publish_(context_, publish_options(arguments),
                socket_options(arguments.peer, Mode::buffered)),
       outlet_(publish_, arguments.tags) {
   publish_.on_writable([this] { on_writable(); });
   publish_.on_subscribe([this](const PeerInfo& peer, std::span<const TagRange> ranges) {
     on_subscribe(peer, ranges);
+  });
+  // The last word on one that was away and did not come back.
+  publish_.on_unsubscribe([this](const PeerInfo& peer, std::span<const TagRange>) {
+    if (!lost_.contains(peer.id)) return;
+    peer_table_.down(peer);
+    if (phase_ == Phase::closed) return;
+    progress_.note(fmt::format(
+        "gave up subscriber {}, which did not come back{}: what waited for it is dropped",
+        named(peer), phase_ == Phase::sending ? " within --resume-within" : ""));
   });
   publish_.on_policy_changed([this](const PeerSnapshot& peer) {
     if (peer.demoted) {

@@ -201,7 +201,7 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
     progress_.note(fmt::format("lost {} {}", peer_noun_, last_loss_));
   }
   if (!up_.empty()) return;
-  const bool may_return = arguments_.peer.resume_bytes_max != 0 && peers_.lost != 0;
+  const bool may_return = arguments_.peer.resume_bytes_max != 0 && absences_.any_lost();
   if (peers_.came >= arguments_.senders_min && peers_.came > 0 && !arguments_.keep && !may_return) {
     close();
   } else {

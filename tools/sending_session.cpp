@@ -36,6 +36,7 @@ SendingSession::SendingSession(const SendArguments& arguments, std::string comma
       pace_(arguments.rate),
       turn_(context_.loop(), [this] { pump(); }),
       time_is_up_(context_.loop(), [this] { close(arguments_.linger.value_or(linger_unlimited)); }),
+      waits_for_absent_(context_.loop(), [this] { close_when_all_are_back(); }),
       interrupt_(context_.loop(), [this] { interrupt(); }),
       address_(arguments.peer.address) {}
 
@@ -148,6 +149,7 @@ void SendingSession::on_writable() {
 }
 
 void SendingSession::on_up(const PeerInfo& peer) {
+  absent_.erase(peer.id);
   up_[peer.id] = peer.message_bytes_max;
   connected_.up(context_.loop().now());
   wait_.up();
@@ -157,7 +159,10 @@ void SendingSession::on_up(const PeerInfo& peer) {
 
 void SendingSession::on_down(const PeerInfo& peer, const Down& down) {
   up_.erase(peer.id);
-  if (peer.was_up && !ended_in_order(down)) ++connections_lost_;
+  if (peer.was_up && !ended_in_order(down)) {
+    ++connections_lost_;
+    absent_.insert(peer.id);
+  }
   peer_table_.down(peer);
   if (up_.empty()) connected_.down(context_.loop().now());
   peer_down(peer, down);
@@ -168,7 +173,17 @@ void SendingSession::close(std::chrono::nanoseconds linger) {
   phase_ = Phase::closing;
   turn_.stop();
   time_is_up_.stop();
-  socket_->close(linger);
+  linger_ = linger;
+  close_when_all_are_back();
+}
+
+// A socket that closes lets nobody in any more: who is away and has not got everything is waited
+// for before that, until the library gives up what is kept.
+void SendingSession::close_when_all_are_back() {
+  const bool kept = arguments_.peer.resume_bytes_max != 0 && !absent_.empty() && !interrupted_ &&
+                    socket_->books().unacknowledged != 0;
+  if (kept) return waits_for_absent_.start_once(std::chrono::milliseconds(20));
+  socket_->close(linger_);
   wait_.closing(socket_->peers_connected());
 }
 
@@ -184,6 +199,7 @@ void SendingSession::on_closed() {
 void SendingSession::end_now() {
   peer_table_.look();
   phase_ = Phase::closing;
+  waits_for_absent_.stop();
   socket_->close(std::chrono::nanoseconds(0));
 }
 
@@ -283,6 +299,7 @@ Summary SendingSession::summary() const {
   result.books = books_;
   result.counters = socket_->counters();
   result.connections_lost = connections_lost_;
+  result.resumes = arguments_.peer.resume_bytes_max != 0;
   result.per_peer = peer_table_.lines();
   result.peers_left_out = peer_table_.not_listed();
   result.met = wait_.met();

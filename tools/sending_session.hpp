@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -87,6 +88,7 @@ class SendingSession {
   void on_up(const PeerInfo& peer);
   void on_down(const PeerInfo& peer, const Down& down);
   void close(std::chrono::nanoseconds linger);
+  void close_when_all_are_back();
   void on_closed();
   void end_now();
   void give_up();
@@ -103,9 +105,12 @@ class SendingSession {
   Pace pace_;
   Timer turn_;        // The next pump().
   Timer time_is_up_;  // --seconds
+  Timer waits_for_absent_;
   Interrupt interrupt_;
 
-  bool gave_up_ = false;  // no peer came, or came back
+  bool gave_up_ = false;            // no peer came, or came back
+  std::set<std::uint64_t> absent_;  // ids of peers that were lost and have not come back
+  std::chrono::nanoseconds linger_{0};
   std::uint64_t sampled_messages_ = 0;
   std::string address_;
   ConnectedTime connected_;

@@ -1,7 +1,9 @@
 #include "sub.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +38,17 @@ class SubSession final : public ReceivingSession {
   [[nodiscard]] std::string_view advice_for(const Verification& checked) const override;
   void complete(Summary& summary) const override;
 
+  // What a publisher last granted.
+  struct Granted {
+    std::array<std::uint8_t, 16> run{};
+    std::uint64_t revision = 0;  // 0: nothing yet
+    Policy policy = Policy::drop_new;
+    bool goes_on = false;  // it has said so since it came back
+  };
+
   const SubArguments& asked_;
+  std::map<std::uint64_t, Granted> granted_;  // by the publisher's id
+  bool kept_nothing_ = false;                 // a publisher, while this was away
   Subscribe subscribe_;
   GapNotes gaps_;
   TagCounts tags_;
@@ -59,6 +71,28 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
     fail(ExitCode::failed,
          fmt::format("publisher {} refused the subscription: {}", named(peer), answer.detail), {});
     return stop();
+  }
+  Granted& last = granted_[peer.id];
+  if (last.run != peer.run) last = {peer.run};
+  const bool is_new = last.revision == 0;
+  const bool same_policy = !is_new && last.policy == answer.policy;
+  const bool repeated = !is_new && answer.revision <= last.revision;
+  const bool renewed = !repeated && std::exchange(last.goes_on, false);
+  last.revision = answer.revision;
+  last.policy = answer.policy;
+  if (repeated && same_policy) {
+    last.goes_on = true;
+    return progress_.note(
+        fmt::format("publisher {} goes on from number {}", named(peer), grouped(answer.from)));
+  }
+  if (renewed && same_policy) return;
+  // The set never changes here: it is told again where a connection is back.
+  if (!is_new && !repeated && !renewed) {
+    kept_nothing_ = true;
+    progress_.note(fmt::format(
+        "publisher {} has kept nothing while this subscriber was away: what it published then did "
+        "not come, and is in no count (--resume at both ends keeps it, for --resume-within)",
+        named(peer)));
   }
   const bool as_asked = answer.policy == asked_.subscription.policy;
   progress_.note(fmt::format(
@@ -89,17 +123,36 @@ void SubSession::settle() {
   if (verifier_) verifier_->announce(subscribe_.books().missed);
 }
 
-// What the policy dropped was asked for.
+// What the policy that was asked for has dropped is no fault.
 void SubSession::judge() {
   const auto by = [this](DropReason reason) {
     return gaps_.missed_by()[static_cast<std::size_t>(reason)];
   };
-  fail_for_lost(
-      subscribe_.books().missed - by(DropReason::dropped_new) - by(DropReason::dropped_old) -
-          by(DropReason::superseded),
-      fmt::format("not sent here: they waited when this subscriber was disconnected, or are "
-                  "larger than its --message-max ({})",
+  const bool block = asked_.subscription.policy == Policy::block;
+  const std::uint64_t asked_for = by(DropReason::dropped_old) + by(DropReason::superseded) +
+                                  (block ? 0 : by(DropReason::dropped_new));
+  std::string why;
+  const auto add = [&why](std::uint64_t messages, const std::string& text) {
+    if (messages != 0) why += (why.empty() ? "" : "; ") + grouped(messages) + " " + text;
+  };
+  if (block) {
+    add(by(DropReason::dropped_new),
+        "dropped as new, because this subscriber held the publisher up for longer than that allows "
+        "(--block-for-max there)");
+  }
+  add(by(DropReason::connection_lost),
+      "lost with the connection (--resume at both ends keeps what is on its way)");
+  add(by(DropReason::not_sent),
+      fmt::format("not sent here: they waited when this subscriber was given up or disconnected, "
+                  "or are larger than its --message-max ({})",
                   binary_bytes(asked_.peer.message_bytes_max)));
+  fail_for_lost(subscribe_.books().missed - asked_for, "missed: " + why);
+  if (kept_nothing_ && block) {
+    fail(ExitCode::peer_lost,
+         "a publisher has kept nothing while this subscriber was away: what it published then did "
+         "not come",
+         "give it --resume too, and --resume-within as long as a network may fail");
+  }
 }
 
 std::string_view SubSession::advice_for(const Verification& checked) const {

@@ -225,15 +225,17 @@ std::string away_text(const PeerCounts& peers) {
 // all if nothing was kept for them.
 std::string lost_text(const Summary& summary) {
   const Counters& counters = summary.counters;
-  const bool said =
-      summary.kind == Summary::Kind::published && counters.resent + counters.resume_given_up == 0;
+  const bool said = summary.kind == Summary::Kind::published && !summary.resumes;
   if (summary.connections_lost == 0 || said) return {};
   std::string text =
       fmt::format("{}; {} sent again", counted(summary.connections_lost, "connection"),
                   counted(counters.resent, "message"));
   if (counters.resume_given_up != 0) {
-    text += fmt::format(", {} given up (it was away for too long, memory was short, or this ended)",
-                        grouped(counters.resume_given_up));
+    text += fmt::format(", {} given up ({}, memory was short, or this ended)",
+                        grouped(counters.resume_given_up),
+                        summary.kind == Summary::Kind::published
+                            ? "for a subscriber that may lose messages, or was away for too long"
+                            : "it was away for too long");
   }
   return text;
 }

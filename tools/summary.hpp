@@ -61,6 +61,7 @@ struct Summary {
   bool met = true;    // there was a peer
   Books books;
   Counters counters;
+  bool resumes = false;                // sent, published: --resume
   std::uint64_t connections_lost = 0;  // sent, published: did not end in order
   std::uint64_t kept_bytes = 0;        // received: memory of messages that are not released
   PeerCounts peers;                    // of all kinds but sent

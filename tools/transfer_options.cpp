@@ -87,8 +87,11 @@ void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) 
                 side.sends
                     ? fmt::format("Keep up to BYTES that a {} has not acknowledged, and send them "
                                   "again when a lost connection is back (default: nothing). 8MiB "
-                                  "is a good value; less than 1MiB slows it down",
-                                  side.peer)
+                                  "is a good value; less than 1MiB slows it down{}",
+                                  side.peer,
+                                  side.binds ? ". One with --policy block may be away for "
+                                               "--block-for-max before messages are dropped"
+                                             : "")
                     : fmt::format("For {0}s with --resume: wait for one that is lost (60s, or "
                                   "--connect-timeout), and acknowledge often. Any BYTES but 0 say "
                                   "so; how much is kept is up to the {0}",
@@ -96,8 +99,8 @@ void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) 
       ->group(group);
   if (!side.sends) return;
   add_parsed_to(app, "--resume-within", "TIME", parse_more_than_no_time, peer.resume_within,
-                fmt::format("Give up what is kept for a {} that is away for longer, and wait for "
-                            "it so long (60s)",
+                fmt::format("Give up what is kept for a {} that is away for longer; at the end, "
+                            "too, one is waited for so long (60s)",
                             side.peer))
       ->group(group)
       ->needs("--resume");

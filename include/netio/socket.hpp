@@ -60,10 +60,11 @@ class NETIO_API Socket {
 
   // The number of peers that are connected and greeted.
   [[nodiscard]] std::size_t peers_connected() const noexcept;
-  // The peers as they are now, by rising id: those that are connected, and those that this side
-  // dials, connected or not. A peer that will not come back is not listed any more from its on_down
-  // on; the PeerInfo of that call has its last books. An accepted peer that comes back has the same
-  // id and goes on with these books. Allocates memory: call it now and then, not for each message.
+  // The peers as they are now, by rising id: those that are connected, those that this side dials,
+  // connected or not, and subscribers that are away and may come back. A peer that will not come
+  // back is not listed any more from its on_down on; the PeerInfo of that call has its last books.
+  // An accepted peer that comes back has the same id and goes on with these books. Allocates
+  // memory: call it now and then, not for each message.
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   // Snapshots over all peers, those that are gone included:
   [[nodiscard]] Books books() const noexcept;

@@ -44,8 +44,10 @@ class NETIO_API Subscribe : public Socket, public Receiving {
 
   // Sets the call for the answer of a publisher: it took the set as it is now, or refused it. The
   // call comes again with the same revision when the publisher changes the policy
-  // (PublishOptions::block_for_max), and when a connection is back on which the publisher goes on
-  // with the set that it had (SocketOptions::resume_bytes_max).
+  // (PublishOptions::block_for_max). When a connection is back, the publisher is told the set
+  // again, and answers it with a new revision. If it goes on with the set that it had
+  // (SocketOptions::resume_bytes_max), the call comes for that first, with its old revision:
+  // nothing is missing between the two.
   void on_subscribed(std::function<void(const PeerInfo&, const Subscribed&)> call);
 
  private:

@@ -133,13 +133,14 @@ Status OutgoingStream::post_frames(const Lease& lease, std::span<const std::byte
   return post_counted(post);
 }
 
-// A page that many share is kept once for all of them: each one's copy would take a page.
+// A page that many share is kept once for all of them where each one's copy would take a page.
 Status OutgoingStream::pass_frames(const Lease& lease, std::span<const std::byte> frames,
                                    std::uint32_t messages, bool alone) noexcept {
   bool copy = false;
   if (resends_) {
     if (const Status status = share_to_resend(); status != Status::ok) return status;
-    const Status status = room_to_resend(*lease.get(), alone ? frames.size() : SIZE_MAX, copy);
+    const bool copies = alone || resend_.has_room_to_copy(frames.size());
+    const Status status = room_to_resend(*lease.get(), copies ? frames.size() : SIZE_MAX, copy);
     if (status != Status::ok) return status;
   }
   const std::uint64_t position = posted_to_;
@@ -200,6 +201,7 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   const Fit& fit = link_->fit();
   const Fit::Answer answer = fit.of(*lease.get(), message, tag);
   if (answer.way == Fit::Way::in_parts) {
+    if (const Status status = may_begin_large(); status != Status::ok) return status;
     return begin_large(std::move(lease), message.data(), message.size(), tag);
   }
   if (fit.before_post(answer)) {

@@ -357,6 +357,7 @@ class OutgoingStream final : private StoreWaiter {
   Status room_to_resend(Takes&& takes) noexcept;
   Status share_to_resend() noexcept;
   Status room_to_copy(std::size_t bytes) noexcept;
+  Status may_begin_large() noexcept;
   Status post_copy(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status post_frames(const Lease& lease, std::span<const std::byte> frames,
                      std::uint32_t messages) noexcept;

@@ -39,9 +39,20 @@ Status OutgoingStream::keep_from_stranger(Store& store) noexcept {
   return wait_for(store, Lack::strangers_quota);
 }
 
+// What was begun when a connection breaks is kept too, whatever the bound. So nothing is begun
+// while as much is kept already: otherwise each break would add a message.
+Status OutgoingStream::may_begin_large() noexcept {
+  if (!resends_) return Status::ok;
+  while (resend_.full() && gives_way()) resend_.give_up_oldest();
+  if (!resend_.full()) return Status::ok;
+  wants_resend_room_ = true;
+  return Status::again;
+}
+
 // Copies the message to where the peer reads it, or into a buffer of the large pool. `message` is
 // the copy afterwards.
 Status OutgoingStream::copy_large(std::span<const std::byte>& message, Lease& copy) noexcept {
+  if (const Status status = may_begin_large(); status != Status::ok) return status;
   const Fit& fit = link_->fit();
   const std::size_t headroom = fit.headroom();
   const std::size_t all = headroom + wire_padded(message.size());

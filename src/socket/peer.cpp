@@ -204,7 +204,7 @@ void Peer::release_link() noexcept {
   cancel();
   stop_waiting();
   home_waiter_.stop_waiting();
-  behind_since_ns = 0;
+  if (!socket_.distribution().awaits(*this)) behind_since_ns = 0;
   outgoing.detach();
   incoming_.end();
   arrived_before_ = bytes_arrived();
@@ -250,6 +250,7 @@ void Peer::cut() noexcept {
   cancel();
   stop_waiting();
   outgoing.detach();
+  outgoing.give_up_resend();
   const DropReason reason = closing_ ? DropReason::linger_expired : DropReason::not_sent;
   socket_.distribution().not_ready(*this);
   socket_.distribution().connection_ended(*this, reason);
@@ -280,17 +281,17 @@ PeerSnapshot Peer::snapshot() {
   snapshot.waiting_bytes = outgoing.unposted_bytes();
   snapshot.kept_bytes = outgoing.kept_bytes();
   socket_.distribution().describe(*this, snapshot);
-  if (!up()) return snapshot;
-  snapshot.wire_bytes = link_->queued_bytes();
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  watch_.listen(*link_, now_ns);
   const auto since = [now_ns](std::int64_t then_ns) {
     return std::chrono::nanoseconds(std::max<std::int64_t>(now_ns - then_ns, 0));
   };
-  snapshot.up_for = since(watch_.up_since_ns());
-  snapshot.silent_for = since(watch_.heard_ns());
   snapshot.behind = behind_since_ns != 0;
   if (snapshot.behind) snapshot.behind_for = since(behind_since_ns);
+  if (!up()) return snapshot;
+  snapshot.wire_bytes = link_->queued_bytes();
+  watch_.listen(*link_, now_ns);
+  snapshot.up_for = since(watch_.up_since_ns());
+  snapshot.silent_for = since(watch_.heard_ns());
   return snapshot;
 }
 

@@ -311,6 +311,10 @@ void Peer::look_at_heartbeat() noexcept {
       outgoing.post_acknowledgement() == Status::ok) {
     link_->flush();
   }
+  // A wire that always has a heartbeat to send is never idle, and would tell nobody.
+  if (!leaving() && outgoing.waiting()) on_writable();
+  if (!open()) return;
+  socket_.fill_changed();
   std::int64_t next_ns = heartbeat_.period_ns();
   const std::int64_t now_ns = socket_.context().loop.now().count();
   switch (heartbeat_.listen(heard(), link_->reading() && !ends, now_ns)) {

@@ -14,8 +14,6 @@ namespace netio::detail {
 
 namespace {
 
-// Books of accepted peers that went are kept apart for this many, in case they return.
-
 // So that the next one is taken without memory.
 template <typename Entries>
 void make_room(Entries& entries) {

@@ -67,7 +67,7 @@ TEST_P(PublishResume, nothing_is_lost_with_block_wherever_a_connection_is_cut) {
   pump_.after_each_turn(BooksCheck(publish));
   pump_.after_each_turn(BooksCheck(reader.socket));
   Random random(7);
-  while (relay.cuts() < 30) {
+  while (relay.cuts() < 30 || publish.counters().resent == 0) {
     // Towards who sends go acknowledgements alone.
     if (!relay.fault_pending()) relay.cut_after(random.below(400));
     for (int i = 0; i < 100; ++i) ASSERT_EQ(publish_next(publish, size_of(number_)), Status::ok);

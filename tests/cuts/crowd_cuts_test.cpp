@@ -47,7 +47,7 @@ bool come_back(std::size_t peers) {
   Pump pump{&here, &there, &third};
   SocketOptions options;
   options.resume_bytes_max = std::size_t{256} << 10U;
-  options.heartbeat_after = std::chrono::milliseconds(200);
+  options.heartbeat_after = std::chrono::milliseconds(500);
   Pull pull(there, options);
   Push push(here, options);
   Push steady(third);

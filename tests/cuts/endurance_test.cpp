@@ -100,8 +100,8 @@ TEST_F(Endurance, takes_no_more_memory_and_descriptors) {
   blocking_.subscribe_all();
   sampling_.subscribe_all();
   const auto begin = std::chrono::steady_clock::now();
-  std::size_t memory_at_first = 0;
-  std::size_t descriptors_at_first = 0;
+  std::size_t memory_at_first = memory_of_this_process();
+  std::size_t descriptors_at_first = descriptors_of_this_process();
   std::size_t memory = 0;
   std::size_t descriptors = 0;
   auto look_at = begin + std::chrono::milliseconds(100);
@@ -113,7 +113,7 @@ TEST_F(Endurance, takes_no_more_memory_and_descriptors) {
     look_at = now + std::chrono::milliseconds(100);
     memory = memory_of_this_process();
     descriptors = descriptors_of_this_process();
-    if (now - begin > lasts / 10) continue;
+    if (now - begin > std::chrono::milliseconds(lasts) / 10) continue;
     memory_at_first = std::max(memory_at_first, memory);
     descriptors_at_first = std::max(descriptors_at_first, descriptors);
   }

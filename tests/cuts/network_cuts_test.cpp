@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ struct Report {
 };
 
 int be_the_other(int orders, int reports) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char go = 0;
   if (::unshare(CLONE_NEWNET) != 0 || ::write(reports, &go, 1) != 1) return not_possible;
   std::string hardware;
@@ -229,11 +231,12 @@ class Trial {
  private:
   // Killed, it takes what was on its way along: that has its place.
   bool dies() {
-    const auto lost_before = end_.lost;
+    const auto up = [&] { return end_.pair.peers_connected() == 1; };
+    if (!pump_.until(up, "connected", soon_max)) return fail("it does not come back");
     end_.send_some();
     end_.pair.flush();
     ::kill(hosts_.other(), SIGKILL);
-    const auto gone = [&] { return end_.lost != lost_before; };
+    const auto gone = [&] { return end_.pair.peers_connected() == 0; };
     if (!pump_.until(gone, "lost", soon_max)) return fail("a killed peer is not told");
     const Books books = end_.pair.books();
     if (!add_up(books)) return fail("the books do not add up");

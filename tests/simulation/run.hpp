@@ -43,6 +43,8 @@ struct PeerSeen {
   std::uint64_t revision = 0;  // of the last answer to this subscriber
   bool refused = false;
   bool behind = false;
+  bool behind_known = true;
+  bool came_before = false;
   bool away = false;  // a subscriber that is down and may come back to its set
 };
 

@@ -33,9 +33,14 @@ void Run::on_up(const PeerInfo& info) {
   seen->wire = wire;
   seen->remote = wire->runs[1 - side];
   seen->up = true;
-  if (!std::exchange(seen->away, false)) seen->set = 0;
+  const bool was_away = std::exchange(seen->away, false);
+  if (!was_away) seen->set = 0;
   seen->revision = 0;
-  seen->refused = seen->behind = false;
+  seen->refused = false;
+  // One that wanted nothing when it went may have been given up: nobody is told.
+  seen->behind_known = !seen->came_before || (was_away && seen->set != 0);
+  seen->came_before = true;
+  seen->behind = seen->behind && was_away && seen->set != 0;
   world_.say(name_, " is told that peer ", info.id, " is up: ", seen->remote->name(), " by wire ",
              wire->number);
   world_.tally.add(Happened::up);
@@ -62,9 +67,10 @@ void Run::on_down(const PeerInfo& info, const Down& down) {
   seen->up = false;
   lost_any_ = true;
   if (!info.dialed) seen->paused = false;
-  if (seen->set == 0) return;
-  seen->away = down.reason == DownReason::lost && actor_.options.resume_bytes_max != 0;
-  if (!seen->away) fail("was not told that a subscriber that goes wants nothing any more");
+  seen->away = publish_ && down.reason == DownReason::lost && actor_.options.resume_bytes_max != 0;
+  if (seen->set != 0 && !seen->away) {
+    fail("was not told that a subscriber that goes wants nothing any more");
+  }
 }
 
 // No side breaks the rules here, and no message is larger than it may be.
@@ -302,10 +308,14 @@ void Run::on_gap(const PeerInfo& info, const Gap& gap) {
 
 void Run::on_behind(const PeerSnapshot& snapshot, bool behind) {
   PeerSeen* const seen = peer(snapshot.id);
-  if (seen == nullptr || !seen->up) return fail("was told of a subscriber that is not up");
-  if (std::exchange(seen->behind, behind) == behind) {
+  world_.say(name_, " is told that peer ", snapshot.id, behind ? " is behind" : " has caught up");
+  if (seen == nullptr || !(seen->up || seen->away)) {
+    return fail("was told of a subscriber that is not up");
+  }
+  if (std::exchange(seen->behind, behind) == behind && seen->behind_known) {
     fail("was told twice that a subscriber is behind, or has caught up");
   }
+  seen->behind_known = true;
 }
 
 void Run::on_policy_changed(const PeerSnapshot& snapshot) {

@@ -43,6 +43,7 @@ Feed::~Feed() { stream_->put_below(nullptr); }
 
 void Feed::move_to(OutgoingStream& stream) noexcept {
   stream_->put_below(nullptr);
+  bytes_posted_ += static_cast<std::int64_t>(stream_->resent_bytes() - stream.resent_bytes());
   stream_ = &stream;
   stream_->put_below(this);
   backlog.move_to(stream);
@@ -115,9 +116,16 @@ void Feed::drop_backlog(DropReason reason) noexcept {
 }
 
 void Feed::begin_backlog_anew() noexcept {
+  const bool answered = backlog.controls() != 0;
   drop_backlog(DropReason::not_sent);
   const std::uint64_t untold = stream_->books().dropped_unposted - told_.dropped;
   if (untold != 0) backlog.add_gap(untold, DropReason::not_sent);
+  if (!answered) return;
+  // The set that is in force by now.
+  answer_.from = stream_->taken();
+  std::array<std::byte, subscribed_bytes> payload;
+  encode(answer_, payload);
+  backlog.add_control(ControlKind::subscribed, payload, supplies_.pages, body_max_);
 }
 
 // Whether a message is to wait in the backlog although the link would take it. Little is to wait in

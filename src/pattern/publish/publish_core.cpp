@@ -92,8 +92,8 @@ Status PublishCore::refuse(Store* short_of) noexcept {
   ++agains_;
   lacks_memory_ = short_of != nullptr;
   if (lacks_memory_) {
+    wait_for(*short_of);  // first: memory that comes home now ends the wait
     subscribers.give_up_what_waits_for_absent();
-    wait_for(*short_of);
   }
   hold_ups.lacks_memory(lacks_memory_);
   hold_ups.watch();

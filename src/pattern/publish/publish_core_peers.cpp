@@ -26,8 +26,10 @@ void PublishCore::ready(Peer& peer) noexcept {
 // Whether it has caught up: the link's events tell only of what the link had refused.
 void PublishCore::look_at_backlog(Subscriber& subscriber) noexcept {
   failed_ |= subscriber.feed.failed();
-  if (subscriber.feed.away) return;
-  if (!subscriber.feed.empty()) return behind_watch.behind(subscriber);
+  if (!subscriber.feed.empty()) {
+    if (!stopped_) behind_watch.behind(subscriber);
+    return;
+  }
   subscriber.peer->behind_since_ns = 0;
   worth_trying_ |= std::exchange(subscriber.blocking, false);
 }
@@ -55,16 +57,18 @@ void PublishCore::leave(Subscriber& subscriber) noexcept {
 // What was published for it waits with what is published now, by its policy, as for a subscriber
 // that takes nothing.
 void PublishCore::go_away(Subscriber& subscriber) noexcept {
-  behind_watch.forget(subscriber);
   changes_.forget(subscriber);
   subscribers.go_away(subscriber);
+  if (subscriber.blocking) hold_ups.watch();
 }
 
 void PublishCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   not_ready(peer);
   if (!awaits(peer)) return given_up(peer, reason);
   // What its link had not taken was not taken by it.
-  hold_ups.measure_again(*subscribers.find(peer));
+  Subscriber& absent = *subscribers.find(peer);
+  hold_ups.measure_again(absent);
+  look_at_backlog(absent);
 }
 
 // The subscription ends with the stream, or with a connection whose stream is not kept: the next
@@ -74,6 +78,7 @@ void PublishCore::given_up(Peer& peer, DropReason reason) noexcept {
   if (known != nullptr) leave(*known);
   peer.outgoing.drop_pending(reason);
   peer.outgoing.give_up_resend();
+  peer.behind_since_ns = 0;
   subscribers.forget(peer);
 }
 
@@ -82,7 +87,10 @@ bool PublishCore::awaits(const Peer& peer) const noexcept {
   return known != nullptr && known->feed.away;
 }
 
-void PublishCore::comes_as(Peer& gone, Peer& peer) noexcept { subscribers.move(gone, peer); }
+void PublishCore::comes_as(Peer& gone, Peer& peer) noexcept {
+  subscribers.move(gone, peer);
+  peer.behind_since_ns = gone.behind_since_ns;
+}
 
 bool PublishCore::may_drop(const Peer& peer) const noexcept {
   const Subscriber* const known = subscribers.find(peer);

@@ -67,7 +67,6 @@ Subscriber& Subscribers::join(Peer& peer) {
 
 void Subscribers::go_away(Subscriber& subscriber) noexcept {
   subscriber.feed.away = true;
-  subscriber.told_behind = false;
   subscriber.whole_due = true;
   ++away_;
   ++subscriber.account->away;
@@ -109,7 +108,7 @@ void Subscribers::give_up_what_waits_for_absent() noexcept {
   if (away_ == 0) return;
   for (auto& [peer, subscriber] : subscribers_) {
     Feed& feed = subscriber.feed;
-    if (feed.away && !feed.backlog.empty() && feed.backlog.policy() != Policy::block) {
+    if (feed.away && feed.backlog.messages() != 0 && feed.backlog.policy() != Policy::block) {
       feed.begin_backlog_anew();
     }
   }
