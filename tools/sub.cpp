@@ -131,9 +131,9 @@ void SubSession::judge() {
   const bool block = asked_.subscription.policy == Policy::block;
   const std::uint64_t asked_for = by(DropReason::dropped_old) + by(DropReason::superseded) +
                                   (block ? 0 : by(DropReason::dropped_new));
-  std::string why;
-  const auto add = [&why](std::uint64_t messages, const std::string& text) {
-    if (messages != 0) why += (why.empty() ? "" : "; ") + grouped(messages) + " " + text;
+  std::vector<std::pair<std::uint64_t, std::string>> causes;
+  const auto add = [&causes](std::uint64_t messages, std::string text) {
+    if (messages != 0) causes.emplace_back(messages, std::move(text));
   };
   if (block) {
     add(by(DropReason::dropped_new),
@@ -141,12 +141,16 @@ void SubSession::judge() {
         "(--block-for-max there)");
   }
   add(by(DropReason::connection_lost),
-      "lost with the connection (--resume at both ends keeps what is on its way)");
+      "lost with a connection (--resume at both ends keeps what is on its way)");
   add(by(DropReason::not_sent),
       fmt::format("not sent here: they waited when this subscriber was given up or disconnected, "
                   "or are larger than its --message-max ({})",
                   binary_bytes(asked_.peer.message_bytes_max)));
-  fail_for_lost(subscribe_.books().missed - asked_for, "missed: " + why);
+  std::string why = causes.size() == 1 ? causes.front().second : "missed";
+  for (std::size_t i = 0; causes.size() > 1 && i < causes.size(); ++i) {
+    why += fmt::format("{} {} {}", i == 0 ? ":" : ";", grouped(causes[i].first), causes[i].second);
+  }
+  fail_for_lost(subscribe_.books().missed - asked_for, why);
   if (kept_nothing_ && block) {
     fail(ExitCode::peer_lost,
          "a publisher has kept nothing while this subscriber was away: what it published then did "

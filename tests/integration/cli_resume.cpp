@@ -87,6 +87,39 @@ TEST_F(CliResume, a_subscriber_that_blocks_loses_nothing_over_a_network_that_is_
   EXPECT_TRUE(received["verification"]["passed"]);
 }
 
+// It is away when the publisher has published all.
+TEST_F(CliResume, a_publisher_waits_at_its_end_for_a_subscriber_that_is_away) {
+  const std::string at_sub = folder_.path("sub.json");
+  Process pub(netio_command({"pub", any_port, "--resume", "8MiB", "--subscribers-min", "1",
+                             "--rate", "1k", "--count", "1000", "--size", "1KiB", "--verify"}));
+  Relay relay(address_of(pub));
+  Process sub(netio_command({"sub", relay.address(), "--resume", "1MiB", "--policy", "block",
+                             "--verify", "--json=" + at_sub}));
+  EXPECT_TRUE(pub.wait_for_err("wants ")) << pub.err();
+  relay.forbid(true);
+  EXPECT_TRUE(pub.wait_for_err("lost subscriber")) << pub.err();
+  std::this_thread::sleep_for(1500ms);
+  relay.forbid(false);
+  EXPECT_EQ(pub.wait(), 0) << pub.err();
+  EXPECT_EQ(sub.wait(), 0) << sub.err();
+  EXPECT_THAT(sub.err(), HasSubstr("goes on from number"));
+  EXPECT_EQ(read_json(at_sub)["books"]["delivered"], 1000);
+  EXPECT_THAT(pub.out(), HasSubstr("lost        1 connection"));
+}
+
+// Nothing tells it what was published meanwhile: it says so.
+TEST_F(CliResume, a_subscriber_is_told_that_its_publisher_keeps_nothing) {
+  Process pub(netio_command({"pub", any_port, "--rate", "1k", "--size", "1KiB"}));
+  Relay relay(address_of(pub));
+  Process sub(netio_command({"sub", relay.address(), "--resume", "1MiB", "--policy", "block"}));
+  EXPECT_TRUE(sub.wait_for_err("took the subscription")) << sub.err();
+  relay.cut();
+  EXPECT_TRUE(sub.wait_for_err("has kept nothing while")) << sub.err();
+  pub.signal(SIGINT);
+  EXPECT_EQ(pub.wait(), 130) << pub.err();
+  EXPECT_EQ(sub.wait(), 3) << sub.err();
+}
+
 TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
   const std::string out = folder_.path("received");
   Process recv(netio_command({"recv", any_port, "--keep", "--out", out}));
