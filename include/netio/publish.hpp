@@ -102,10 +102,9 @@ class NETIO_API Publish : public Socket {
   void on_writable(std::function<void()> call);
 
   // Set the calls for tags that a subscriber's set gained or lost: sorted, without overlaps, valid
-  // during the call. When a subscriber goes, its whole set is unsubscribed, before on_down. One
-  // whose connection broke is not gone while SocketOptions::resume_within lasts, if
-  // resume_bytes_max is set: its set is unsubscribed after that, and then its PeerInfo has its last
-  // books.
+  // during the call. If SocketOptions::resume_bytes_max is set, one whose connection broke is not
+  // gone while resume_within lasts: its set is unsubscribed after that, and the PeerInfo has its
+  // last books. When a subscriber goes otherwise, its whole set is unsubscribed, before on_down:
   void on_subscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
   void on_unsubscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call);
 
