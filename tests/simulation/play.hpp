@@ -96,6 +96,7 @@ class Play {
   void look();
 
   // The end (settling.cpp)
+  [[nodiscard]] static bool waits_to_tell(Run& publisher);
   void look_at_queues();
   void look_at_what_is_kept(Run& run);
   void wake_all();

@@ -110,7 +110,24 @@ std::string Play::unsettled() {
     std::string what = run->alive() ? unsettled(*run) : std::string();
     if (!what.empty()) return run->name() + " " + what;
   }
+  for (const auto& run : runs_) {
+    if (run->working() && run->kind() == Kind::publish && waits_to_tell(*run)) {
+      return run->name() + " has not told of all that it dropped";
+    }
+  }
   return {};
+}
+
+// A gap waits until the wire has room, and is no message that waits.
+bool Play::waits_to_tell(Run& publisher) {
+  for (const PeerSnapshot& peer : publisher.socket().peers()) {
+    const PeerSeen* const seen = publisher.peer(peer.id);
+    if (!peer.up || seen == nullptr || !seen->up || !seen->remote->working()) continue;
+    const Incoming& there = seen->remote->incoming(seen->wire->dial, publisher);
+    const auto& all = publisher.outgoing(seen->wire->dial, *seen->remote).messages;
+    if (there.known && there.next < all.size()) return true;
+  }
+  return false;
 }
 
 // A peer that this one dials need not be connected if nobody is there, or a Pair there has another.
