@@ -18,12 +18,6 @@ inline constexpr std::size_t gathered_page_part = 4;
 // parts or a completion.
 inline constexpr std::size_t put_together_bytes_max = 512;
 
-// A message that is kept until it is acknowledged is written to where it is kept before it is
-// posted, and posted from there, if it has at least so many bytes. A smaller one is posted from
-// where it lies, and copied afterwards: to copy it twice, where the link has to copy too, costs
-// less than another count on memory.
-inline constexpr std::size_t posted_from_copy_bytes_min = 2048;
-
 // How much memory may a small kept piece hold?
 
 // keep() shares the memory that a received message lies in if the message is at least this part of

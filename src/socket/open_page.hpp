@@ -86,11 +86,6 @@ class OpenPage {
     std::memset(cursor_ - padded + size, 0, padded - size);
     ++messages_;
   }
-  // The last message leaves again, with its frame.
-  void take_back(std::size_t frame_bytes) noexcept {
-    cursor_ -= frame_bytes;
-    --messages_;
-  }
   // Frames that another page had.
   void append_frames(const std::byte* frames, std::size_t bytes, std::uint32_t messages) noexcept {
     std::memcpy(cursor_, frames, bytes);

@@ -100,7 +100,6 @@ Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
   if (resends_) {
     const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
     if (const Status status = room_to_copy(frame); status != Status::ok) return status;
-    if (message.size() >= posted_from_copy_bytes_min) return post_copy(message, tag);
   }
   Post post{.sequence = posted_to_, .messages = 1};
   post.prepend_frame(message.size(), 0, tag);
@@ -109,20 +108,6 @@ Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
   const Status status = post_counted(post);
   if (status == Status::ok && resends_) resend_.copy_message(post.sequence, message, tag);
   if (status == Status::again) give_way_for_copy();
-  return status;
-}
-
-// What the link does not take at once it would copy for itself.
-Status OutgoingStream::post_copy(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  const ResendQueue::Written written = resend_.write(message, tag);
-  const std::uint64_t position = posted_to_;
-  const Status status = post_frames(written.lease, written.frames, 1);
-  if (status == Status::ok) {
-    resend_.keep_written(position);
-  } else {
-    resend_.take_back(written);
-    if (status == Status::again) give_way_for_copy();
-  }
   return status;
 }
 

@@ -358,7 +358,6 @@ class OutgoingStream final : private StoreWaiter {
   Status share_to_resend() noexcept;
   Status room_to_copy(std::size_t bytes) noexcept;
   Status may_begin_large() noexcept;
-  Status post_copy(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status post_frames(const Lease& lease, std::span<const std::byte> frames,
                      std::uint32_t messages) noexcept;
   Status post_counted(Post& post) noexcept;

@@ -104,21 +104,6 @@ void ResendQueue::copy_message(std::uint64_t position, std::span<const std::byte
   item.bytes = copies_.bytes();
 }
 
-ResendQueue::Written ResendQueue::write(std::span<const std::byte> message,
-                                        std::uint64_t tag) noexcept {
-  const std::byte* const begin = copies_.cursor();
-  copies_.append(message, tag);
-  return {copies_.lease(), {begin, copies_.bytes_from(begin)}};
-}
-
-void ResendQueue::keep_written(std::uint64_t position) noexcept {
-  const bool first = copies_.messages() == 1;
-  Item& item =
-      first ? push({position, 0, true, 0, copies_.lease(), copies_.data(), 0}) : at(count_ - 1);
-  ++item.messages;
-  item.bytes = copies_.bytes();
-}
-
 void ResendQueue::pop() noexcept {
   Item& item = at(0);
   bytes_held_ -= cost(item);

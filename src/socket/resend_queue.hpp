@@ -91,16 +91,6 @@ class ResendQueue final : public Reserve {
   void copy_message(std::uint64_t position, std::span<const std::byte> message,
                     std::uint64_t tag) noexcept;
 
-  // The same in two steps. There is room to copy: the message is written to where it will be kept.
-  // Then it was posted from there, or not.
-  struct Written {
-    Lease lease;
-    std::span<const std::byte> frames;
-  };
-  [[nodiscard]] Written write(std::span<const std::byte> message, std::uint64_t tag) noexcept;
-  void keep_written(std::uint64_t position) noexcept;
-  void take_back(const Written& written) noexcept { copies_.take_back(written.frames.size()); }
-
   // The peer has been told this before the next message to be added.
   void mark(const Told& told) noexcept {
     if (told != told_) seal();
@@ -124,7 +114,6 @@ class ResendQueue final : public Reserve {
   // The same for now, though there is one.
   void offer() noexcept;
   void work() noexcept { leave(); }
-  [[nodiscard]] bool idle() const noexcept { return !alone(); }
   // Reserve: forgets everything. The stream learns it when it looks for the oldest position.
   void give_up() noexcept override;
   // Forgets the oldest item, if there is one.

@@ -105,32 +105,6 @@ TEST_F(Resend, gives_up_no_more_than_it_takes_to_let_go_of_what_is_lacked) {
   EXPECT_EQ(queue.oldest(2), 1U);
 }
 
-TEST_F(Resend, keeps_what_was_written_first_and_takes_back_what_was_not_posted) {
-  const std::string one = "first";
-  const std::string other = "second";
-  const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
-  ASSERT_TRUE(queue.make_room_to_copy(100));
-  queue.take_back(queue.write(bytes(other), 0));
-  EXPECT_TRUE(queue.empty());
-  const ResendQueue::Written first = queue.write(bytes(one), 7);
-  queue.keep_written(5);
-  const ResendQueue::Written second = queue.write(bytes(other), 0);
-  EXPECT_EQ(second.frames.data(), first.frames.data() + first.frames.size());
-  queue.keep_written(6);
-  const ResendQueue::Item* const item = queue.find(6);
-  ASSERT_NE(item, nullptr);
-  EXPECT_EQ(item->position, 5U);
-  EXPECT_EQ(item->messages, 2U);
-  EXPECT_EQ(item->bytes, first.frames.size() + second.frames.size());
-  FrameWalker walker(item->data, item->bytes);
-  Frame frame;
-  ASSERT_TRUE(walker.next(frame));
-  EXPECT_EQ(frame.tag, 7U);
-  ASSERT_TRUE(walker.next(frame));
-  EXPECT_EQ(frame.size, other.size());
-  EXPECT_FALSE(walker.next(frame));
-}
-
 TEST_F(Resend, full_by_the_memory_that_is_held) {
   queue.set_bytes_max(3 * kept_block_bytes);
   keep(0, "a");

@@ -1,7 +1,6 @@
 // See stream_records.hpp.
 #include "socket/stream_records.hpp"
 
-#include <iterator>
 #include <utility>
 
 namespace netio::detail {
