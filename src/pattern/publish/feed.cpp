@@ -82,9 +82,9 @@ void Feed::refit(const Link& link) {
 }
 
 void Feed::share(const Parcel& parcel) noexcept {
-  const bool linked = stream_->link() != nullptr && !away;
-  if (!linked && !away) return stream_->drop_unposted(DropReason::not_sent, parcel.messages);
-  if (linked && clear_ahead() && !has_to_wait(parcel.lease) && post_parcel(parcel) == Status::ok) {
+  if (!linked() && !away) return stream_->drop_unposted(DropReason::not_sent, parcel.messages);
+  if (linked() && clear_ahead() && !has_to_wait(parcel.lease) &&
+      post_parcel(parcel) == Status::ok) {
     bytes_posted_ += static_cast<std::int64_t>(parcel.bytes);
     return;
   }
@@ -154,11 +154,10 @@ void Feed::answer(const SubscribedFrame& told) noexcept {
 }
 
 void Feed::tell(ControlKind kind, std::span<const std::byte> payload) noexcept {
-  const bool linked = stream_->link() != nullptr && !away;
   // While it is away: behind an answer that waits, which says something else. If none does, the
   // last one is said on the next connection in any case.
-  if (!linked && backlog.controls() == 0) return;
-  if (linked && clear_ahead() && post_control(kind, payload) == Status::ok) return;
+  if (!linked() && backlog.controls() == 0) return;
+  if (linked() && clear_ahead() && post_control(kind, payload) == Status::ok) return;
   backlog.add_control(kind, payload, supplies_.pages, body_max_);
 }
 

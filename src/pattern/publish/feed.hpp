@@ -69,6 +69,7 @@ class Feed final : public Upstream {
   Status tell_again(std::uint64_t position, const Told& told) noexcept override;
 
  private:
+  [[nodiscard]] bool linked() const noexcept { return stream_->link() != nullptr && !away; }
   // Nothing goes before what is shared now.
   [[nodiscard]] bool clear_ahead() const noexcept {
     return backlog.empty() && !stream_->pending_itself();
