@@ -241,4 +241,22 @@ SocketOptions Conformance::options() const {
   return options;
 }
 
+SocketOptions Conformance::eager(SocketOptions options) {
+  options.reconnect_after_min = 2ms;
+  options.reconnect_after_max = 20ms;
+  return options;
+}
+
+SocketOptions Conformance::keeping(std::size_t resume_bytes_max) const {
+  SocketOptions options = eager();
+  options.resume_bytes_max = resume_bytes_max;
+  return options;
+}
+
+std::size_t Conformance::size_of(std::uint64_t number) {
+  if (number % 200 == 99) return 150'000;
+  if (number % 50 == 20) return 30'000;
+  return 10 + number * 31 % 900;
+}
+
 }  // namespace netio::test

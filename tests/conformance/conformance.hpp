@@ -70,6 +70,13 @@ class Conformance : public testing::TestWithParam<Row> {
   void settle(const Socket& socket);
 
   [[nodiscard]] SocketOptions options() const;  // of the row's mode, else the defaults
+  // These, but a connection that breaks comes back soon.
+  static SocketOptions eager(SocketOptions options);
+  [[nodiscard]] SocketOptions eager() const { return eager(options()); }
+  // The same, of a socket that keeps what is not acknowledged.
+  [[nodiscard]] SocketOptions keeping(std::size_t resume_bytes_max = std::size_t{1} << 20U) const;
+  // Small messages, some that are split or lent, and some that fill a page.
+  static std::size_t size_of(std::uint64_t number);
 
   Context here_;   // senders, where a test has one of each
   Context there_;  // receivers

@@ -10,13 +10,6 @@ namespace {
 
 class Cut : public Conformance {
  protected:
-  static SocketOptions eager(SocketOptions options) {
-    options.reconnect_after_min = 2ms;
-    options.reconnect_after_max = 20ms;
-    return options;
-  }
-  [[nodiscard]] SocketOptions eager() const { return eager(options()); }
-
   // Numbered messages, of which some may be missing but none may come twice or out of order.
   void expect_increasing(Receiving& socket) {
     socket.on_message([this](const MessageView& message) {
@@ -157,7 +150,7 @@ TEST_P(Cut, in_the_middle_of_a_stream_leaves_the_books_exact) {
     sent += 100;
     ASSERT_LT(sent, 100'000U);
   }
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, push.peers_connected() == 1 && pull.peers_connected() == 1);
   expect_exact(push, pull);
   EXPECT_EQ(push.books().sent, sent);
@@ -191,7 +184,7 @@ TEST_P(Cut, what_was_lost_is_told_where_it_is_missing) {
     sent += 100;
     ASSERT_LT(sent, 100'000U);
   }
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   flood(push, sent, sent + 1);
   settle(push);
   ASSERT_SOON(pump_, next_ == sent + 1);
@@ -268,7 +261,7 @@ TEST_P(Cut, of_a_pair_leaves_the_books_of_both_directions_exact) {
     ASSERT_EQ(send(right, payload(number, size), number), Status::ok);
     ASSERT_LT(number, 100'000U);
   }
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, left.peers_connected() == 1 && right.peers_connected() == 1);
   settle(left);
   settle(right);
@@ -365,7 +358,7 @@ TEST_P(Cut, lent_bytes_come_back_once_whatever_is_cut) {
                            status != Status::not_connected);
     ASSERT_EQ(status, Status::ok);
   }
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unsettled() == 0);
   for (const auto& [token, count] : released) EXPECT_EQ(count, 1) << "token " << token;
   expect_exact(push, pull);

@@ -9,16 +9,15 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "conformance/evil.hpp"
+#include "support/in_a_child.hpp"
 
 namespace netio::test {
 namespace {
 
 constexpr std::string_view hosts = "127.0.0.1 two-homes\n127.0.0.2 two-homes\n";
-constexpr int absent = 77;  // exit code: this machine does not let a process have its own hosts
 
 bool replace_hosts() {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
@@ -48,11 +47,9 @@ bool two_homes() {
 
 // The exit code of a process that runs `work` with these hosts: 0 if it is true.
 int with_hosts(const std::function<bool()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(!replace_hosts() || !two_homes() ? absent : work() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return in_a_child([&] {
+    return !replace_hosts() || !two_homes() ? not_possible : work() ? 0 : 1;
+  });
 }
 
 // A receiver listens at the second address only; the sender must find it.
@@ -71,14 +68,14 @@ bool is_found(const std::string& scheme, const std::function<void(std::uint16_t 
 
 TEST(HostName, whose_first_address_refuses_is_reached_at_the_second) {
   const int code = with_hosts([] { return is_found("tcp", [](std::uint16_t) {}); });
-  if (code == absent) GTEST_SKIP() << "no hosts file of one's own here";
+  if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
   EXPECT_EQ(code, 0);
 }
 
 #ifdef NETIO_WITH_FABRIC
 TEST(HostName, whose_first_address_refuses_is_reached_at_the_second_over_a_fabric) {
   const int code = with_hosts([] { return is_found("ofi+tcp", [](std::uint16_t) {}); });
-  if (code == absent) GTEST_SKIP() << "no hosts file of one's own here";
+  if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
   EXPECT_EQ(code, 0);
 }
 #endif
@@ -95,12 +92,12 @@ TEST(HostName, whose_first_address_is_silent_is_reached_at_the_second) {
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       if (::bind(hole, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
           ::listen(hole, 0) != 0) {
-        ::_exit(absent);
+        ::_exit(not_possible);
       }
       filler = RawTcp::connect("tcp://127.0.0.1:" + std::to_string(port));
     });
   });
-  if (code == absent) GTEST_SKIP() << "no hosts file of one's own here";
+  if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
   EXPECT_EQ(code, 0);
 }
 

@@ -18,10 +18,8 @@ using detail::WirePattern;
 class Identity : public Conformance {
  protected:
   SocketOptions called(std::string name) {
-    SocketOptions options = Conformance::options();
+    SocketOptions options = eager();
     options.name = std::move(name);
-    options.reconnect_after_min = 2ms;
-    options.reconnect_after_max = 20ms;
     return options;
   }
 };

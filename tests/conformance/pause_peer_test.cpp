@@ -278,13 +278,10 @@ ON_EVERY_TRANSPORT_AND_MODE(PausePeer);
 class PausePeerCut : public Conformance {};
 
 TEST_P(PausePeerCut, is_remembered_of_a_dialed_peer_and_forgotten_of_an_accepted_one) {
-  SocketOptions eager = options();
-  eager.reconnect_after_min = 2ms;
-  eager.reconnect_after_max = 20ms;
   for (const bool pull_dials : {true, false}) {
     SCOPED_TRACE(pull_dials ? "the pull dials" : "the push dials");
-    Pull pull(there_, eager);
-    Push push(here_, eager);
+    Pull pull(there_, eager());
+    Push push(here_, eager());
     Inbox inbox(pull);
     Seen at_pull(pull);
     Relay relay(pull_dials ? bind(push) : bind(pull));

@@ -227,11 +227,8 @@ ON_EVERY_TRANSPORT_AND_MODE(Peers);
 class PeersCut : public Conformance {};
 
 TEST_P(PeersCut, that_come_back_go_on_with_their_books) {
-  SocketOptions eager = options();
-  eager.reconnect_after_min = 2ms;
-  eager.reconnect_after_max = 20ms;
-  Pull pull(there_, eager);
-  Push push(here_, eager);
+  Pull pull(there_, eager());
+  Push push(here_, eager());
   Seen at_pull(pull);
   Seen at_push(push);
   SumCheck at_bound(pull, at_pull);

@@ -9,17 +9,8 @@
 namespace netio::test {
 namespace {
 
-constexpr std::uint64_t no_cut = std::uint64_t{1} << 60U;
-
 class PublishResume : public Publishing {
  protected:
-  [[nodiscard]] SocketOptions keeping(std::size_t bytes_max = std::size_t{1} << 20U) const {
-    SocketOptions with = options();
-    with.reconnect_after_min = 2ms;
-    with.reconnect_after_max = 20ms;
-    with.resume_bytes_max = bytes_max;
-    return with;
-  }
   // A subscriber to all tags, which checks that the numbers of what it is given and of what
   // is missing leave none out. The tag of each message is its number in the publisher.
   struct Reader {
@@ -50,11 +41,6 @@ class PublishResume : public Publishing {
     if (status == Status::ok) ++number_;
     return status;
   }
-  static std::size_t size_of(std::uint64_t number) {
-    if (number % 200 == 99) return 150'000;
-    if (number % 50 == 20) return 30'000;
-    return 10 + number * 31 % 900;
-  }
   std::uint64_t number_ = 0;
 };
 
@@ -74,7 +60,7 @@ TEST_P(PublishResume, nothing_is_lost_with_block_wherever_a_connection_is_cut) {
     pump_.turn();
     ASSERT_LT(number_, 100'000U);
   }
-  relay.cut_after(no_cut);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, publish.books().acknowledged == number_);
   EXPECT_EQ(reader.received, number_);
   EXPECT_EQ(reader.wrong + reader.skipped + reader.told_missing, 0U);
@@ -120,7 +106,7 @@ TEST_P(PublishResume, what_a_policy_drops_is_told_over_all_connections) {
       for (int i = 0; i < 100; ++i) ASSERT_EQ(publish_next(publish, size_of(number_)), Status::ok);
       pump_.turns(2);
     }
-    relay.cut_after(no_cut);
+    relay.cut_no_more();
     ASSERT_SOON(pump_, publish.peers_connected() == 1 && reader.socket.peers_connected() == 1);
     ASSERT_SOON(pump_, publish.books().unsettled() == 0);
     ASSERT_EQ(publish_next(publish, 10), Status::ok);

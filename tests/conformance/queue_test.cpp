@@ -145,10 +145,7 @@ class QueueCut : public Queue {};
 
 TEST_P(QueueCut, goes_on_with_a_sender_that_comes_back) {
   Relay relay(pull_->bind(GetParam().address));
-  SocketOptions eager = options();
-  eager.reconnect_after_min = 2ms;
-  eager.reconnect_after_max = 20ms;
-  Push push(here_, eager);
+  Push push(here_, eager());
   push.connect(relay.address());
   ASSERT_SOON(pump_here_, push.peers_connected() == 1);
   std::uint64_t sent = 0;

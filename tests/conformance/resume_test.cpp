@@ -10,30 +10,14 @@
 namespace netio::test {
 namespace {
 
-constexpr std::uint64_t no_cut = std::uint64_t{1} << 60U;
-
 class Resume : public Conformance {
  protected:
-  [[nodiscard]] SocketOptions keeping(std::size_t bytes_max = std::size_t{1} << 20U) const {
-    SocketOptions with = options();
-    with.reconnect_after_min = 2ms;
-    with.reconnect_after_max = 20ms;
-    with.resume_bytes_max = bytes_max;
-    return with;
-  }
-
   // Every message, each once, in order.
   void expect_all(Receiving& socket) {
     socket.on_message([this](const MessageView& message) {
       if (message.tag() != received_ || !is_payload(message.bytes(), message.tag())) ++wrong_;
       ++received_;
     });
-  }
-  // Small ones, some that are split or lent, and some that fill a page.
-  static std::size_t size_of(std::uint64_t number) {
-    if (number % 200 == 99) return 150'000;
-    if (number % 50 == 20) return 30'000;
-    return 10 + number * 31 % 900;
   }
   void flood(Sending& socket, std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t number = first; number < last; ++number) {
@@ -72,7 +56,7 @@ TEST_P(Resume, nothing_is_lost_wherever_a_connection_is_cut) {
     sent += 100;
     ASSERT_LT(sent, 100'000U);
   }
-  relay.cut_after(no_cut);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, push.peers_connected() == 1 && pull.peers_connected() == 1);
   expect_nothing_lost(push, pull);
   EXPECT_EQ(push.books().sent, sent);
@@ -123,7 +107,7 @@ TEST_P(Resume, nothing_is_lost_of_a_pair_in_either_direction) {
     ASSERT_EQ(send(right, payload(number, size_of(number)), number), Status::ok);
     ASSERT_LT(number, 100'000U);
   }
-  relay.cut_after(no_cut);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, left.peers_connected() == 1 && right.peers_connected() == 1);
   expect_nothing_lost(left, right);
   expect_nothing_lost(right, left);
@@ -302,7 +286,7 @@ TEST_P(Resume, lent_bytes_come_back_once_when_they_are_acknowledged) {
                            status != Status::not_connected);
     ASSERT_EQ(status, Status::ok);
   }
-  relay.cut_after(no_cut);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, released.size() == lent.size() && push.books().unsettled() == 0);
   for (const auto& [token, count] : released) EXPECT_EQ(count, 1) << "token " << token;
   expect_nothing_lost(push, pull);

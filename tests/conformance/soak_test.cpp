@@ -7,15 +7,13 @@
 #include <random>
 
 #include "conformance/conformance.hpp"
+#include "support/environment.hpp"
 #include "support/relay.hpp"
 
 namespace netio::test {
 namespace {
 
-std::uint64_t seed_of_this_run() {
-  if (const char* given = std::getenv("NETIO_TEST_SEED")) return std::strtoull(given, nullptr, 10);
-  return std::random_device{}();
-}
+std::uint64_t seed_of_this_run() { return number_in("NETIO_TEST_SEED", std::random_device{}()); }
 
 // A receiver that pauses, keeps and releases at random, and checks all it gets.
 class Taker {
@@ -190,7 +188,7 @@ TEST_P(Soak, everything_at_random_is_accounted_for) {
   }
 
   relay.hold(false);
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   ASSERT_SOON(pump_, [&] {
     left_taker.calm_down();
     right_taker.calm_down();

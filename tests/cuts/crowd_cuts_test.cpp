@@ -5,25 +5,19 @@
 #include <cstdio>
 #include <string>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "cuts/cuts.hpp"
+#include "support/in_a_child.hpp"
 #include "support/own_network.hpp"
 #include "support/seen.hpp"
 
 namespace netio::test {
 namespace {
 
-constexpr int no_network = 77;  // exit codes
-constexpr int few_descriptors = 78;
-
-bool say(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
-  return false;
-}
+constexpr int few_descriptors = 78;  // exit code, as not_possible is
 
 bool may_open(std::size_t descriptors) {
   rlimit limit{};
@@ -80,22 +74,22 @@ bool come_back(std::size_t peers) {
   const auto until = [&](const auto& done) {
     return static_cast<bool>(pump.until([&] { return work(), done(); }, "done", 60s));
   };
-  if (!until([&] { return all_up(peers); })) return say("not all come up");
-  if (!set_loopback(false)) return say("the network stays up");
-  if (!until([&] { return all_up(0); })) return say("the silence is not noticed");
-  if (!set_loopback(true)) return say("the network stays down");
+  if (!until([&] { return all_up(peers); })) return fail("not all come up");
+  if (!set_loopback(false)) return fail("the network stays up");
+  if (!until([&] { return all_up(0); })) return fail("the silence is not noticed");
+  if (!set_loopback(true)) return fail("the network stays down");
   const auto back_at = std::chrono::steady_clock::now();
   steady_at = back_at;
   steady_waited_ms = 0;
   const std::uint64_t steady_before = steady_received;
-  if (!until([&] { return all_up(peers); })) return say("not all come back");
+  if (!until([&] { return all_up(peers); })) return fail("not all come back");
   const double back_ms = ms_since(back_at);
   const std::uint64_t steady_meanwhile = steady_received - steady_before;
   push.flush();
   const auto settled = [&] {
     return push.books().unsettled() == 0 && steady.books().unsettled() == 0;
   };
-  if (!pump.until(settled, "settled", 60s)) return say("it does not settle");
+  if (!pump.until(settled, "settled", 60s)) return fail("it does not settle");
   const bool all = received == sent && push.books().dropped() == 0 && pull.books().missed == 0;
   std::printf(
       "cuts: %zu peers are back %.0f ms after the network; one that was up got %llu messages "
@@ -103,29 +97,22 @@ bool come_back(std::size_t peers) {
       peers, back_ms, static_cast<unsigned long long>(steady_meanwhile), steady_waited_ms,
       static_cast<unsigned long long>(sent),
       static_cast<unsigned long long>(push.counters().resent));
-  if (steady_meanwhile == 0) return say("who was up had to wait for all of them");
+  if (steady_meanwhile == 0) return fail("who was up had to wait for all of them");
   const Books books = push.books();
-  return all || say(std::to_string(received) + " of " + std::to_string(sent) + " came, " +
-                    std::to_string(push.counters().resume_given_up) + " given up, lost " +
-                    std::to_string(books.dropped_by[1]) + ", not sent " +
-                    std::to_string(books.dropped_by[2]));
+  return all || fail(std::to_string(received) + " of " + std::to_string(sent) + " came, " +
+                     std::to_string(push.counters().resume_given_up) + " given up, lost " +
+                     std::to_string(books.dropped_by[1]) + ", not sent " +
+                     std::to_string(books.dropped_by[2]));
 }
 
 TEST(Crowd, that_comes_back_together_is_greeted) {
-  std::fflush(stdout);
   const std::size_t peers = sanitized ? 200 : 2000;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (!enter_own_network()) ::_exit(no_network);
-    if (!may_open(2 * peers + 200)) ::_exit(few_descriptors);
-    const bool done = come_back(peers);
-    std::fflush(stdout);
-    ::_exit(done ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  if (code == no_network) GTEST_SKIP() << "no network of one's own here";
+  const int code = in_a_child([&] {
+    if (!enter_own_network()) return not_possible;
+    if (!may_open(2 * peers + 200)) return few_descriptors;
+    return come_back(peers) ? 0 : 1;
+  });
+  if (code == not_possible) GTEST_SKIP() << "no network of one's own here";
   if (code == few_descriptors) GTEST_SKIP() << "a process may not open so many descriptors here";
   EXPECT_EQ(code, 0);
 }

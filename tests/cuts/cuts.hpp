@@ -3,24 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include <netio/netio.hpp>
 
+#include "support/environment.hpp"
 #include "support/payload.hpp"
 #include "support/pump.hpp"
 #include "support/relay.hpp"
 #include "support/sanitized.hpp"
 
 namespace netio::test {
-
-inline std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 inline std::uint64_t cuts_wanted() { return number_in("NETIO_TEST_CUTS", sanitized ? 20 : 60); }
 inline std::uint64_t seed() {
@@ -48,6 +44,23 @@ inline SocketOptions resuming(Mode mode, std::size_t resume_bytes_max = std::siz
   options.reconnect_after_max = std::chrono::milliseconds(10);
   return options;
 }
+
+// The fixture of tests whose case names the scheme of the connections: those that a relay carries,
+// which knows nothing of netio.
+template <typename Case>
+class OverARelay : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (fabric() && !fabrics_built()) GTEST_SKIP() << "netio was built without libfabric";
+  }
+  [[nodiscard]] bool fabric() const { return std::string(what_.scheme) != "tcp://"; }
+  [[nodiscard]] std::string through(const Relay& relay) const {
+    const std::string address = relay.address();
+    return what_.scheme + address.substr(address.find("//") + 2);
+  }
+
+  const Case& what_ = this->GetParam();
+};
 
 // What a socket keeps for its peers stays in its bounds: to be called all the time. A message in
 // parts, and an open page, may come on top when a connection breaks.

@@ -112,19 +112,8 @@ class Flow {
   std::uint64_t taken_ = 0;
 };
 
-class Cuts : public testing::TestWithParam<Case> {
+class Cuts : public OverARelay<Case> {
  protected:
-  Cuts() : what_(GetParam()), here_(context_options()), there_(context_options()) {}
-
-  void SetUp() override {
-    if (fabric() && !fabrics_built()) GTEST_SKIP() << "netio was built without libfabric";
-  }
-  [[nodiscard]] bool fabric() const { return std::string(what_.scheme) != "tcp://"; }
-
-  [[nodiscard]] std::string through(const Relay& relay) const {
-    const std::string address = relay.address();
-    return what_.scheme + address.substr(address.find("//") + 2);
-  }
   // Counts how its connections end.
   void watch(Socket& socket) {
     socket.on_down([this](const PeerInfo& peer, const Down&) {
@@ -159,9 +148,8 @@ class Cuts : public testing::TestWithParam<Case> {
     EXPECT_EQ(receiver.books().missed, 0U);
   }
 
-  const Case& what_;
-  Context here_;
-  Context there_;
+  Context here_{context_options()};
+  Context there_{context_options()};
   Pump pump_{&here_, &there_};
   std::vector<std::unique_ptr<Flow>> flows_;
   std::map<std::uint64_t, Flow*> flows_by_stream_;
@@ -227,7 +215,7 @@ TEST_P(Cuts, lose_nothing) {
     last = broken_;
     ASSERT_LT(std::chrono::steady_clock::now() - last_at, 30s) << "it stands still";
   }
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   const auto settled = [&] {
     for (const auto& push : pushes) {
       if (push->books().unsettled() != 0) return false;
@@ -314,7 +302,7 @@ TEST(Echo, of_two_pairs_never_stands_still) {
     ASSERT_LT(std::chrono::steady_clock::now() - last_at, 20s) << "it stands still";
   }
   left.resume();
-  relay.cut_after(std::uint64_t{1} << 60U);
+  relay.cut_no_more();
   ASSERT_SOON(pump, left.books().unacknowledged + right.books().unsettled() == 0);
   for (const auto& [from, to] : {std::pair(&left, &right), std::pair(&right, &left)}) {
     EXPECT_EQ(from->books().acknowledged, to->books().delivered);

@@ -119,7 +119,7 @@ TEST_F(Endurance, takes_no_more_memory_and_descriptors) {
   }
   for (const auto& relay : relays_) {
     relay->forbid(false);
-    relay->cut_after(std::uint64_t{1} << 60U);
+    relay->cut_no_more();
   }
   const auto unsettled = [this] {
     return push_.books().unsettled() + left_.books().unsettled() + right_.books().unsettled() +

@@ -14,13 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "cuts/cuts.hpp"
+#include "support/in_a_child.hpp"
 #include "support/own_network.hpp"
 #include "support/seen.hpp"
 
 namespace netio::test {
 namespace {
 
-constexpr int not_possible = 77;  // exit code
 constexpr const char* cable_here = "nc0";
 constexpr const char* cable_there = "nc1";
 constexpr const char* address_there = "tcp://10.203.0.2:5000";
@@ -189,11 +189,6 @@ class Hosts {
 
 enum class Fault : std::uint8_t { cable, from_here, from_there, stopped, count_ };
 
-bool fail(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
-  return false;
-}
-
 class Trial {
  public:
   Trial() : end_(context_) {}
@@ -286,16 +281,7 @@ class Trial {
 };
 
 TEST(TwoHosts, lose_nothing_whatever_the_network_does) {
-  std::fflush(stdout);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const bool done = Trial().run(cuts_wanted() >= 500 ? 100 : 12);
-    std::fflush(stdout);
-    ::_exit(done ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const int code = in_a_child([] { return Trial().run(cuts_wanted() >= 500 ? 100 : 12) ? 0 : 1; });
   if (code == not_possible) GTEST_SKIP() << "no networks of one's own here, or no command ip";
   EXPECT_EQ(code, 0);
 }

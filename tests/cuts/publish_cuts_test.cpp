@@ -74,16 +74,8 @@ class Reader {
   std::uint64_t wrong = 0;
 };
 
-class PublishCuts : public testing::TestWithParam<PublishCase> {
+class PublishCuts : public OverARelay<PublishCase> {
  protected:
-  void SetUp() override {
-    if (fabric() && !fabrics_built()) GTEST_SKIP() << "netio was built without libfabric";
-  }
-  [[nodiscard]] bool fabric() const { return std::string(what_.scheme) != "tcp://"; }
-  [[nodiscard]] std::string through(const Relay& relay) const {
-    const std::string address = relay.address();
-    return what_.scheme + address.substr(address.find("//") + 2);
-  }
   void connect() {
     const std::string any = what_.scheme + std::string("127.0.0.1:0");
     if (!what_.dials) {
@@ -113,7 +105,6 @@ class PublishCuts : public testing::TestWithParam<PublishCase> {
     }
   }
 
-  const PublishCase& what_ = GetParam();
   Context here_{context_options()};
   Context there_{context_options()};
   Pump pump_{&here_, &there_};
@@ -160,7 +151,7 @@ TEST_P(PublishCuts, lose_nothing_untold) {
     last = broken;
     ASSERT_LT(std::chrono::steady_clock::now() - last_at, 30s) << "it stands still";
   }
-  for (const auto& relay : relays_) relay->cut_after(std::uint64_t{1} << 60U);
+  for (const auto& relay : relays_) relay->cut_no_more();
   ASSERT_SOON(pump_, publish_.peers_connected() == 2 && publish_.books().unsettled() == 0);
   // One message more, which is before no gap.
   ASSERT_SOON(pump_, publish_.send(payload(sent_, 10), sent_) == Status::ok);

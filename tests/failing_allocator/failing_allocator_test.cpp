@@ -12,7 +12,6 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
 #include <tuple>
 #include <unistd.h>
@@ -25,6 +24,8 @@
 
 #include "failing_allocator/scene.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/environment.hpp"
+#include "support/in_a_child.hpp"
 #include "support/limit.hpp"
 #include "support/sanitized.hpp"
 
@@ -295,20 +296,11 @@ int play(const Play& what, const Way& way, std::uint64_t n) {
   return allocations_failed() != 0 ? lived : none_failed;
 }
 
-int in_a_child(const Play& what, const Way& way, std::uint64_t n) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+int play_in_a_child(const Play& what, const Way& way, std::uint64_t n) {
+  return in_a_child([&] {
     ::alarm(60);
-    std::_Exit(play(what, way, n));
-  }
-  int status = 0;
-  (void)::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+    return play(what, way, n);
+  });
 }
 
 class FailingAllocator : public testing::TestWithParam<std::tuple<Play, Way>> {};
@@ -322,7 +314,7 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
   // A process takes long under a sanitizer: the other build tries every n.
   const std::uint64_t stride =
       number_in("NETIO_TEST_FAILING_STRIDE", way.stride * (sanitized ? 5 : 1));
-  ASSERT_EQ(in_a_child(what, way, 0), none_failed) << "with all memory there is";
+  ASSERT_EQ(play_in_a_child(what, way, 0), none_failed) << "with all memory there is";
   std::string broken_at;
   std::uint64_t broken_count = 0;
   std::uint64_t tried = 0;
@@ -330,7 +322,7 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
   // several times in a row.
   for (std::uint64_t n = 1, ends = 0; ends < 3 && broken_count < 20;
        n += n < 10 ? 1 : stride, ++tried) {
-    const int found = in_a_child(what, way, n);
+    const int found = play_in_a_child(what, way, n);
     ends = found == none_failed ? ends + 1 : 0;
     if (found != lived && found != none_failed) {
       ++broken_count;

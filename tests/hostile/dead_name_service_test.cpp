@@ -8,16 +8,15 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "conformance/evil.hpp"
+#include "support/in_a_child.hpp"
 #include "support/own_network.hpp"
 
 namespace netio::test {
 namespace {
 
-constexpr int not_possible = 77;  // exit code: this machine lets no process have its own network
 constexpr std::size_t dead_names = 500;
 
 bool mount_over(const char* path, std::string_view text) {
@@ -53,11 +52,6 @@ std::size_t threads_of_this_process() {
   return count;
 }
 
-bool fail(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
-  return false;
-}
-
 // 500 peers whose names nobody finds, and one that has a number.
 bool names_hold_up_nobody(const std::string& scheme) {
   Context context(wary_context());
@@ -82,11 +76,7 @@ bool names_hold_up_nobody(const std::string& scheme) {
 }
 
 int where_no_name_is_found(const std::function<bool()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(!kill_name_service() ? not_possible : work() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return in_a_child([&] { return !kill_name_service() ? not_possible : work() ? 0 : 1; });
 }
 
 class DeadNameService : public testing::TestWithParam<std::string> {};

@@ -1,27 +1,20 @@
 // A host that vanishes while data is under way to it. The test runs in a process whose network is
 // its own, and switches it off.
-#include <cstdio>
 #include <functional>
-#include <sys/wait.h>
+#include <string>
 
 #include "conformance/evil.hpp"
+#include "support/in_a_child.hpp"
 #include "support/own_network.hpp"
 
 namespace netio::test {
 namespace {
-
-constexpr int not_possible = 77;  // exit code
 
 SocketOptions quick() {
   SocketOptions options;
   options.keep_alive_after = 1s;
   options.stall_after = 200ms;
   return options;
-}
-
-bool fail(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
-  return false;
 }
 
 bool is_told(const SocketOptions& options) {
@@ -69,11 +62,7 @@ bool who_does_not_read_is_kept() {
 }
 
 int in_own_network(const std::function<bool()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(!enter_own_network() ? not_possible : work() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return in_a_child([&] { return !enter_own_network() ? not_possible : work() ? 0 : 1; });
 }
 
 TEST(VanishedHost, with_data_under_way_is_told) {

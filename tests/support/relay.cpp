@@ -140,6 +140,7 @@ void Relay::cut_after(std::uint64_t bytes, End end) {
   }
   arm(Fault::cut, bytes);
 }
+void Relay::cut_no_more() { arm(Fault::none, 0); }
 void Relay::lose_byte_after(std::uint64_t bytes) { arm(Fault::lose, bytes); }
 void Relay::damage_byte_after(std::uint64_t bytes) { arm(Fault::damage, bytes); }
 

@@ -35,6 +35,8 @@ class Relay {
   void strand();
   // Carries that many bytes more towards the target, and then cuts.
   void cut_after(std::uint64_t bytes, End end = End::reset);
+  // Takes back what was asked for, if it is still to come.
+  void cut_no_more();
   // Carries nothing, and reads nothing, until released.
   void hold(bool held);
   // Cuts whatever comes at once, while it lasts.
