@@ -14,10 +14,11 @@ namespace {
 // user's memory is not seen there.
 constexpr std::size_t lent_bytes_min = 64U << 10U;
 // As many as the floor has under way. Bare sockets: one, as two and the copies that the kernel
-// makes of them do not fit a cache of 2 MiB; a fabric: its window.
+// makes of them do not fit a cache of 2 MiB; but more if one comes back only when it is
+// acknowledged. A fabric: its window.
 std::size_t buffers_for(const Options& options, bool lends) {
   if (!lends) return 0;
-  if (options.provider.empty()) return 1;
+  if (options.provider.empty()) return options.api == "resume" ? 4 : 1;
   constexpr std::size_t bytes_under_way = 4U << 20U;
   if (options.window != 0) return options.window;
   return std::clamp<std::size_t>(bytes_under_way / options.message_bytes, 2, 64);
