@@ -61,6 +61,9 @@ void ReceivingSession::use(Socket& socket, Receiving& receiving) {
 }
 
 void ReceivingSession::meet() {
+  if (const auto text = without_effect(arguments_.peer); !text.empty()) {
+    progress_.note(std::string(text));
+  }
   if (arguments_.peer.binds) {
     address_ = socket_->bind(arguments_.peer.address);
   } else {
@@ -185,6 +188,7 @@ bool ReceivingSession::came_back(const PeerInfo& peer) {
 
 void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
   peer_table_.down(peer);
+  gone(peer);
   if (down.reason == DownReason::closed_here || closing_) return;
   if (verifier_) verifier_->forget(peer.id);
   up_.erase(peer.id);

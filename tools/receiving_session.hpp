@@ -48,6 +48,8 @@ class ReceivingSession {
   void stop() noexcept { context_.stop(); }
 
   virtual void taken(const MessageView&) {}
+  // Its connection ended, for whatever reason.
+  virtual void gone(const PeerInfo&) {}
   // Before the verifier's result is looked at.
   virtual void settle() {}
   // Says what is wrong at the end; what the verifier found was said.

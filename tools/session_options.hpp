@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <string_view>
 
 #include <netio/context.hpp>
 #include <netio/options.hpp>
@@ -33,6 +35,22 @@ enum class Role : std::uint8_t { sender, receiver, both };
   options.resume_within = peer.resume_within;
   options.heartbeat_after = peer.heartbeat_after;
   return options;
+}
+
+// What of it does nothing there; empty: all has its effect.
+[[nodiscard]] inline std::string_view without_effect(const PeerArguments& peer) {
+  if (!peer.address.starts_with("shm://")) return {};
+  const bool resumes = peer.resume_bytes_max != 0;
+  if (resumes && peer.heartbeat_after != std::chrono::nanoseconds(0)) {
+    return "nothing is sent again over shm://, and there are no heartbeats: a connection there "
+           "ends "
+           "only with a process";
+  }
+  if (resumes) {
+    return "nothing is sent again over shm://: a connection there ends only with a process";
+  }
+  if (peer.heartbeat_after == std::chrono::nanoseconds(0)) return {};
+  return "there are no heartbeats over shm://: a connection there ends only with a process";
 }
 
 }  // namespace netio::cli

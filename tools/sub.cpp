@@ -32,6 +32,7 @@ class SubSession final : public ReceivingSession {
  private:
   void on_subscribed(const PeerInfo& peer, const Subscribed& answer);
   void taken(const MessageView& message) override { tags_.count(message.tag()); }
+  void gone(const PeerInfo& peer) override;
   void settle() override;
   void note_unseen();
   void judge() override;
@@ -43,7 +44,8 @@ class SubSession final : public ReceivingSession {
     std::array<std::uint8_t, 16> run{};
     std::uint64_t revision = 0;  // 0: nothing yet
     Policy policy = Policy::drop_new;
-    bool goes_on = false;  // it has said so since it came back
+    // Since the connection came up: it said so again, or granted for the first time.
+    bool goes_on = false;
   };
 
   const SubArguments& asked_;
@@ -80,6 +82,8 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   const bool renewed = !repeated && std::exchange(last.goes_on, false);
   last.revision = answer.revision;
   last.policy = answer.policy;
+  // If the first connection broke before the answer was here, it comes with the next one.
+  last.goes_on = is_new;
   if (repeated && same_policy) {
     last.goes_on = true;
     return progress_.note(
@@ -100,6 +104,12 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
       named(peer), tags_text(asked_.tags), grouped(answer.from), to_string(answer.policy),
       as_asked ? "" : fmt::format(" (not {})", to_string(asked_.subscription.policy)),
       binary_bytes(answer.behind_bytes_max)));
+}
+
+void SubSession::gone(const PeerInfo& peer) {
+  if (const auto last = granted_.find(peer.id); last != granted_.end()) {
+    last->second.goes_on = false;
+  }
 }
 
 // That a publisher took the subscription does not say that it has such tags.

@@ -95,7 +95,7 @@ TEST_F(CliResume, a_publisher_waits_at_its_end_for_a_subscriber_that_is_away) {
   Relay relay(address_of(pub));
   Process sub(netio_command({"sub", relay.address(), "--resume", "1MiB", "--policy", "block",
                              "--verify", "--json=" + at_sub}));
-  EXPECT_TRUE(pub.wait_for_err("wants ")) << pub.err();
+  EXPECT_TRUE(sub.wait_for_err("took the subscription")) << sub.err();
   relay.forbid(true);
   EXPECT_TRUE(pub.wait_for_err("lost subscriber")) << pub.err();
   std::this_thread::sleep_for(1500ms);
@@ -105,6 +105,24 @@ TEST_F(CliResume, a_publisher_waits_at_its_end_for_a_subscriber_that_is_away) {
   EXPECT_THAT(sub.err(), HasSubstr("goes on from number"));
   EXPECT_EQ(read_json(at_sub)["books"]["delivered"], 1000);
   EXPECT_THAT(pub.out(), HasSubstr("lost        1 connection"));
+}
+
+// The answer to its subscription is lost with the connection, and comes with the next one.
+TEST_F(CliResume, a_subscriber_whose_first_connection_breaks_at_once_misses_nothing) {
+  const std::string at_sub = folder_.path("sub.json");
+  Process pub(netio_command({"pub", any_port, "--resume", "8MiB", "--subscribers-min", "1",
+                             "--rate", "1k", "--count", "1000", "--size", "1KiB", "--verify"}));
+  Relay relay(address_of(pub));
+  relay.set_delay(500ms);
+  Process sub(netio_command({"sub", relay.address(), "--resume", "1MiB", "--policy", "block",
+                             "--verify", "--json=" + at_sub}));
+  EXPECT_TRUE(pub.wait_for_err("wants ")) << pub.err();
+  relay.cut();
+  relay.set_delay(0ms);
+  EXPECT_EQ(pub.wait(), 0) << pub.err();
+  EXPECT_EQ(sub.wait(), 0) << sub.err();
+  EXPECT_THAT(sub.err(), Not(HasSubstr("has kept nothing")));
+  EXPECT_EQ(read_json(at_sub)["books"]["delivered"], 1000);
 }
 
 // Nothing tells it what was published meanwhile: it says so.
@@ -118,6 +136,16 @@ TEST_F(CliResume, a_subscriber_is_told_that_its_publisher_keeps_nothing) {
   pub.signal(SIGINT);
   EXPECT_EQ(pub.wait(), 130) << pub.err();
   EXPECT_EQ(sub.wait(), 3) << sub.err();
+}
+
+TEST_F(CliResume, over_shared_memory_it_is_said_that_nothing_is_sent_again) {
+  Process recv(netio_command({"recv", "shm://*", "--count", "1", "--heartbeat", "1s"}));
+  Process send(netio_command({"send", address_of(recv), "--size", "64", "--count", "1", "--resume",
+                              "1MiB", "--heartbeat", "1s"}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+  EXPECT_THAT(recv.err(), HasSubstr("there are no heartbeats over shm://"));
+  EXPECT_THAT(send.err(), HasSubstr("nothing is sent again over shm://, and there are no"));
 }
 
 TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
