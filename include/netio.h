@@ -32,8 +32,7 @@ enum netio_result {
 };
 NETIO_API const char* netio_result_name(int result);  // "ok", "again", ...; never NULL
 // What the latest call of this thread that did not answer NETIO_OK was about, why it failed, and
-// what to do: text for a person. Valid until the next such call of this thread; "" before the
-// first.
+// what to do: for a person. Valid until the next such call of this thread; "" before the first.
 NETIO_API const char* netio_last_error(void);
 
 // For the library: its object, and a number that fits no other address than that of this struct.
@@ -273,6 +272,8 @@ enum netio_policy {
   NETIO_POLICY_SAMPLE = 3,
   NETIO_POLICY_DISCONNECT = 4,
 };
+// When a message is acknowledged: as netio::Acknowledge.
+enum netio_acknowledge { NETIO_DELIVERED = 0, NETIO_RELEASED = 1 };
 // As netio::SocketOptions (netio/options.hpp). Begin with netio_socket_defaults().
 struct netio_socket_options {
   uint64_t flush_after_ns;     // a page that is not full is sent at the latest after this time
@@ -296,14 +297,13 @@ struct netio_socket_options {
   uint64_t granted_bytes_max;     // publish: the largest queue that it grants
   uint64_t ranges_max;            // publish: ranges in one subscriber's set
   int32_t block_allowed;          // publish: if 0, ..._DROP_NEW is granted for NETIO_POLICY_BLOCK
-  int32_t reserved_number;
+  int32_t acknowledge;            // receiving sockets: when a message is (netio_acknowledge)
   uint64_t subscribers_min;   // publish: NETIO_AGAIN while fewer with NETIO_POLICY_BLOCK are there
   uint64_t block_for_max_ns;  // publish: NETIO_POLICY_BLOCK may hold it up for so long; 0: for ever
   uint64_t ranges_all_max;    // publish: ranges in the sets of all subscribers together
   uint64_t behind_bytes_all_max;  // publish: what the queues of all subscribers may copy
   uint64_t peers_max;             // how many may be connected; beyond that they are refused
-  // A name for people: printable ASCII, at most 63 bytes, copied; NULL or "": no name.
-  const char* name;
+  const char* name;  // for people: printable ASCII, at most 63 bytes, copied; NULL or "": none
   // push, pair, publish; tcp and fabrics: what is kept for each peer until it is acknowledged
   uint64_t resume_bytes_max;
   uint64_t resume_within_ns;    // if a peer is away for longer, what is kept for it is given up

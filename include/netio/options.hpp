@@ -15,6 +15,15 @@ enum class Mode : std::uint8_t {
   unbuffered,  // each message is sent by itself: the least latency; large messages need no copy
 };
 
+// What an acknowledgement of this side says about a message.
+enum class Acknowledge : std::uint8_t {
+  delivered,  // the call-back was given it
+  // The call-back has returned, and nobody has what was kept of it (keep()) any more: it was
+  // destroyed, or sent on and not needed by that socket either. Messages of one peer are
+  // acknowledged in order, so one that is kept holds back those behind it.
+  released,
+};
+
 // Each side has its own options. The constructor of a socket refuses values that make no sense
 // (Error): sizes must be from 1 byte to 1 TiB, times above 0 and up to 100 years, watermarks from 0
 // to 1.
@@ -110,6 +119,14 @@ struct SocketOptions {
   // Delivered messages are acknowledged at the latest after this time, or sooner with the next page
   // that is sent to the peer.
   std::chrono::nanoseconds acknowledge_after = std::chrono::milliseconds(5);
+  // Pull, Pair and Subscribe: what that means. With `released` this side looks after
+  // acknowledge_after whether messages were released, and then more and more seldom: after an
+  // eighth of the time for which they have been kept, up to every second. Small messages that were
+  // kept are released together with others that lie in the same memory (MessageView::keep()). A
+  // sender that keeps what is not acknowledged (its resume_bytes_max) waits when that is full: do
+  // not keep messages until more have come than it keeps. After a connection broke, what had come
+  // before is acknowledged with the next one, kept or not.
+  Acknowledge acknowledge = Acknowledge::delivered;
 };
 
 }  // namespace netio

@@ -69,6 +69,10 @@ netio_socket_options checked(const netio_socket_options* options) {
     throw Error("make a socket", "there is no policy " + std::to_string(options->policy),
                 "take one of netio_policy");
   }
+  if (options->acknowledge != NETIO_DELIVERED && options->acknowledge != NETIO_RELEASED) {
+    throw Error("make a socket", "acknowledge is " + std::to_string(options->acknowledge),
+                "take one of netio_acknowledge");
+  }
   return *options;
 }
 
@@ -91,6 +95,7 @@ SocketOptions socket_options(const netio_socket_options& c, Mode mode) {
   options.stall_after = time_from<nanoseconds>(c.stall_after_ns);
   options.keep_alive_after = time_from<std::chrono::seconds>(c.keep_alive_after_s);
   options.acknowledge_after = time_from<nanoseconds>(c.acknowledge_after_ns);
+  options.acknowledge = static_cast<Acknowledge>(c.acknowledge);
   options.resume_bytes_max = c.resume_bytes_max;
   options.resume_within = time_from<nanoseconds>(c.resume_within_ns);
   options.heartbeat_after = time_from<nanoseconds>(c.heartbeat_after_ns);

@@ -69,6 +69,8 @@ class Block {
   // Where small messages in this block are kept: set when a socket is handed the block up as
   // received memory. Null while the block is out for anything else. Owner thread.
   KeptMemory* kept_memory = nullptr;
+  // Counts of those who do not use the block, and wait until nobody else does. Owner thread.
+  std::uint32_t waiting_counts = 0;
 
   // Whether its quota counts the block as kept. Sets it, and returns what it was. Owner thread.
   bool exchange_kept(bool kept) noexcept { return std::exchange(kept_, kept); }

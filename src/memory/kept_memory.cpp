@@ -36,13 +36,24 @@ Kept KeptMemory::keep(Block& block, std::span<const std::byte> bytes) noexcept {
     if (bytes.size() < block.capacity() / shared_block_part) {
       if (std::byte* const copy = memory->place(bytes.size()); copy != nullptr) {
         if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
+        if (memory->notes_) memory->note(*memory->open_);
         return {memory->open_, copy};
       }
     }
     count_as_kept(block);
+    if (memory->notes_) memory->note(block);
   }
   block.add_count();
   return {&block, bytes.data()};
+}
+
+void KeptMemory::note(Block& block) noexcept {
+  for (std::size_t i = 0; i < noted_count_; ++i) {
+    if (noted_[i].get() == &block) return;
+  }
+  assert(noted_count_ < noted_max);
+  block.add_count();
+  noted_[noted_count_++] = Lease::adopt(&block);
 }
 
 std::byte* KeptMemory::place(std::size_t bytes) noexcept {
@@ -57,7 +68,8 @@ std::byte* KeptMemory::place(std::size_t bytes) noexcept {
 
 bool KeptMemory::open(std::size_t bytes) noexcept {
   if (bytes > pool_.block_bytes()) return false;
-  if (!idle()) {
+  // Whoever waits for what was kept in the open block is not to wait for more.
+  if (!idle() || open_->waiting_counts != 0) {
     close();
     Lease lease = pool_.take(&quota_);
     if (!lease) return false;

@@ -2,6 +2,7 @@
 // the receive pool, which are charged to the socket's quota. Owner thread only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,21 @@ class KeptMemory final : private Reserve {
   // copy, the block is shared. In the call-back in which a socket hands the block to its user.
   [[nodiscard]] static Kept keep(Block& block, std::span<const std::byte> bytes) noexcept;
 
+  // From now on the blocks in which something is kept are noted, until they are taken: those of one
+  // page are at most its own, and the two that its messages are copied to.
+  static constexpr std::size_t noted_max = 4;
+  void note_blocks() noexcept { notes_ = true; }
+  // Gives `take` a count on each.
+  template <typename Take>
+  void take_noted(Take&& take) noexcept {
+    for (; noted_count_ != 0; --noted_count_) take(std::exchange(noted_[noted_count_ - 1], {}));
+  }
+  // Nobody uses what is kept in the block, or in what this holds open of it.
+  [[nodiscard]] bool released(const Block& block) const noexcept {
+    return block.counted(block.waiting_counts + (&block == open_ ? counts_ : 0));
+  }
+  [[nodiscard]] bool is_open(const Block& block) const noexcept { return &block == open_; }
+
   // The open block takes no more messages: it comes home when the last one in it is released.
   void close() noexcept;
   // Closes it if it holds none, and returns whether no block is open.
@@ -53,7 +69,8 @@ class KeptMemory final : private Reserve {
   // Where a copy of so many bytes goes, in open_; null if there is no memory.
   std::byte* place(std::size_t bytes) noexcept;
   bool open(std::size_t bytes) noexcept;
-  [[nodiscard]] bool idle() const noexcept { return open_ != nullptr && open_->counted(counts_); }
+  [[nodiscard]] bool idle() const noexcept { return open_ != nullptr && released(*open_); }
+  void note(Block& block) noexcept;
   void give_up() noexcept override;
 
   Pool& pool_;
@@ -63,6 +80,9 @@ class KeptMemory final : private Reserve {
   std::byte* next_ = nullptr;  // the next message goes here
   std::size_t left_ = 0;       // bytes from there to the end of the block
   std::uint32_t counts_ = 0;   // on the block that are still ours
+  bool notes_ = false;
+  std::array<Lease, noted_max> noted_;
+  std::size_t noted_count_ = 0;
 };
 
 }  // namespace netio::detail

@@ -1,6 +1,7 @@
 // The data path of an IncomingStream.
 #include "socket/incoming_stream.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,6 +13,43 @@ constexpr const char* wrong_number = "a page without the number of messages it s
 
 IncomingStream::Result IncomingStream::take(const PageHeader& header, Block& block,
                                             std::span<const std::byte> body) {
+  if (!delivery_.until_released) return take_page(header, block, body);
+  return noting_what_is_kept([&] { return take_page(header, block, body); });
+}
+
+IncomingStream::Result IncomingStream::go_on() {
+  if (!delivery_.until_released) return go_on_with_page();
+  return noting_what_is_kept([this] { return go_on_with_page(); });
+}
+
+template <typename Deliver>
+IncomingStream::Result IncomingStream::noting_what_is_kept(Deliver&& deliver) {
+  if (!unreleased_.make_room()) {
+    return fail("messages that there is no memory to keep in mind", DownReason::resources);
+  }
+  const std::uint64_t position = books_.expected;
+  const Result result = deliver();
+  delivery_.kept_memory->take_noted(
+      [&](Lease block) { unreleased_.add(position, std::move(block)); });
+  look_at_released();
+  return result;
+}
+
+void IncomingStream::acknowledge(const ReceiveBooks::Place& taken) noexcept {
+  taken_ = taken;
+  if (delivery_.until_released) return look_at_released();
+  books_.acknowledge(taken);
+}
+
+void IncomingStream::look_at_released() noexcept {
+  unreleased_.look(*delivery_.kept_memory);
+  ReceiveBooks::Place place = delivery_.until_taken ? taken_ : books_.place();
+  if (!unreleased_.empty()) place.position = std::min(place.position, unreleased_.first());
+  books_.acknowledge(place);
+}
+
+IncomingStream::Result IncomingStream::take_page(const PageHeader& header, Block& block,
+                                                 std::span<const std::byte> body) {
   if (header.sequence != books_.expected) return fail("page out of sequence");
   page_expects_ = books_.expected + header.messages;
   if (page_expects_ >= sequence_end) return fail("messages beyond the last sequence");
@@ -21,7 +59,7 @@ IncomingStream::Result IncomingStream::take(const PageHeader& header, Block& blo
   return start(block);
 }
 
-IncomingStream::Result IncomingStream::go_on() {
+IncomingStream::Result IncomingStream::go_on_with_page() {
   if (!held_) return Result::done;
   const Lease page = std::move(held_);
   if (!started_) return start(*page.get());

@@ -15,6 +15,7 @@
 #include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "socket/receive_books.hpp"
+#include "socket/unreleased.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
 
@@ -31,7 +32,11 @@ struct Delivery {
   bool stopped = false;               // nothing more now: looked at after each message
   std::uint64_t bytes = 0;            // of payload, so far
   KeptMemory* kept_memory = nullptr;  // where small messages are kept; null: nowhere
-  Copies copies;                      // of parts of messages, into one buffer
+  // Acknowledgements wait until a reader in another thread has taken the messages; until the user
+  // has released them.
+  bool until_taken = false;
+  bool until_released = false;
+  Copies copies;  // of parts of messages, into one buffer
   // Of the peer whose batch is with on_batch; valid inside it.
   const ReceiveBooks* books = nullptr;
 };
@@ -75,20 +80,40 @@ class IncomingStream {
   void look_from(std::int64_t now_ns) noexcept { books_.look_from(now_ns); }
   [[nodiscard]] std::optional<ReceiveBooks::Lost> begin_connection(std::uint64_t position,
                                                                    std::int64_t now_ns) noexcept {
+    unreleased_.clear();
     return books_.begin_connection(position, now_ns);
   }
   [[nodiscard]] std::optional<std::uint64_t> miss_up_to(std::uint64_t dropped,
                                                         std::int64_t now_ns) noexcept {
     return books_.miss_up_to(dropped, now_ns);
   }
-  void acknowledge(const ReceiveBooks::Place& taken) noexcept { books_.acknowledge(taken); }
+  // The reader has taken everything before that.
+  void acknowledge(const ReceiveBooks::Place& taken) noexcept;
+  // The user may have released messages.
+  void look_at_released() noexcept;
+  // Messages that the user has kept hold acknowledgements back.
+  [[nodiscard]] bool waits_for_release() const noexcept { return !unreleased_.empty(); }
+  // The first of them lies in the open block of kept_memory: more is kept there before it is free.
+  [[nodiscard]] bool waits_for_open_block() const noexcept {
+    return waits_for_release() && delivery_.kept_memory->is_open(unreleased_.first_block());
+  }
   // Another stream takes the place of this one.
-  void begin_anew() noexcept { books_.begin_stream(); }
+  void begin_anew() noexcept {
+    unreleased_.clear();
+    books_.begin_stream();
+  }
   // The books of the same stream, which another object has kept, or is to keep.
   void restore(const ReceiveBooks& books) noexcept { books_ = books; }
-  [[nodiscard]] ReceiveBooks surrender_books() noexcept { return std::exchange(books_, {}); }
+  [[nodiscard]] ReceiveBooks surrender_books() noexcept {
+    unreleased_.clear();
+    return std::exchange(books_, {});
+  }
 
  private:
+  Result take_page(const PageHeader& header, Block& block, std::span<const std::byte> body);
+  Result go_on_with_page();
+  template <typename Deliver>
+  Result noting_what_is_kept(Deliver&& deliver);
   Result start(Block& block);
   Result deliver(Block& block);
   Result walk(Block& block);
@@ -104,6 +129,8 @@ class IncomingStream {
 
   Delivery& delivery_;
   ReceiveBooks books_;
+  ReceiveBooks::Place taken_;  // by the reader in another thread
+  Unreleased unreleased_;
   LargePool& large_pool_;
   Quota* large_quota_;
   std::uint64_t message_bytes_max_;

@@ -100,6 +100,13 @@ class Peer final : public Newcomer,
   bool send_acknowledgement() noexcept;  // if one is due; false if the link has no room for it
   // The reader has taken everything before that, which is to be acknowledged.
   void acknowledge(const ReceiveBooks::Place& taken) noexcept;
+  // Messages that the user has kept hold acknowledgements back.
+  [[nodiscard]] bool waits_for_release() const noexcept { return incoming_.waits_for_release(); }
+  [[nodiscard]] bool waits_for_open_block() const noexcept {
+    return incoming_.waits_for_open_block();
+  }
+  // What was released meanwhile may be acknowledged.
+  void look_at_released() noexcept;
   // Ends a connection whose peer holds memory for a message and does not go on with it, or whose
   // other host is gone.
   void look_after(std::int64_t now_ns, const Shortages& shortages) noexcept;

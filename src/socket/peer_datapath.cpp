@@ -81,6 +81,7 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
   // A peer that waits for a large buffer keeps the memory that its parts are read into: if it gave
   // that up, it could get the buffer while all the other memory is with peers that wait for it.
   link_->assembling(incoming_.assembling() || result == IncomingStream::Result::starved);
+  if (incoming_.waits_for_release()) socket_.watch_released();
   switch (result) {
     case IncomingStream::Result::done:
       socket_.page_received();
@@ -264,6 +265,11 @@ bool Peer::reader_is_behind() const noexcept {
 
 void Peer::acknowledge(const ReceiveBooks::Place& taken) noexcept {
   incoming_.acknowledge(taken);
+  if (bye_heard_) advance_ending();
+}
+
+void Peer::look_at_released() noexcept {
+  incoming_.look_at_released();
   if (bye_heard_) advance_ending();
 }
 

@@ -18,8 +18,8 @@ class ReceiveBooks {
  public:
   std::uint64_t expected = 0;  // the position of the next message to be received
   std::uint64_t delivered = 0;
-  // Where acknowledgements wait for a reader in another thread, this is what they say: never more
-  // than `expected`. Elsewhere they say `expected`.
+  // Where acknowledgements wait for a reader in another thread, or until messages are released,
+  // this is what they say: never more than `expected`. Elsewhere they say `expected`.
   std::uint64_t acknowledged = 0;
 
   // A position of one connection.

@@ -58,13 +58,15 @@ class ReceiveCore {
   }
 
   // Acknowledgements wait for a reader (Receiving::acknowledge_when_taken).
-  void acknowledge_when_taken(std::function<bool()> look) { look_ = std::move(look); }
-  [[nodiscard]] bool waits_for_reader() const noexcept { return static_cast<bool>(look_); }
+  void acknowledge_when_taken(std::function<bool()> look) {
+    look_ = std::move(look);
+    delivery.until_taken = static_cast<bool>(look_);
+  }
   // Moves the acknowledgements to where the reader is. True if it is to be called again soon.
   bool look_for_reader() { return look_ && !stopped_ && look_(); }
   // Where acknowledgements of what these books count are read.
   [[nodiscard]] const std::uint64_t& position(const ReceiveBooks& books) const noexcept {
-    return look_ ? books.acknowledged : books.expected;
+    return delivery.until_taken || delivery.until_released ? books.acknowledged : books.expected;
   }
   [[nodiscard]] BatchPlace place() const noexcept;
   void taken(const BatchPlace& place) noexcept;

@@ -55,10 +55,15 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       stall_timer_(context.loop, [this] { check_stalls(); }),
       linger_timer_(context.loop, [this] { give_up_lingering(); }),
       kept_timer_(context.loop, [this] { look_at_kept_memory(); }),
+      released_timer_(context.loop, [this] { look_at_released(); }),
       records_timer_(context.loop, [this] { give_up_resend(); }),
       crowd_timer_(context.loop, [this] { touch(); }),
       half_open_(options_.half_open_max) {
   receiving.delivery.kept_memory = &kept_memory_;
+  if (options_.acknowledge == Acknowledge::released) {
+    receiving.delivery.until_released = true;
+    kept_memory_.note_blocks();
+  }
   context_.enter(*this);
 }
 
@@ -346,7 +351,7 @@ void SocketCore::abandon() noexcept {
   half_open_.clear();
   for (const auto& peer : peers_) cut(*peer);
   for (Timer* timer : {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_,
-                       &crowd_timer_, &kept_timer_, &records_timer_}) {
+                       &crowd_timer_, &kept_timer_, &released_timer_, &records_timer_}) {
     timer->stop();
   }
   kept_memory_.close();

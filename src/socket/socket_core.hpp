@@ -2,6 +2,7 @@
 // (who pairs with whom, who sends) and, for publish and subscribe, a distribution of its own.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -106,6 +107,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // What this socket, or a link of it, copies is counted here.
   [[nodiscard]] Copies& copies() noexcept { return copies_; }
   void send_acknowledgements() noexcept;
+  // A peer has messages that the user has kept, and that are acknowledged once they are released.
+  void watch_released() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
   // The peer has its id now, for good. Takes no memory.
@@ -148,6 +151,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] double receive_fill(std::size_t not_kept) const noexcept;
   void watch_kept_memory() noexcept;
   void look_at_kept_memory() noexcept;
+  void close_block_that_is_waited_for() noexcept;
+  void look_at_released() noexcept;
   void give_up_lingering();
   void cut(Peer& peer);
   void cut_copies() noexcept;
@@ -182,8 +187,13 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   Timer linger_timer_;
   Timer
       kept_timer_;  // runs while somebody lacks memory, and the open block of kept_memory_ is used
-  Timer records_timer_;  // runs while messages are kept for peers that went
-  Timer crowd_timer_;    // runs while too many have not finished their greeting
+  Timer released_timer_;  // runs while kept messages hold acknowledgements back
+  std::chrono::nanoseconds none_released_since_{0};
+  // Since then a peer waits for messages in the open block of kept_memory_.
+  std::optional<std::chrono::nanoseconds> open_block_since_;
+  bool looks_seldom_ = false;  // the timer takes longer than acknowledge_after
+  Timer records_timer_;        // runs while messages are kept for peers that went
+  Timer crowd_timer_;          // runs while too many have not finished their greeting
   HalfOpen half_open_;
   bool listeners_paused_ = false;
   bool closing_ = false;

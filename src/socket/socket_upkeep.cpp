@@ -154,6 +154,52 @@ void SocketCore::send_acknowledgements() noexcept {
   if (left) acknowledge_timer_.start_once(options_.acknowledge_after);
 }
 
+void SocketCore::watch_released() noexcept {
+  if (released_timer_.running() && !looks_seldom_) return;
+  if (!released_timer_.running()) none_released_since_ = context_.loop.now();
+  looks_seldom_ = false;
+  released_timer_.start_once(options_.acknowledge_after);
+}
+
+// Otherwise who always keeps the latest message would not release any in the open block.
+void SocketCore::close_block_that_is_waited_for() noexcept {
+  constexpr std::chrono::milliseconds close_after{100};
+  const std::chrono::nanoseconds now = context_.loop.now();
+  const auto waits = [](const auto& peer) { return peer->waits_for_open_block(); };
+  if (std::none_of(peers_.begin(), peers_.end(), waits)) {
+    open_block_since_.reset();
+  } else if (!open_block_since_) {
+    open_block_since_ = now;
+  } else if (now - *open_block_since_ >= close_after) {
+    open_block_since_.reset();
+    kept_memory_.close();
+  }
+}
+
+// Nothing tells when a message is released, which may happen in any thread.
+void SocketCore::look_at_released() noexcept {
+  constexpr std::chrono::seconds look_after_max{1};
+  close_block_that_is_waited_for();
+  bool waits = false;
+  bool some = false;
+  for (const auto& peer : peers_) {
+    if (!peer->waits_for_release()) continue;
+    const std::uint64_t before = peer->receive_books().acknowledged;
+    peer->look_at_released();
+    waits = waits || peer->waits_for_release();
+    some = some || peer->receive_books().acknowledged != before;
+  }
+  if (some) send_acknowledgements();
+  if (!waits) return;
+  const std::chrono::nanoseconds now = context_.loop.now();
+  if (some) none_released_since_ = now;
+  const std::chrono::nanoseconds seldom = (now - none_released_since_) / 8;
+  looks_seldom_ = seldom > options_.acknowledge_after;
+  released_timer_.start_once(std::clamp<std::chrono::nanoseconds>(
+      seldom, options_.acknowledge_after,
+      std::max<std::chrono::nanoseconds>(look_after_max, options_.acknowledge_after)));
+}
+
 // The period of the check of all peers. A peer is ended late by a quarter of its time at most.
 std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
   const auto soonest =

@@ -173,6 +173,11 @@ static void the_wrong_call_is_refused(void) {
   netio_socket_defaults(&zeros);
   zeros.policy = 9;
   CHECK_FAILS(netio_subscribe_socket_init(&ctx, &subscriber, &zeros), NETIO_ERROR);
+  netio_socket_defaults(&zeros);
+  CHECK(zeros.acknowledge == NETIO_DELIVERED);
+  zeros.acknowledge = 2;
+  CHECK_FAILS(netio_recv_socket_init(&ctx, &in, &zeros), NETIO_ERROR);
+  CHECK(strstr(netio_last_error(), "netio_acknowledge") != NULL);
   CHECK_OK(netio_recv_socket_init(&ctx, &in, NULL));
   CHECK_FAILS(netio_send(&in.socket, "x", 1), NETIO_INVALID);  // it only receives
   CHECK_FAILS(netio_reserve(&in.socket, 1, &room), NETIO_INVALID);

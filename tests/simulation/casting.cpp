@@ -145,6 +145,7 @@ void Play::draw_options(Actor& actor) {
     options.heartbeat_after = up_to(random_, 50 * ms, 400 * ms);
   }
   options.acknowledge_after = up_to(random_, 50 * us, random_.one_in(3) ? 20 * ms : 2 * ms);
+  if (random_.one_in(3)) options.acknowledge = Acknowledge::released;
 }
 
 void Play::draw_publishing(Actor& actor) {

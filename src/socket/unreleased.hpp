@@ -1,0 +1,54 @@
+// The messages of one peer that its user has kept and not released, in order. With
+// Acknowledge::released nothing from the first of them on is acknowledged. Messages are known by
+// the blocks that they lie in: one is released when nobody uses its block any more. Owner thread
+// only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memory/kept_memory.hpp"
+
+namespace netio::detail {
+
+class Unreleased {
+ public:
+  Unreleased() = default;
+  Unreleased(const Unreleased&) = delete;
+  Unreleased& operator=(const Unreleased&) = delete;
+  ~Unreleased() { clear(); }
+
+  // For what may be kept of one page. False without memory.
+  [[nodiscard]] bool make_room() noexcept;
+  // Of the messages from `position` on, some that lie in this block were kept. Positions never
+  // fall. There is room.
+  void add(std::uint64_t position, Lease block) noexcept;
+  // Forgets what was released. Behind it empty() says whether anything is left, and first() from
+  // where on.
+  void look(const KeptMemory& kept) noexcept;
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::uint64_t first() const noexcept { return at(0).position; }
+  // Where the first lies. Not if empty.
+  [[nodiscard]] const Block& first_block() const noexcept { return *at(0).block.get(); }
+  void clear() noexcept;
+
+ private:
+  struct Item {
+    std::uint64_t position = 0;
+    Lease block;
+  };
+  [[nodiscard]] const Item& at(std::size_t index) const noexcept {
+    return ring_[(first_ + index) & (ring_.size() - 1)];
+  }
+  [[nodiscard]] Item& at(std::size_t index) noexcept {
+    return ring_[(first_ + index) & (ring_.size() - 1)];
+  }
+  void pop() noexcept;
+
+  std::vector<Item> ring_;  // a power of two of them
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,261 @@
+// Acknowledge::released: what the user has kept is not acknowledged, nor what came behind it.
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <netio/blocking.hpp>
+
+#include "conformance/conformance.hpp"
+#include "support/relay.hpp"
+
+namespace netio::test {
+namespace {
+
+class Released : public Conformance {
+ protected:
+  [[nodiscard]] static SocketOptions until_released(SocketOptions options) {
+    options.acknowledge = Acknowledge::released;
+    return options;
+  }
+  [[nodiscard]] SocketOptions until_released() const { return until_released(options()); }
+  // Turns for longer than acknowledgements take.
+  void wait() { pump_.run_for(40ms); }
+};
+
+TEST_P(Released, what_is_kept_holds_acknowledgements_back) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<Message> kept;
+  std::uint64_t sent = 0;
+  bool keeps = true;
+  pull.on_message([&](const MessageView& message) {
+    if (keeps && message.tag() % 3 == 1) kept.push_back(message.keep());
+  });
+  for (const std::size_t bytes : {0U, 8U, 3'000U, 40'000U, 300'000U}) {
+    const std::uint64_t before = sent;
+    for (; sent < before + 3; ++sent) {
+      ASSERT_EQ(send(push, payload(sent, bytes), sent), Status::ok);
+    }
+    push.flush();
+    ASSERT_SOON(pump_, pull.books().delivered == sent);
+    ASSERT_EQ(kept.size(), 1U);
+    wait();
+    // It may have come in one page with the one before it.
+    EXPECT_LE(push.books().acknowledged, before + 1) << bytes;
+    EXPECT_GE(push.books().acknowledged, before) << bytes;
+    kept.clear();
+    ASSERT_SOON(pump_, push.books().acknowledged == sent);
+  }
+  keeps = false;
+  send_numbered(push, sent, sent + 100, size_of);
+  settle(push);
+}
+
+TEST_P(Released, a_batch_that_is_kept_is_acknowledged_when_another_thread_releases_it) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<KeptBatch> kept;
+  pull.on_batch([&](const Batch& batch) { kept.push_back(batch.keep()); });
+  send_numbered(push, 0, 100, size_of);
+  push.flush();
+  ASSERT_SOON(pump_, pull.books().delivered == 100);
+  wait();
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  std::thread([&kept] { kept.clear(); }).join();
+  ASSERT_SOON(pump_, push.books().acknowledged == 100);
+}
+
+TEST_P(Released, an_answer_from_inside_the_call_back_acknowledges_nothing) {
+  Pair replier(there_, until_released());
+  Pair requester(here_, options());
+  join(replier, requester);
+  std::vector<Message> kept;
+  std::uint64_t answers = 0;
+  replier.on_message([&](const MessageView& message) {
+    kept.push_back(message.keep());
+    EXPECT_EQ(replier.send(message.bytes()), Status::ok);
+    replier.flush();
+  });
+  requester.on_message([&](const MessageView&) { ++answers; });
+  ASSERT_EQ(send(requester, payload(0, 100)), Status::ok);
+  requester.flush();
+  ASSERT_SOON(pump_, answers == 1);
+  EXPECT_EQ(requester.books().acknowledged, 0U);
+  kept.clear();
+  ASSERT_SOON(pump_, requester.books().acknowledged == 1);
+}
+
+TEST_P(Released, a_sender_that_closes_hears_what_is_released_after_that) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  Books last;
+  bool closed = false;
+  push.on_closed([&](const Books& books) {
+    last = books;
+    closed = true;
+  });
+  send_numbered(push, 0, 10, size_of);
+  push.close(soon_max);
+  ASSERT_SOON(pump_, kept.size() == 10);
+  wait();
+  EXPECT_FALSE(closed);
+  kept.clear();
+  ASSERT_SOON(pump_, closed);
+  EXPECT_EQ(last.acknowledged, 10U);
+}
+
+TEST_P(Released, a_receiver_that_closes_has_not_acknowledged_what_it_keeps) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  send_numbered(push, 0, 10, size_of);
+  push.flush();
+  ASSERT_SOON(pump_, kept.size() == 10);
+  pull.close();
+  ASSERT_SOON(pump_, push.peers_connected() == 0);
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  EXPECT_EQ(push.books().dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], 10U);
+}
+
+// Small messages are kept behind each other: there is always one in the memory that the others are
+// in.
+TEST_P(Released, who_always_keeps_the_latest_acknowledges_those_before_it) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  Message latest;
+  pull.on_message([&](const MessageView& message) { latest = message.keep(); });
+  std::uint64_t sent = 0;
+  const auto send_one = [&] {
+    EXPECT_EQ(send(push, payload(sent, 100), sent), Status::ok);
+    push.flush();
+    ++sent;
+    pump_.run_for(5ms);
+  };
+  for (int i = 0; i < 50; ++i) send_one();
+  ASSERT_SOON(pump_, (send_one(), push.books().acknowledged >= 50));
+  EXPECT_LT(push.books().acknowledged, sent);
+}
+
+TEST_P(Released, each_of_several_senders_hears_of_its_own) {
+  Pull pull(there_, until_released());
+  Push kept_back(here_, options());
+  Push goes_on(here_, options());
+  join(pull, kept_back);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  ASSERT_EQ(send(kept_back, payload(0, 40'000)), Status::ok);
+  kept_back.flush();
+  ASSERT_SOON(pump_, kept.size() == 1);
+  pull.on_message([](const MessageView&) {});
+  join(pull, goes_on);
+  send_numbered(goes_on, 0, 100, size_of);
+  settle(goes_on);
+  EXPECT_EQ(kept_back.books().acknowledged, 0U);
+  kept.clear();
+  settle(kept_back);
+}
+
+TEST_P(Released, what_a_subscriber_keeps_waits_at_its_publisher) {
+  Publish publish(here_, {}, options());
+  Subscribe subscribe(there_, {}, until_released());
+  std::vector<Message> kept;
+  subscribe.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  subscribe.subscribe(every_tag);
+  subscribe.connect(bind(publish));
+  ASSERT_SOON(pump_, !publish.peers().empty() && publish.peers().front().policy);
+  ASSERT_EQ(publish.send(payload(7, 100), 7), Status::ok);
+  publish.flush();
+  ASSERT_SOON(pump_, kept.size() == 1);
+  wait();
+  EXPECT_EQ(publish.books().acknowledged, 0U);
+  kept.clear();
+  ASSERT_SOON(pump_, publish.books().acknowledged == 1);
+}
+
+TEST_P(Released, a_blocking_receiver_acknowledges_at_its_next_receive) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
+  blocking::QueuedPull pull(
+      blocking::QueueOptions{small_context(GetParam()), until_released(), 1000});
+  Push push(here_, options());
+  Pump pump{&here_};
+  push.connect(pull.bind(GetParam().address));
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  ASSERT_EQ(push.send(payload(0, 40'000)), Status::ok);
+  push.flush();
+  blocking::Received received;
+  ASSERT_SOON(pump, (received = pull.receive(0ns)).status == Status::ok);
+  pump.run_for(40ms);
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  Message kept = received.message.keep();
+  EXPECT_EQ(pull.receive(0ns).status, Status::again);
+  pump.run_for(40ms);
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  kept = {};
+  ASSERT_SOON(pump, push.books().acknowledged == 1);
+}
+
+ON_EVERY_TRANSPORT_AND_MODE(Released);
+
+class ReleasedOverARelay : public Released {};
+
+TEST_P(ReleasedOverARelay, what_came_before_a_cut_is_not_sent_again) {
+  Pull pull(there_, until_released(keeping()));
+  Push push(here_, keeping());
+  Relay relay(bind(pull));
+  push.connect(relay.address());
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) {
+    EXPECT_TRUE(is_payload(message.bytes(), kept.size()));
+    kept.push_back(message.keep());
+  });
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  send_numbered(push, 0, 10, [](std::uint64_t) { return 1'000; });
+  push.flush();
+  ASSERT_SOON(pump_, kept.size() == 10);
+  relay.cut();
+  ASSERT_SOON(pump_, push.counters().disconnects == 1 && push.peers_connected() == 1);
+  ASSERT_SOON(pump_, push.books().acknowledged == 10);
+  ASSERT_EQ(send(push, payload(10, 1'000)), Status::ok);
+  push.flush();
+  ASSERT_SOON(pump_, kept.size() == 11);
+  wait();
+  EXPECT_EQ(push.books().acknowledged, 10U);
+  kept.clear();
+  ASSERT_SOON(pump_, push.books().acknowledged == 11);
+  EXPECT_EQ(push.counters().resent, 0U);
+}
+
+// A stage between two others: what it passes on is acknowledged once the next one has it.
+TEST_P(ReleasedOverARelay, what_is_sent_on_in_place_waits_for_the_next_stage) {
+  Push source(here_, options());
+  Pull in(there_, until_released());
+  Push out(there_, keeping());
+  Pull sink(here_, options());
+  join(in, source);
+  join(sink, out);
+  in.on_message([&](const MessageView& message) {
+    EXPECT_EQ(out.send(message.keep()), Status::ok);
+    out.flush();
+  });
+  ASSERT_EQ(send(source, payload(0, 300'000)), Status::ok);
+  source.flush();
+  ASSERT_SOON(pump_, out.books().sent == 1);
+  wait();
+  EXPECT_EQ(source.books().acknowledged, 0U) << "the last stage takes nothing yet";
+  sink.on_message([](const MessageView&) {});
+  ASSERT_SOON(pump_, source.books().acknowledged == 1);
+}
+
+ON_TCP_IN_EVERY_MODE(ReleasedOverARelay);
+
+}  // namespace
+}  // namespace netio::test
