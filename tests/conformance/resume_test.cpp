@@ -140,7 +140,7 @@ TEST_P(Resume, pairs_that_echo_and_pause_never_stand_still) {
   left.on_message([&](const MessageView&) { ++echoed; });
   Relay relay(bind(right));
   left.connect(relay.address());
-  const Bytes message = payload(1, 900);
+  const std::vector<std::byte> message = payload(1, 900);
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     ASSERT_EQ(send(left, message, i), Status::ok);
     if (i % 4000 == 2000) relay.cut();
@@ -157,7 +157,7 @@ TEST_P(Resume, a_pair_that_does_not_read_gives_up_the_oldest) {
   right.on_message([&](const MessageView&) { ++received_; });
   join(right, left);
   left.pause();
-  const Bytes message = payload(1, 900);
+  const std::vector<std::byte> message = payload(1, 900);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(send(left, message, i), Status::ok);
   ASSERT_SOON(pump_, received_ == 1000);
   EXPECT_GT(left.counters().resume_given_up, 0U);
@@ -173,7 +173,7 @@ TEST_P(Resume, a_pair_that_only_sends_gives_up_nothing) {
   Pair right(there_, keeping());
   right.on_message([&](const MessageView&) { ++received_; });
   join(right, left);
-  const Bytes message = payload(1, 900);
+  const std::vector<std::byte> message = payload(1, 900);
   for (std::uint64_t i = 0; i < 2000; ++i) ASSERT_EQ(send(left, message, i), Status::ok);
   settle(left);
   EXPECT_EQ(left.counters().resume_given_up, 0U);
@@ -195,7 +195,7 @@ TEST_P(Resume, many_paused_pairs_that_share_few_pages_go_on) {
     lefts.back()->connect(bind(*rights.back()));
   }
   for (const auto& left : lefts) ASSERT_SOON(pump_, left->peers_connected() == 1);
-  const Bytes message = payload(1, 900);
+  const std::vector<std::byte> message = payload(1, 900);
   std::vector<int> sent(lefts.size());
   ASSERT_SOON(pump_, [&] {
     bool done = true;
@@ -224,7 +224,7 @@ TEST_P(Resume, many_that_are_paused_leave_memory_for_one_that_reads) {
   reads.on_message([&](const MessageView&) { ++received_; });
   reads.connect(address);
   ASSERT_SOON(pump_, push.peers_connected() == 21);
-  const Bytes message = payload(1, 900);
+  const std::vector<std::byte> message = payload(1, 900);
   std::uint64_t sent = 0;
   ASSERT_SOON(pump_, [&] {
     for (int i = 0; i < 100; ++i) sent += push.send(message) == Status::ok ? 1U : 0U;
