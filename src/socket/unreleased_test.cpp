@@ -62,14 +62,16 @@ TEST_F(KeptInOrder, an_open_block_that_is_waited_for_does_not_begin_anew) {
   Message before = keep(0, 8);
   const Block* const block = before.block();
   before = {};
-  // The look that would find it released comes too late.
-  std::vector<Message> fill;
-  for (std::size_t bytes = 0; bytes < 2 * block_bytes; bytes += shared / 16) {
-    fill.push_back(keep(1 + fill.size(), shared / 16));
-    if (fill.back().block() != block) break;
+  // Nobody looks until the block is full.
+  constexpr std::size_t bytes = 2048;
+  static_assert(bytes < block_bytes / 16);
+  std::uint64_t position = 1;
+  for (std::size_t used = 8; used + bytes <= block_bytes; used += bytes) {
+    EXPECT_EQ(keep(position++, bytes).block(), block);
   }
-  fill.erase(fill.begin(), fill.end() - 1);
-  EXPECT_GT(first(), 1U);
+  const Message behind = keep(position, bytes);
+  EXPECT_NE(behind.block(), block);
+  EXPECT_EQ(first(), position);
 }
 
 TEST_F(KeptInOrder, many_blocks_come_home_in_any_order) {
