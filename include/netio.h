@@ -165,7 +165,7 @@ NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any 
 // --- Books and counters. sent == acknowledged + dropped + in_doubt + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
-  uint64_t acknowledged;    // given to the peer's call-back, as the peer says
+  uint64_t acknowledged;    // the peer says so (`acknowledge` of its options)
   uint64_t dropped;         // the sum of the next
   uint64_t dropped_by[16];  // by netio_drop_reason
   uint64_t unacknowledged;  // on their way, or kept until the connection is back

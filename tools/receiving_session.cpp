@@ -44,7 +44,7 @@ ReceivingSession::ReceivingSession(const RecvArguments& arguments, std::string c
 }
 
 void ReceivingSession::use(Socket& socket, Receiving& receiving) {
-  if (arguments_.peer.resume_bytes_max != 0 && !arguments_.keep) {
+  if (arguments_.peer.resume_bytes_max != 0 && !(arguments_.keep && arguments_.peer.binds)) {
     wait_.wait_for_lost(arguments_.peer.resume_within);
   }
   socket_ = &socket;

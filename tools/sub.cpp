@@ -83,9 +83,8 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   last.revision = answer.revision;
   last.policy = answer.policy;
   // If the first connection broke before the answer was here, it comes with the next one.
-  last.goes_on = is_new;
+  last.goes_on = is_new || repeated;
   if (repeated && same_policy) {
-    last.goes_on = true;
     return progress_.note(
         fmt::format("publisher {} goes on from number {}", named(peer), grouped(answer.from)));
   }

@@ -121,11 +121,11 @@ struct SocketOptions {
   std::chrono::nanoseconds acknowledge_after = std::chrono::milliseconds(5);
   // Pull, Pair and Subscribe: what that means. With `released` this side looks after
   // acknowledge_after whether messages were released, and then more and more seldom: after an
-  // eighth of the time for which they have been kept, up to every second. Small messages that were
+  // eighth of the time since anything was released, up to every 50 ms. Small messages that were
   // kept are released together with others that lie in the same memory (MessageView::keep()). A
   // sender that keeps what is not acknowledged (its resume_bytes_max) waits when that is full: do
-  // not keep messages until more have come than it keeps. After a connection broke, what had come
-  // before is acknowledged with the next one, kept or not.
+  // not keep messages until more have come than it keeps. When a connection that broke is back,
+  // what had come before counts as acknowledged, kept or not.
   Acknowledge acknowledge = Acknowledge::delivered;
 };
 

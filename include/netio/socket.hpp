@@ -88,9 +88,10 @@ class NETIO_API Socket {
   // The memory that kept messages of this socket hold, in bytes: the size of each block of the
   // receive pool, and of each larger buffer, in which a message lies that keep() has returned and
   // that is not released. A block counts as a whole, and once, however many messages lie in it. It
-  // may count a little longer than that: while a message is being read into the rest of it, and, if
-  // it was released on another thread, until the loop turns. Messages of connections on shm that
-  // have ended do not count.
+  // may count a little longer than that: while a message is being read into the rest of it; if it
+  // was released on another thread, until the loop turns; and with Acknowledge::released until this
+  // side looks (SocketOptions::acknowledge). Messages of connections on shm that have ended do not
+  // count.
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   // Set the calls for fill() reaching high_watermark, and for fill() falling to low_watermark after
   // that (SocketOptions). Both are called at the end of a loop turn. A socket that is full from the

@@ -59,7 +59,7 @@ void KeptMemory::note(Block& block) noexcept {
 std::byte* KeptMemory::place(std::size_t bytes) noexcept {
   // A message without bytes takes some too, so that the counts last for every message.
   const std::size_t padded = (std::max<std::size_t>(bytes, 1) + align - 1) / align * align;
-  if (padded > left_ && !open(padded)) [[unlikely]]
+  if (padded > left_ && (noted_enough() || !open(padded))) [[unlikely]]
     return nullptr;
   left_ -= padded;
   --counts_;

@@ -38,8 +38,9 @@ class KeptMemory final : private Reserve {
   // copy, the block is shared. In the call-back in which a socket hands the block to its user.
   [[nodiscard]] static Kept keep(Block& block, std::span<const std::byte> bytes) noexcept;
 
-  // From now on the blocks in which something is kept are noted, until they are taken: those of one
-  // page are at most its own, and the two that its messages are copied to.
+  // From now on the blocks in which something is kept are noted, until they are taken: at most so
+  // many of one page, however often its messages are kept. Where copies would take one more, the
+  // block of the page is shared instead.
   static constexpr std::size_t noted_max = 4;
   void note_blocks() noexcept { notes_ = true; }
   // Gives `take` a count on each.
@@ -71,6 +72,8 @@ class KeptMemory final : private Reserve {
   bool open(std::size_t bytes) noexcept;
   [[nodiscard]] bool idle() const noexcept { return open_ != nullptr && released(*open_); }
   void note(Block& block) noexcept;
+  // One more can be noted, and that is for the block of the page.
+  [[nodiscard]] bool noted_enough() const noexcept { return noted_count_ >= noted_max - 1; }
   void give_up() noexcept override;
 
   Pool& pool_;

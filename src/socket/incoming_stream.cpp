@@ -27,11 +27,15 @@ IncomingStream::Result IncomingStream::noting_what_is_kept(Deliver&& deliver) {
   if (!unreleased_.make_room()) {
     return fail("messages that there is no memory to keep in mind", DownReason::resources);
   }
+  look_at_released();  // a message in parts may need the memory
   const std::uint64_t position = books_.expected;
+  delivering_from_ = position;
   const Result result = deliver();
+  delivering_from_.reset();
   delivery_.kept_memory->take_noted(
       [&](Lease block) { unreleased_.add(position, std::move(block)); });
-  look_at_released();
+  // Whoever found no memory waits for it before any comes home.
+  if (result != Result::starved) look_at_released();
   return result;
 }
 
@@ -41,10 +45,16 @@ void IncomingStream::acknowledge(const ReceiveBooks::Place& taken) noexcept {
   books_.acknowledge(taken);
 }
 
+void IncomingStream::look_at_all_released() noexcept {
+  unreleased_.look_at_all(*delivery_.kept_memory);
+  look_at_released();
+}
+
 void IncomingStream::look_at_released() noexcept {
   unreleased_.look(*delivery_.kept_memory);
   ReceiveBooks::Place place = delivery_.until_taken ? taken_ : books_.place();
   if (!unreleased_.empty()) place.position = std::min(place.position, unreleased_.first());
+  if (delivering_from_) place.position = std::min(place.position, *delivering_from_);
   books_.acknowledge(place);
 }
 

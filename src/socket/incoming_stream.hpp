@@ -89,8 +89,10 @@ class IncomingStream {
   }
   // The reader has taken everything before that.
   void acknowledge(const ReceiveBooks::Place& taken) noexcept;
-  // The user may have released messages.
-  void look_at_released() noexcept;
+  // The user may have released messages: looks at all that were kept.
+  void look_at_all_released() noexcept;
+  // There is no connection on which anything of that would be acknowledged.
+  void forget_unreleased() noexcept { unreleased_.clear(); }
   // Messages that the user has kept hold acknowledgements back.
   [[nodiscard]] bool waits_for_release() const noexcept { return !unreleased_.empty(); }
   // The first of them lies in the open block of kept_memory: more is kept there before it is free.
@@ -114,6 +116,7 @@ class IncomingStream {
   Result go_on_with_page();
   template <typename Deliver>
   Result noting_what_is_kept(Deliver&& deliver);
+  void look_at_released() noexcept;
   Result start(Block& block);
   Result deliver(Block& block);
   Result walk(Block& block);
@@ -131,6 +134,7 @@ class IncomingStream {
   ReceiveBooks books_;
   ReceiveBooks::Place taken_;  // by the reader in another thread
   Unreleased unreleased_;
+  std::optional<std::uint64_t> delivering_from_;  // what is kept of the page at hand is not in it
   LargePool& large_pool_;
   Quota* large_quota_;
   std::uint64_t message_bytes_max_;

@@ -55,6 +55,11 @@ void check_watermarks(const SocketOptions& options) {
 }  // namespace
 
 const SocketOptions& checked(const SocketOptions& options, std::size_t receive_block_bytes) {
+  if (options.acknowledge != Acknowledge::delivered &&
+      options.acknowledge != Acknowledge::released) {
+    refuse("acknowledge is " + std::to_string(static_cast<int>(options.acknowledge)),
+           "take one of netio::Acknowledge");
+  }
   check_bytes("message_bytes_max", options.message_bytes_max);
   check_bytes("send_bytes_max", options.send_bytes_max);
   check_bytes("receive_bytes_max", options.receive_bytes_max);

@@ -207,6 +207,7 @@ void Peer::release_link() noexcept {
   if (!socket_.distribution().awaits(*this)) behind_since_ns = 0;
   outgoing.detach();
   incoming_.end();
+  incoming_.forget_unreleased();
   arrived_before_ = bytes_arrived();
   link_.reset();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = kept_unread_ = starved_for_long_ =

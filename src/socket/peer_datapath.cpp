@@ -269,7 +269,7 @@ void Peer::acknowledge(const ReceiveBooks::Place& taken) noexcept {
 }
 
 void Peer::look_at_released() noexcept {
-  incoming_.look_at_released();
+  incoming_.look_at_all_released();
   if (bye_heard_) advance_ending();
 }
 

@@ -109,6 +109,7 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void send_acknowledgements() noexcept;
   // A peer has messages that the user has kept, and that are acknowledged once they are released.
   void watch_released() noexcept;
+  void look_at_released() noexcept;
   void count_page() noexcept { ++counters_.pages_received; }
   void pause_peers(bool paused) noexcept;
   // The peer has its id now, for good. Takes no memory.
@@ -152,7 +153,6 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void watch_kept_memory() noexcept;
   void look_at_kept_memory() noexcept;
   void close_block_that_is_waited_for() noexcept;
-  void look_at_released() noexcept;
   void give_up_lingering();
   void cut(Peer& peer);
   void cut_copies() noexcept;

@@ -140,7 +140,10 @@ void ReceiveCore::taken(const BatchPlace& place) noexcept {
   if (peer != nullptr) peer->acknowledge({place.connection, place.position});
 }
 
-void ReceiveCore::acknowledge() noexcept { socket_.send_acknowledgements(); }
+void ReceiveCore::acknowledge() noexcept {
+  if (delivery.until_released) socket_.look_at_released();
+  socket_.send_acknowledgements();
+}
 
 void SocketCore::page_received() noexcept {
   if (!acknowledge_timer_.running()) acknowledge_timer_.start_once(options_.acknowledge_after);
@@ -178,7 +181,7 @@ void SocketCore::close_block_that_is_waited_for() noexcept {
 
 // Nothing tells when a message is released, which may happen in any thread.
 void SocketCore::look_at_released() noexcept {
-  constexpr std::chrono::seconds look_after_max{1};
+  constexpr std::chrono::milliseconds look_after_max{50};
   close_block_that_is_waited_for();
   bool waits = false;
   bool some = false;

@@ -35,14 +35,30 @@ void Unreleased::look(const KeptMemory& kept) noexcept {
   while (count_ != 0 && kept.released(first_block())) pop();
 }
 
+void Unreleased::look_at_all(const KeptMemory& kept) noexcept {
+  look(kept);
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (kept.released(*at(i).block.get())) {
+      let_go(at(i));
+    } else if (left++ != i) {
+      at(left - 1) = std::exchange(at(i), {});
+    }
+  }
+  count_ = left;
+}
+
 void Unreleased::clear() noexcept {
   while (count_ != 0) pop();
 }
 
-void Unreleased::pop() noexcept {
-  Item& item = at(0);
+void Unreleased::let_go(Item& item) noexcept {
   --item.block->waiting_counts;
   item = {};
+}
+
+void Unreleased::pop() noexcept {
+  let_go(at(0));
   first_ = (first_ + 1) & (ring_.size() - 1);
   --count_;
 }

@@ -24,9 +24,11 @@ class Unreleased {
   // Of the messages from `position` on, some that lie in this block were kept. Positions never
   // fall. There is room.
   void add(std::uint64_t position, Lease block) noexcept;
-  // Forgets what was released. Behind it empty() says whether anything is left, and first() from
-  // where on.
+  // Forgets what was released before the first that was not. Behind it empty() says whether
+  // anything is left, and first() from where on.
   void look(const KeptMemory& kept) noexcept;
+  // And what was released behind it: its memory goes home. Looks at all of them.
+  void look_at_all(const KeptMemory& kept) noexcept;
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::uint64_t first() const noexcept { return at(0).position; }
   // Where the first lies. Not if empty.
@@ -44,6 +46,7 @@ class Unreleased {
   [[nodiscard]] Item& at(std::size_t index) noexcept {
     return ring_[(first_ + index) & (ring_.size() - 1)];
   }
+  static void let_go(Item& item) noexcept;
   void pop() noexcept;
 
   std::vector<Item> ring_;  // a power of two of them

@@ -81,6 +81,10 @@ TEST_F(KeptInOrder, many_blocks_come_home_in_any_order) {
   }
   for (std::size_t i = 1; i < kept.size(); i += 2) kept[i] = {};
   EXPECT_EQ(first(), 0U);
+  EXPECT_EQ(pool_->blocks_free(), pool_->blocks() - 30) << "those in front are looked at";
+  unreleased_.look_at_all(memory_);
+  EXPECT_EQ(pool_->blocks_free(), pool_->blocks() - 15);
+  EXPECT_EQ(first(), 0U);
   kept[0] = {};
   EXPECT_EQ(first(), 2U);
   kept.clear();

@@ -125,6 +125,82 @@ TEST_P(Released, a_receiver_that_closes_has_not_acknowledged_what_it_keeps) {
   EXPECT_EQ(push.books().dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], 10U);
 }
 
+TEST_P(Released, what_was_released_just_before_it_closes_is_acknowledged) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  send_numbered(push, 0, 10, size_of);
+  push.flush();
+  ASSERT_SOON(pump_, kept.size() == 10);
+  wait();
+  kept.clear();
+  pull.close();
+  ASSERT_SOON(pump_, push.peers_connected() == 0);
+  EXPECT_EQ(push.books().acknowledged, 10U);
+}
+
+// The memory of those behind it comes home.
+TEST_P(Released, one_that_is_kept_for_long_holds_nobody_up) {
+  SocketOptions little = until_released();
+  little.receive_bytes_max = 4U << 20U;
+  Pull pull(there_, little);
+  Push push(here_, options());
+  join(pull, push);
+  Message first;
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView& message) {
+    Message kept = message.keep();
+    if (received++ == 0) first = std::move(kept);
+  });
+  send_numbered(push, 0, 300, [](std::uint64_t) { return 40'000; });
+  push.flush();
+  ASSERT_SOON(pump_, received == 300);
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  first = {};
+  ASSERT_SOON(pump_, push.books().acknowledged == 300);
+}
+
+TEST_P(Released, a_message_may_be_kept_many_times) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) {
+    for (int i = 0; i < 400; ++i) kept.push_back(message.keep());
+  });
+  const std::vector<std::byte> message = payload(0, 3'500);
+  ASSERT_EQ(send(push, message), Status::ok);
+  push.flush();
+  ASSERT_SOON(pump_, kept.size() == 400);
+  wait();
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  for (const Message& each : kept) ASSERT_TRUE(is_payload(each.bytes(), 0));
+  kept.clear();
+  ASSERT_SOON(pump_, push.books().acknowledged == 1);
+}
+
+// A reader in another thread may have it before the call-back has returned.
+TEST_P(Released, what_is_taken_inside_the_call_back_is_not_released) {
+  Pull pull(there_, until_released());
+  Push push(here_, options());
+  join(pull, push);
+  std::vector<KeptBatch> kept;
+  pull.acknowledge_when_taken([] { return false; });
+  pull.on_batch([&](const Batch& batch) {
+    kept.push_back(batch.keep());
+    pull.taken(pull.place());
+  });
+  send_numbered(push, 0, 10, size_of);
+  push.flush();
+  ASSERT_SOON(pump_, pull.books().delivered == 10);
+  wait();
+  EXPECT_EQ(push.books().acknowledged, 0U);
+  kept.clear();
+  ASSERT_SOON(pump_, push.books().acknowledged == 10);
+}
+
 // Small messages are kept behind each other: there is always one in the memory that the others are
 // in.
 TEST_P(Released, who_always_keeps_the_latest_acknowledges_those_before_it) {
@@ -204,6 +280,25 @@ TEST_P(Released, a_blocking_receiver_acknowledges_at_its_next_receive) {
   ASSERT_SOON(pump, push.books().acknowledged == 1);
 }
 
+TEST_P(Released, a_queue_that_is_destroyed_has_acknowledged_what_was_received) {
+  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
+  auto pull = std::make_unique<blocking::QueuedPull>(
+      blocking::QueueOptions{small_context(GetParam()), until_released(), 1000});
+  Push push(here_, options());
+  Pump pump{&here_};
+  push.connect(pull->bind(GetParam().address));
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    ASSERT_EQ(push.send(payload(number, 100)), Status::ok);
+    push.flush();
+    ASSERT_SOON(pump, pull->receive(0ns).status == Status::ok);
+  }
+  std::thread destroyer([&pull] { pull.reset(); });
+  EXPECT_SOON(pump, push.peers_connected() == 0);
+  destroyer.join();
+  EXPECT_EQ(push.books().acknowledged, 10U);
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(Released);
 
 class ReleasedOverARelay : public Released {};
@@ -254,6 +349,61 @@ TEST_P(ReleasedOverARelay, what_is_sent_on_in_place_waits_for_the_next_stage) {
   EXPECT_EQ(source.books().acknowledged, 0U) << "the last stage takes nothing yet";
   sink.on_message([](const MessageView&) {});
   ASSERT_SOON(pump_, source.books().acknowledged == 1);
+}
+
+// A message in parts needs the memory of the one before it.
+TEST_P(ReleasedOverARelay, what_was_released_makes_room_for_the_next_large_message) {
+  ContextOptions little = small_context();
+  little.large_bytes_max = 1U << 20U;
+  Context there(little);
+  Pump pump{&here_, &there};
+  SocketOptions receiving = until_released();
+  receiving.message_bytes_max = 700'000;
+  receiving.acknowledge_after = 300ms;
+  SocketOptions sending = options();
+  sending.message_bytes_max = 700'000;
+  Pull pull(there, receiving);
+  Push push(here_, sending);
+  push.connect(bind(pull));
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    ASSERT_SOON(pump, push.send(payload(number, 600'000)) == Status::ok);
+    push.flush();
+    ASSERT_SOON(pump, kept.size() == 1);
+    kept.clear();
+  }
+}
+
+// The first of them lies in a block that the connection reads on in, and waits there for memory
+// that the second one has.
+TEST_P(ReleasedOverARelay, what_was_released_comes_home_in_any_order) {
+  ContextOptions little = small_context();
+  little.large_bytes_max = 256U << 10U;
+  Context there(little);
+  Pump pump{&here_, &there};
+  SocketOptions receiving = until_released();
+  receiving.message_bytes_max = 100'000;
+  SocketOptions sending = options();
+  sending.message_bytes_max = 100'000;
+  Pull pull(there, receiving);
+  Push push(here_, sending);
+  push.connect(bind(pull));
+  ASSERT_SOON(pump, push.peers_connected() == 1);
+  std::vector<Message> kept;
+  std::uint64_t received = 0;
+  pull.on_message([&](const MessageView& message) {
+    ++received;
+    kept.push_back(message.keep());
+  });
+  ASSERT_EQ(push.send(payload(0, 20'000)), Status::ok);
+  for (std::uint64_t number = 1; number < 4; ++number) {
+    ASSERT_SOON(pump, push.send(payload(number, 70'000)) == Status::ok);
+  }
+  push.flush();
+  pump.run_for(50ms);
+  ASSERT_SOON(pump, (kept.clear(), received == 4));
 }
 
 ON_TCP_IN_EVERY_MODE(ReleasedOverARelay);

@@ -125,6 +125,27 @@ TEST_F(CliResume, a_subscriber_whose_first_connection_breaks_at_once_misses_noth
   EXPECT_EQ(read_json(at_sub)["books"]["delivered"], 1000);
 }
 
+// It loses its policy meanwhile. What was dropped is told and counted.
+TEST_F(CliResume, a_subscriber_that_is_away_for_longer_than_it_may_block_is_told_what_it_missed) {
+  const std::string at_sub = folder_.path("sub.json");
+  Process pub(netio_command({"pub", any_port, "--resume", "8MiB", "--block-for-max", "200ms",
+                             "--rate", "20k", "--size", "1KiB"}));
+  Relay relay(address_of(pub));
+  Process sub(netio_command({"sub", relay.address(), "--resume", "1MiB", "--policy", "block",
+                             "--behind", "64KiB", "--json=" + at_sub}));
+  EXPECT_TRUE(sub.wait_for_err("took the subscription")) << sub.err();
+  relay.forbid(true);
+  EXPECT_TRUE(pub.wait_for_err("drop_new")) << pub.err();
+  relay.forbid(false);
+  EXPECT_TRUE(sub.wait_for_err("came back")) << sub.err();
+  EXPECT_TRUE(sub.wait_for_err("missed")) << sub.err();
+  pub.signal(SIGINT);
+  EXPECT_EQ(pub.wait(), 130) << pub.err();
+  EXPECT_EQ(sub.wait(), 3) << sub.err();
+  EXPECT_THAT(sub.err(), Not(HasSubstr("has kept nothing")));
+  EXPECT_GT(read_json(at_sub)["books"]["missed"], 0);
+}
+
 // Nothing tells it what was published meanwhile: it says so.
 TEST_F(CliResume, a_subscriber_is_told_that_its_publisher_keeps_nothing) {
   Process pub(netio_command({"pub", any_port, "--rate", "1k", "--size", "1KiB"}));
