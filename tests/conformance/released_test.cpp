@@ -21,51 +21,65 @@ class Released : public Conformance {
   [[nodiscard]] SocketOptions until_released() const { return until_released(options()); }
   // Turns for longer than acknowledgements take.
   void wait() { pump_.run_for(40ms); }
+  // A Pull that acknowledges so, and a Push that sends to it.
+  void join_both(SocketOptions receiving) {
+    pull_ = std::make_unique<Pull>(there_, std::move(receiving));
+    push_ = std::make_unique<Push>(here_, options());
+    join(*pull_, *push_);
+  }
+  void join_both() { join_both(until_released()); }
+  // And keeps the ten messages that it is sent.
+  void keep_ten() {
+    join_both();
+    pull_->on_message([this](const MessageView& message) { kept_.push_back(message.keep()); });
+    send_numbered(*push_, 0, 10, size_of);
+    push_->flush();
+    ASSERT_SOON(pump_, kept_.size() == 10);
+  }
+
+  std::unique_ptr<Pull> pull_;
+  std::unique_ptr<Push> push_;
+  std::vector<Message> kept_;
 };
 
 TEST_P(Released, what_is_kept_holds_acknowledgements_back) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
-  std::vector<Message> kept;
+  join_both();
   std::uint64_t sent = 0;
   bool keeps = true;
-  pull.on_message([&](const MessageView& message) {
-    if (keeps && message.tag() % 3 == 1) kept.push_back(message.keep());
+  pull_->on_message([&](const MessageView& message) {
+    if (keeps && message.tag() % 3 == 1) kept_.push_back(message.keep());
   });
   for (const std::size_t bytes : {0U, 8U, 3'000U, 40'000U, 300'000U}) {
     const std::uint64_t before = sent;
     for (; sent < before + 3; ++sent) {
-      ASSERT_EQ(send(push, payload(sent, bytes), sent), Status::ok);
+      ASSERT_EQ(send(*push_, payload(sent, bytes), sent), Status::ok);
     }
-    push.flush();
-    ASSERT_SOON(pump_, pull.books().delivered == sent);
-    ASSERT_EQ(kept.size(), 1U);
+    push_->flush();
+    ASSERT_SOON(pump_, pull_->books().delivered == sent);
+    ASSERT_EQ(kept_.size(), 1U);
     wait();
     // It may have come in one page with the one before it.
-    EXPECT_LE(push.books().acknowledged, before + 1) << bytes;
-    EXPECT_GE(push.books().acknowledged, before) << bytes;
-    kept.clear();
-    ASSERT_SOON(pump_, push.books().acknowledged == sent);
+    EXPECT_LE(push_->books().acknowledged, before + 1) << bytes;
+    EXPECT_GE(push_->books().acknowledged, before) << bytes;
+    kept_.clear();
+    ASSERT_SOON(pump_, push_->books().acknowledged == sent);
   }
   keeps = false;
-  send_numbered(push, sent, sent + 100, size_of);
-  settle(push);
+  send_numbered(*push_, sent, sent + 100, size_of);
+  settle(*push_);
 }
 
 TEST_P(Released, a_batch_that_is_kept_is_acknowledged_when_another_thread_releases_it) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
+  join_both();
   std::vector<KeptBatch> kept;
-  pull.on_batch([&](const Batch& batch) { kept.push_back(batch.keep()); });
-  send_numbered(push, 0, 100, size_of);
-  push.flush();
-  ASSERT_SOON(pump_, pull.books().delivered == 100);
+  pull_->on_batch([&](const Batch& batch) { kept.push_back(batch.keep()); });
+  send_numbered(*push_, 0, 100, size_of);
+  push_->flush();
+  ASSERT_SOON(pump_, pull_->books().delivered == 100);
   wait();
-  EXPECT_EQ(push.books().acknowledged, 0U);
+  EXPECT_EQ(push_->books().acknowledged, 0U);
   std::thread([&kept] { kept.clear(); }).join();
-  ASSERT_SOON(pump_, push.books().acknowledged == 100);
+  ASSERT_SOON(pump_, push_->books().acknowledged == 100);
 }
 
 TEST_P(Released, an_answer_from_inside_the_call_back_acknowledges_nothing) {
@@ -89,136 +103,110 @@ TEST_P(Released, an_answer_from_inside_the_call_back_acknowledges_nothing) {
 }
 
 TEST_P(Released, a_sender_that_closes_hears_what_is_released_after_that) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
-  std::vector<Message> kept;
-  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  join_both();
+  pull_->on_message([&](const MessageView& message) { kept_.push_back(message.keep()); });
   Books last;
   bool closed = false;
-  push.on_closed([&](const Books& books) {
+  push_->on_closed([&](const Books& books) {
     last = books;
     closed = true;
   });
-  send_numbered(push, 0, 10, size_of);
-  push.close(soon_max);
-  ASSERT_SOON(pump_, kept.size() == 10);
+  send_numbered(*push_, 0, 10, size_of);
+  push_->close(soon_max);
+  ASSERT_SOON(pump_, kept_.size() == 10);
   wait();
   EXPECT_FALSE(closed);
-  kept.clear();
+  kept_.clear();
   ASSERT_SOON(pump_, closed);
   EXPECT_EQ(last.acknowledged, 10U);
 }
 
 TEST_P(Released, a_receiver_that_closes_has_not_acknowledged_what_it_keeps) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
-  std::vector<Message> kept;
-  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
-  send_numbered(push, 0, 10, size_of);
-  push.flush();
-  ASSERT_SOON(pump_, kept.size() == 10);
-  pull.close();
-  ASSERT_SOON(pump_, push.peers_connected() == 0);
-  EXPECT_EQ(push.books().acknowledged, 0U);
-  EXPECT_EQ(push.books().dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], 10U);
+  keep_ten();
+  pull_->close();
+  ASSERT_SOON(pump_, push_->peers_connected() == 0);
+  EXPECT_EQ(push_->books().acknowledged, 0U);
+  EXPECT_EQ(push_->books().dropped_by[static_cast<std::size_t>(DropReason::peer_closed)], 10U);
 }
 
 TEST_P(Released, what_was_released_just_before_it_closes_is_acknowledged) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
-  std::vector<Message> kept;
-  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
-  send_numbered(push, 0, 10, size_of);
-  push.flush();
-  ASSERT_SOON(pump_, kept.size() == 10);
+  keep_ten();
   wait();
-  kept.clear();
-  pull.close();
-  ASSERT_SOON(pump_, push.peers_connected() == 0);
-  EXPECT_EQ(push.books().acknowledged, 10U);
+  kept_.clear();
+  pull_->close();
+  ASSERT_SOON(pump_, push_->peers_connected() == 0);
+  EXPECT_EQ(push_->books().acknowledged, 10U);
 }
 
 // The memory of those behind it comes home.
 TEST_P(Released, one_that_is_kept_for_long_holds_nobody_up) {
   SocketOptions little = until_released();
   little.receive_bytes_max = 4U << 20U;
-  Pull pull(there_, little);
-  Push push(here_, options());
-  join(pull, push);
+  join_both(little);
   Message first;
   std::uint64_t received = 0;
-  pull.on_message([&](const MessageView& message) {
+  pull_->on_message([&](const MessageView& message) {
     Message kept = message.keep();
     if (received++ == 0) first = std::move(kept);
   });
-  send_numbered(push, 0, 300, [](std::uint64_t) { return 40'000; });
-  push.flush();
+  send_numbered(*push_, 0, 300, [](std::uint64_t) { return 40'000; });
+  push_->flush();
   ASSERT_SOON(pump_, received == 300);
-  EXPECT_EQ(push.books().acknowledged, 0U);
+  EXPECT_EQ(push_->books().acknowledged, 0U);
   first = {};
-  ASSERT_SOON(pump_, push.books().acknowledged == 300);
+  ASSERT_SOON(pump_, push_->books().acknowledged == 300);
 }
 
 TEST_P(Released, a_message_may_be_kept_many_times) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
-  std::vector<Message> kept;
-  pull.on_message([&](const MessageView& message) {
-    for (int i = 0; i < 400; ++i) kept.push_back(message.keep());
+  join_both();
+  pull_->on_message([&](const MessageView& message) {
+    for (int i = 0; i < 400; ++i) kept_.push_back(message.keep());
   });
   const std::vector<std::byte> message = payload(0, 3'500);
-  ASSERT_EQ(send(push, message), Status::ok);
-  push.flush();
-  ASSERT_SOON(pump_, kept.size() == 400);
+  ASSERT_EQ(send(*push_, message), Status::ok);
+  push_->flush();
+  ASSERT_SOON(pump_, kept_.size() == 400);
   wait();
-  EXPECT_EQ(push.books().acknowledged, 0U);
-  for (const Message& each : kept) ASSERT_TRUE(is_payload(each.bytes(), 0));
-  kept.clear();
-  ASSERT_SOON(pump_, push.books().acknowledged == 1);
+  EXPECT_EQ(push_->books().acknowledged, 0U);
+  for (const Message& each : kept_) ASSERT_TRUE(is_payload(each.bytes(), 0));
+  kept_.clear();
+  ASSERT_SOON(pump_, push_->books().acknowledged == 1);
 }
 
 // A reader in another thread may have it before the call-back has returned.
 TEST_P(Released, what_is_taken_inside_the_call_back_is_not_released) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
+  join_both();
   std::vector<KeptBatch> kept;
-  pull.acknowledge_when_taken([] { return false; });
-  pull.on_batch([&](const Batch& batch) {
+  pull_->acknowledge_when_taken([] { return false; });
+  pull_->on_batch([&](const Batch& batch) {
     kept.push_back(batch.keep());
-    pull.taken(pull.place());
+    pull_->taken(pull_->place());
   });
-  send_numbered(push, 0, 10, size_of);
-  push.flush();
-  ASSERT_SOON(pump_, pull.books().delivered == 10);
+  send_numbered(*push_, 0, 10, size_of);
+  push_->flush();
+  ASSERT_SOON(pump_, pull_->books().delivered == 10);
   wait();
-  EXPECT_EQ(push.books().acknowledged, 0U);
+  EXPECT_EQ(push_->books().acknowledged, 0U);
   kept.clear();
-  ASSERT_SOON(pump_, push.books().acknowledged == 10);
+  ASSERT_SOON(pump_, push_->books().acknowledged == 10);
 }
 
 // Small messages are kept behind each other: there is always one in the memory that the others are
 // in.
 TEST_P(Released, who_always_keeps_the_latest_acknowledges_those_before_it) {
-  Pull pull(there_, until_released());
-  Push push(here_, options());
-  join(pull, push);
+  join_both();
   Message latest;
-  pull.on_message([&](const MessageView& message) { latest = message.keep(); });
+  pull_->on_message([&](const MessageView& message) { latest = message.keep(); });
   std::uint64_t sent = 0;
   const auto send_one = [&] {
-    EXPECT_EQ(send(push, payload(sent, 100), sent), Status::ok);
-    push.flush();
+    EXPECT_EQ(send(*push_, payload(sent, 100), sent), Status::ok);
+    push_->flush();
     ++sent;
     pump_.run_for(5ms);
   };
   for (int i = 0; i < 50; ++i) send_one();
-  ASSERT_SOON(pump_, (send_one(), push.books().acknowledged >= 50));
-  EXPECT_LT(push.books().acknowledged, sent);
+  ASSERT_SOON(pump_, (send_one(), push_->books().acknowledged >= 50));
+  EXPECT_LT(push_->books().acknowledged, sent);
   EXPECT_LT(sent, 1'000U) << "not when the memory is full";
 }
 
