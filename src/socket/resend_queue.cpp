@@ -5,8 +5,6 @@
 #include <cassert>
 #include <utility>
 
-#include "base/out_of_memory.hpp"
-
 namespace netio::detail {
 
 ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
@@ -16,9 +14,7 @@ ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
   if (!other.alone()) join(other);
   other.leave();
   bytes_max_ = other.bytes_max_;
-  ring_ = std::exchange(other.ring_, {});
-  first_ = std::exchange(other.first_, 0);
-  count_ = std::exchange(other.count_, 0);
+  items_.swap(other.items_);
   bytes_held_ = std::exchange(other.bytes_held_, 0);
   pages_held_ = std::exchange(other.pages_held_, 0);
   pool_ = other.pool_;
@@ -33,20 +29,6 @@ std::size_t ResendQueue::cost(const Item& item) noexcept {
   return sizeof(Item) + item.lease->capacity();
 }
 
-bool ResendQueue::make_room() noexcept {
-  if (count_ < ring_.size()) return true;
-  bool made = true;
-  guard_memory(
-      [this] {
-        std::vector<Item> larger(std::max<std::size_t>(16, 2 * ring_.size()));
-        for (std::size_t i = 0; i < count_; ++i) larger[i] = std::move(at(i));
-        ring_ = std::move(larger);
-        first_ = 0;
-      },
-      [&made]() noexcept { made = false; });
-  return made;
-}
-
 bool ResendQueue::make_room_to_copy(std::size_t bytes) noexcept {
   if (has_room_to_copy(bytes)) return true;
   if (!make_room()) return false;
@@ -59,15 +41,11 @@ bool ResendQueue::make_room_to_copy(std::size_t bytes) noexcept {
 }
 
 ResendQueue::Item& ResendQueue::push(Item item) noexcept {
-  assert(count_ < ring_.size());
-  assert(count_ == 0 || at(count_ - 1).end() == item.position);
+  assert(empty() || items_[items_.size() - 1].end() == item.position);
   bytes_held_ += cost(item);
   if (item.lease->owner() == pool_) ++pages_held_;
-  Item& to = at(count_);
-  to = std::move(item);
-  to.told = told_;
-  ++count_;
-  return to;
+  item.told = told_;
+  return items_.push_back(std::move(item));
 }
 
 void ResendQueue::add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
@@ -84,7 +62,7 @@ void ResendQueue::add_message(std::uint64_t position, const Lease& lease,
 
 // The item that the open page of copies is of. A page that was opened for it has no item yet.
 ResendQueue::Item& ResendQueue::item_of_copies(std::uint64_t position) noexcept {
-  if (copies_.messages() != 0) return at(count_ - 1);
+  if (copies_.messages() != 0) return items_[items_.size() - 1];
   return push({position, 0, true, 0, copies_.lease(), copies_.data(), 0});
 }
 
@@ -105,28 +83,27 @@ void ResendQueue::copy_message(std::uint64_t position, std::span<const std::byte
 }
 
 void ResendQueue::pop() noexcept {
-  Item& item = at(0);
+  Item& item = items_[0];
   bytes_held_ -= cost(item);
   if (item.lease->owner() == pool_) --pages_held_;
-  item = {};
-  first_ = (first_ + 1) & (ring_.size() - 1);
-  if (--count_ == 0) seal();
+  items_.pop_front();
+  if (empty()) seal();
 }
 
 void ResendQueue::clear() noexcept {
-  while (count_ != 0) pop();
+  while (!empty()) pop();
   seal();
 }
 
 const ResendQueue::Item* ResendQueue::find(std::uint64_t position) const noexcept {
   std::size_t low = 0;
-  std::size_t high = count_;
+  std::size_t high = items_.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    (at(middle).end() <= position ? low : high) =
-        at(middle).end() <= position ? middle + 1 : middle;
+    (items_[middle].end() <= position ? low : high) =
+        items_[middle].end() <= position ? middle + 1 : middle;
   }
-  return low < count_ && at(low).position <= position ? &at(low) : nullptr;
+  return low < items_.size() && items_[low].position <= position ? &items_[low] : nullptr;
 }
 
 void ResendQueue::lie_idle() noexcept {
@@ -135,24 +112,24 @@ void ResendQueue::lie_idle() noexcept {
 }
 
 void ResendQueue::offer() noexcept {
-  if (count_ != 0 && alone()) pool_->add(*this);
+  if (!empty() && alone()) pool_->add(*this);
 }
 
 void ResendQueue::give_up_oldest() noexcept {
-  if (count_ == 0) return;
-  given_up_ += at(0).end() - std::max(at(0).position, released_);
+  if (empty()) return;
+  given_up_ += items_[0].end() - std::max(items_[0].position, released_);
   pop();
 }
 
 void ResendQueue::give_up_some(const StorePart& memory) noexcept {
   std::size_t index = 0;
-  while (index < count_ && !memory.has(at(index).lease)) ++index;
-  if (index == count_) return;
+  while (index < items_.size() && !memory.has(items_[index].lease)) ++index;
+  if (index == items_.size()) return;
   for (++index; index != 0; --index) give_up_oldest();
 }
 
 void ResendQueue::give_up() noexcept {
-  while (count_ != 0) give_up_oldest();
+  while (!empty()) give_up_oldest();
   leave();
 }
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "base/growing_ring.hpp"
 #include "memory/pool.hpp"
 #include "memory/quota.hpp"
 #include "socket/open_page.hpp"
@@ -52,7 +52,7 @@ class ResendQueue final : public Reserve {
   // 0: nothing is kept.
   void set_bytes_max(std::size_t bytes_max) noexcept { bytes_max_ = bytes_max; }
   [[nodiscard]] bool on() const noexcept { return bytes_max_ != 0; }
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
   // The memory that the items hold: blocks with all of their capacity.
   [[nodiscard]] std::size_t bytes_held() const noexcept { return bytes_held_; }
   // An item in this memory may be added. If nothing else is kept, it may be larger than the bound.
@@ -62,20 +62,20 @@ class ResendQueue final : public Reserve {
     return takes(pool_->block_bytes());
   }
   // Nothing more may be posted until something is acknowledged.
-  [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && count_ != 0; }
+  [[nodiscard]] bool full() const noexcept { return bytes_held_ >= bytes_max_ && !empty(); }
   // No more of the pool may be taken either: more of it is kept here than is left for others.
   [[nodiscard]] bool has_its_share() const noexcept {
-    return count_ != 0 && pages_held_ > pool_->blocks_free();
+    return !empty() && pages_held_ > pool_->blocks_free();
   }
   // The position of the oldest message here, if all messages from there up to `next` are here. Else
   // `next`: a connection between kept nothing, and what was kept before it is of no use.
   [[nodiscard]] std::uint64_t oldest(std::uint64_t next) const noexcept {
-    return count_ != 0 && at(count_ - 1).end() == next ? at(0).position : next;
+    return !empty() && items_[items_.size() - 1].end() == next ? items_[0].position : next;
   }
 
   // Before a post: makes room for what follows it. False if there is no memory: for a piece that is
   // to be copied, no page.
-  [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] bool make_room() noexcept { return items_.make_room(); }
   [[nodiscard]] bool make_room_to_copy(std::size_t bytes) noexcept;
   // That would take no page.
   [[nodiscard]] bool has_room_to_copy(std::size_t bytes) const noexcept {
@@ -101,7 +101,7 @@ class ResendQueue final : public Reserve {
   // The peer has everything before this position.
   void release(std::uint64_t position) noexcept {
     released_ = position;
-    while (count_ != 0 && at(0).end() <= position) pop();
+    while (!empty() && items_[0].end() <= position) pop();
   }
   void clear() noexcept;
   // What is copied from now on makes a new item: those here are posted again, and do not change.
@@ -125,14 +125,8 @@ class ResendQueue final : public Reserve {
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 
  private:
-  [[nodiscard]] Item& at(std::size_t index) noexcept {
-    return ring_[(first_ + index) & (ring_.size() - 1)];
-  }
-  [[nodiscard]] const Item& at(std::size_t index) const noexcept {
-    return ring_[(first_ + index) & (ring_.size() - 1)];
-  }
   [[nodiscard]] bool takes(std::size_t capacity) const noexcept {
-    return count_ == 0 || bytes_held_ + sizeof(Item) + capacity <= bytes_max_;
+    return empty() || bytes_held_ + sizeof(Item) + capacity <= bytes_max_;
   }
   [[nodiscard]] static std::size_t cost(const Item& item) noexcept;
   Item& push(Item item) noexcept;
@@ -140,9 +134,7 @@ class ResendQueue final : public Reserve {
   void pop() noexcept;
 
   std::size_t bytes_max_ = 0;
-  std::vector<Item> ring_;  // a power of two of them
-  std::size_t first_ = 0;
-  std::size_t count_ = 0;
+  GrowingRing<Item> items_;
   std::size_t bytes_held_ = 0;
   std::size_t pages_held_ = 0;  // of the pool
   Pool* pool_ = nullptr;

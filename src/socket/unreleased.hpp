@@ -4,10 +4,9 @@
 // only.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "base/growing_ring.hpp"
 #include "memory/kept_memory.hpp"
 
 namespace netio::detail {
@@ -20,7 +19,7 @@ class Unreleased {
   ~Unreleased() { clear(); }
 
   // For what may be kept of one page. False without memory.
-  [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] bool make_room() noexcept { return items_.make_room(KeptMemory::noted_max); }
   // Of the messages from `position` on, some that lie in this block were kept. Positions never
   // fall. There is room.
   void add(std::uint64_t position, Lease block) noexcept;
@@ -29,10 +28,10 @@ class Unreleased {
   void look(const KeptMemory& kept) noexcept;
   // And what was released behind it: its memory goes home. Looks at all of them.
   void look_at_all(const KeptMemory& kept) noexcept;
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] std::uint64_t first() const noexcept { return at(0).position; }
+  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  [[nodiscard]] std::uint64_t first() const noexcept { return items_[0].position; }
   // Where the first lies. Not if empty.
-  [[nodiscard]] const Block& first_block() const noexcept { return *at(0).block.get(); }
+  [[nodiscard]] const Block& first_block() const noexcept { return *items_[0].block.get(); }
   void clear() noexcept;
 
  private:
@@ -40,18 +39,10 @@ class Unreleased {
     std::uint64_t position = 0;
     Lease block;
   };
-  [[nodiscard]] const Item& at(std::size_t index) const noexcept {
-    return ring_[(first_ + index) & (ring_.size() - 1)];
-  }
-  [[nodiscard]] Item& at(std::size_t index) noexcept {
-    return ring_[(first_ + index) & (ring_.size() - 1)];
-  }
   static void let_go(Item& item) noexcept;
   void pop() noexcept;
 
-  std::vector<Item> ring_;  // a power of two of them
-  std::size_t first_ = 0;
-  std::size_t count_ = 0;
+  GrowingRing<Item> items_;
 };
 
 }  // namespace netio::detail

@@ -1,0 +1,67 @@
+// A queue whose memory grows to the most that was ever in it, and is used again. Owner thread only.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/out_of_memory.hpp"
+
+namespace netio::detail {
+
+template <typename T>
+class GrowingRing {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  // From the front.
+  [[nodiscard]] T& operator[](std::size_t index) noexcept {
+    return places_[(first_ + index) & (places_.size() - 1)];
+  }
+  [[nodiscard]] const T& operator[](std::size_t index) const noexcept {
+    return places_[(first_ + index) & (places_.size() - 1)];
+  }
+
+  // For so many more. False without memory.
+  [[nodiscard]] bool make_room(std::size_t more = 1) noexcept {
+    if (places_.size() - count_ >= more) return true;
+    bool made = true;
+    guard_memory(
+        [&] {
+          std::size_t places = std::max<std::size_t>(16, places_.size());
+          while (places - count_ < more) places *= 2;
+          std::vector<T> larger(places);
+          for (std::size_t i = 0; i < count_; ++i) larger[i] = std::move((*this)[i]);
+          places_ = std::move(larger);
+          first_ = 0;
+        },
+        [&made]() noexcept { made = false; });
+    return made;
+  }
+  // There is room.
+  T& push_back(T item) noexcept {
+    assert(count_ < places_.size());
+    return (*this)[count_++] = std::move(item);
+  }
+  void pop_front() noexcept {
+    (*this)[0] = {};
+    first_ = (first_ + 1) & (places_.size() - 1);
+    --count_;
+  }
+  void pop_back() noexcept { (*this)[--count_] = {}; }
+
+  void swap(GrowingRing& other) noexcept {
+    places_.swap(other.places_);
+    std::swap(first_, other.first_);
+    std::swap(count_, other.count_);
+  }
+
+ private:
+  std::vector<T> places_;  // a power of two of them
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,58 @@
+// GrowingRing: the order of its items, whatever went through it before.
+#include "base/growing_ring.hpp"
+
+#include <deque>
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace netio::detail {
+namespace {
+
+TEST(GrowingRing, keeps_its_order_while_it_grows_and_goes_round) {
+  GrowingRing<std::unique_ptr<int>> ring;
+  std::deque<int> expected;
+  std::minstd_rand random(7);
+  for (int number = 0; number < 20'000; ++number) {
+    const auto draw = random() % 8;
+    if (draw < 4) {
+      ASSERT_TRUE(ring.make_room());
+      EXPECT_EQ(*ring.push_back(std::make_unique<int>(number)), number);
+      expected.push_back(number);
+    } else if (draw < 7 && !ring.empty()) {
+      ring.pop_front();
+      expected.pop_front();
+    } else if (!ring.empty()) {
+      ring.pop_back();
+      expected.pop_back();
+    }
+    ASSERT_EQ(ring.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); i += 1 + expected.size() / 8) {
+      ASSERT_EQ(*ring[i], expected[i]);
+    }
+  }
+}
+
+TEST(GrowingRing, makes_room_for_several) {
+  GrowingRing<int> ring;
+  ASSERT_TRUE(ring.make_room(1'000));
+  const int* const first = &ring.push_back(0);
+  for (int i = 1; i < 1'000; ++i) ring.push_back(i);
+  EXPECT_EQ(&ring[0], first) << "it has not moved";
+  EXPECT_EQ(ring[999], 999);
+}
+
+TEST(GrowingRing, holds_nothing_of_what_left) {
+  GrowingRing<std::shared_ptr<int>> ring;
+  const auto item = std::make_shared<int>(1);
+  ASSERT_TRUE(ring.make_room(2));
+  ring.push_back(item);
+  ring.push_back(item);
+  ring.pop_front();
+  ring.pop_back();
+  EXPECT_EQ(item.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace netio::detail
