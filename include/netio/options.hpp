@@ -125,7 +125,8 @@ struct SocketOptions {
   // kept are released together with others that lie in the same memory (MessageView::keep()). A
   // sender that keeps what is not acknowledged (its resume_bytes_max) waits when that is full: do
   // not keep messages until more have come than it keeps. When a connection that broke is back,
-  // what had come before counts as acknowledged, kept or not.
+  // what had come before counts as acknowledged, kept or not; and so does what had come when this
+  // side closes.
   Acknowledge acknowledge = Acknowledge::delivered;
 };
 

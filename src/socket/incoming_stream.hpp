@@ -91,6 +91,11 @@ class IncomingStream {
   void acknowledge(const ReceiveBooks::Place& taken) noexcept;
   // The user may have released messages: looks at all that were kept.
   void look_at_all_released() noexcept;
+  // Nothing more is delivered. The good-bye has the last word on what was, also on the next
+  // connection, which says what was received: so what is kept is acknowledged with it.
+  void acknowledge_the_rest() noexcept {
+    if (delivery_.until_released && !delivery_.until_taken) books_.acknowledge(books_.place());
+  }
   // There is no connection on which anything of that would be acknowledged.
   void forget_unreleased() noexcept { unreleased_.clear(); }
   // Messages that the user has kept hold acknowledgements back.

@@ -223,6 +223,7 @@ void Peer::release_link() noexcept {
 
 void Peer::close() noexcept {
   closing_ = true;
+  incoming_.acknowledge_the_rest();
   if (down_) return;  // run_deferred is about to end the connection, and sees closing_
   if (up()) {
     // What is held is not wanted any more; the peer's good-bye comes behind it.

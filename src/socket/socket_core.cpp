@@ -321,10 +321,6 @@ void SocketCore::close(std::chrono::nanoseconds linger) {
   if (pattern_.sends) distribution_->flush();
   distribution_->stop();
   receiving.stop();
-  // What was released is said with the good-bye.
-  for (const auto& peer : peers_) {
-    if (peer->waits_for_release()) peer->look_at_released();
-  }
   for (const auto& peer : peers_) peer->close();
   for (StreamRecord& record : records_.used()) record.resend.give_up();
   records_timer_.stop();
