@@ -47,6 +47,19 @@ class Pool final : public Store {
     }
   }
 
+  // Takes so many bytes of another store. Those who hold blocks of this pool may hold some of that
+  // too, and give up as much as it takes; nothing if it can never be enough.
+  template <typename SizedPool>
+  [[nodiscard]] Lease take_from(SizedPool& store, std::size_t bytes) noexcept {
+    Lease taken = store.take(bytes);
+    if (taken || !store.could_ever_take(bytes)) return taken;
+    give_up_reserves([&] {
+      taken = store.take(bytes);
+      return static_cast<bool>(taken);
+    });
+    return taken;
+  }
+
   // Who waits for blocks of its own to come home takes more only then: the first blocks of many
   // who are slow must not leave the others without any.
   [[nodiscard]] bool plenty() const noexcept { return blocks_free_ >= blocks_.size() / 4 * 3; }

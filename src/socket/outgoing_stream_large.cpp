@@ -9,14 +9,7 @@ namespace netio::detail {
 
 template <typename SizedPool>
 Status OutgoingStream::take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept {
-  taken = pool.take(bytes);
-  if (!taken) {
-    // What is kept for peers that are away may be large.
-    link_->pool().give_up_reserves([&] {
-      taken = pool.take(bytes);
-      return static_cast<bool>(taken);
-    });
-  }
+  taken = link_->pool().take_from(pool, bytes);
   if (taken) return Status::ok;
   return pool.could_ever_take(bytes) ? wait_for(pool) : Status::too_big;
 }

@@ -48,16 +48,8 @@ Fit::Answer Fit::of_borrowed(std::size_t bytes, std::uint64_t tag) const noexcep
 
 Fit::Taken Fit::take_shared(std::size_t bytes) const noexcept {
   return with_large([this, bytes](auto& store) {
-    Taken taken{store.take(bytes), nullptr};
-    if (taken.lease || !store.could_ever_take(bytes)) return taken;
-    // What is kept for peers that are away may be large.
-    if (pages != nullptr) {
-      pages->give_up_reserves([&] {
-        taken.lease = store.take(bytes);
-        return static_cast<bool>(taken.lease);
-      });
-    }
-    if (!taken.lease) taken.short_of = &store;
+    Taken taken{pages != nullptr ? pages->take_from(store, bytes) : store.take(bytes), nullptr};
+    if (!taken.lease && store.could_ever_take(bytes)) taken.short_of = &store;
     return taken;
   });
 }
