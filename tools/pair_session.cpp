@@ -37,9 +37,7 @@ PairSession::PairSession(const PairArguments& arguments, std::string command)
 }
 
 void PairSession::meet() {
-  if (const auto text = without_effect(arguments_.peer); !text.empty()) {
-    progress_.note(std::string(text));
-  }
+  note_without_effect(progress_, arguments_.peer);
   if (arguments_.peer.binds) {
     address_ = pair_.bind(address_);
     progress_.note("listening on " + address_);

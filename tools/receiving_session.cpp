@@ -61,9 +61,7 @@ void ReceivingSession::use(Socket& socket, Receiving& receiving) {
 }
 
 void ReceivingSession::meet() {
-  if (const auto text = without_effect(arguments_.peer); !text.empty()) {
-    progress_.note(std::string(text));
-  }
+  note_without_effect(progress_, arguments_.peer);
   if (arguments_.peer.binds) {
     address_ = socket_->bind(arguments_.peer.address);
   } else {

@@ -71,9 +71,7 @@ void SendingSession::make_source() {
 
 // What takes time comes first: whoever is met waits for no greeting.
 void SendingSession::meet() {
-  if (const auto text = without_effect(arguments_.peer); !text.empty()) {
-    progress_.note(std::string(text));
-  }
+  note_without_effect(progress_, arguments_.peer);
   make_source();
   if (arguments_.peer.binds) {
     address_ = socket_->bind(arguments_.peer.address);

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <string_view>
+#include <string>
 
 #include <netio/context.hpp>
 #include <netio/options.hpp>
 
 #include "arguments.hpp"
+#include "progress.hpp"
 
 namespace netio::cli {
 
@@ -37,20 +38,16 @@ enum class Role : std::uint8_t { sender, receiver, both };
   return options;
 }
 
-// What of it does nothing there; empty: all has its effect.
-[[nodiscard]] inline std::string_view without_effect(const PeerArguments& peer) {
-  if (!peer.address.starts_with("shm://")) return {};
-  const bool resumes = peer.resume_bytes_max != 0;
-  if (resumes && peer.heartbeat_after != std::chrono::nanoseconds(0)) {
-    return "nothing is sent again over shm://, and there are no heartbeats: a connection there "
-           "ends "
-           "only with a process";
+// Says which of the options have no effect at the address, if any.
+inline void note_without_effect(Progress& progress, const PeerArguments& peer) {
+  if (!peer.address.starts_with("shm://")) return;
+  std::string what;
+  if (peer.resume_bytes_max != 0) what = "--resume sends nothing again";
+  if (peer.heartbeat_after != std::chrono::nanoseconds(0)) {
+    what += what.empty() ? "--heartbeat has no effect" : ", and --heartbeat has no effect";
   }
-  if (resumes) {
-    return "nothing is sent again over shm://: a connection there ends only with a process";
-  }
-  if (peer.heartbeat_after == std::chrono::nanoseconds(0)) return {};
-  return "there are no heartbeats over shm://: a connection there ends only with a process";
+  if (what.empty()) return;
+  progress.note(what + " over shm://: a connection there ends only with a process");
 }
 
 }  // namespace netio::cli
