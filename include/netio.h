@@ -165,7 +165,7 @@ NETIO_API int netio_release(struct netio_message* kept);  // empties it: on any 
 // --- Books and counters. sent == acknowledged + dropped + in_doubt + unacknowledged, always.
 struct netio_books {
   uint64_t sent;            // netio_send() answered NETIO_OK
-  uint64_t acknowledged;    // the peer says so (`acknowledge` of its options)
+  uint64_t acknowledged;    // by the peer: see netio_socket_options.acknowledge
   uint64_t dropped;         // the sum of the next
   uint64_t dropped_by[16];  // by netio_drop_reason
   uint64_t unacknowledged;  // on their way, or kept until the connection is back
@@ -305,7 +305,7 @@ struct netio_socket_options {
   uint64_t peers_max;             // how many may be connected; beyond that they are refused
   const char* name;  // for people: printable ASCII, at most 63 bytes, copied; NULL or "": none
   // push, pair, publish; tcp and fabrics: what is kept for each peer until it is acknowledged
-  uint64_t resume_bytes_max;
+  uint64_t resume_bytes_max;    // 0: nothing, and what is on its way is lost with a connection
   uint64_t resume_within_ns;    // if a peer is away for longer, what is kept for it is given up
   uint64_t heartbeat_after_ns;  // after three times of that without a word a peer is lost; 0: never
   uint64_t reserved[3];

@@ -27,7 +27,7 @@ enum class DropReason : std::uint8_t {
 // sent == acknowledged + dropped() + in_doubt + unacknowledged, always.
 struct Books {
   std::uint64_t sent = 0;          // send() answered ok
-  std::uint64_t acknowledged = 0;  // the peer says so (SocketOptions::acknowledge there)
+  std::uint64_t acknowledged = 0;  // by the peer: see SocketOptions::acknowledge
   // The messages dropped, by DropReason; dropped() is the sum.
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count_)> dropped_by{};
   // Sent on a connection that broke, and not kept: they may have arrived. The peer says it when it
