@@ -201,7 +201,7 @@ QueuedPull::QueuedPull(const QueueOptions& options)
 // Without memory for that nothing is said, and the connections end all the same.
 QueuedPull::~QueuedPull() {
   if (loop_->copied_by_fork()) return;
-  at_hand_.release();  // what was taken of it is acknowledged, and may have to be released for that
+  at_hand_.release();  // with Acknowledge::released it would hold back what was taken of it
   try {
     state_->thread.call([](auto& feeder) { return feeder.close(); }).wait();
   } catch (const std::exception&) {

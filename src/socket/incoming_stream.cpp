@@ -25,7 +25,8 @@ IncomingStream::Result IncomingStream::go_on() {
 template <typename Deliver>
 IncomingStream::Result IncomingStream::noting_what_is_kept(Deliver&& deliver) {
   if (!unreleased_.make_room()) {
-    return fail("messages that there is no memory to keep in mind", DownReason::resources);
+    return fail("messages, and there is no memory here to remember which of them are kept",
+                DownReason::resources);
   }
   look_at_released();  // a message in parts may need the memory
   const std::uint64_t position = books_.expected;

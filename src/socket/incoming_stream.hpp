@@ -80,7 +80,6 @@ class IncomingStream {
   void look_from(std::int64_t now_ns) noexcept { books_.look_from(now_ns); }
   [[nodiscard]] std::optional<ReceiveBooks::Lost> begin_connection(std::uint64_t position,
                                                                    std::int64_t now_ns) noexcept {
-    unreleased_.clear();
     return books_.begin_connection(position, now_ns);
   }
   [[nodiscard]] std::optional<std::uint64_t> miss_up_to(std::uint64_t dropped,
@@ -96,7 +95,7 @@ class IncomingStream {
   void acknowledge_the_rest() noexcept {
     if (delivery_.until_released && !delivery_.until_taken) books_.acknowledge(books_.place());
   }
-  // There is no connection on which anything of that would be acknowledged.
+  // The connection ended. The next one acknowledges what was received, kept or not.
   void forget_unreleased() noexcept { unreleased_.clear(); }
   // Messages that the user has kept hold acknowledgements back.
   [[nodiscard]] bool waits_for_release() const noexcept { return !unreleased_.empty(); }
@@ -105,16 +104,10 @@ class IncomingStream {
     return waits_for_release() && delivery_.kept_memory->is_open(unreleased_.first_block());
   }
   // Another stream takes the place of this one.
-  void begin_anew() noexcept {
-    unreleased_.clear();
-    books_.begin_stream();
-  }
+  void begin_anew() noexcept { books_.begin_stream(); }
   // The books of the same stream, which another object has kept, or is to keep.
   void restore(const ReceiveBooks& books) noexcept { books_ = books; }
-  [[nodiscard]] ReceiveBooks surrender_books() noexcept {
-    unreleased_.clear();
-    return std::exchange(books_, {});
-  }
+  [[nodiscard]] ReceiveBooks surrender_books() noexcept { return std::exchange(books_, {}); }
 
  private:
   Result take_page(const PageHeader& header, Block& block, std::span<const std::byte> body);

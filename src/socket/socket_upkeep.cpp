@@ -164,7 +164,8 @@ void SocketCore::watch_released() noexcept {
   released_timer_.start_once(options_.acknowledge_after);
 }
 
-// Otherwise who always keeps the latest message would not release any in the open block.
+// Otherwise who always keeps the latest message would not release any in the open block. But where
+// many peers have one each, every block that is closed stays out: not if much is kept already.
 void SocketCore::close_block_that_is_waited_for() noexcept {
   constexpr std::chrono::milliseconds close_after{100};
   const std::chrono::nanoseconds now = context_.loop.now();
@@ -175,7 +176,7 @@ void SocketCore::close_block_that_is_waited_for() noexcept {
     open_block_since_ = now;
   } else if (now - *open_block_since_ >= close_after) {
     open_block_since_.reset();
-    kept_memory_.close();
+    if (receive_quota_->kept_bytes() <= receive_quota_->bytes_max() / 4) kept_memory_.close();
   }
 }
 

@@ -22,7 +22,8 @@ void Unreleased::look_at_all(const KeptMemory& kept) noexcept {
   std::size_t left = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (kept.released(*items_[i].block.get())) {
-      let_go(items_[i]);
+      --items_[i].block->waiting_counts;
+      items_[i] = {};
     } else if (left++ != i) {
       items_[left - 1] = std::exchange(items_[i], {});
     }
@@ -34,13 +35,8 @@ void Unreleased::clear() noexcept {
   while (!empty()) pop();
 }
 
-void Unreleased::let_go(Item& item) noexcept {
-  --item.block->waiting_counts;
-  item = {};
-}
-
 void Unreleased::pop() noexcept {
-  let_go(items_[0]);
+  --items_[0].block->waiting_counts;
   items_.pop_front();
 }
 

@@ -39,7 +39,6 @@ class Unreleased {
     std::uint64_t position = 0;
     Lease block;
   };
-  static void let_go(Item& item) noexcept;
   void pop() noexcept;
 
   GrowingRing<Item> items_;

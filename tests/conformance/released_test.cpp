@@ -1,5 +1,7 @@
 // Acknowledge::released: what the user has kept is not acknowledged, nor what came behind it.
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -295,7 +297,31 @@ TEST_P(Released, a_queue_that_is_destroyed_has_acknowledged_what_was_received) {
 
 ON_EVERY_TRANSPORT_AND_MODE(Released);
 
-class ReleasedOverARelay : public Released {};
+class ReleasedOverARelay : public Released {
+ protected:
+  // The same two, with little large memory at the receiver, and with messages of up to so many
+  // bytes.
+  void join_with_little_memory(std::size_t large_bytes_max, std::size_t message_bytes_max) {
+    ContextOptions little = small_context();
+    little.large_bytes_max = large_bytes_max;
+    little_.emplace(little);
+    pump_.add(*little_);
+    SocketOptions receiving = until_released();
+    receiving.message_bytes_max = message_bytes_max;
+    SocketOptions sending = options();
+    sending.message_bytes_max = message_bytes_max;
+    pull_ = std::make_unique<Pull>(*little_, receiving);
+    push_ = std::make_unique<Push>(here_, sending);
+    join(*pull_, *push_);
+  }
+  void TearDown() override {
+    pull_.reset();
+    if (little_) pump_.remove(*little_);
+    Released::TearDown();
+  }
+
+  std::optional<Context> little_;
+};
 
 TEST_P(ReleasedOverARelay, what_came_before_a_cut_is_not_sent_again) {
   Pull pull(there_, until_released(keeping()));
@@ -347,57 +373,56 @@ TEST_P(ReleasedOverARelay, what_is_sent_on_in_place_waits_for_the_next_stage) {
 
 // A message in parts needs the memory of the one before it.
 TEST_P(ReleasedOverARelay, what_was_released_makes_room_for_the_next_large_message) {
-  ContextOptions little = small_context();
-  little.large_bytes_max = 1U << 20U;
-  Context there(little);
-  Pump pump{&here_, &there};
-  SocketOptions receiving = until_released();
-  receiving.message_bytes_max = 700'000;
-  receiving.acknowledge_after = 300ms;
-  SocketOptions sending = options();
-  sending.message_bytes_max = 700'000;
-  Pull pull(there, receiving);
-  Push push(here_, sending);
-  push.connect(bind(pull));
-  ASSERT_SOON(pump, push.peers_connected() == 1);
-  std::vector<Message> kept;
-  pull.on_message([&](const MessageView& message) { kept.push_back(message.keep()); });
+  join_with_little_memory(1U << 20U, 700'000);
+  pull_->on_message([this](const MessageView& message) { kept_.push_back(message.keep()); });
   for (std::uint64_t number = 0; number < 3; ++number) {
-    ASSERT_SOON(pump, push.send(payload(number, 600'000)) == Status::ok);
-    push.flush();
-    ASSERT_SOON(pump, kept.size() == 1);
-    kept.clear();
+    ASSERT_EQ(send(*push_, payload(number, 600'000)), Status::ok);
+    push_->flush();
+    ASSERT_SOON(pump_, kept_.size() == 1);
+    kept_.clear();
   }
 }
 
 // The first of them lies in a block that the connection reads on in, and waits there for memory
 // that the second one has.
 TEST_P(ReleasedOverARelay, what_was_released_comes_home_in_any_order) {
-  ContextOptions little = small_context();
-  little.large_bytes_max = 256U << 10U;
-  Context there(little);
-  Pump pump{&here_, &there};
-  SocketOptions receiving = until_released();
-  receiving.message_bytes_max = 100'000;
-  SocketOptions sending = options();
-  sending.message_bytes_max = 100'000;
-  Pull pull(there, receiving);
-  Push push(here_, sending);
-  push.connect(bind(pull));
-  ASSERT_SOON(pump, push.peers_connected() == 1);
-  std::vector<Message> kept;
+  join_with_little_memory(256U << 10U, 100'000);
   std::uint64_t received = 0;
-  pull.on_message([&](const MessageView& message) {
+  pull_->on_message([&](const MessageView& message) {
     ++received;
-    kept.push_back(message.keep());
+    kept_.push_back(message.keep());
   });
-  ASSERT_EQ(push.send(payload(0, 20'000)), Status::ok);
+  ASSERT_EQ(send(*push_, payload(0, 20'000)), Status::ok);
   for (std::uint64_t number = 1; number < 4; ++number) {
-    ASSERT_SOON(pump, push.send(payload(number, 70'000)) == Status::ok);
+    ASSERT_EQ(send(*push_, payload(number, 70'000)), Status::ok);
   }
-  push.flush();
-  pump.run_for(50ms);
-  ASSERT_SOON(pump, (kept.clear(), received == 4));
+  push_->flush();
+  wait();
+  ASSERT_SOON(pump_, (kept_.clear(), received == 4));
+}
+
+// Each has one message in a block of its own time. The memory is that of a few blocks.
+TEST_P(ReleasedOverARelay, many_who_keep_one_small_message_each_share_blocks) {
+  constexpr std::size_t peers = 20;
+  const std::size_t block_bytes = 4 * GetParam().page_bytes;
+  SocketOptions little = until_released();
+  little.receive_bytes_max = 8 * block_bytes;
+  Pull pull(there_, little);
+  const std::string address = bind(pull);
+  pull.on_message([this](const MessageView& message) { kept_.push_back(message.keep()); });
+  std::vector<std::unique_ptr<Push>> pushes;
+  for (std::size_t i = 0; i < peers; ++i) {
+    Push& push = *pushes.emplace_back(std::make_unique<Push>(here_, options()));
+    push.connect(address);
+    ASSERT_SOON(pump_, push.peers_connected() == 1);
+    ASSERT_EQ(send(push, payload(i, 50)), Status::ok);
+    push.flush();
+    ASSERT_SOON(pump_, kept_.size() == i + 1);
+    pump_.run_for(160ms);
+    ASSERT_LE(pull.kept_bytes(), 4 * block_bytes);
+  }
+  kept_.clear();
+  for (const auto& push : pushes) settle(*push);
 }
 
 ON_TCP_IN_EVERY_MODE(ReleasedOverARelay);
