@@ -16,8 +16,8 @@ namespace netio::detail {
 class OpenPage {
  public:
   // What a message takes in a page; `bytes` is bounded by the caller, so that it cannot wrap.
-  [[nodiscard]] static std::size_t frame_bytes(std::size_t bytes, std::uint64_t tag) noexcept {
-    return frame_word_bytes + (tag != 0 ? sizeof tag : 0) + wire_padded(bytes);
+  [[nodiscard]] static std::size_t frame_bytes(std::size_t bytes, Label label) noexcept {
+    return label.bytes() + wire_padded(bytes);
   }
 
   // Frames of up to `body_max` bytes go into `page`.
@@ -56,24 +56,23 @@ class OpenPage {
   [[nodiscard]] std::byte* cursor() const noexcept { return cursor_; }
 
   // There is room: the caller has looked.
-  template <bool tagged>
-  void append(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    constexpr std::size_t prefix = frame_word_bytes + (tagged ? sizeof tag : 0);
+  template <bool numbered>
+  void append(std::span<const std::byte> message, Label label) noexcept {
+    constexpr std::size_t prefix = frame_word_bytes + (numbered ? sizeof label.number : 0);
     const std::size_t padded = wire_padded(message.size());
     std::byte* const frame = cursor_;
     cursor_ = frame + prefix + padded;
     ++messages_;
     if (padded != message.size()) store_u64(cursor_ - wire_align, 0);
-    store_u64(frame, frame_word(static_cast<std::uint32_t>(message.size()),
-                                tagged ? frame_flag::tagged : 0U));
-    if constexpr (tagged) store_u64(frame + frame_word_bytes, tag);
+    store_u64(frame, frame_word(static_cast<std::uint32_t>(message.size()), label.flags));
+    if constexpr (numbered) store_u64(frame + frame_word_bytes, label.number);
     if (!message.empty()) std::memcpy(frame + prefix, message.data(), message.size());
   }
-  void append(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    if (tag != 0) {
-      append<true>(message, tag);
+  void append(std::span<const std::byte> message, Label label) noexcept {
+    if (label.numbered()) {
+      append<true>(message, label);
     } else {
-      append<false>(message, tag);
+      append<false>(message, label);
     }
   }
   // The payload is in place already, behind room for word and tag, or for the word alone.

@@ -16,16 +16,16 @@ Status OutgoingStream::sendable(std::size_t bytes) const noexcept {
   return bytes > most ? Status::too_big : Status::ok;
 }
 
-Status OutgoingStream::gather(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::gather(std::span<const std::byte> message, Label label) noexcept {
   reserved_at_ = nullptr;
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
-  const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
+  const std::size_t frame = OpenPage::frame_bytes(message.size(), label);
   if (frame > page_.room()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
-    if (frame > body_max()) return gather_large(message, tag);
+    if (frame > body_max()) return gather_large(message, label);
     if (const Status status = open_page(); status != Status::ok) return status;
   }
-  page_.append(message, tag);
+  page_.append(message, label);
   return Status::ok;
 }
 
@@ -63,9 +63,9 @@ Status OutgoingStream::wait_for(Store& store, Lack lack) noexcept {
   return Status::again;
 }
 
-Status OutgoingStream::post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+Status OutgoingStream::post_now(std::span<const std::byte> message, Label label) noexcept {
   if (link_ != nullptr && message.size() <= borrowed_bytes_max_ && !pending()) [[likely]] {
-    const Status status = post_borrowed(message, tag);
+    const Status status = post_borrowed(message, label);
     if (status == Status::ok) link_->flush();
     return status;
   }
@@ -74,12 +74,12 @@ Status OutgoingStream::post_now(std::span<const std::byte> message, std::uint64_
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
   if (message.size() > borrowed_bytes_max_) {
-    if (link_->fit().loans != nullptr) return gather_large(message, tag);
+    if (link_->fit().loans != nullptr) return gather_large(message, label);
     Lease copy;
     if (const Status status = copy_large(message, copy); status != Status::ok) return status;
-    return pass(copy, message, tag);
+    return pass(copy, message, label);
   }
-  const Status status = post_borrowed(message, tag);
+  const Status status = post_borrowed(message, label);
   if (status == Status::ok) link_->flush();
   return status;
 }
@@ -96,17 +96,17 @@ Status OutgoingStream::post_counted(Post& post) noexcept {
 }
 
 Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
-                                     std::uint64_t tag) noexcept {
+                                     Label label) noexcept {
   if (resends_) {
-    const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
+    const std::size_t frame = OpenPage::frame_bytes(message.size(), label);
     if (const Status status = room_to_copy(frame); status != Status::ok) return status;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  post.prepend_frame(message.size(), 0, tag);
+  post.prepend_frame(message.size(), 0, label);
   post.body.data = message.data();
   post.body.bytes = message.size();
   const Status status = post_counted(post);
-  if (status == Status::ok && resends_) resend_.copy_message(post.sequence, message, tag);
+  if (status == Status::ok && resends_) resend_.copy_message(post.sequence, message, label);
   if (status == Status::again) give_way_for_copy();
   return status;
 }
@@ -138,59 +138,59 @@ Status OutgoingStream::pass_frames(const Lease& lease, std::span<const std::byte
 Status OutgoingStream::wait_for_page() noexcept { return wait_for(link_->pool()); }
 
 Status OutgoingStream::pass(Lease& lease, std::span<const std::byte> message,
-                            std::uint64_t tag) noexcept {
+                            Label label) noexcept {
   if (const Status status = sendable(message.size()); status != Status::ok) return status;
   if (pending()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
-  const Status status = pass_now(lease, message, tag);
+  const Status status = pass_now(lease, message, label);
   if (status == Status::ok) link_->flush();
   return status;
 }
 
 Status OutgoingStream::pass_now(Lease& lease, std::span<const std::byte> message,
-                                std::uint64_t tag) noexcept {
+                                Label label) noexcept {
   if (message.size() > body_max() && stranger()) [[unlikely]]
-    return pass_to_stranger(lease, message, tag);
-  return post_whole(lease, message, tag);
+    return pass_to_stranger(lease, message, label);
+  return post_whole(lease, message, label);
 }
 
 // Memory that the user allocated or kept, or that a publisher shares, is charged to the quota of
 // strangers as a copy is.
 Status OutgoingStream::pass_to_stranger(Lease& lease, std::span<const std::byte> message,
-                                        std::uint64_t tag) noexcept {
+                                        Label label) noexcept {
   return link_->fit().with_large([&](auto& store) {
-    return store.owns(*lease.get()) ? pass_charged(store, lease, message, tag)
-                                    : post_whole(lease, message, tag);
+    return store.owns(*lease.get()) ? pass_charged(store, lease, message, label)
+                                    : post_whole(lease, message, label);
   });
 }
 
 template <typename SizedPool>
 Status OutgoingStream::pass_charged(SizedPool& pool, Lease& lease,
                                     std::span<const std::byte> message,
-                                    std::uint64_t tag) noexcept {
+                                    Label label) noexcept {
   Quota& strangers = pool.strangers();
   const std::size_t bytes = lease->capacity();
   if (lease->quota == &strangers || bytes > strangers.bytes_max()) {
-    return post_whole(lease, message, tag);
+    return post_whole(lease, message, label);
   }
   if (!strangers.fits(bytes)) return keep_from_stranger(pool);
   const Lease posted = lease;
-  const Status status = post_whole(lease, message, tag);
+  const Status status = post_whole(lease, message, label);
   if (status == Status::ok) Store::charge(*posted.get(), strangers);
   return status;
 }
 
 Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> message,
-                                  std::uint64_t tag) noexcept {
+                                  Label label) noexcept {
   const Fit& fit = link_->fit();
-  const Fit::Answer answer = fit.of(*lease.get(), message, tag);
+  const Fit::Answer answer = fit.of(*lease.get(), message, label);
   if (answer.way == Fit::Way::in_parts) {
     if (const Status status = may_begin_large(); status != Status::ok) return status;
-    return begin_large(std::move(lease), message.data(), message.size(), tag);
+    return begin_large(std::move(lease), message.data(), message.size(), label);
   }
   if (fit.before_post(answer)) {
-    const Status status = gather_large(message, tag);
+    const Status status = gather_large(message, label);
     if (status != Status::ok) return status;
     copies_.add(message.size());
     lease.reset();
@@ -203,22 +203,22 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     if (upstream_ != nullptr) {
       if (const Status status = share_to_resend(); status != Status::ok) return status;
     }
-    const std::size_t frame = OpenPage::frame_bytes(message.size(), tag);
+    const std::size_t frame = OpenPage::frame_bytes(message.size(), label);
     const Status status = room_to_resend(*lease.get(), frame, copy);
     if (status != Status::ok) return status;
     kept = lease;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  post.prepend_frame(message.size(), 0, tag);
+  post.prepend_frame(message.size(), 0, label);
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);
   if (status != Status::ok || !resends_) return status;
   if (copy) {
-    resend_.copy_message(post.sequence, message, tag);
+    resend_.copy_message(post.sequence, message, label);
     copies_.add(message.size());
   } else {
-    resend_.add_message(post.sequence, kept, message, tag);
+    resend_.add_message(post.sequence, kept, message, label);
   }
   return status;
 }

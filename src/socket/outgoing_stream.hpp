@@ -59,14 +59,15 @@ class OutgoingStream final : private StoreWaiter {
   // Copies into the open page, if that has room, as it nearly always has. The first bound holds
   // every limit on a message, also for a size that would wrap when it is padded. The second one
   // fails if no page is open.
-  bool gather_at_once(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    return tag == 0 ? gather_framed<false>(message, tag) : gather_framed<true>(message, tag);
+  bool gather_at_once(std::span<const std::byte> message, Label label) noexcept {
+    return label.numbered() ? gather_framed<true>(message, label)
+                            : gather_framed<false>(message, label);
   }
   // Copies into the open page, or a new one.
-  Status gather(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status gather(std::span<const std::byte> message, Label label) noexcept;
   // Posts the message now. It is copied only if the wire does not take it at once, or cannot take
   // it whole.
-  Status post_now(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status post_now(std::span<const std::byte> message, Label label) noexcept;
   // How near the link is to taking no more, from 0 to 1; 1 without a link, or without memory.
   [[nodiscard]] double link_fill() const noexcept;
   // A page with one control frame, which borrows its payload.
@@ -88,7 +89,7 @@ class OutgoingStream final : private StoreWaiter {
   }
   // Posts the message now from where it lies. Takes the lease if the answer is ok, and leaves it
   // otherwise.
-  Status pass(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status pass(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
 
   // For an Upstream, whose messages go as they are. It sends nothing else on this stream, and looks
   // at pending_itself() first.
@@ -105,9 +106,9 @@ class OutgoingStream final : private StoreWaiter {
     return {link_->pool(), large_pool_, link_->fit().loans, copies_};
   }
   // A message of up to fit().borrowed_bytes_max, which is copied if the wire does not take it.
-  Status post_borrowed(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status post_borrowed(std::span<const std::byte> message, Label label) noexcept;
   // A message that lies in this memory; whole, or in parts if it has to. Takes the lease on ok.
-  Status pass_now(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status pass_now(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
   // The frames of a page, with a count more on it; `alone`: no other peer is sent them.
   Status pass_frames(const Lease& lease, std::span<const std::byte> frames, std::uint32_t messages,
                      bool alone) noexcept;
@@ -115,7 +116,7 @@ class OutgoingStream final : private StoreWaiter {
   // them. False if there is no memory for that.
   [[nodiscard]] bool post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
                                       std::uint32_t messages, bool framed,
-                                      std::uint64_t tag) noexcept;
+                                      Label label) noexcept;
   // The peer has been told this before the next message.
   void mark(const Told& told) noexcept { resend_.mark(told); }
   // What is posted is kept, on this connection.
@@ -295,17 +296,17 @@ class OutgoingStream final : private StoreWaiter {
     const std::byte* data = nullptr;
     std::uint64_t total = 0;
     std::uint64_t done = 0;
-    std::uint64_t tag = 0;
+    Label label;
     [[nodiscard]] bool active() const noexcept { return static_cast<bool>(lease); }
   };
 
-  template <bool tagged>
-  bool gather_framed(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-    constexpr std::size_t prefix = frame_word_bytes + (tagged ? sizeof tag : 0);
+  template <bool numbered>
+  bool gather_framed(std::span<const std::byte> message, Label label) noexcept {
+    constexpr std::size_t prefix = frame_word_bytes + (numbered ? sizeof label.number : 0);
     if (message.size() > gather_bytes_max_ || wire_padded(message.size()) + prefix > page_.room())
         [[unlikely]]
       return false;
-    page_.append<tagged>(message, tag);
+    page_.append<numbered>(message, label);
     return true;
   }
   [[nodiscard]] bool waits_above() const noexcept {
@@ -319,20 +320,20 @@ class OutgoingStream final : private StoreWaiter {
   Status take_for_peer(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
   Status keep_from_stranger(Store& store) noexcept;
   [[nodiscard]] Holding holding(const StorePart& memory) const noexcept;
-  Status gather_large(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status gather_large(std::span<const std::byte> message, Label label) noexcept;
   Status open_page() noexcept;
   void close_page() noexcept;
   Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
-                     std::uint64_t tag) noexcept;
+                     Label label) noexcept;
   Status post_page() noexcept;
   void keep_page(std::uint64_t position, std::uint32_t messages, const Lease& page,
                  std::span<const std::byte> frames, bool copy) noexcept;
   Status pass_to_stranger(Lease& lease, std::span<const std::byte> message,
-                          std::uint64_t tag) noexcept;
+                          Label label) noexcept;
   template <typename SizedPool>
   Status pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
-                      std::uint64_t tag) noexcept;
-  Status post_whole(Lease& lease, std::span<const std::byte> message, std::uint64_t tag) noexcept;
+                      Label label) noexcept;
+  Status post_whole(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
   // Messages of an earlier connection are still to be posted again, or what goes before them.
   [[nodiscard]] bool behind() const noexcept {
@@ -342,7 +343,7 @@ class OutgoingStream final : private StoreWaiter {
   Status post_next_again() noexcept;
   Status post_again(const ResendQueue::Item& item) noexcept;
   Status post_message_again(const Lease& lease, std::span<const std::byte> message,
-                            std::uint64_t tag) noexcept;
+                            Label label) noexcept;
   Status post_parts_of(Large& large) noexcept;
   // What is being posted again stays.
   [[nodiscard]] bool gives_way() const noexcept {

@@ -59,15 +59,15 @@ Status OutgoingStream::copy_large(std::span<const std::byte>& message, Lease& co
 }
 
 Status OutgoingStream::gather_large(std::span<const std::byte> message,
-                                    std::uint64_t tag) noexcept {
+                                    Label label) noexcept {
   Lease copy;
   if (const Status status = copy_large(message, copy); status != Status::ok) return status;
-  return begin_large(std::move(copy), message.data(), message.size(), tag);
+  return begin_large(std::move(copy), message.data(), message.size(), label);
 }
 
 Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size_t bytes,
-                                   std::uint64_t tag) noexcept {
-  large_ = {std::move(lease), data, bytes, 0, tag};
+                                   Label label) noexcept {
+  large_ = {std::move(lease), data, bytes, 0, label};
   (void)post_parts();  // what is left goes on when the link has room
   link_->flush();
   owner_.on_large_begun();
@@ -86,7 +86,7 @@ Status OutgoingStream::post_parts() noexcept {
   const std::uint64_t position = posted_to_;
   if (const Status status = post_parts_of(large_); status != Status::ok) return status;
   if (resends_) {
-    resend_.add_message(position, large_.lease, {large_.data, large_.total}, large_.tag);
+    resend_.add_message(position, large_.lease, {large_.data, large_.total}, large_.label);
   }
   large_ = {};
   return Status::ok;
@@ -104,7 +104,7 @@ Status OutgoingStream::post_parts_of(Large& large) noexcept {
     last = part == left;
     Post post{.sequence = posted_to_, .messages = last ? 1U : 0U};
     post.prepend_frame(part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
-                       large.tag);
+                       large.label);
     if (first && !last) post.prepend(large.total);
     post.body = {large.lease, large.data + large.done, part};
     if (const Status status = post_counted(post); status != Status::ok) return status;

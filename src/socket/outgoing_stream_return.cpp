@@ -85,12 +85,12 @@ Status OutgoingStream::post_next_again() noexcept {
 
 bool OutgoingStream::post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
                                       std::uint32_t messages, bool framed,
-                                      std::uint64_t tag) noexcept {
+                                      Label label) noexcept {
   if (!resends_ || !resend_.make_room()) return false;
   if (framed) {
     resend_.add_page(books_.next_sequence, messages, lease, bytes);
   } else {
-    resend_.add_message(books_.next_sequence, lease, bytes, tag);
+    resend_.add_message(books_.next_sequence, lease, bytes, label);
   }
   books_.next_sequence += messages;
   return true;
@@ -98,8 +98,8 @@ bool OutgoingStream::post_behind_kept(const Lease& lease, std::span<const std::b
 
 // The item has the message that is next; posts as much of it as makes a page.
 Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
-  if (!item.framed) return post_message_again(item.lease, {item.data, item.bytes}, item.tag);
-  FrameWalker walker(item.data, item.bytes);
+  if (!item.framed) return post_message_again(item.lease, {item.data, item.bytes}, item.label);
+  FrameWalker walker(item.data, item.bytes, ability::every_frame);
   Frame frame;
   for (std::uint64_t skip = posted_to_ - item.position; skip != 0; --skip) (void)walker.next(frame);
   const std::span<const std::byte> rest = walker.rest();
@@ -113,7 +113,7 @@ Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
   }
   // A page of the peer may be smaller than those of an earlier connection.
   if (messages == 0) {
-    return post_message_again(item.lease, {frame.payload, frame.size}, frame.tag);
+    return post_message_again(item.lease, {frame.payload, frame.size}, frame.label());
   }
   const Status status = post_frames(item.lease, rest.first(bytes), messages);
   if (status != Status::ok) return status;
@@ -123,15 +123,15 @@ Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
 }
 
 Status OutgoingStream::post_message_again(const Lease& lease, std::span<const std::byte> message,
-                                          std::uint64_t tag) noexcept {
+                                          Label label) noexcept {
   const Fit& fit = link_->fit();
-  const Fit::Answer answer = fit.of(*lease.get(), message, tag);
+  const Fit::Answer answer = fit.of(*lease.get(), message, label);
   if (answer.way == Fit::Way::in_parts || fit.before_post(answer)) {
-    again_ = {lease, message.data(), message.size(), 0, tag};
+    again_ = {lease, message.data(), message.size(), 0, label};
     return Status::ok;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  post.prepend_frame(message.size(), 0, tag);
+  post.prepend_frame(message.size(), 0, label);
   post.body = {lease, message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) return status;
@@ -164,7 +164,7 @@ void OutgoingStream::attach(Link& link) noexcept {
   const std::uint64_t message_max =
       std::min(own_message_bytes_max_, link.limits().message_bytes_max);
   bool taken = true;
-  FrameWalker walker(page_.data(), page_.bytes());
+  FrameWalker walker(page_.data(), page_.bytes(), ability::every_frame);
   for (Frame frame; walker.next(frame);) taken = taken && frame.size <= message_max;
   const bool fits = taken && page_.bytes() <= body_max();
   if (taken && !fits) keep_pending_to_resend();
@@ -192,7 +192,7 @@ void OutgoingStream::keep_pending_to_resend() noexcept {
   if (!resends_) return;
   if (large_.active() && resend_.make_room()) {
     resend_.add_message(books_.next_sequence++, large_.lease, {large_.data, large_.total},
-                        large_.tag);
+                        large_.label);
     large_ = {};
   }
   if (page_.messages() != 0 && !large_.active() && resend_.make_room()) {

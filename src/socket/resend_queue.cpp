@@ -51,19 +51,19 @@ ResendQueue::Item& ResendQueue::push(Item item) noexcept {
 void ResendQueue::add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
                            std::span<const std::byte> frames) noexcept {
   seal();
-  push({position, messages, true, 0, lease, frames.data(), frames.size()});
+  push({position, messages, true, {}, lease, frames.data(), frames.size()});
 }
 
 void ResendQueue::add_message(std::uint64_t position, const Lease& lease,
-                              std::span<const std::byte> message, std::uint64_t tag) noexcept {
+                              std::span<const std::byte> message, Label label) noexcept {
   seal();
-  push({position, 1, false, tag, lease, message.data(), message.size()});
+  push({position, 1, false, label, lease, message.data(), message.size()});
 }
 
 // The item that the open page of copies is of. A page that was opened for it has no item yet.
 ResendQueue::Item& ResendQueue::item_of_copies(std::uint64_t position) noexcept {
   if (copies_.messages() != 0) return items_[items_.size() - 1];
-  return push({position, 0, true, 0, copies_.lease(), copies_.data(), 0});
+  return push({position, 0, true, {}, copies_.lease(), copies_.data(), 0});
 }
 
 void ResendQueue::copy_page(std::uint64_t position, std::uint32_t messages,
@@ -75,9 +75,9 @@ void ResendQueue::copy_page(std::uint64_t position, std::uint32_t messages,
 }
 
 void ResendQueue::copy_message(std::uint64_t position, std::span<const std::byte> message,
-                               std::uint64_t tag) noexcept {
+                               Label label) noexcept {
   Item& item = item_of_copies(position);
-  copies_.append(message, tag);
+  copies_.append(message, label);
   ++item.messages;
   item.bytes = copies_.bytes();
 }

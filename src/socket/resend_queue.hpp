@@ -30,7 +30,7 @@ class ResendQueue final : public Reserve {
     std::uint64_t position = 0;  // in the stream, of its first message
     std::uint32_t messages = 0;  // 0: this is no item
     bool framed = false;         // whole frames; else the payload of one message
-    std::uint64_t tag = 0;       // of one message
+    Label label;                 // of one message
     Lease lease;
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
@@ -85,11 +85,11 @@ class ResendQueue final : public Reserve {
   void add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
                 std::span<const std::byte> frames) noexcept;
   void add_message(std::uint64_t position, const Lease& lease, std::span<const std::byte> message,
-                   std::uint64_t tag) noexcept;
+                   Label label) noexcept;
   void copy_page(std::uint64_t position, std::uint32_t messages,
                  std::span<const std::byte> frames) noexcept;
   void copy_message(std::uint64_t position, std::span<const std::byte> message,
-                    std::uint64_t tag) noexcept;
+                    Label label) noexcept;
 
   // The peer has been told this before the next message to be added.
   void mark(const Told& told) noexcept {

@@ -7,8 +7,8 @@ namespace netio::detail {
 
 namespace {
 
-std::size_t body_bytes(std::size_t message_bytes, std::uint64_t tag) noexcept {
-  return frame_word_bytes + (tag != 0 ? sizeof tag : 0) + wire_padded(message_bytes);
+std::size_t body_bytes(std::size_t message_bytes, Label label) noexcept {
+  return label.bytes() + wire_padded(message_bytes);
 }
 
 bool holds(const Pool& pool, const std::byte* data) noexcept {
@@ -24,24 +24,24 @@ bool Fit::reads(const Block& memory, const std::byte* data) const noexcept {
 }
 
 Fit::Answer Fit::of(const Block& memory, std::span<const std::byte> message,
-                    std::uint64_t tag) const noexcept {
+                    Label label) const noexcept {
   const std::size_t bytes = message.size();
   const bool whole = bytes <= whole_page_bytes_max - page_header_bytes - frame_prefix_bytes_max;
-  if (body_bytes(bytes, tag) <= short_body_bytes_max) return {Way::copied, nullptr};
+  if (body_bytes(bytes, label) <= short_body_bytes_max) return {Way::copied, nullptr};
   if (loans != nullptr) {
     if (peer_reads(memory, bytes)) return {Way::in_place};
     return {Way::copied, whole ? static_cast<const Store*>(pages) : loans};
   }
   if (!whole) return {Way::in_parts};
   // What is larger is registered for as long as the peer reads it.
-  const bool fits_page = page_header_bytes + body_bytes(bytes, tag) <= pages->block_bytes();
+  const bool fits_page = page_header_bytes + body_bytes(bytes, label) <= pages->block_bytes();
   if (fits_page && !reads(memory, message.data())) return {Way::copied, pages};
   return {Way::in_place};
 }
 
-Fit::Answer Fit::of_borrowed(std::size_t bytes, std::uint64_t tag) const noexcept {
+Fit::Answer Fit::of_borrowed(std::size_t bytes, Label label) const noexcept {
   if (bytes > borrowed_bytes_max) return {Way::copied, &large_store()};
-  if (body_bytes(bytes, tag) <= short_body_bytes_max) return {Way::copied, nullptr};
+  if (body_bytes(bytes, label) <= short_body_bytes_max) return {Way::copied, nullptr};
   if (reads_borrowed) return {Way::in_place};
   return {Way::copied, pages};
 }

@@ -57,9 +57,9 @@ struct Fit {
 
   // Of a message in counted or lent memory.
   [[nodiscard]] Answer of(const Block& memory, std::span<const std::byte> message,
-                          std::uint64_t tag) const noexcept;
+                          Label label) const noexcept;
   // Of a message in memory that is borrowed until the call returns.
-  [[nodiscard]] Answer of_borrowed(std::size_t bytes, std::uint64_t tag) const noexcept;
+  [[nodiscard]] Answer of_borrowed(std::size_t bytes, Label label) const noexcept;
   // The peer reads the message where it lies, behind loan_headroom: it is one post, however large.
   [[nodiscard]] bool peer_reads(const Block& memory, std::uint64_t bytes) const noexcept {
     return loans != nullptr && loans->owns(memory) && bytes <= UINT32_MAX - loan_headroom;

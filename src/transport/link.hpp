@@ -42,12 +42,12 @@ struct Post {
     store_u64(prefix.data() + prefix_bytes, value);
     prefix_bytes = static_cast<std::uint16_t>(prefix_bytes + sizeof value);
   }
-  // The word of a frame with so much payload, and its tag unless it goes on with a message.
-  void prepend_frame(std::size_t size, std::uint32_t frame_flags, std::uint64_t tag) noexcept {
-    const bool tagged = (frame_flags & frame_flag::continued) == 0 && tag != 0;
-    prepend(frame_word(static_cast<std::uint32_t>(size),
-                       frame_flags | (tagged ? frame_flag::tagged : 0U)));
-    if (tagged) prepend(tag);
+  // The word of a frame with so much payload, and what belongs to its message, unless it goes on
+  // with one.
+  void prepend_frame(std::size_t size, std::uint32_t frame_flags, Label label) noexcept {
+    if ((frame_flags & frame_flag::continued) != 0) label = {};
+    prepend(frame_word(static_cast<std::uint32_t>(size), frame_flags | label.flags));
+    if (label.numbered()) prepend(label.number);
   }
 };
 

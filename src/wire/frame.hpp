@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "wire/ability.hpp"
 #include "wire/page.hpp"
 
 namespace netio::detail {
@@ -18,8 +19,13 @@ inline constexpr std::uint32_t continued = 1U << 2U;  // the message began in an
 inline constexpr std::uint32_t control = 1U << 3U;    // bits 8..15 say which
 inline constexpr std::uint32_t request = 1U << 4U;    // an id stands in the place of the tag
 inline constexpr std::uint32_t segmented = 1U << 5U;  // the payload begins with a table
-inline constexpr std::uint32_t known = tagged | more | continued | control | 0xff00U;
 inline constexpr std::uint32_t control_shift = 8;
+inline constexpr std::uint32_t request_shift = 16;  // time or status of a request or an answer
+// A number stands behind the word: a tag, or an id.
+inline constexpr std::uint32_t numbered = tagged | request;
+// What belongs to the message, and not to how it is cut.
+inline constexpr std::uint32_t of_message = numbered | segmented | (0xffffU << request_shift);
+inline constexpr std::uint32_t known = more | continued | control | 0xff00U | of_message;
 }  // namespace frame_flag
 
 enum class ControlKind : std::uint8_t {
@@ -69,11 +75,33 @@ inline void store_u64(std::byte* to, std::uint64_t value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
+// What a frame says of its message beside the size: flags (frame_flag::of_message), and the number
+// that they announce.
+struct Label {
+  std::uint64_t number = 0;  // the tag; or the id, of a request or an answer
+  std::uint32_t flags = 0;
+
+  constexpr Label() noexcept = default;
+  // Of a message with this tag.
+  constexpr Label(std::uint64_t tag) noexcept  // NOLINT(google-explicit-constructor)
+      : number(tag), flags(tag != 0 ? frame_flag::tagged : 0U) {}
+  constexpr Label(std::uint64_t its_number, std::uint32_t its_flags) noexcept
+      : number(its_number), flags(its_flags) {}
+
+  [[nodiscard]] constexpr bool numbered() const noexcept {
+    return (flags & frame_flag::numbered) != 0;
+  }
+  // What the word and the number take.
+  [[nodiscard]] constexpr std::size_t bytes() const noexcept {
+    return frame_word_bytes + (numbered() ? sizeof number : 0);
+  }
+};
+
 struct Frame {
   const std::byte* payload = nullptr;
   std::uint32_t size = 0;
   std::uint32_t flags = 0;
-  std::uint64_t tag = 0;
+  std::uint64_t tag = 0;    // or the id, of a request or an answer
   std::uint64_t total = 0;  // of the message; only in the first of several parts
 
   [[nodiscard]] bool first_part() const noexcept {
@@ -82,6 +110,11 @@ struct Frame {
   [[nodiscard]] bool part() const noexcept {
     return (flags & (frame_flag::more | frame_flag::continued)) != 0;
   }
+  // Neither a part of a message nor control.
+  [[nodiscard]] bool whole_message() const noexcept {
+    return (flags & (frame_flag::more | frame_flag::continued | frame_flag::control)) == 0;
+  }
+  [[nodiscard]] Label label() const noexcept { return {tag, flags & frame_flag::of_message}; }
   [[nodiscard]] ControlKind control() const noexcept {
     return static_cast<ControlKind>((flags >> frame_flag::control_shift) & 0xffU);
   }
@@ -90,11 +123,12 @@ struct Frame {
 // Walks the frames of one body. The peer may own the memory: each word is read once, into a copy
 // that is checked, and nothing outside [begin, end) is ever touched. Bodies start at a multiple of
 // 8. What a frame means where it stands (parts, kinds, totals) is for the receiver to check.
+// Flags of an ability (wire/hello.hpp) are a defect unless it was offered.
 class FrameWalker {
  public:
   FrameWalker() noexcept = default;
-  FrameWalker(const std::byte* body, std::size_t bytes) noexcept
-      : cursor_(body), end_(body + bytes) {}
+  FrameWalker(const std::byte* body, std::size_t bytes, std::uint64_t offered = 0) noexcept
+      : cursor_(body), end_(body + bytes), offered_(offered) {}
 
   // False at the end of the body, or at a defect (see defect()).
   bool next(Frame& frame) noexcept {
@@ -134,27 +168,35 @@ class FrameWalker {
     return false;
   }
   bool read_prefix(Frame& frame, std::size_t left, std::size_t& prefix) noexcept {
-    if ((frame.flags & frame_flag::request) != 0) {
+    const bool request = (frame.flags & frame_flag::request) != 0;
+    if (request && (offered_ & ability::requests) == 0) {
       return fail_if(true, "request, though requests were not offered to be taken");
     }
-    if ((frame.flags & frame_flag::segmented) != 0) {
+    if ((frame.flags & frame_flag::segmented) != 0 && (offered_ & ability::segments) == 0) {
       return fail_if(true, "message of segments, though these were not offered to be taken");
     }
-    if ((frame.flags & ~frame_flag::known) != 0) return fail_if(true, "unknown frame flags");
+    if ((frame.flags & ~frame_flag::known) != 0 ||
+        (!request && (frame.flags >> frame_flag::request_shift) != 0)) {
+      return fail_if(true, "unknown frame flags");
+    }
+    if (request && (frame.flags & frame_flag::tagged) != 0) {
+      return fail_if(true, "request with a tag");
+    }
     if ((frame.flags & frame_flag::control) != 0) {
-      if (frame.part() || (frame.flags & frame_flag::tagged) != 0) {
+      if (frame.part() || (frame.flags & frame_flag::of_message) != 0) {
         return fail_if(true, "control frame with flags of a message");
       }
     } else if ((frame.flags & 0xff00U) != 0) {
       return fail_if(true, "control kind in a frame that is not control");
     }
-    constexpr std::uint32_t tagged_later = frame_flag::tagged | frame_flag::continued;
-    if ((frame.flags & tagged_later) == tagged_later) {
-      return fail_if(true, "tag in a later part of a message");
+    if ((frame.flags & frame_flag::continued) != 0 && (frame.flags & frame_flag::of_message) != 0) {
+      return fail_if(true, (frame.flags & frame_flag::tagged) != 0
+                               ? "tag in a later part of a message"
+                               : "flags of a message in a later part of it");
     }
     frame.tag = 0;
     frame.total = 0;
-    if ((frame.flags & frame_flag::tagged) != 0) {
+    if ((frame.flags & frame_flag::numbered) != 0) {
       if (left < prefix + 8) return fail_if(true, "frame cut short in its tag");
       frame.tag = load_once(cursor_ + prefix);
       prefix += 8;
@@ -170,6 +212,7 @@ class FrameWalker {
   const std::byte* cursor_ = nullptr;
   const std::byte* end_ = nullptr;
   const char* defect_ = nullptr;
+  std::uint64_t offered_ = 0;
 };
 
 }  // namespace netio::detail

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "wire/ability.hpp"
+
 namespace netio::detail {
 
 inline constexpr std::uint16_t wire_version = 2;
@@ -36,18 +38,6 @@ enum class Refusal : std::uint16_t { none = 0, version, pattern, busy, other, ex
 // connections.
 using RunId = std::array<std::uint8_t, 16>;
 using StreamId = std::array<std::uint8_t, 16>;
-
-// What a side offers to take beyond messages, streams and subscriptions. A peer that uses what was
-// not offered breaks the protocol.
-namespace ability {
-inline constexpr std::uint64_t requests = 1U << 0U;     // frames with an id, and *cancel*
-inline constexpr std::uint64_t segments = 1U << 1U;     // frames that begin with a table
-inline constexpr std::uint64_t redelivery = 1U << 2U;   // pages that were sent before
-inline constexpr std::uint64_t windows = 1U << 3U;      // *ask* and *grant*
-inline constexpr std::uint64_t other_wires = 1U << 4U;  // *stay*
-inline constexpr std::uint64_t heartbeats = 1U
-                                            << 5U;  // it says something if the peer asks for that
-}  // namespace ability
 
 struct Hello {
   std::uint16_t version_min = wire_version;

@@ -58,7 +58,7 @@ class FabricMessage {
 
 // What a page says that lends a message.
 struct LentMessage {
-  std::array<std::byte, frame_prefix_bytes_max> prefix{};  // of the frame: its word, and the tag
+  std::array<std::byte, frame_prefix_bytes_max> prefix{};  // of the frame: its word, and a number
   std::size_t prefix_bytes = 0;
   std::uint32_t size = 0;  // of the payload; not 0
   std::uint64_t address = 0;
@@ -74,9 +74,8 @@ struct LentMessage {
   const std::uint64_t word = load_u64(body.data());
   const auto flags = static_cast<std::uint32_t>(word >> 32U);
   lent.size = static_cast<std::uint32_t>(word);
-  lent.prefix_bytes =
-      frame_word_bytes + ((flags & frame_flag::tagged) != 0 ? sizeof(std::uint64_t) : 0);
-  if (flags > frame_flag::tagged || body.size() != lent.prefix_bytes + place_bytes ||
+  lent.prefix_bytes = Label(0, flags).bytes();
+  if ((flags & ~frame_flag::of_message) != 0 || body.size() != lent.prefix_bytes + place_bytes ||
       lent.size == 0) {
     return "lends a message in a frame of the wrong kind";
   }

@@ -114,8 +114,8 @@ void TcpReader::deliver_begun(LinkEvents& events) {
   PageHeader first = head != 0 ? load_page_header(body - head) : rest_;
   PageHeader rest = first;
   first.bytes = first.messages = 0;
-  FrameWalker walker(body, end_ - begin_ - head);
-  for (Frame frame; rest.messages > 1 && walker.next(frame) && frame.flags <= frame_flag::tagged;) {
+  FrameWalker walker(body, end_ - begin_ - head, ability::every_frame);
+  for (Frame frame; rest.messages > 1 && walker.next(frame) && frame.whole_message();) {
     first.bytes = static_cast<std::uint32_t>(frame.payload + wire_padded(frame.size) - body);
     ++first.messages;
     --rest.messages;
