@@ -16,6 +16,8 @@
 #include <netio/publish.hpp>
 #include <netio/pull.hpp>
 #include <netio/push.hpp>
+#include <netio/reply.hpp>
+#include <netio/request.hpp>
 #include <netio/status.hpp>
 #include <netio/subscribe.hpp>
 #include <netio/subscription.hpp>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <netio/books.hpp>
+#include <netio/request.hpp>
 #include <netio/status.hpp>
 #include <netio/subscription.hpp>
 
@@ -37,10 +38,14 @@ constexpr std::string_view drop_words[] = {
     "peer closed",    "connection lost", "not sent",   "linger expired",
     "dropped as new", "dropped as old",  "superseded",
 };
+constexpr std::string_view outcome_words[] = {
+    "answered", "timed out", "not answered", "cancelled", "not executed", "in doubt",
+};
 constexpr std::string_view policy_words[] = {
     "block", "drop_new", "drop_old", "sample", "disconnect",
 };
 static_assert(std::size(policy_words) == static_cast<std::size_t>(Policy::disconnect) + 1);
+static_assert(std::size(outcome_words) == static_cast<std::size_t>(Outcome::count_));
 static_assert(std::size(drop_words) == static_cast<std::size_t>(DropReason::count_));
 static_assert(std::size(status_words) == static_cast<std::size_t>(Status::invalid) + 1);
 static_assert(std::size(reason_words) == static_cast<std::size_t>(DownReason::resources) + 1);
@@ -64,6 +69,10 @@ std::string_view to_string(DownReason reason) noexcept {
 
 std::string_view to_string(DropReason reason) noexcept {
   return drop_words[static_cast<std::size_t>(reason)];
+}
+
+std::string_view to_string(Outcome outcome) noexcept {
+  return outcome_words[static_cast<std::size_t>(outcome)];
 }
 
 std::string_view to_string(Policy policy) noexcept {

@@ -53,9 +53,10 @@ class CallingWaiter final : public StoreWaiter {
 struct StorePart {
   const BlockOwner* store = nullptr;
   const Quota* quota = nullptr;  // null: all blocks
-  [[nodiscard]] bool has(const Lease& lease) const noexcept {
-    return lease && lease->owner() == store && (quota == nullptr || lease->quota == quota);
+  [[nodiscard]] bool has(const Block& block) const noexcept {
+    return block.owner() == store && (quota == nullptr || block.quota == quota);
   }
+  [[nodiscard]] bool has(const Lease& lease) const noexcept { return lease && has(*lease.get()); }
 };
 
 class Store : public BlockOwner {

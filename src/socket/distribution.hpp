@@ -34,6 +34,12 @@ class Distribution {
   // Its connection ended, and the pattern keeps something for it: an accepted peer stays until the
   // stream comes back, or is given up.
   [[nodiscard]] virtual bool awaits(const Peer&) const noexcept { return false; }
+  // A connection of the stream is coming up, on which the peer expects this position next. What is
+  // sent again on it begins at outgoing.books().expected.
+  virtual void settled(Peer&, std::uint64_t /*arrived*/) noexcept {}
+  // The peer has said good-bye: it has received what it has acknowledged, and will receive nothing
+  // more. connection_ended() follows.
+  virtual void ended_in_order(Peer&) noexcept {}
   // The stream of the first one, which the pattern awaits, goes on with the second one.
   virtual void comes_as(Peer& /*gone*/, Peer& /*peer*/) noexcept {}
   // The peer is sent what it can do without: it does not make others wait, also for memory.

@@ -80,21 +80,38 @@ IncomingStream::Result IncomingStream::go_on_with_page() {
 // A page is either one part of a large message or whole messages only (docs/wire.md).
 IncomingStream::Result IncomingStream::start(Block& block) {
   if (delivery_.stopped) return hold(block, Result::held);
-  FrameWalker probe(body_.data(), body_.size());
+  FrameWalker probe(body_.data(), body_.size(), delivery_.offered);
   Frame frame;
   if (probe.next(frame) && frame.part()) {
     if (!probe.at_end()) return fail("a part shares its page");
     return take_part(frame, block);
   }
   if (large_ && !body_.empty()) return fail("a message begins inside another");
-  walker_ = FrameWalker(body_.data(), body_.size());
+  walker_ = FrameWalker(body_.data(), body_.size(), delivery_.offered);
   started_ = true;
   return deliver(block);
 }
 
 // Delivers the rest of the page, from walker_ on, to the call-back that is set now.
 IncomingStream::Result IncomingStream::deliver(Block& block) {
+  if (delivery_.requests != nullptr) return walk_requests(block);
   return delivery_.on_batch ? walk_batch(block) : walk(block);
+}
+
+IncomingStream::Result IncomingStream::walk_requests(Block& block) {
+  Frame frame;
+  while (walker_.next(frame)) {
+    if (!frame.whole_message()) return fail("a frame of the wrong kind");
+    if (frame.size > message_bytes_max_) {
+      return fail("a message larger than is allowed here", DownReason::message_too_big);
+    }
+    const RequestTaker::Breach breach = delivery_.requests->admit(frame.label());
+    if (breach.what != nullptr) return fail(breach.what, breach.reason);
+    count(1, frame.size);
+    delivery_.requests->take(MessageView(&block, {frame.payload, frame.size}, 0), frame.label());
+    if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
+  }
+  return finish_page();
 }
 
 IncomingStream::Result IncomingStream::walk(Block& block) {
@@ -150,7 +167,7 @@ IncomingStream::Result IncomingStream::begin_parts(const Frame& frame, Block& bl
   }
   large_bytes_ = frame.total;
   large_filled_ = 0;
-  large_tag_ = frame.tag;
+  large_label_ = frame.label();
   return Result::done;
 }
 
@@ -170,21 +187,30 @@ IncomingStream::Result IncomingStream::take_part(const Frame& frame, Block& bloc
     delivery_.copies.add(frame.size);
   }
   large_filled_ += frame.size;
-  if (last) deliver_whole();
+  if (last) {
+    if (const Result result = deliver_whole(); result != Result::done) return result;
+  }
   return finish_page();
 }
 
-void IncomingStream::deliver_whole() {
+IncomingStream::Result IncomingStream::deliver_whole() {
   const Lease whole = std::move(large_);
   whole_bytes_ += std::exchange(large_filled_, 0);
   whole->kept_memory = delivery_.kept_memory;
-  const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_tag_);
+  const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_label_.number);
+  if (delivery_.requests != nullptr) {
+    const RequestTaker::Breach breach = delivery_.requests->admit(large_label_);
+    if (breach.what != nullptr) return fail(breach.what, breach.reason);
+  }
   count(1, large_bytes_);
-  if (delivery_.on_batch) {
+  if (delivery_.requests != nullptr) {
+    delivery_.requests->take(view, large_label_);
+  } else if (delivery_.on_batch) {
     give_batch(Batch(view, 1, false));
   } else if (delivery_.on_message) {
     delivery_.on_message(view);
   }
+  return Result::done;
 }
 
 void IncomingStream::give_batch(const Batch& batch) {

@@ -21,14 +21,37 @@
 
 namespace netio::detail {
 
+class Peer;
+
 // A batch walks frames in the public header.
 static_assert(MessageCursor::word_bytes == frame_word_bytes &&
               MessageCursor::tagged == frame_flag::tagged && frame_flag::tagged == 1);
+
+// Who takes requests, or answers to them, in place of the call-backs for messages.
+class RequestTaker {
+ public:
+  // A page of this peer is about to be delivered; `fresh`: it has just come.
+  virtual void begin_page(Peer& peer, bool fresh) noexcept = 0;
+  // The next message of it, before it counts as received: what is wrong with it; or what it needs
+  // here and cannot have.
+  struct Breach {
+    const char* what = nullptr;  // null: nothing
+    DownReason reason = DownReason::protocol_error;
+  };
+  virtual Breach admit(Label label) noexcept = 0;
+  // The same message.
+  virtual void take(const MessageView& message, Label label) noexcept = 0;
+
+ protected:
+  ~RequestTaker() = default;
+};
 
 // Where the messages of all peers of a socket go.
 struct Delivery {
   std::function<void(const MessageView&)> on_message;
   std::function<void(const Batch&)> on_batch;
+  RequestTaker* requests = nullptr;   // of Request, and of Reply once it has a call-back
+  std::uint64_t offered = 0;          // abilities of this socket (wire/ability.hpp)
   bool stopped = false;               // nothing more now: looked at after each message
   std::uint64_t bytes = 0;            // of payload, so far
   KeptMemory* kept_memory = nullptr;  // where small messages are kept; null: nowhere
@@ -118,10 +141,11 @@ class IncomingStream {
   Result start(Block& block);
   Result deliver(Block& block);
   Result walk(Block& block);
+  Result walk_requests(Block& block);
   Result walk_batch(Block& block);
   Result take_part(const Frame& frame, Block& block);
   Result begin_parts(const Frame& frame, Block& block);
-  void deliver_whole();
+  Result deliver_whole();
   void give_batch(const Batch& batch);
   void count(std::uint32_t messages, std::size_t bytes) noexcept;
   Result hold(Block& block, Result why) noexcept;
@@ -148,7 +172,7 @@ class IncomingStream {
   std::size_t large_bytes_ = 0;
   std::size_t large_filled_ = 0;
   std::uint64_t whole_bytes_ = 0;  // payload of the messages in parts before this one
-  std::uint64_t large_tag_ = 0;
+  Label large_label_;
 
   const char* defect_ = nullptr;
   DownReason reason_ = DownReason::protocol_error;

@@ -21,6 +21,8 @@ constexpr std::size_t bytes_most = std::size_t{1} << 40U;
 // Each takes 16 bytes and more.
 constexpr std::size_t ranges_most = std::size_t{1} << 32U;
 
+constexpr std::size_t requests_most = std::size_t{1} << 20U;
+
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
   throw Error("make a socket", what, advice);
 }
@@ -34,6 +36,11 @@ void check_bytes(const char* name, std::size_t bytes, bool may_be_zero = false) 
 void check_ranges(const char* name, std::size_t ranges) {
   if (ranges >= 1 && ranges <= ranges_most) return;
   refuse(std::string(name) + " is " + std::to_string(ranges), "choose 1 to 2^32");
+}
+
+void check_requests(const char* name, std::size_t requests) {
+  if (requests >= 1 && requests <= requests_most) return;
+  refuse(std::string(name) + " is " + std::to_string(requests), "choose 1 to 2^20");
 }
 
 void check_time(const char* name, std::chrono::nanoseconds time, bool may_be_zero = false) {
@@ -110,6 +117,16 @@ const PublishOptions& checked(const PublishOptions& options) {
                     ", and counts subscribers that block, but block_allowed is false",
                 "allow them to, or leave subscribers_min at 0");
   }
+  return options;
+}
+
+const RequestOptions& checked(const RequestOptions& options) {
+  check_requests("pending_max", options.pending_max);
+  return options;
+}
+
+const ReplyOptions& checked(const ReplyOptions& options) {
+  check_requests("open_max", options.open_max);
   return options;
 }
 

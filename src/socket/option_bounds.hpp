@@ -6,6 +6,8 @@
 #include <cstddef>
 
 #include <netio/options.hpp>
+#include <netio/reply.hpp>
+#include <netio/request.hpp>
 #include <netio/subscription.hpp>
 
 namespace netio::detail {
@@ -17,6 +19,8 @@ inline constexpr std::chrono::hours time_most{24 * 36525};
 // `receive_block_bytes`: what the context reads into.
 const SocketOptions& checked(const SocketOptions& options, std::size_t receive_block_bytes);
 const PublishOptions& checked(const PublishOptions& options);
+const RequestOptions& checked(const RequestOptions& options);
+const ReplyOptions& checked(const ReplyOptions& options);
 const SubscribeOptions& checked(const SubscribeOptions& options);
 
 }  // namespace netio::detail

@@ -95,8 +95,7 @@ Status OutgoingStream::post_counted(Post& post) noexcept {
   return status;
 }
 
-Status OutgoingStream::post_borrowed(std::span<const std::byte> message,
-                                     Label label) noexcept {
+Status OutgoingStream::post_borrowed(std::span<const std::byte> message, Label label) noexcept {
   if (resends_) {
     const std::size_t frame = OpenPage::frame_bytes(message.size(), label);
     if (const Status status = room_to_copy(frame); status != Status::ok) return status;
@@ -167,8 +166,7 @@ Status OutgoingStream::pass_to_stranger(Lease& lease, std::span<const std::byte>
 
 template <typename SizedPool>
 Status OutgoingStream::pass_charged(SizedPool& pool, Lease& lease,
-                                    std::span<const std::byte> message,
-                                    Label label) noexcept {
+                                    std::span<const std::byte> message, Label label) noexcept {
   Quota& strangers = pool.strangers();
   const std::size_t bytes = lease->capacity();
   if (lease->quota == &strangers || bytes > strangers.bytes_max()) {
@@ -223,6 +221,27 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   return status;
 }
 
+Status OutgoingStream::put(Message& message, Label label, Mode mode) noexcept {
+  if (link_ == nullptr) return Status::not_connected;
+  const std::span<const std::byte> bytes = message.bytes();
+  const bool gathers = mode == Mode::buffered && bytes.size() <= body_max() / gathered_page_part;
+  Lease lease = Lease::adopt(message.release_block());
+  Status status = Status::ok;
+  if (gathers || copies_to_resend(*lease.get(), bytes.size())) {
+    status = gathers ? put(bytes, label, mode) : post_now(bytes, label);
+    if (status == Status::ok) copies_.add(bytes.size());
+  } else {
+    status = pass(lease, bytes, label);
+  }
+  if (status == Status::ok) {
+    lease.reset();
+    message = Message();
+  } else {
+    message.take_back(lease.release());
+  }
+  return status;
+}
+
 Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
   status = sendable(bytes);
   if (status == Status::ok && resends_) status = share_to_resend();
@@ -232,6 +251,14 @@ Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
     status = taken.short_of != nullptr ? wait_for(*taken.short_of) : Status::too_big;
   }
   return std::move(taken.lease);
+}
+
+Message OutgoingStream::allocate_message(std::size_t bytes, std::uint64_t tag,
+                                         Status& status) noexcept {
+  Lease lease = allocate(bytes, status);
+  if (!lease) return {};
+  std::byte* const payload = lease->data() + loan_headroom;
+  return Message::writable(lease.release(), {payload, bytes}, tag);
 }
 
 std::span<std::byte> OutgoingStream::reserve(std::size_t bytes, Status& status) noexcept {
@@ -326,6 +353,15 @@ Post OutgoingStream::control_post(ControlKind kind, std::span<const std::byte> p
 Status OutgoingStream::post_control(ControlKind kind, std::span<const std::byte> payload) noexcept {
   Post post = control_post(kind, payload, posted_to_);
   return link_->post(post);
+}
+
+Status OutgoingStream::post_control_frames(std::span<const std::byte> frames) noexcept {
+  Post post{.sequence = posted_to_, .flags = page_flag::control};
+  post.body.data = frames.data();
+  post.body.bytes = frames.size();
+  const Status status = link_->post(post);
+  if (status == Status::ok) link_->flush();
+  return status;
 }
 
 Status OutgoingStream::post_acknowledgement() noexcept {

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include <netio/books.hpp>
+#include <netio/message.hpp>
+#include <netio/options.hpp>
 #include <netio/status.hpp>
 
 #include "memory/copies.hpp"
@@ -75,6 +77,8 @@ class OutgoingStream final : private StoreWaiter {
                                          std::uint64_t sequence) noexcept;
   // A control frame at once; `again` if the link is full.
   Status post_control(ControlKind kind, std::span<const std::byte> payload) noexcept;
+  // The same with whole frames, which may be several.
+  Status post_control_frames(std::span<const std::byte> frames) noexcept;
 
   Status post_acknowledgement() noexcept;
   // The number of the next message of this stream, dropped ones included.
@@ -90,6 +94,24 @@ class OutgoingStream final : private StoreWaiter {
   // Posts the message now from where it lies. Takes the lease if the answer is ok, and leaves it
   // otherwise.
   Status pass(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
+
+  // Gathers the message, or posts it now, as `mode` says.
+  Status put(std::span<const std::byte> message, Label label, Mode mode) noexcept {
+    if (mode != Mode::buffered) return post_now(message, label);
+    return gather_at_once(message, label) ? Status::ok : gather(message, label);
+  }
+  // The same with a message, which is empty afterwards if the answer is ok. It is not copied where
+  // a post of its own costs less.
+  Status put(Message& message, Label label, Mode mode) noexcept;
+  // The position of the next message that is put.
+  [[nodiscard]] std::uint64_t next_position() const noexcept {
+    return books_.next_sequence + page_.messages() + (large_.active() ? 1U : 0U);
+  }
+  // Changes what the frame of a request says (wire/request.hpp), which is kept to be posted again
+  // and was not posted on this connection.
+  void set_request_field(std::uint64_t position, std::uint16_t field) noexcept {
+    resend_.set_request_field(position, field);
+  }
 
   // For an Upstream, whose messages go as they are. It sends nothing else on this stream, and looks
   // at pending_itself() first.
@@ -115,8 +137,7 @@ class OutgoingStream final : private StoreWaiter {
   // Messages that were not posted go behind those that are posted again, cut as this link takes
   // them. False if there is no memory for that.
   [[nodiscard]] bool post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
-                                      std::uint32_t messages, bool framed,
-                                      Label label) noexcept;
+                                      std::uint32_t messages, bool framed, Label label) noexcept;
   // The peer has been told this before the next message.
   void mark(const Told& told) noexcept { resend_.mark(told); }
   // What is posted is kept, on this connection.
@@ -132,6 +153,8 @@ class OutgoingStream final : private StoreWaiter {
 
   // Memory that pass() takes without a copy, for `bytes` from loan_headroom on.
   Lease allocate(std::size_t bytes, Status& status) noexcept;
+  // The same as a message to be written; empty if `status` is not ok.
+  Message allocate_message(std::size_t bytes, std::uint64_t tag, Status& status) noexcept;
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
 
@@ -211,6 +234,25 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] ResendQueue surrender_resend() noexcept { return std::move(resend_); }
   void restore(ResendQueue resend) noexcept { resend_ = std::move(resend); }
 
+  // Hands out the messages that were taken and not posted, in order, and forgets them. What `take`
+  // refuses is dropped. There is no connection.
+  template <typename Take>
+  void take_back_pending(Take&& take) noexcept {
+    const auto hand_out = [&](Lease lease, std::span<const std::byte> bytes, Label label) {
+      if (!take(Message(lease.release(), bytes, 0), label)) {
+        books_.drop_unposted(DropReason::not_sent, 1);
+      }
+    };
+    if (large_.active())
+      hand_out(std::move(large_.lease), {large_.data, large_.total}, large_.label);
+    large_ = {};
+    if (!page_.is_open()) return;
+    FrameWalker walker(page_.data(), page_.bytes(), ability::every_frame);
+    for (Frame frame; walker.next(frame);) {
+      hand_out(page_.lease(), {frame.payload, frame.size}, frame.label());
+    }
+    close_page();
+  }
   // Drops the messages that were taken and not posted.
   void drop_pending(DropReason reason) noexcept;
 
@@ -323,13 +365,11 @@ class OutgoingStream final : private StoreWaiter {
   Status gather_large(std::span<const std::byte> message, Label label) noexcept;
   Status open_page() noexcept;
   void close_page() noexcept;
-  Status begin_large(Lease lease, const std::byte* data, std::size_t bytes,
-                     Label label) noexcept;
+  Status begin_large(Lease lease, const std::byte* data, std::size_t bytes, Label label) noexcept;
   Status post_page() noexcept;
   void keep_page(std::uint64_t position, std::uint32_t messages, const Lease& page,
                  std::span<const std::byte> frames, bool copy) noexcept;
-  Status pass_to_stranger(Lease& lease, std::span<const std::byte> message,
-                          Label label) noexcept;
+  Status pass_to_stranger(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
   template <typename SizedPool>
   Status pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
                       Label label) noexcept;

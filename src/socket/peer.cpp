@@ -143,7 +143,10 @@ void Peer::end_connection() noexcept {
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
   const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
-  if (in_order) outgoing.drop_posted(reason);
+  if (in_order) {
+    socket_.distribution().ended_in_order(*this);
+    outgoing.drop_posted(reason);
+  }
   socket_.distribution().connection_ended(*this, reason);
   const bool told_before = dialed() && dialer_->ended({.reason = down.reason,
                                                        .was_up = was_up,

@@ -184,6 +184,7 @@ class Peer final : public Newcomer,
   void draw_stream();
   void end_connection() noexcept;
   void release_link() noexcept;
+  void begin_delivery(bool fresh) noexcept;
   void after_delivery(IncomingStream::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool not_to_be_read()

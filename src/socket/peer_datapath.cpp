@@ -56,7 +56,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
-  socket_.receiving.begin_page(id_, paused_);
+  begin_delivery(true);
   after_delivery(incoming_.take(header, block, body));
   if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());
 }
@@ -69,6 +69,13 @@ void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   if (bytes_to_acknowledge_ < acknowledged_at_bytes || !open()) return;
   bytes_to_acknowledge_ = 0;
   (void)send_acknowledgement();
+}
+
+void Peer::begin_delivery(bool fresh) noexcept {
+  socket_.receiving.begin_page(id_, paused_);
+  RequestTaker* const requests = socket_.receiving.delivery.requests;
+  if (requests != nullptr) [[unlikely]]
+    requests->begin_page(*this, fresh);
 }
 
 bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }
@@ -112,7 +119,7 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
 void Peer::go_on() noexcept {
   if (closing_) return;
   if (incoming_.holding()) {
-    socket_.receiving.begin_page(id_, paused_);
+    begin_delivery(false);
     after_delivery(incoming_.go_on());
   }
   if (open() && !incoming_.holding() && !not_to_be_read()) link_->pause(false);
@@ -224,7 +231,8 @@ void Peer::take_control(std::span<const std::byte> body) {
       if (body.size() != frame_word_bytes) defect = "sent a good-bye that is not alone in its page";
     } else if (frame.control() == ControlKind::confirm) {
       defect = "said where it stands though the connection is up";
-    } else if (defect = not_offered(frame.control()); defect == nullptr) {
+    } else if (defect = not_offered(frame.control(), socket_.receiving.delivery.offered);
+               defect == nullptr) {
       defect = socket_.distribution().take_control(*this, frame);
       if (down_ || gone()) return;  // a call-back of the user's, or the pattern, has ended it
     }

@@ -68,6 +68,7 @@ void Peer::say_who(const Hello* theirs, Hello& hello) {
   }
   hello.stream = stream_.id;
   hello.epoch = stream_.epoch;
+  hello.can |= socket_.receiving.delivery.offered;
   if (!link_->comes_back()) return;
   hello.can |= ability::heartbeats;
   hello.silence_ms = socket_.silence_ms();
@@ -213,6 +214,7 @@ const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   if (!lost) return "says that it has sent more messages that did not come than can have been sent";
   outgoing.settle(theirs.next_expected, theirs.missed);
   lost_ = *lost;
+  socket_.distribution().settled(*this, theirs.next_expected);
   return nullptr;
 }
 

@@ -36,7 +36,14 @@ class ReceiveCore {
   [[nodiscard]] bool paused() const noexcept { return paused_; }
   // A call-back is set. Without one, the first page with messages is held and the link of its peer
   // paused. Until such a page comes the link is read, because it brings acknowledgements too.
-  [[nodiscard]] bool taken() const noexcept { return delivery.on_message || delivery.on_batch; }
+  [[nodiscard]] bool taken() const noexcept {
+    return delivery.on_message || delivery.on_batch || delivery.requests != nullptr;
+  }
+  // Requests or answers go there from now on; null: they wait.
+  void take_requests(RequestTaker* taker) noexcept {
+    delivery.requests = taker;
+    takers_changed();
+  }
   // The same for one peer; not_connected if there is none of this id.
   Status pause_peer(std::uint64_t id, bool paused) noexcept;
   // Closing or destroyed: nothing is delivered any more.

@@ -106,6 +106,23 @@ const ResendQueue::Item* ResendQueue::find(std::uint64_t position) const noexcep
   return low < items_.size() && items_[low].position <= position ? &items_[low] : nullptr;
 }
 
+void ResendQueue::set_request_field(std::uint64_t position, std::uint16_t field) noexcept {
+  Item* const item = const_cast<Item*>(find(position));
+  if (item == nullptr) return;
+  constexpr std::uint32_t field_mask = 0xffffU << frame_flag::request_shift;
+  const std::uint32_t bits = std::uint32_t{field} << frame_flag::request_shift;
+  if (!item->framed) {
+    item->label.flags = (item->label.flags & ~field_mask) | bits;
+    return;
+  }
+  FrameWalker walker(item->data, item->bytes, ability::every_frame);
+  Frame frame;
+  for (std::uint64_t skip = position - item->position; skip != 0; --skip) (void)walker.next(frame);
+  auto* const word = const_cast<std::byte*>(walker.rest().data());
+  if (!walker.next(frame)) return;
+  store_u64(word, frame_word(frame.size, (frame.flags & ~field_mask) | bits));
+}
+
 void ResendQueue::lie_idle() noexcept {
   seal();
   offer();

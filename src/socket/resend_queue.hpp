@@ -109,6 +109,10 @@ class ResendQueue final : public Reserve {
   // The item with this position, or null.
   [[nodiscard]] const Item* find(std::uint64_t position) const noexcept;
 
+  // Changes what the frame of the request at this position says (wire/request.hpp). Nobody reads
+  // its memory.
+  void set_request_field(std::uint64_t position, std::uint16_t field) noexcept;
+
   // There is no connection: whoever finds the pool empty takes what is kept here. Until work().
   void lie_idle() noexcept;
   // The same for now, though there is one.

@@ -122,6 +122,9 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   [[nodiscard]] bool receive_memory_waited_for() const noexcept;
   // A peer has something to be looked at when the turn ends.
   void touch() noexcept;
+  // The turn is over, of all outgoing streams. True if a page stays open.
+  [[nodiscard]] bool end_turn_of_streams() noexcept;
+  void flush_streams() noexcept;
   // More or less waits for the wire than before: the watermarks are looked at when the turn ends.
   void fill_changed() noexcept {
     if (on_high_watermark || on_low_watermark) touch();

@@ -234,6 +234,21 @@ bool SocketCore::receive_memory_waited_for() const noexcept {
   return pool.waited_for() && spent;
 }
 
+// If the wires keep up, no page stays open, and no timer is needed.
+bool SocketCore::end_turn_of_streams() noexcept {
+  if (options_.mode != Mode::buffered) return false;
+  bool pending = false;
+  for (const auto& peer : peers_) {
+    peer->outgoing.end_turn(options_.flush_when_idle);
+    pending = pending || peer->outgoing.pending();
+  }
+  return pending;
+}
+
+void SocketCore::flush_streams() noexcept {
+  for (const auto& peer : peers_) peer->outgoing.flush();
+}
+
 void SocketCore::check_stalls() noexcept {
   const std::int64_t now_ns = context_.loop.now().count();
   LargePool& large = context_.large_pool();

@@ -44,7 +44,7 @@ enum class ControlKind : std::uint8_t {
 };
 
 // A control frame of an ability that was not offered: the breach in words; null for the others.
-[[nodiscard]] constexpr const char* not_offered(ControlKind kind) noexcept {
+[[nodiscard]] constexpr const char* not_offered(ControlKind kind, std::uint64_t offered) noexcept {
   switch (kind) {
     case ControlKind::stay:
       return "sent *stay* though no other wire was offered";
@@ -52,6 +52,7 @@ enum class ControlKind : std::uint8_t {
     case ControlKind::grant:
       return "sent *ask* or *grant* though no window was offered";
     case ControlKind::cancel:
+      if ((offered & ability::requests) != 0) return nullptr;
       return "sent *cancel* though requests were not offered to be taken";
     default:
       return nullptr;

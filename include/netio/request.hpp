@@ -1,0 +1,114 @@
+// Request: asks Reply peers, and hears of each request how it ended.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include <netio/message.hpp>
+#include <netio/socket.hpp>
+
+namespace netio {
+
+namespace detail {
+class RequestCore;
+}
+
+// How a request ended. Each request ends in exactly one of these ways.
+enum class Outcome : std::uint8_t {
+  answered,      // the answer is here
+  timed_out,     // its time was over
+  not_answered,  // the replier has received it and given it up (ReplyTo was destroyed)
+  cancelled,     // by cancel(), or by close() of this socket
+  not_executed,  // no replier has received it: the connection ended before
+  in_doubt,  // the connection ended, and nobody knows whether it was received, or what came of it
+  count_     // the number of outcomes
+};
+// Its name, as it is written here.
+[[nodiscard]] NETIO_API std::string_view to_string(Outcome outcome) noexcept;
+
+// asked == the sum of ended + under_way, always.
+struct RequestBooks {
+  std::uint64_t asked = 0;  // send() answered ok
+  std::array<std::uint64_t, static_cast<std::size_t>(Outcome::count_)> ended{};  // by Outcome
+  std::uint64_t under_way = 0;
+  // Answers that came for no request that is under way: too late, twice, or from a peer that was
+  // not asked. They are dropped.
+  std::uint64_t late = 0;
+  std::uint64_t repeated = 0;  // times that an idempotent request was sent again
+
+  [[nodiscard]] std::uint64_t of(Outcome outcome) const noexcept {
+    return ended[static_cast<std::size_t>(outcome)];
+  }
+};
+
+// How one request is made.
+struct Ask {
+  // Its time limit; 0: none. Without one, a request whose replier is away ends once that was away
+  // for SocketOptions::resume_within. The time that is left travels with the request, and a request
+  // whose time is over is not delivered.
+  std::chrono::nanoseconds within{0};
+  // Whom to ask, by PeerInfo::id; 0: the next peer that is ready, in turn.
+  std::uint64_t peer = 0;
+  // It does no harm to execute it twice. Then it is sent again, to any peer, where it would end as
+  // not_executed or in_doubt; up to 8 times. A copy of it is kept for that.
+  bool idempotent = false;
+};
+
+// The options of a Request, beside those of every socket.
+struct RequestOptions {
+  // How many requests may be under way to each peer, from 1 to 1,048,576. A peer that has as many
+  // is passed over; if all have, send() answers again.
+  std::size_t pending_max = std::size_t{1} << 16U;
+};
+
+// Asks Reply peers. Any number of requests may be under way; answers come in any order. Answers are
+// always read: they cannot be held back. Owner thread only; no call blocks.
+class NETIO_API Request : public Socket {
+ public:
+  // Throws Error for options that make no sense.
+  explicit Request(Context& context, const RequestOptions& asking = {},
+                   const SocketOptions& options = {});
+  ~Request() = default;
+
+  // Asks a peer. `id` is set on ok: the number of the request, never 0, and never used twice by
+  // this socket. The bytes are the caller's again on return, as with Push::send(). Any answer but
+  // ok: nothing was asked; again and not_connected are followed by on_writable.
+  [[nodiscard]] Status send(std::span<const std::byte> request, std::uint64_t& id,
+                            const Ask& ask = {}) noexcept;
+  [[nodiscard]] Status send(std::string_view text, std::uint64_t& id,
+                            const Ask& ask = {}) noexcept {
+    return send(std::as_bytes(std::span(text)), id, ask);
+  }
+  // The same with a message that was kept or allocated, without a copy. It is empty afterwards if
+  // the answer is ok, and untouched otherwise. Its tag is not sent.
+  [[nodiscard]] Status send(Message&& request, std::uint64_t& id, const Ask& ask = {}) noexcept;
+  // Makes a message of `bytes` for a request, as Push::allocate() does.
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status) noexcept;
+
+  // Sets the call for answers. The view is valid until the call returns.
+  void on_reply(std::function<void(std::uint64_t id, const MessageView& answer)> call);
+  // Sets the call for requests that end in another way, except those that this side cancels.
+  void on_failed(std::function<void(std::uint64_t id, Outcome outcome)> call);
+  // Ends a request, which counts as cancelled: no call-back comes for it. The replier is told, and
+  // may go on nevertheless. invalid: no such request is under way.
+  Status cancel(std::uint64_t id) noexcept;
+
+  // What became of each request; books() counts the messages that carried them.
+  [[nodiscard]] RequestBooks requests() const noexcept;
+
+  // Hands open pages to the wire now.
+  void flush() noexcept;
+  // Sets the call that says: try again. It comes once after send() answered again or not_connected,
+  // however often that was.
+  void on_writable(std::function<void()> call);
+
+ private:
+  detail::RequestCore* request_core_;
+};
+
+}  // namespace netio

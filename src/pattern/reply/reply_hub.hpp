@@ -1,0 +1,77 @@
+// The requests that a Reply socket has given to its user and that are not ended: found by requester
+// and id. A hub outlives its socket as long as a ReplyTo is out. Owner thread only, but drop().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <netio/loop.hpp>
+
+namespace netio::detail {
+
+class ReplyCore;
+class ReplyHub;
+struct Requester;
+
+// One of them. A ReplyTo has it until the user is done with it.
+struct ReplyTicket {
+  ReplyHub* hub = nullptr;
+  Requester* from = nullptr;  // null: nobody waits for an answer
+  std::uint64_t id = 0;
+  std::int64_t until_ns = 0;    // the requester waits as long; 0: no limit
+  ReplyTicket* next = nullptr;  // of the same requester; or of those that are free
+  ReplyTicket* previous = nullptr;
+  ReplyTicket* next_in_bucket = nullptr;
+  ReplyTicket* next_dropped = nullptr;
+};
+
+class ReplyHub {
+ public:
+  ReplyHub(ReplyCore& core, Loop& loop);
+  ReplyHub(const ReplyHub&) = delete;
+  ReplyHub& operator=(const ReplyHub&) = delete;
+
+  // Null once the socket is gone.
+  [[nodiscard]] ReplyCore* core() const noexcept { return core_; }
+  [[nodiscard]] ReplyTicket* find(const Requester& from, std::uint64_t id) const noexcept;
+  // A new one, which stands first in the list of the requester. Throws std::bad_alloc.
+  ReplyTicket& open(Requester& from, std::uint64_t id);
+  // Nobody waits for the answer any more; the ReplyTo may still be out.
+  void leave(ReplyTicket& ticket) noexcept;
+  // The user is done with it, and it was left.
+  void recycle(ReplyTicket& ticket) noexcept;
+  // A ReplyTo was destroyed without an answer. Any thread, also when the socket is gone.
+  void drop(ReplyTicket& ticket) noexcept;
+  // The socket goes. The hub destroys itself once no ReplyTo is out.
+  void retire() noexcept;
+  // In a child of fork(): the parent's threads may have held the lock.
+  void freeze() noexcept { frozen_ = true; }
+
+ private:
+  ~ReplyHub() = default;
+  [[nodiscard]] std::size_t bucket_of(const Requester& from, std::uint64_t id) const noexcept;
+  void make_room();
+  void take_dropped() noexcept;
+
+  ReplyCore* core_;
+  Loop& loop_;
+  std::deque<ReplyTicket> tickets_;
+  ReplyTicket* free_ = nullptr;
+  std::size_t out_ = 0;  // tickets that a ReplyTo has
+  // Lists of the open ones; a power of two. A peer chooses ids, but not where they come to stand.
+  std::vector<ReplyTicket*> buckets_;
+  std::uint64_t multiplier_;
+
+  std::atomic<bool> frozen_{false};
+  std::mutex mutex_;                // of what follows
+  ReplyTicket* dropped_ = nullptr;  // on other threads, and not known to the socket yet
+  bool retired_ = false;
+  std::unique_ptr<Signal> wake_;  // null once retired
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,85 @@
+// See waiting_answers.hpp.
+#include "pattern/reply/waiting_answers.hpp"
+
+#include <utility>
+
+#include "base/out_of_memory.hpp"
+#include "pattern/reply/reply_core.hpp"
+#include "socket/outgoing_stream.hpp"
+#include "wire/request.hpp"
+
+namespace netio::detail {
+
+bool WaitingAnswers::add(Message& answer, Label label) noexcept {
+  if (!answers_.make_room()) return false;
+  bytes_ += answer.size();
+  answers_.push_back({std::move(answer), label});
+  return true;
+}
+
+void WaitingAnswers::go_to(OutgoingStream* stream) noexcept {
+  if (stream_ != nullptr) stream_->put_below(nullptr);
+  stream_ = stream;
+  if (stream_ != nullptr) stream_->put_below(this);
+}
+
+// An answer that there is no memory for is lost, and the connection with it: the requester hears
+// that the request is in doubt when it is not answered in time.
+void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
+  GrowingRing<Answer> before;
+  std::size_t bytes = 0;
+  stream.take_back_pending([&](Message message, Label label) {
+    if (!before.make_room()) return false;
+    bytes += message.size();
+    before.push_back({std::move(message), label});
+    return true;
+  });
+  if (before.empty()) return;
+  if (!before.make_room(answers_.size())) return;
+  while (!answers_.empty()) {
+    before.push_back(std::move(answers_[0]));
+    answers_.pop_front();
+  }
+  answers_.swap(before);
+  bytes_ += bytes;
+}
+
+std::size_t WaitingAnswers::bytes_in(const StorePart& memory) const noexcept {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    const Block* const block = answers_[i].message.block();
+    if (block != nullptr && memory.has(*block)) bytes += answers_[i].message.size();
+  }
+  return bytes;
+}
+
+// What the requester does not take any more, because it came back with another limit, becomes a
+// request that is not answered.
+Status WaitingAnswers::post_waiting() noexcept {
+  if (posting_) return Status::ok;
+  while (!answers_.empty()) {
+    Answer& next = answers_[0];
+    const std::size_t bytes = next.message.size();
+    posting_ = true;
+    Status status = core_.post(*stream_, next.message, next.label);
+    posting_ = false;
+    if (status == Status::too_big) {
+      next.message = Message();
+      next.label =
+          request_label(next.label.number, static_cast<std::uint16_t>(AnswerStatus::not_answered));
+      bytes_ -= bytes;
+      continue;
+    }
+    if (status != Status::ok) return status;
+    bytes_ -= bytes;
+    answers_.pop_front();
+  }
+  return Status::ok;
+}
+
+void WaitingAnswers::clear() noexcept {
+  while (!answers_.empty()) answers_.pop_front();
+  bytes_ = 0;
+}
+
+}  // namespace netio::detail

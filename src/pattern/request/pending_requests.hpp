@@ -1,0 +1,97 @@
+// The requests of a Request socket that are under way, or that somebody is still to be told of:
+// found by id. Records are used again, ids never are. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include <netio/message.hpp>
+#include <netio/request.hpp>
+
+namespace netio::detail {
+
+struct Replier;
+
+struct PendingRequest {
+  enum class State : std::uint8_t {
+    free,
+    under_way,  // sent to a peer, which is to answer
+    repeating,  // it ended there, and waits for a peer that it may be sent to again
+    failed,     // it ended, and the user is to be told
+    ended,      // the user knows; the peer is still to be told that the answer is not wanted
+  };
+  State state = State::free;
+  Outcome outcome = Outcome::answered;  // if failed
+  bool owes_cancel = false;             // the peer is to be told
+  bool in_owed = false;                 // stands in the queue of those, needed or not
+  bool idempotent = false;
+  std::uint8_t attempts = 0;
+  std::uint64_t id = 0;            // on the wire; another one each time that it is sent
+  std::uint64_t user_id = 0;       // the first of these
+  std::uint64_t position = 0;      // in the stream that it was sent on
+  std::int64_t deadline_ns = 0;    // 0: none
+  std::uint64_t only_peer = 0;     // PeerInfo::id; 0: any
+  Replier* to = nullptr;           // while it stands in the list of that peer
+  PendingRequest* next = nullptr;  // there, by position
+  PendingRequest* previous = nullptr;
+  PendingRequest* next_owed = nullptr;   // of the same peer
+  PendingRequest* next_to_do = nullptr;  // of those that failed, or are repeated
+  Message copy;                          // if it is idempotent
+};
+
+// A queue of requests, linked through one of their pointers.
+template <PendingRequest* PendingRequest::*next>
+class RequestQueue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  void push(PendingRequest& request) noexcept {
+    request.*next = nullptr;
+    (first_ == nullptr ? first_ : last_->*next) = &request;
+    last_ = &request;
+  }
+  PendingRequest& pop() noexcept {
+    PendingRequest& request = *first_;
+    first_ = request.*next;
+    return request;
+  }
+  [[nodiscard]] PendingRequest& front() const noexcept { return *first_; }
+  void clear() noexcept { first_ = nullptr; }
+
+ private:
+  PendingRequest* first_ = nullptr;
+  PendingRequest* last_ = nullptr;
+};
+using OwedQueue = RequestQueue<&PendingRequest::next_owed>;
+using ToDoQueue = RequestQueue<&PendingRequest::next_to_do>;
+
+class PendingRequests {
+ public:
+  // The record that the next request will have; null without memory. It is not taken yet.
+  [[nodiscard]] PendingRequest* next_free() noexcept;
+  // Takes it. Its id is its own already.
+  void take(PendingRequest& request) noexcept;
+  void free(PendingRequest& request) noexcept;
+  // Another id for the next time that it is sent; 0 if there is none left.
+  void renew_id(PendingRequest& request) noexcept;
+  // The request with this id on the wire, or with this id for the user; null if there is none.
+  [[nodiscard]] PendingRequest* find(std::uint64_t id) noexcept;
+  [[nodiscard]] PendingRequest* find_of_user(std::uint64_t user_id) noexcept;
+  // Forgets all of them. No more may be asked for.
+  void clear() noexcept {
+    requests_.clear();
+    free_ = nullptr;
+  }
+
+ private:
+  // An id is the index of its record, and how often that was used. A record whose count is used up
+  // is not used again.
+  static constexpr unsigned index_bits = 24;
+  static constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
+  static constexpr std::uint64_t one_use = std::uint64_t{1} << index_bits;
+
+  std::deque<PendingRequest> requests_;
+  PendingRequest* free_ = nullptr;  // linked by `next`
+};
+
+}  // namespace netio::detail

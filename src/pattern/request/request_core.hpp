@@ -1,0 +1,141 @@
+// The inside of a Request socket: each request to the next peer that is ready, or to a given one,
+// and how each one ends. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include <netio/loop.hpp>
+#include <netio/request.hpp>
+
+#include "pattern/request/deadlines.hpp"
+#include "pattern/request/pending_requests.hpp"
+#include "socket/distribution.hpp"
+#include "socket/incoming_stream.hpp"
+#include "socket/ready_peers.hpp"
+
+namespace netio::detail {
+
+class SocketCore;
+
+// A peer of a Request socket, by its stream.
+struct Replier {
+  explicit Replier(Peer& its_peer) noexcept : peer(&its_peer) {}
+
+  Peer* peer;                       // never null; another one after it has come back
+  PendingRequest* first = nullptr;  // by position, those included that owe it a cancel
+  PendingRequest* last = nullptr;
+  std::size_t count = 0;      // of these
+  std::size_t under_way = 0;  // of these
+  OwedQueue owed;             // whose end it is to be told
+  std::uint64_t arrived = 0;  // when the connection came up, it had received what is before that
+};
+
+class RequestCore final : public Distribution, private RequestTaker, private Deferred {
+ public:
+  RequestCore(SocketCore& socket, const RequestOptions& options);
+
+  // The user's side.
+  Status send(std::span<const std::byte> request, std::uint64_t& id, const Ask& ask) noexcept;
+  Status send(Message& request, std::uint64_t& id, const Ask& ask) noexcept;
+  Message allocate(std::size_t bytes, Status& status) noexcept;
+  Status cancel(std::uint64_t id) noexcept;
+  [[nodiscard]] RequestBooks books() const noexcept;
+  void on_reply(std::function<void(std::uint64_t, const MessageView&)> call);
+  std::function<void(std::uint64_t, Outcome)> on_failed;
+  std::function<void()> on_writable;
+
+  // The socket's side.
+  void ready(Peer& peer) noexcept override;
+  void not_ready(Peer& peer) noexcept override { ready_.leave(peer); }
+  void settled(Peer& peer, std::uint64_t arrived) noexcept override;
+  void ended_in_order(Peer& peer) noexcept override;
+  void connection_ended(Peer& peer, DropReason reason) noexcept override;
+  void given_up(Peer& peer, DropReason reason) noexcept override;
+  [[nodiscard]] bool awaits(const Peer& peer) const noexcept override;
+  void comes_as(Peer& gone, Peer& peer) noexcept override;
+  void wire_idle(Peer& peer) noexcept override;
+  const char* take_control(Peer&, const Frame&) override {
+    return "sent a control frame that is not known here";
+  }
+  void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
+  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
+  void tell_writable() noexcept override;
+  bool end_turn() noexcept override;
+  void flush() noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] double fill() const noexcept override;
+  void freeze() noexcept override { stopped_ = true; }
+  void add_to(Counters& counters) const noexcept override;
+
+ private:
+  // RequestTaker
+  void begin_page(Peer& peer, bool fresh) noexcept override;
+  Breach admit(Label label) noexcept override;
+  void take(const MessageView& message, Label label) noexcept override;
+  // Deferred
+  void run_deferred() noexcept override;
+
+  [[nodiscard]] Replier* find(const Peer& peer) noexcept;
+  [[nodiscard]] bool full(const Replier& replier) const noexcept {
+    return replier.count >= options_.pending_max;
+  }
+  [[nodiscard]] bool may_ask(const Peer& peer) const noexcept;
+  Status refused(std::size_t bytes) noexcept;
+  // `payload`: the bytes, which are borrowed; or a message, which is taken.
+  template <typename Payload>
+  Status ask_any(Payload& payload, Label label, Peer*& asked) noexcept;
+  template <typename Payload>
+  Status ask_one(std::uint64_t id, Payload& payload, Label label, Peer*& asked) noexcept;
+  template <typename Payload>
+  Status begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept;
+  Status post(Peer& peer, std::span<const std::byte> bytes, Label label) noexcept;
+  Status post(Peer& peer, Message& message, Label label) noexcept;
+  [[nodiscard]] bool prepare(const Ask& ask, std::span<const std::byte> bytes,
+                             Message& copy) noexcept;
+  void under_way(PendingRequest& request, Peer& peer) noexcept;
+
+  // Ends, and what follows from them.
+  void end(PendingRequest& request, Outcome outcome, bool owes_cancel) noexcept;
+  void end_or_repeat(PendingRequest& request, Outcome outcome, bool owes_cancel) noexcept;
+  void fail(PendingRequest& request, Outcome outcome, bool owes_cancel) noexcept;
+  void fail_from(Replier& replier, std::uint64_t position, Outcome outcome) noexcept;
+  void fail_before(Replier& replier, std::uint64_t position, Outcome outcome,
+                   bool owes_cancel) noexcept;
+  void leave_list(PendingRequest& request) noexcept;
+  void leave_owed(PendingRequest& request) noexcept;
+  void forget_cancel(PendingRequest& request) noexcept;
+  void has_room(Replier& replier) noexcept;
+  void tell_failed() noexcept;
+  void repeat() noexcept;
+  void post_cancels(Replier& replier) noexcept;
+  void expire() noexcept;
+  void look_at_deadlines() noexcept;
+
+  SocketCore& socket_;
+  RequestOptions options_;
+  PendingRequests pending_;
+  Deadlines deadlines_;
+  Timer deadline_timer_;
+  std::int64_t timer_ns_ = 0;  // when it expires, if it runs
+  std::unordered_map<const Peer*, Replier> repliers_;
+  ReadyPeers ready_;
+  ToDoQueue failed_;
+  ToDoQueue repeating_;
+  std::function<void(std::uint64_t, const MessageView&)> on_reply_;
+  std::optional<std::function<void(std::uint64_t, const MessageView&)>> next_on_reply_;
+  const Peer* at_hand_ = nullptr;  // whose page is being delivered
+  RequestBooks books_;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t agains_ = 0;
+  bool calling_ = false;
+  bool stopped_ = false;
+  bool wanted_ = false;        // a request was refused: on_writable is owed
+  bool worth_trying_ = false;  // and something has changed since
+  bool cancels_owed_ = false;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,178 @@
+// The peers of a Request socket: what becomes of the requests to one whose connection ends.
+#include <algorithm>
+#include <utility>
+
+#include "base/out_of_memory.hpp"
+#include "pattern/request/request_core.hpp"
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+#include "wire/request.hpp"
+
+namespace netio::detail {
+
+Replier* RequestCore::find(const Peer& peer) noexcept {
+  const auto found = repliers_.find(&peer);
+  return found != repliers_.end() ? &found->second : nullptr;
+}
+
+// It is up, and nothing was said of its end.
+bool RequestCore::may_ask(const Peer& peer) const noexcept {
+  return peer.up() && !peer.leaving() && !peer.ending();
+}
+
+void RequestCore::ready(Peer& peer) noexcept {
+  if (stopped_) return;
+  peer.behind_since_ns = 0;
+  guard_memory(
+      [&] {
+        Replier& replier = repliers_.try_emplace(&peer, peer).first->second;
+        fail_from(replier, peer.outgoing.next_position(), Outcome::not_executed);
+        if (!full(replier)) ready_.join(peer);
+        worth_trying_ = true;
+        if (replier.owed.empty() && repeating_.empty()) return;
+        cancels_owed_ = true;
+        socket_.context().loop.defer(*this);
+      },
+      [&]() noexcept { peer.fail(out_of_memory()); });
+}
+
+// Ends what stands at this position in the stream, or behind it.
+void RequestCore::fail_from(Replier& replier, std::uint64_t position, Outcome outcome) noexcept {
+  while (replier.last != nullptr && replier.last->position >= position) {
+    fail(*replier.last, outcome, false);
+  }
+}
+
+void RequestCore::fail_before(Replier& replier, std::uint64_t position, Outcome outcome,
+                              bool owes_cancel) noexcept {
+  PendingRequest* next = replier.first;
+  while (next != nullptr && next->position < position) {
+    PendingRequest& request = *std::exchange(next, next->next);
+    if (request.state == PendingRequest::State::under_way) {
+      fail(request, outcome, owes_cancel);
+    } else if (!owes_cancel) {
+      forget_cancel(request);
+    }
+  }
+}
+
+// Ends a request, if that has not ended; what it owes the peer is forgotten.
+void RequestCore::fail(PendingRequest& request, Outcome outcome, bool owes_cancel) noexcept {
+  if (request.state == PendingRequest::State::under_way) {
+    end_or_repeat(request, outcome, owes_cancel);
+  } else {
+    forget_cancel(request);
+  }
+}
+
+// What the peer has not received, and is not sent again, was not executed. Of what is sent again,
+// those that have ended meanwhile are marked, so that they are not executed either.
+void RequestCore::settled(Peer& peer, std::uint64_t arrived) noexcept {
+  Replier* const replier = find(peer);
+  if (replier == nullptr) return;
+  replier->arrived = arrived;
+  const std::uint64_t begin = peer.outgoing.books().expected;
+  PendingRequest* next = replier->first;
+  while (next != nullptr) {
+    PendingRequest& request = *std::exchange(next, next->next);
+    if (request.position < arrived) continue;
+    if (request.position < begin) {
+      fail(request, Outcome::not_executed, false);
+    } else if (request.state != PendingRequest::State::under_way &&
+               request.position < peer.outgoing.books().next_sequence) {
+      peer.outgoing.set_request_field(request.position, withdrawn);
+      forget_cancel(request);
+    }
+  }
+}
+
+// Some of its answers were lost with a connection, and nobody knows to which requests.
+void RequestCore::lost(Peer& peer, std::uint64_t, std::uint64_t) noexcept {
+  Replier* const replier = find(peer);
+  if (replier != nullptr) fail_before(*replier, replier->arrived, Outcome::in_doubt, true);
+}
+
+// What it acknowledged it has received, and will not answer.
+void RequestCore::ended_in_order(Peer& peer) noexcept {
+  Replier* const replier = find(peer);
+  if (replier == nullptr) return;
+  fail_from(*replier, peer.outgoing.books().expected, Outcome::not_executed);
+  fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
+  peer.outgoing.drop_pending(DropReason::peer_closed);
+}
+
+// What was not posted, and is not kept, was not executed. The rest waits for the peer.
+void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
+  ready_.leave(peer);
+  Replier* const replier = find(peer);
+  if (replier == nullptr || peer.outgoing.resends()) return;
+  peer.outgoing.drop_pending(reason);
+  fail_from(*replier, peer.outgoing.next_position(), Outcome::not_executed);
+}
+
+void RequestCore::given_up(Peer& peer, DropReason reason) noexcept {
+  Replier* const replier = find(peer);
+  if (replier == nullptr) return;
+  ready_.leave(peer);
+  peer.outgoing.drop_pending(reason);
+  fail_from(*replier, peer.outgoing.next_position(), Outcome::not_executed);
+  fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
+  while (!replier->owed.empty()) leave_owed(replier->owed.pop());
+  repliers_.erase(&peer);
+  worth_trying_ = true;
+}
+
+bool RequestCore::awaits(const Peer& peer) const noexcept {
+  const auto found = repliers_.find(&peer);
+  return found != repliers_.end() && found->second.under_way != 0;
+}
+
+void RequestCore::comes_as(Peer& gone, Peer& peer) noexcept {
+  auto node = repliers_.extract(&gone);
+  if (node.empty()) return;
+  node.key() = &peer;
+  repliers_.insert(std::move(node)).position->second.peer = &peer;
+}
+
+void RequestCore::wire_idle(Peer& peer) noexcept { peer.outgoing.flush(); }
+
+void RequestCore::tell_writable() noexcept {
+  if (!std::exchange(worth_trying_, false) || !wanted_ || stopped_) return;
+  wanted_ = false;
+  if (on_writable) on_writable();
+}
+
+bool RequestCore::end_turn() noexcept { return socket_.end_turn_of_streams(); }
+
+void RequestCore::flush() noexcept {
+  if (!stopped_) socket_.flush_streams();
+}
+
+// Closing: nobody waits for an answer any more.
+void RequestCore::stop() noexcept {
+  if (stopped_) return;
+  stopped_ = true;
+  ready_.clear();
+  deadline_timer_.stop();
+  books_.ended[static_cast<std::size_t>(Outcome::cancelled)] += std::exchange(books_.under_way, 0);
+  repliers_.clear();
+  failed_.clear();
+  repeating_.clear();
+  pending_.clear();
+}
+
+// Of the peer with the most room.
+double RequestCore::fill() const noexcept {
+  double least = 1.0;
+  for (const Peer* const peer : ready_) least = std::min(least, peer->outgoing.link_fill());
+  return least;
+}
+
+RequestBooks RequestCore::books() const noexcept { return books_; }
+
+void RequestCore::add_to(Counters& counters) const noexcept {
+  counters.bytes_sent += bytes_sent_;
+  counters.agains += agains_;
+}
+
+}  // namespace netio::detail
