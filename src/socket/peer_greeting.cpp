@@ -212,9 +212,13 @@ const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
   const auto lost =
       incoming_.begin_connection(std::max(received.expected, theirs.oldest_kept), now_ns);
   if (!lost) return "says that it has sent more messages that did not come than can have been sent";
+  // What came on the last connection came in order: what is missing was sent behind it.
+  const SendBooks& sent = outgoing.books();
+  const std::uint64_t arrived =
+      sent.expected + (theirs.next_expected - theirs.missed - sent.delivered);
   outgoing.settle(theirs.next_expected, theirs.missed);
   lost_ = *lost;
-  socket_.distribution().settled(*this, theirs.next_expected);
+  socket_.distribution().settled(*this, arrived);
   return nullptr;
 }
 

@@ -107,7 +107,7 @@ Status ReplyCore::finish(ReplyTicket& ticket, Answer& answer) noexcept {
   Requester& requester = *ticket.from;
   const std::size_t bytes = answer.size();
   if (bytes > socket_.options().message_bytes_max) return Status::too_big;
-  if (!has_room(requester, answer)) {
+  if (requester.waiting.bytes() >= waiting_bytes_max()) {
     wanted_ = true;
     ++agains_;
     return Status::again;
@@ -119,14 +119,6 @@ Status ReplyCore::finish(ReplyTicket& ticket, Answer& answer) noexcept {
   leave(ticket);
   hub_->recycle(ticket);
   return status;
-}
-
-// The first one that waits may be of any size.
-template <typename Answer>
-bool ReplyCore::has_room(const Requester& requester, const Answer& answer) const noexcept {
-  const std::size_t waits = requester.waiting.bytes();
-  const std::size_t most = socket_.options().send_bytes_max;
-  return requester.waiting.empty() || (waits < most && answer.size() <= most - waits);
 }
 
 // To the stream, or behind what waits for it already.

@@ -79,8 +79,8 @@ class ReplyCore final : public Distribution, private RequestTaker {
   // Answers in memory that is only borrowed, or takes the message.
   template <typename Answer>
   Status give(Requester& requester, Answer& answer, Label label) noexcept;
-  template <typename Answer>
-  [[nodiscard]] bool has_room(const Requester& requester, const Answer& answer) const noexcept;
+  // What may wait for one requester, and one answer more.
+  [[nodiscard]] std::size_t waiting_bytes_max() const noexcept;
   Status wait(Requester& requester, std::span<const std::byte> bytes, Label label) noexcept;
   Status wait(Requester& requester, Message& message, Label label) noexcept;
   template <typename Answer>

@@ -34,9 +34,16 @@ void ReplyCore::ready(Peer& peer) noexcept {
   worth_trying_ = true;
 }
 
-// While answers have to wait, or too many requests are open, no more are taken from this requester.
+std::size_t ReplyCore::waiting_bytes_max() const noexcept {
+  return socket_.options().send_bytes_max;
+}
+
+// While many answers have to wait, or too many requests are open, no more are taken from this
+// requester. With few that wait it is read, because it brings acknowledgements too.
 void ReplyCore::look_whether_held(Requester& requester) noexcept {
-  const bool holds = !requester.waiting.empty() || requester.open_count >= options_.open_max;
+  const bool waits = requester.held ? !requester.waiting.empty()
+                                    : requester.waiting.bytes() >= waiting_bytes_max() / 2;
+  const bool holds = waits || requester.open_count >= options_.open_max;
   if (stopped_ || holds == requester.held) return;
   requester.held = holds;
   (void)socket_.receiving.pause_peer(requester.peer->id(), holds);
@@ -120,11 +127,12 @@ void ReplyCore::flush() noexcept {
   if (!stopped_) socket_.flush_streams();
 }
 
-// Closing: nobody is left to wait. The good-byes go behind what is said here.
+// Closing: the good-byes go behind what is said here. Destroyed: nothing more leaves.
 void ReplyCore::stop() noexcept {
   if (stopped_) return;
+  stopped_ = socket_.abandoned();
   for (auto& [peer, requester] : requesters_) {
-    while (requester.open != nullptr) refuse_to_answer(*requester.open);
+    while (requester.open != nullptr && !stopped_) refuse_to_answer(*requester.open);
   }
   stopped_ = true;
 }
@@ -140,7 +148,7 @@ double ReplyCore::fill() const noexcept {
   for (const auto& [peer, requester] : requesters_) {
     most = std::max(most, requester.waiting.bytes());
   }
-  const double of = static_cast<double>(socket_.options().send_bytes_max);
+  const double of = static_cast<double>(waiting_bytes_max());
   return std::min(1.0, static_cast<double>(most) / of);
 }
 

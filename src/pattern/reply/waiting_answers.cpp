@@ -10,9 +10,14 @@
 
 namespace netio::detail {
 
+namespace {
+// With its record, so that empty ones count too.
+std::size_t cost(const Message& answer) noexcept { return answer.size() + 64; }
+}  // namespace
+
 bool WaitingAnswers::add(Message& answer, Label label) noexcept {
   if (!answers_.make_room()) return false;
-  bytes_ += answer.size();
+  bytes_ += cost(answer);
   answers_.push_back({std::move(answer), label});
   return true;
 }
@@ -30,7 +35,7 @@ void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
   std::size_t bytes = 0;
   stream.take_back_pending([&](Message message, Label label) {
     if (!before.make_room()) return false;
-    bytes += message.size();
+    bytes += cost(message);
     before.push_back({std::move(message), label});
     return true;
   });
@@ -59,7 +64,7 @@ Status WaitingAnswers::post_waiting() noexcept {
   if (posting_) return Status::ok;
   while (!answers_.empty()) {
     Answer& next = answers_[0];
-    const std::size_t bytes = next.message.size();
+    const std::size_t bytes = cost(next.message);
     posting_ = true;
     Status status = core_.post(*stream_, next.message, next.label);
     posting_ = false;
@@ -67,7 +72,7 @@ Status WaitingAnswers::post_waiting() noexcept {
       next.message = Message();
       next.label =
           request_label(next.label.number, static_cast<std::uint16_t>(AnswerStatus::not_answered));
-      bytes_ -= bytes;
+      bytes_ -= bytes - cost(next.message);
       continue;
     }
     if (status != Status::ok) return status;
