@@ -155,6 +155,9 @@ IncomingStream::Result IncomingStream::walk_batch(Block& block) {
 
 IncomingStream::Result IncomingStream::begin_parts(const Frame& frame, Block& block) {
   if (large_) return fail("a message begins inside another");
+  if (delivery_.requests != nullptr && (frame.flags & frame_flag::request) == 0) {
+    return fail("a message that is neither request nor answer");
+  }
   if (frame.total > message_bytes_max_) {
     return fail("a message larger than is allowed here", DownReason::message_too_big);
   }

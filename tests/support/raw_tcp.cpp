@@ -180,6 +180,9 @@ detail::Hello sound_hello(detail::WirePattern pattern, std::uint8_t stream) {
   hello.stream.fill(stream);
   hello.run.back() = hello.stream.back() = 0x5e;  // neither is zeros
   hello.epoch = 1;
+  const bool asks =
+      pattern == detail::WirePattern::request || pattern == detail::WirePattern::reply;
+  if (asks) hello.can = detail::ability::requests;
   return hello;
 }
 
