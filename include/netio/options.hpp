@@ -15,6 +15,15 @@ enum class Mode : std::uint8_t {
   unbuffered,  // each message is sent by itself: the least latency; large messages need no copy
 };
 
+// To which of its Pull peers a Push sends a message.
+enum class Distribute : std::uint8_t {
+  in_turn,  // the next one that is ready
+  // The one that the tag belongs to. The same tag goes to the same peer as long as the same peers
+  // are connected. When a peer comes, it takes over some tags, and no others move. When a peer
+  // goes, only its tags move.
+  by_tag,
+};
+
 // What an acknowledgement of this side says about a message.
 enum class Acknowledge : std::uint8_t {
   delivered,  // the call-back was given it
@@ -33,6 +42,23 @@ struct SocketOptions {
   std::string name{};
 
   Mode mode = Mode::buffered;  // without a meaning for Pull and Publish
+
+  // Push only. With by_tag all messages with the same tag go to one peer, in the order in which
+  // they were sent; a message without a tag has the tag 0. If that peer has no room, send() answers
+  // again, although others may have room: messages with tags of others can be sent meanwhile.
+  // on_writable follows when that peer has room, or when the tag may have moved. not_connected: no
+  // peer is connected. too_big: for the peer of the tag. reserve() answers invalid, because the tag
+  // is not known before commit().
+  //
+  // The peers share the tags about evenly, by a hash of the tag and of PeerInfo::run. So all Push
+  // sockets that are connected to the same Pull sockets send a tag to the same one. A Pull that was
+  // restarted is another run, and has other tags. Of two connections to the same Pull only the one
+  // with the lower id is used.
+  //
+  // A message that was taken for a peer stays with that peer if the connection breaks, while new
+  // messages with its tags go to others. So the order of a tag is kept at each peer, and not across
+  // the moment when the tag moves.
+  Distribute distribute = Distribute::in_turn;
 
   // Buffered: a page that is not full is sent at the latest after this time ...
   std::chrono::nanoseconds flush_after = std::chrono::milliseconds(1);

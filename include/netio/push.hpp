@@ -1,4 +1,4 @@
-// Push: sends each message to one of its Pull peers: the next one that is ready, in turn.
+// Push: sends each message to one of its Pull peers.
 #pragma once
 
 #include <netio/sending.hpp>
@@ -6,7 +6,8 @@
 
 namespace netio {
 
-// Sends each message to one of its Pull peers: the next one that is ready, in turn.
+// Sends each message to one of its Pull peers: the next one that is ready, in turn, or the one of
+// its tag (SocketOptions::distribute).
 class NETIO_API Push : public Socket, public Sending {
  public:
   // Throws Error for options that make no sense.

@@ -41,26 +41,58 @@ class NETIO_API Sending {
   // Sets the call for the end of a loan: what was lent with this token is the caller's again.
   void on_released(std::function<void(std::uint64_t token)> call);
 
-  // Makes a message of `bytes`, to be written through writable_bytes(), in the memory that the wire
-  // of the next peer sends from best. send() passes it on without a copy. Its contents are
-  // undefined at first. On shm the peer reads it where it was written, so nothing may write to it
-  // once it was sent. The message is empty if `status` is not ok; `status` is then as send() would
-  // answer, and too_big also for more than large_bytes_max. The memory belongs to the context and
-  // is bounded by large_bytes_max. It is free again when the message was destroyed, or was sent and
-  // read.
-  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag = 0) noexcept;
+  // Copies the bytes as send() does, and sends them to the peer with this PeerInfo::id or to
+  // nobody. The turn of the other peers does not move. The answer is about this peer:
+  //
+  // again: it has no room now. on_writable follows when it has, or when the peer is gone for good.
+  //
+  // not_connected: no peer with this id is connected. If this side connects to it, on_writable
+  // follows when it is connected again, or when no more attempts are made. If it is a peer that
+  // connected to this side, and its connection is about to end, on_writable follows when it has
+  // ended. If there is no peer with this id, on_writable follows when the next peer is connected,
+  // whichever it is: a peer that connects again may have its id again.
+  //
+  // too_big: for this side, or for this peer.
+  [[nodiscard]] Status send_to(std::uint64_t peer, std::span<const std::byte> message,
+                               std::uint64_t tag = 0) noexcept;
+  // The same, with text.
+  [[nodiscard]] Status send_to(std::uint64_t peer, std::string_view text,
+                               std::uint64_t tag = 0) noexcept {
+    return send_to(peer, std::as_bytes(std::span(text)), tag);
+  }
+  // The same, with a message that was kept or allocated: empty afterwards if the answer is ok, and
+  // untouched otherwise.
+  [[nodiscard]] Status send_to(std::uint64_t peer, Message&& message) noexcept;
+  // The same, with bytes that are lent: see lend().
+  [[nodiscard]] Status lend_to(std::uint64_t peer, std::span<const std::byte> message,
+                               std::uint64_t token, std::uint64_t tag = 0) noexcept;
 
-  // Buffered only. Gives room for a message of up to `bytes` in the open page, to be written in
-  // place. The room is empty if `status` is not ok. It is the caller's until commit(), the next
-  // call on this socket, or the end of the turn, whichever is first.
+  // Makes a message of `bytes`, to be written through writable_bytes(), in the memory that the wire
+  // of the next peer (Distribute::by_tag: of the peer of the tag) sends from best. send() passes it
+  // on without a copy. Its contents are undefined at first. On shm the peer reads it where it was
+  // written, so nothing may write to it once it was sent. The message is empty if `status` is not
+  // ok; `status` is then as send() would answer, and too_big also for more than large_bytes_max.
+  // The memory belongs to the context and is bounded by large_bytes_max. It is free again when the
+  // message was destroyed, or was sent and read.
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag = 0) noexcept;
+  // The same, in the memory that the wire of this peer sends from best. `status` is as send_to()
+  // would answer.
+  [[nodiscard]] Message allocate_for(std::uint64_t peer, std::size_t bytes, Status& status,
+                                     std::uint64_t tag = 0) noexcept;
+
+  // Buffered only, and not with Distribute::by_tag: otherwise `status` is invalid. Gives room for a
+  // message of up to `bytes` in the open page, to be written in place. The room is empty if
+  // `status` is not ok. It is the caller's until commit(), the next call on this socket, or the end
+  // of the turn, whichever is first.
   [[nodiscard]] std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   // Sends the first `bytes` of the room that reserve() gave.
   [[nodiscard]] Status commit(std::size_t bytes, std::uint64_t tag = 0) noexcept;
 
   // Hands open pages to the wire now.
   void flush() noexcept;
-  // Sets the call that says: try again. It comes once after send() answered again or not_connected,
-  // however often that was.
+  // Sets the call that says: try again. It comes once after a call answered again or not_connected,
+  // however often that was. If the answers were about different peers (send_to(),
+  // Distribute::by_tag), it comes whenever one of these peers can be tried again, once in a turn.
   void on_writable(std::function<void()> call);
 
  protected:

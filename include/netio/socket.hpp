@@ -74,7 +74,9 @@ class NETIO_API Socket {
   //
   // Push and Pair: the bytes that wait for the wire, as a share of send_bytes_max, of the peer with
   // the most room, because that peer takes the next message. 1 if no peer takes a message, or if
-  // there is none.
+  // there is none. A Push with Distribute::by_tag: of the connected peer with the least room,
+  // because any message may be for that one. 1 if one of them takes no message, or if there is
+  // none.
   //
   // Publish: the bytes that wait for a subscriber with Policy::block, on the wire and in its queue,
   // as a share of what may wait there, of the subscriber with the least room. 1 if send() answers

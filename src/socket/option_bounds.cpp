@@ -67,6 +67,10 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
     refuse("acknowledge is " + std::to_string(static_cast<int>(options.acknowledge)),
            "take one of netio::Acknowledge");
   }
+  if (options.distribute != Distribute::in_turn && options.distribute != Distribute::by_tag) {
+    refuse("distribute is " + std::to_string(static_cast<int>(options.distribute)),
+           "take one of netio::Distribute");
+  }
   check_bytes("message_bytes_max", options.message_bytes_max);
   check_bytes("send_bytes_max", options.send_bytes_max);
   check_bytes("receive_bytes_max", options.receive_bytes_max);

@@ -56,6 +56,9 @@ class OutgoingStream final : private StoreWaiter {
         copies_(copies),
         own_message_bytes_max_(message_bytes_max) {}
 
+  // Whether the connection takes messages of this size: ok, not_connected or too_big.
+  [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
+
   // The data path. On `again` the peer's on_writable (or on_stream_memory) follows.
 
   // Copies into the open page, if that has room, as it nearly always has. The first bound holds
@@ -354,7 +357,6 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] bool waits_above() const noexcept {
     return upstream_ != nullptr && !upstream_->empty();
   }
-  [[nodiscard]] Status sendable(std::size_t bytes) const noexcept;
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;

@@ -26,6 +26,14 @@ namespace netio::detail {
 
 class SocketCore;
 
+// What a SendCore notes of a peer.
+struct SendState {
+  bool connected = false;     // it is up, and its end is not known of
+  bool ready = false;         // it takes messages now
+  bool owed_by_name = false;  // a message to this peer was refused: on_writable is owed
+  bool owed_by_tag = false;   // a message whose tag is this peer's was refused: the same
+};
+
 class Peer final : public Newcomer,
                    private LinkEvents,
                    private StreamOwner,
@@ -39,6 +47,7 @@ class Peer final : public Newcomer,
   OutgoingStream outgoing;  // where messages for it go
   // When it began to be behind, as its distribution says; 0 while it is not.
   std::int64_t behind_since_ns = 0;
+  SendState send_state;
 
   // Where its connection stands.
   enum class Phase : std::uint8_t {

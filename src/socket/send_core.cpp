@@ -11,16 +11,60 @@
 
 namespace netio::detail {
 
-SendCore::SendCore(SocketCore& socket, ContextCore& context, Mode mode)
+SendCore::SendCore(SocketCore& socket, ContextCore& context, Mode mode, bool by_tag)
     : socket_(socket),
       copied_bytes_max_(context.options().page_bytes / gathered_page_part),
       mode_(mode),
+      tag_peers_(by_tag ? std::make_unique<TagPeers>() : nullptr),
       lent_(context.loop) {}
 
 template <typename Offer>
-Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
+Status SendCore::offer_to(const Target& target, std::size_t bytes, Offer&& offer) noexcept {
   if (stopped_) [[unlikely]]
     return Status::closed;
+  if (in_turn(target)) return offer_in_turn(bytes, offer);
+  Status status = Status::ok;
+  Peer* const peer = find(target, bytes, status);
+  if (peer == nullptr) return status;
+  status = offer(*peer);
+  if (status == Status::again || status == Status::not_connected) {
+    leave_turn(*peer);
+    peer->behind_since_ns = socket_.context().loop.now().count();
+    return refused_by(peer, target, status);
+  }
+  return status;
+}
+
+// The one peer that the message is for. Null, with the answer, if it cannot be offered to it now.
+Peer* SendCore::find(const Target& target, std::size_t bytes, Status& status) noexcept {
+  Peer* const peer = target.peer ? socket_.find_peer(*target.peer) : tag_peers_->of(target.tag);
+  status = bytes > socket_.options().message_bytes_max ? Status::too_big : Status::ok;
+  if (status != Status::ok) return nullptr;
+  if (peer == nullptr || !peer->send_state.connected) {
+    status = refused_by(peer, target, Status::not_connected);
+    return nullptr;
+  }
+  status = peer->outgoing.sendable(bytes);
+  if (status == Status::ok && !peer->send_state.ready) {
+    status = refused_by(peer, target, Status::again);
+  }
+  return status == Status::ok ? peer : nullptr;
+}
+
+// A tag whose peer is just being lost goes to another one, if there is one: that is `again`.
+Status SendCore::refused_by(Peer* peer, const Target& target, Status status) noexcept {
+  ++agains_;
+  socket_.touch();
+  if (target.peer) {
+    (peer != nullptr ? peer->send_state.owed_by_name : absent_) = true;
+    return status;
+  }
+  (peer != nullptr ? peer->send_state.owed_by_tag : wanted_) = true;
+  return peer != nullptr ? Status::again : status;
+}
+
+template <typename Offer>
+Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
   for (std::size_t too_small = 0; too_small < ready_.size();) {
     Peer& peer = ready_.next();
     const Status status = offer(peer);
@@ -33,7 +77,7 @@ Status SendCore::offer_in_turn(std::size_t bytes, Offer&& offer) noexcept {
       ready_.next_turn();
       ++too_small;
     } else if (status == Status::again || status == Status::not_connected) {
-      not_ready(peer);
+      leave_turn(peer);
       peer.behind_since_ns = socket_.context().loop.now().count();
     } else {
       return status;
@@ -55,9 +99,13 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 }
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  const Status status = offer_in_turn(message.size(), [&](Peer& peer) noexcept {
-    return mode_ == Mode::buffered ? peer.outgoing.gather(message, tag)
-                                   : peer.outgoing.post_now(message, tag);
+  return gather({{}, tag}, message);
+}
+
+Status SendCore::gather(const Target& target, std::span<const std::byte> message) noexcept {
+  const Status status = offer_to(target, message.size(), [&](Peer& peer) noexcept {
+    return mode_ == Mode::buffered ? peer.outgoing.gather(message, target.tag)
+                                   : peer.outgoing.post_now(message, target.tag);
   });
   if (status == Status::ok) {
     bytes_sent_ += message.size();
@@ -66,10 +114,11 @@ Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag
   return status;
 }
 
-Status SendCore::send(Message& message) noexcept {
+Status SendCore::pass(const Target& target, Message& message) noexcept {
   if (!message) return Status::invalid;
   if (mode_ == Mode::buffered && message.size() <= copied_bytes_max_) {
-    const Status status = send(message.bytes(), message.tag());
+    const Status status =
+        in_turn(target) ? send(message.bytes(), target.tag) : gather(target, message.bytes());
     if (status != Status::ok) return status;
     socket_.copies().add(message.size());
     message = Message();
@@ -77,12 +126,12 @@ Status SendCore::send(Message& message) noexcept {
   }
   const std::span<const std::byte> bytes = message.bytes();
   Lease lease = Lease::adopt(message.release_block());
-  const Status status = offer_in_turn(bytes.size(), [&](Peer& peer) noexcept {
+  const Status status = offer_to(target, bytes.size(), [&](Peer& peer) noexcept {
     OutgoingStream& stream = peer.outgoing;
     if (!stream.copies_to_resend(*lease.get(), bytes.size())) {
-      return stream.pass(lease, bytes, message.tag());
+      return stream.pass(lease, bytes, target.tag);
     }
-    const Status copied = stream.post_now(bytes, message.tag());
+    const Status copied = stream.post_now(bytes, target.tag);
     if (copied == Status::ok) {
       socket_.copies().add(bytes.size());
       lease.reset();
@@ -99,31 +148,43 @@ Status SendCore::send(Message& message) noexcept {
   return status;
 }
 
-// Allocates for the peer whose turn it is. A user who gets no memory here can still send messages
-// that need none.
-Message SendCore::allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept {
-  if (stopped_ || ready_.empty()) {
-    status = stopped_ ? Status::closed : refused(bytes);
+// Allocates for the peer that the message is for, or whose turn it is. A user who gets no memory
+// here can still send messages that need none.
+Message SendCore::allocate_by(const Target& target, std::size_t bytes, Status& status) noexcept {
+  if (stopped_) {
+    status = Status::closed;
     return {};
   }
-  Lease lease = ready_.next().outgoing.allocate(bytes, status);
+  Peer* peer = nullptr;
+  if (!in_turn(target)) {
+    peer = find(target, bytes, status);
+  } else if (ready_.empty()) {
+    status = refused(bytes);
+  } else {
+    peer = &ready_.next();
+  }
+  if (peer == nullptr) return {};
+  Lease lease = peer->outgoing.allocate(bytes, status);
   if (!lease) {
-    if (status == Status::again) {
+    if (status == Status::again && !in_turn(target)) {
+      status = refused_by(peer, target, status);
+    } else if (status == Status::again) {
       wanted_ = true;
       ++agains_;
     }
     return {};
   }
   std::byte* const payload = lease->data() + loan_headroom;
-  return Message::writable(lease.release(), {payload, bytes}, tag);
+  return Message::writable(lease.release(), {payload, bytes}, target.tag);
 }
 
-Status SendCore::lend(std::span<const std::byte> message, std::uint64_t token,
-                      std::uint64_t tag) noexcept {
+Status SendCore::lend_by(const Target& target, std::span<const std::byte> message,
+                         std::uint64_t token) noexcept {
   Lease lease = lent_.lend(message, token);
   if (!lease) return Status::again;
-  const Status status = offer_in_turn(
-      message.size(), [&](Peer& peer) noexcept { return peer.outgoing.pass(lease, message, tag); });
+  const Status status = offer_to(target, message.size(), [&](Peer& peer) noexcept {
+    return peer.outgoing.pass(lease, message, target.tag);
+  });
   if (status == Status::ok) {
     bytes_sent_ += message.size();
     socket_.fill_changed();
@@ -136,11 +197,11 @@ Status SendCore::lend(std::span<const std::byte> message, std::uint64_t token,
 std::span<std::byte> SendCore::reserve(std::size_t bytes, Status& status) noexcept {
   std::span<std::byte> room;
   reserved_ = nullptr;
-  if (mode_ != Mode::buffered) {
+  if (mode_ != Mode::buffered || tag_peers_) {
     status = Status::invalid;
     return room;
   }
-  status = offer_in_turn(bytes, [&](Peer& peer) noexcept {
+  status = offer_to({}, bytes, [&](Peer& peer) noexcept {
     Status answer = Status::ok;
     room = peer.outgoing.reserve(bytes, answer);
     if (answer == Status::ok) reserved_ = &peer;
@@ -178,8 +239,16 @@ bool SendCore::end_turn() noexcept {
   return pending;
 }
 
-// Of the peer with the most room.
+// Of the peer with the most room; by tag, of the one with the least.
 double SendCore::fill() const noexcept {
+  if (tag_peers_) {
+    double most = tag_peers_->empty() ? 1.0 : 0.0;
+    for (const TagPeers::Member& member : tag_peers_->members()) {
+      const Peer& peer = *member.peer;
+      most = std::max(most, peer.send_state.ready ? peer.outgoing.link_fill() : 1.0);
+    }
+    return most;
+  }
   double least = 1.0;
   for (const Peer* const peer : ready_) least = std::min(least, peer->outgoing.link_fill());
   return least;
@@ -193,22 +262,67 @@ void SendCore::add_to(Counters& counters) const noexcept {
 void SendCore::ready(Peer& peer) noexcept {
   peer.behind_since_ns = 0;
   if (stopped_) return;
-  guard_memory([&] { ready_.join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
+  guard_memory([&] { join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
+}
+
+// If this peer was named, or has the tag, in calls that were refused, the user is called at the end
+// of the turn: once for all such peers.
+void SendCore::join(Peer& peer) {
+  SendState& state = peer.send_state;
+  if (!tag_peers_) {
+    ready_.join(peer);
+  } else if (!state.connected) {
+    tag_peers_->join({peer.stream().peer_run, peer.id(), &peer});
+  }
+  // A newcomer may be the peer that was named, or have taken over a tag that was refused.
+  bool due = !std::exchange(state.connected, true) &&
+             (std::exchange(absent_, false) || a_tag_was_refused());
+  state.ready = true;
+  if (std::exchange(state.owed_by_name, false)) due = true;
+  if (std::exchange(state.owed_by_tag, false)) due = true;
+  if (due) socket_.context().loop.defer(*this);
+}
+
+bool SendCore::a_tag_was_refused() const noexcept {
+  if (!tag_peers_) return false;
+  const auto owed = [](const TagPeers::Member& member) {
+    return member.peer->send_state.owed_by_tag;
+  };
+  return wanted_ || std::ranges::any_of(tag_peers_->members(), owed);
 }
 
 void SendCore::tell_writable() noexcept {
-  if (!wanted_ || stopped_ || ready_.empty()) return;
-  wanted_ = false;
+  if (wanted_ && !stopped_ && !ready_.empty()) tell();
+}
+
+void SendCore::tell() noexcept {
+  cancel();
+  if (stopped_) return;
+  // If nobody takes anything now, what was sent to nobody in particular would be refused again.
+  wanted_ = wanted_ && (tag_peers_ ? tag_peers_->empty() : ready_.empty());
   if (on_writable) on_writable();
 }
 
-void SendCore::not_ready(Peer& peer) noexcept {
+void SendCore::leave_turn(Peer& peer) noexcept {
   if (reserved_ == &peer) reserved_ = nullptr;
   ready_.leave(peer);
+  peer.send_state.ready = false;
+}
+
+// Its connection ends. A refusal by name is answered by the next connection, if there will be one.
+// The tags of the peer are those of others from now on.
+void SendCore::not_ready(Peer& peer) noexcept {
+  leave_turn(peer);
+  SendState& state = peer.send_state;
+  if (std::exchange(state.connected, false) && tag_peers_) tag_peers_->leave(peer.id());
+  bool due = std::exchange(state.owed_by_tag, false);
+  if (peer.gone() && std::exchange(state.owed_by_name, false)) due = true;
+  if (due && !stopped_) socket_.context().loop.defer(*this);
 }
 
 void SendCore::stop() noexcept {
   stopped_ = true;
+  cancel();
   reserved_ = nullptr;
   ready_.clear();
 }

@@ -1,11 +1,15 @@
-// One message to one peer, the next that is ready, in turn; lent memory; and when the user is
-// called to try again. Owner thread only.
+// One message to one peer: the next that is ready, in turn, or the one of its tag, or the one that
+// the user names; lent memory; and when the user is called to try again. Owner thread only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 
+#include <netio/loop.hpp>
 #include <netio/message.hpp>
 #include <netio/options.hpp>
 #include <netio/status.hpp>
@@ -15,15 +19,16 @@
 #include "socket/lent_memory.hpp"
 #include "socket/peer.hpp"
 #include "socket/ready_peers.hpp"
+#include "socket/tag_peers.hpp"
 
 namespace netio::detail {
 
 class ContextCore;
 class SocketCore;
 
-class SendCore final : public Distribution {
+class SendCore final : public Distribution, private Deferred {
  public:
-  SendCore(SocketCore& socket, ContextCore& context, Mode mode);
+  SendCore(SocketCore& socket, ContextCore& context, Mode mode, bool by_tag);
 
   // Here, for the C++ and the C surface to be one call each and no more.
   Status send(std::span<const std::byte> message, std::uint64_t tag) noexcept {
@@ -36,9 +41,28 @@ class SendCore final : public Distribution {
     }
     return send_slow(message, tag);
   }
-  Status send(Message& message) noexcept;
-  Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
-  Message allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept;
+  Status send_to(std::uint64_t peer, std::span<const std::byte> message,
+                 std::uint64_t tag) noexcept {
+    return gather({peer, tag}, message);
+  }
+  Status send(Message& message) noexcept { return pass({{}, message.tag()}, message); }
+  Status send_to(std::uint64_t peer, Message& message) noexcept {
+    return pass({peer, message.tag()}, message);
+  }
+  Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept {
+    return lend_by({{}, tag}, message, token);
+  }
+  Status lend_to(std::uint64_t peer, std::span<const std::byte> message, std::uint64_t token,
+                 std::uint64_t tag) noexcept {
+    return lend_by({peer, tag}, message, token);
+  }
+  Message allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept {
+    return allocate_by({{}, tag}, bytes, status);
+  }
+  Message allocate_for(std::uint64_t peer, std::size_t bytes, std::uint64_t tag,
+                       Status& status) noexcept {
+    return allocate_by({peer, tag}, bytes, status);
+  }
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
 
@@ -65,18 +89,45 @@ class SendCore final : public Distribution {
   [[nodiscard]] LentMemory& lent() noexcept { return lent_; }
 
  private:
+  // Where a message goes: to the peer with this id, or, without one, where its tag or the turn
+  // says.
+  struct Target {
+    std::optional<std::uint64_t> peer;
+    std::uint64_t tag = 0;
+  };
+
+  [[nodiscard]] bool in_turn(const Target& target) const noexcept {
+    return !target.peer && !tag_peers_;
+  }
+  // Offers to the peers that may have it.
+  template <typename Offer>
+  Status offer_to(const Target& target, std::size_t bytes, Offer&& offer) noexcept;
   // Offers to the ready peers in turn until one takes it.
   template <typename Offer>
   Status offer_in_turn(std::size_t bytes, Offer&& offer) noexcept;
   Status refused(std::size_t bytes) noexcept;
+  [[nodiscard]] Peer* find(const Target& target, std::size_t bytes, Status& status) noexcept;
+  Status refused_by(Peer* peer, const Target& target, Status status) noexcept;
   Status send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  Status gather(const Target& target, std::span<const std::byte> message) noexcept;
+  Status pass(const Target& target, Message& message) noexcept;
+  Status lend_by(const Target& target, std::span<const std::byte> message,
+                 std::uint64_t token) noexcept;
+  Message allocate_by(const Target& target, std::size_t bytes, Status& status) noexcept;
+  void join(Peer& peer);
+  [[nodiscard]] bool a_tag_was_refused() const noexcept;
+  void leave_turn(Peer& peer) noexcept;
+  void tell() noexcept;
+  void run_deferred() noexcept override { tell(); }
 
   SocketCore& socket_;
   std::size_t copied_bytes_max_;
   Mode mode_;
   bool stopped_ = false;
   bool wanted_ = false;  // a send was refused: on_writable is owed
-  ReadyPeers ready_;
+  bool absent_ = false;  // a peer was named that is not there: it is owed when one comes up
+  ReadyPeers ready_;     // of a socket that sends by tag: none, ever
+  std::unique_ptr<TagPeers> tag_peers_;  // the connected peers of a socket that sends by tag
   Peer* reserved_ = nullptr;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;

@@ -47,6 +47,21 @@ Status Sending::send(std::span<const std::byte> message, std::uint64_t tag) noex
   return send_core_->send(message, tag);
 }
 Status Sending::send(Message&& message) noexcept { return send_core_->send(message); }
+Status Sending::send_to(std::uint64_t peer, std::span<const std::byte> message,
+                        std::uint64_t tag) noexcept {
+  return send_core_->send_to(peer, message, tag);
+}
+Status Sending::send_to(std::uint64_t peer, Message&& message) noexcept {
+  return send_core_->send_to(peer, message);
+}
+Status Sending::lend_to(std::uint64_t peer, std::span<const std::byte> message, std::uint64_t token,
+                        std::uint64_t tag) noexcept {
+  return send_core_->lend_to(peer, message, token, tag);
+}
+Message Sending::allocate_for(std::uint64_t peer, std::size_t bytes, Status& status,
+                              std::uint64_t tag) noexcept {
+  return send_core_->allocate_for(peer, bytes, tag, status);
+}
 Status Sending::lend(std::span<const std::byte> message, std::uint64_t token,
                      std::uint64_t tag) noexcept {
   return send_core_->lend(message, token, tag);

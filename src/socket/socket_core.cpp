@@ -30,7 +30,8 @@ std::size_t large_share(const ContextOptions& context, const SocketOptions& opti
 }  // namespace
 
 SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const Pattern& pattern)
-    : sending(*this, context, options.mode),
+    : sending(*this, context, options.mode,
+              pattern.self == WirePattern::push && options.distribute == Distribute::by_tag),
       receiving(*this),
       context_(context),
       options_((context.loop.require_owner("make a socket"),
@@ -311,6 +312,7 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool quiet
   if (peers_up_ == 0) stall_timer_.stop();
   for (const auto& listener : listeners_) listener->retry();
   touch();
+  if (peer.gone()) distribution_->not_ready(peer);
   if (on_down && !abandoned_ && !quiet) on_down(peer.info(was_up), down);
   distribution_
       ->tell_writable();  // a message that only this peer could take is refused for good now

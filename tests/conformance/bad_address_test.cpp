@@ -237,6 +237,7 @@ TEST_F(BadAddress, options_at_the_edge_of_their_types_are_thrown) {
   refused("stall_after", [](SocketOptions& odd) { odd.stall_after = odd.stall_after.max(); });
   refused("flush_after", [](SocketOptions& odd) { odd.flush_after = -1ns; });
   refused("acknowledge", [](SocketOptions& odd) { odd.acknowledge = static_cast<Acknowledge>(2); });
+  refused("distribute", [](SocketOptions& odd) { odd.distribute = static_cast<Distribute>(2); });
   refused("keep_alive_after",
           [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::max(); });
   refused("keep_alive_after",

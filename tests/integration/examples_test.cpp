@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,6 +139,20 @@ TEST_F(Examples, a_sender_goes_on_where_it_was_refused) {
 TEST_F(Examples, a_page_of_messages_comes_with_one_call) {
   EXPECT_THAT(output_of("batch"),
               MatchesRegex("100000 messages in [0-9]+ batches, sum 4999950000\n"));
+}
+
+TEST_F(Examples, the_same_key_goes_to_the_same_worker) {
+  const std::string out = output_of("by_tag");
+  int keys = 0;
+  std::istringstream lines(out);
+  int workers = 0;
+  for (int count = 0; lines >> count; ++workers) {
+    EXPECT_GT(count, 0);
+    keys += count;
+    lines.ignore(100, '\n');
+  }
+  EXPECT_EQ(workers, 3) << out;
+  EXPECT_EQ(keys, 1000) << out;
 }
 
 TEST_F(Examples, everything_is_an_event_of_one_loop) {
