@@ -33,6 +33,7 @@ class MessageCursor {
     const std::byte* payload = nullptr;
     std::size_t bytes = 0;
     std::uint64_t tag = 0;
+    std::uint32_t segments = 0;  // their number and one more; 0: it was not sent in segments
   };
   // The next message; false if there is none.
   bool next(Place& place) noexcept {
@@ -44,11 +45,20 @@ class MessageCursor {
     std::size_t prefix = word_bytes;
     place.bytes = static_cast<std::uint32_t>(word);
     place.tag = 0;
-    if (const std::uint64_t flags = word >> 32U; flags != 0) {
-      if (flags != tagged || here < 2 * word_bytes) [[unlikely]]
-        return end();
-      place.tag = load_word(next_ + prefix);
-      prefix += word_bytes;
+    place.segments = 0;
+    const std::uint64_t flags = word >> 32U;
+    if (flags != 0) {
+      if (flags != tagged || here < 2 * word_bytes) [[unlikely]] {
+        if ((flags & ~(tagged | segmented | segments_mask)) != 0) return end();
+        if ((flags & segmented) == 0 || ((flags & tagged) != 0 && here < 2 * word_bytes)) {
+          return end();
+        }
+        place.segments = static_cast<std::uint32_t>((flags & segments_mask) >> segments_shift) + 1;
+      }
+      if ((flags & tagged) != 0) [[likely]] {
+        place.tag = load_word(next_ + prefix);
+        prefix += word_bytes;
+      }
     }
     // The sum of a 32-bit size and 7 cannot wrap.
     const std::size_t padded = (place.bytes + (word_bytes - 1)) & ~(word_bytes - 1);
@@ -57,19 +67,28 @@ class MessageCursor {
     place.payload = next_ + prefix;
     next_ = place.payload + padded;
     --left_;
+    if (place.segments != 0) [[unlikely]]
+      return has_segments(place.payload, place.bytes, place.segments - 1) || end();
     return true;
   }
   // What next() gave.
   [[nodiscard]] MessageView view(const Place& place) const noexcept {
-    return page_.at({place.payload, place.bytes}, place.tag);
+    const MessageView message = page_.at({place.payload, place.bytes}, place.tag);
+    if (place.segments == 0) [[likely]]
+      return message;
+    return place.segments == itself ? page_ : message.behind_table(place.segments - 1);
   }
   [[nodiscard]] std::uint32_t left() const noexcept { return left_; }
 
   // As in docs/wire.md.
   static constexpr std::size_t word_bytes = 8;
   static constexpr std::uint64_t tagged = 1;
+  static constexpr std::uint64_t segmented = 1U << 5U;
+  static constexpr unsigned segments_shift = 8;
+  static constexpr std::uint64_t segments_mask = std::uint64_t{0xff} << segments_shift;
 
  private:
+  static constexpr std::uint32_t itself = UINT32_MAX;  // segments of the page that is the message
   static std::uint64_t load_word(const std::byte* from) noexcept {
     using Word [[gnu::may_alias]] = std::uint64_t;
     return __atomic_load_n(reinterpret_cast<const Word*>(from), __ATOMIC_RELAXED);
@@ -81,7 +100,7 @@ class MessageCursor {
   bool take_whole(Place& place) noexcept {
     left_ = 0;
     if (!whole_) return false;
-    place = {page_.data(), page_.size(), page_.tag()};
+    place = {page_.data(), page_.size(), page_.tag(), page_.segmented() ? itself : 0};
     return true;
   }
 
@@ -144,12 +163,15 @@ class KeptBatch {
   KeptBatch(Message&& page, std::uint32_t messages, bool framed) noexcept
       : page_(std::move(page)), messages_(messages), framed_(framed) {}
   [[nodiscard]] detail::MessageCursor cursor() const noexcept {
-    return {MessageView::of_kept(page_.block(), page_.bytes(), page_.tag()), messages_, framed_};
+    return {MessageView::of_kept(page_.block(), page_.bytes(), page_.tag())
+                .with_table(page_.segmented()),
+            messages_, framed_};
   }
   // For the library: the same on the thread of the socket, while that lives. Its small messages are
   // kept apart from the page.
   [[nodiscard]] detail::MessageCursor own_cursor() const noexcept {
-    return {MessageView(page_.block(), page_.bytes(), page_.tag()), messages_, framed_};
+    return {MessageView(page_.block(), page_.bytes(), page_.tag()).with_table(page_.segmented()),
+            messages_, framed_};
   }
 
   // Leaves the other empty:

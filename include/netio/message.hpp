@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <netio/export.hpp>
+#include <netio/segments.hpp>
 
 namespace netio {
 
@@ -33,6 +34,9 @@ class NETIO_API Message {
   // A message in memory of its own, holding a copy. Throws std::bad_alloc.
   [[nodiscard]] static Message copy_of(std::span<const std::byte> bytes, std::uint64_t tag = 0);
 
+  // For the library: a message in memory of its own, to be written. Throws std::bad_alloc.
+  [[nodiscard]] static Message of_size(std::size_t bytes, std::uint64_t tag);
+
   // The payload, which starts at a multiple of 8 bytes if it was received or allocated:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
@@ -49,6 +53,9 @@ class NETIO_API Message {
     if (!writable_) return {};
     return {const_cast<std::byte*>(data_), size_};
   }
+  // The segments that it was sent in; one, if it was not. They lie in bytes(), behind each other,
+  // with up to 7 bytes of zeros between two of them.
+  [[nodiscard]] Segments segments() const noexcept;
   // Not empty.
   explicit operator bool() const noexcept { return block_ != nullptr; }
 
@@ -59,6 +66,8 @@ class NETIO_API Message {
     std::swap(size_, other.size_);
     std::swap(tag_, other.tag_);
     std::swap(writable_, other.writable_);
+    std::swap(segmented_, other.segmented_);
+    std::swap(head_room_, other.head_room_);
   }
 
   // For the library: adopts one count of `block`.
@@ -73,6 +82,13 @@ class NETIO_API Message {
     message.writable_ = true;
     return message;
   }
+  // For the library: it was received, or put together, in segments, and their table stands in front
+  // of the bytes.
+  [[nodiscard]] bool segmented() const noexcept { return segmented_; }
+  void set_segmented(bool segmented) noexcept { segmented_ = segmented; }
+  // So many bytes in front of the others may be written to, while the message is writable.
+  [[nodiscard]] std::size_t head_room() const noexcept { return writable_ ? head_room_ : 0; }
+  void set_head_room(std::size_t bytes) noexcept { head_room_ = static_cast<std::uint32_t>(bytes); }
 
  private:
   void release() noexcept;
@@ -82,7 +98,11 @@ class NETIO_API Message {
   std::size_t size_ = 0;
   std::uint64_t tag_ = 0;
   bool writable_ = false;
+  bool segmented_ = false;
+  std::uint32_t head_room_ = 0;
 };
+
+inline Segment::Segment(Message&& message) noexcept : bytes_(message.bytes()), message_(&message) {}
 
 // A message in place, in the memory the wire delivered it to. Valid until the call-back it was
 // given to returns, until the next blocking receive(), or as long as the KeptBatch it is of; keep()
@@ -112,10 +132,29 @@ class NETIO_API MessageView {
     return view;
   }
 
+  // For the library: a view of what stands behind the table of segments that this one begins with.
+  [[nodiscard]] MessageView behind_table(std::size_t segments) const noexcept {
+    const std::size_t table = detail::segment_table_bytes(segments);
+    MessageView view = *this;
+    view.memory_ |= segmented_mark;
+    view.data_ += table;
+    view.size_ -= table;
+    return view;
+  }
+  // The same bytes, with a table in front of them if `segmented`.
+  [[nodiscard]] MessageView with_table(bool segmented) const noexcept {
+    MessageView view = *this;
+    if (segmented) view.memory_ |= segmented_mark;
+    return view;
+  }
+  [[nodiscard]] bool segmented() const noexcept { return (memory_ & segmented_mark) != 0; }
+
   // The payload:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  // As Message::segments().
+  [[nodiscard]] Segments segments() const noexcept;
 
   // 0 where the sender gave none.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
@@ -137,8 +176,11 @@ class NETIO_API MessageView {
 
  private:
   static constexpr std::uintptr_t shared_mark = 1;
+  static constexpr std::uintptr_t segmented_mark = 4;
+  static constexpr std::uintptr_t marks = shared_mark | segmented_mark;
 
-  std::uintptr_t memory_;  // the block, with the mark if its owner may be on another thread
+  // The block, with marks: its owner may be on another thread; a table stands in front of data_.
+  std::uintptr_t memory_;
   const std::byte* data_;
   std::size_t size_;
   std::uint64_t tag_;

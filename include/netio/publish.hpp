@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -79,6 +80,13 @@ class NETIO_API Publish : public Socket {
     return send(std::as_bytes(std::span(text)), tag);
   }
 
+  // Sends one message of several segments, as Push::send_segments() does. It is put together once,
+  // for all subscribers.
+  [[nodiscard]] Status send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept;
+  [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments,
+                                     std::uint64_t tag) noexcept {
+    return send_segments(std::span(segments.begin(), segments.size()), tag);
+  }
   // Sends a message that was kept or allocated to all subscribers of message.tag(), which share the
   // one copy. `message` is empty afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
@@ -90,7 +98,8 @@ class NETIO_API Publish : public Socket {
   void on_released(std::function<void(std::uint64_t token)> call);
   // As Sending::allocate(), in memory that the wire of the first subscriber of `tag` reads in
   // place; in ordinary memory if there is no subscriber.
-  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept;
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag,
+                                 std::size_t head_bytes = 0) noexcept;
 
   // Looks `tag` up once: sending through the result needs no look-up. Throws std::bad_alloc.
   [[nodiscard]] PublishTag tag(std::uint64_t tag);

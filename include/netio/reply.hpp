@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -50,9 +51,15 @@ class NETIO_API ReplyTo {
   // The same with a message that was kept or allocated, without a copy where the wire reads its
   // memory. It is empty afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& answer) noexcept;
-  // Makes a message of `bytes` for this answer, in the memory that the wire sends from best. Empty
-  // if `status` is not ok.
-  [[nodiscard]] Message allocate(std::size_t bytes, Status& status) noexcept;
+  // The same with segments, as Push::send_segments() does.
+  [[nodiscard]] Status send_segments(std::span<const Segment> segments) noexcept;
+  [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments) noexcept {
+    return send_segments(std::span(segments.begin(), segments.size()));
+  }
+  // Makes a message of `bytes` for this answer, in the memory that the wire sends from best, as
+  // Push::allocate() does. Empty if `status` is not ok.
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status,
+                                 std::size_t head_bytes = 0) noexcept;
 
   // Somebody still waits: the request was not cancelled, its time is not over, and the requester is
   // connected or may come back.

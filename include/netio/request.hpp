@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -87,8 +88,16 @@ class NETIO_API Request : public Socket {
   // The same with a message that was kept or allocated, without a copy. It is empty afterwards if
   // the answer is ok, and untouched otherwise. Its tag is not sent.
   [[nodiscard]] Status send(Message&& request, std::uint64_t& id, const Ask& ask = {}) noexcept;
+  // The same with segments, as Push::send_segments() does.
+  [[nodiscard]] Status send_segments(std::span<const Segment> segments, std::uint64_t& id,
+                                     const Ask& ask = {}) noexcept;
+  [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments, std::uint64_t& id,
+                                     const Ask& ask = {}) noexcept {
+    return send_segments(std::span(segments.begin(), segments.size()), id, ask);
+  }
   // Makes a message of `bytes` for a request, as Push::allocate() does.
-  [[nodiscard]] Message allocate(std::size_t bytes, Status& status) noexcept;
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status,
+                                 std::size_t head_bytes = 0) noexcept;
 
   // Sets the call for answers. The view is valid until the call returns.
   void on_reply(std::function<void(std::uint64_t id, const MessageView& answer)> call);

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
 #include <netio/export.hpp>
 #include <netio/message.hpp>
+#include <netio/segments.hpp>
 #include <netio/status.hpp>
 
 namespace netio {
@@ -30,6 +32,19 @@ class NETIO_API Sending {
   // Sends a message that was kept or allocated, without a copy. `message` is empty afterwards if
   // the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
+  // Sends one message of several segments, up to segments_max (else invalid); of none, an empty
+  // one. The receiver sees them as they were sent (MessageView::segments()), and all of them, or
+  // none. They are copied once, behind each other, with a table in front: together they may not be
+  // larger than a message (too_big, also if a peer is of a release that does not take segments).
+  // Only if the last one is a message of allocate() with room for the others (`head_bytes`),
+  // nothing but they are copied, to in front of it. Messages among the segments are empty
+  // afterwards if the answer is ok, and untouched otherwise.
+  [[nodiscard]] Status send_segments(std::span<const Segment> segments,
+                                     std::uint64_t tag = 0) noexcept;
+  [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments,
+                                     std::uint64_t tag = 0) noexcept {
+    return send_segments(std::span(segments.begin(), segments.size()), tag);
+  }
   // Lends the bytes to the library, which does not copy them (shm: copies them once, to where the
   // peer can read them). They must stay unchanged until on_released is called with `token`. That
   // happens once for every ok, also when the connection breaks. Destroying the socket ends all
@@ -63,6 +78,13 @@ class NETIO_API Sending {
   // The same, with a message that was kept or allocated: empty afterwards if the answer is ok, and
   // untouched otherwise.
   [[nodiscard]] Status send_to(std::uint64_t peer, Message&& message) noexcept;
+  // The same, with segments: see send_segments().
+  [[nodiscard]] Status send_segments_to(std::uint64_t peer, std::span<const Segment> segments,
+                                        std::uint64_t tag = 0) noexcept;
+  [[nodiscard]] Status send_segments_to(std::uint64_t peer, std::initializer_list<Segment> segments,
+                                        std::uint64_t tag = 0) noexcept {
+    return send_segments_to(peer, std::span(segments.begin(), segments.size()), tag);
+  }
   // The same, with bytes that are lent: see lend().
   [[nodiscard]] Status lend_to(std::uint64_t peer, std::span<const std::byte> message,
                                std::uint64_t token, std::uint64_t tag = 0) noexcept;
@@ -73,12 +95,14 @@ class NETIO_API Sending {
   // written, so nothing may write to it once it was sent. The message is empty if `status` is not
   // ok; `status` is then as send() would answer, and too_big also for more than large_bytes_max.
   // The memory belongs to the context and is bounded by large_bytes_max. It is free again when the
-  // message was destroyed, or was sent and read.
-  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag = 0) noexcept;
+  // message was destroyed, or was sent and read. With `head_bytes` it may be the last segment of a
+  // message, behind others whose sizes, each rounded up to a multiple of 8, add up to no more.
+  [[nodiscard]] Message allocate(std::size_t bytes, Status& status, std::uint64_t tag = 0,
+                                 std::size_t head_bytes = 0) noexcept;
   // The same, in the memory that the wire of this peer sends from best. `status` is as send_to()
   // would answer.
   [[nodiscard]] Message allocate_for(std::uint64_t peer, std::size_t bytes, Status& status,
-                                     std::uint64_t tag = 0) noexcept;
+                                     std::uint64_t tag = 0, std::size_t head_bytes = 0) noexcept;
 
   // Buffered only, and not with Distribute::by_tag: otherwise `status` is invalid. Gives room for a
   // message of up to `bytes` in the open page, to be written in place. The room is empty if

@@ -11,10 +11,12 @@
 namespace netio::c_api {
 namespace {
 
-// Marks in the low bits of `memory`; a view has none.
+// Marks in the low bits of `memory`; a view has the last one at most.
 constexpr std::uintptr_t owned_mark = 1;
 constexpr std::uintptr_t writable_mark = 2;
-static_assert(alignof(detail::Block) > (owned_mark | writable_mark));
+constexpr std::uintptr_t segmented_mark = 4;  // as in a MessageView
+constexpr std::uintptr_t marks = owned_mark | writable_mark | segmented_mark;
+static_assert(alignof(detail::Block) > marks);
 
 std::uintptr_t memory_of(const netio_message& message) noexcept {
   return reinterpret_cast<std::uintptr_t>(message.memory);
@@ -28,21 +30,24 @@ bool is_owned(const netio_message& message) noexcept {
 
 netio_message to_c(Message&& message) noexcept {
   netio_message owned{nullptr, message.data(), message.size(), message.tag()};
-  const std::uintptr_t marks =
-      message.writable_bytes().data() != nullptr ? owned_mark | writable_mark : owned_mark;
+  std::uintptr_t is = owned_mark;
+  if (message.writable_bytes().data() != nullptr) is |= writable_mark;
+  if (message.segmented()) is |= segmented_mark;
   const auto block = reinterpret_cast<std::uintptr_t>(message.release_block());
-  if (block != 0) owned.memory = reinterpret_cast<void*>(block | marks);
+  if (block != 0) owned.memory = reinterpret_cast<void*>(block | is);
   return owned;
 }
 
 Message from_c(const netio_message& owned) noexcept {
   const std::uintptr_t memory = memory_of(owned);
-  auto* const block = reinterpret_cast<detail::Block*>(memory & ~(owned_mark | writable_mark));
+  auto* const block = reinterpret_cast<detail::Block*>(memory & ~marks);
   auto* const data = static_cast<std::byte*>(const_cast<void*>(owned.data));
   if ((memory & writable_mark) != 0) {
     return Message::writable(block, {data, owned.size}, owned.tag);
   }
-  return {block, {data, owned.size}, owned.tag};
+  Message message(block, {data, owned.size}, owned.tag);
+  message.set_segmented((memory & segmented_mark) != 0);
+  return message;
 }
 
 extern "C" {
@@ -55,10 +60,7 @@ NETIO_API int netio_keep(const netio_message* received, netio_message* kept) {
     return fail(NETIO_INVALID, __func__, "this is not the message of a call-back",
                 "keep what cb_msg_received was given, before it returns");
   }
-  const MessageView view(static_cast<detail::Block*>(received->memory),
-                         {static_cast<const std::byte*>(received->data), received->size},
-                         received->tag);
-  *kept = to_c(view.keep());
+  *kept = to_c(reinterpret_cast<const MessageView*>(received)->keep());
   return NETIO_OK;
 }
 

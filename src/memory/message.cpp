@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -14,7 +15,7 @@ namespace netio {
 namespace {
 
 using detail::Block;
-static_assert(alignof(Block) > 1, "a view marks its block in the lowest bit");
+static_assert(alignof(Block) > 4, "a view marks its block in the lowest bits");
 
 // Blocks that lie with their bytes in one allocation.
 static_assert(std::is_trivially_destructible_v<Block>);
@@ -30,29 +31,65 @@ struct alignas(16) HeapBlock final : Block {  // so that the bytes behind it are
 };
 static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(HeapBlock));
 
+// How many segments the table in front of `data` is of; nothing if there is none within the memory,
+// because a peer that owns it has changed it.
+std::optional<std::size_t> segments_before(const Block* block, const std::byte* data) noexcept {
+  if (block == nullptr || data < block->data() + detail::segment_word) return std::nullopt;
+  const std::uint64_t count = detail::load_segment_word(data - detail::segment_word);
+  const auto room = static_cast<std::size_t>(data - block->data());
+  if (count > segments_max || detail::segment_table_bytes(count) > room) return std::nullopt;
+  return static_cast<std::size_t>(count);
+}
+
+Segments segments_of(bool segmented, const Block* block,
+                     std::span<const std::byte> bytes) noexcept {
+  const std::optional<std::size_t> count =
+      segmented ? segments_before(block, bytes.data()) : std::nullopt;
+  return count ? Segments(bytes, *count) : Segments(bytes);
+}
+
 }  // namespace
 
-Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
-  if (bytes.size() > SIZE_MAX - sizeof(HeapBlock)) throw std::bad_alloc();
-  auto* const memory = static_cast<std::byte*>(::operator new(sizeof(HeapBlock) + bytes.size()));
+Segments Message::segments() const noexcept { return segments_of(segmented_, block_, bytes()); }
+
+Segments MessageView::segments() const noexcept {
+  return segments_of(segmented(), reinterpret_cast<Block*>(memory_ & ~marks), bytes());
+}
+
+Message Message::of_size(std::size_t bytes, std::uint64_t tag) {
+  if (bytes > SIZE_MAX - sizeof(HeapBlock)) throw std::bad_alloc();
+  auto* const memory = static_cast<std::byte*>(::operator new(sizeof(HeapBlock) + bytes));
   std::byte* const payload = memory + sizeof(HeapBlock);
-  if (!bytes.empty()) std::memcpy(payload, bytes.data(), bytes.size());
-  auto* const block = new (memory) HeapBlock(heap_owner, payload, bytes.size());
+  auto* const block = new (memory) HeapBlock(heap_owner, payload, bytes);
   block->reset_count();
-  return Message(block, {payload, bytes.size()}, tag);
+  return writable(block, {payload, bytes}, tag);
+}
+
+Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
+  Message copy = of_size(bytes.size(), tag);
+  if (!bytes.empty()) std::memcpy(copy.writable_bytes().data(), bytes.data(), bytes.size());
+  copy.writable_ = false;
+  return copy;
 }
 
 void Message::release() noexcept { std::exchange(block_, nullptr)->drop_count(); }
 
 Message MessageView::keep() const noexcept {
-  auto* const block = reinterpret_cast<Block*>(memory_ & ~shared_mark);
+  auto* const block = reinterpret_cast<Block*>(memory_ & ~marks);
   if (block == nullptr) return {};
+  // A table is kept with the bytes behind it.
+  const std::optional<std::size_t> count =
+      segmented() ? segments_before(block, data_) : std::nullopt;
+  const std::size_t table = count ? detail::segment_table_bytes(*count) : 0;
+  detail::Kept kept{block, data_ - table};
   if ((memory_ & shared_mark) != 0) {
     block->add_count();
-    return Message(block, bytes(), tag_);
+  } else {
+    kept = detail::KeptMemory::keep(*block, {data_ - table, size_ + table});
   }
-  const detail::Kept kept = detail::KeptMemory::keep(*block, bytes());
-  return Message(kept.block, {kept.data, size_}, tag_);
+  Message message(kept.block, {kept.data + table, size_}, tag_);
+  message.set_segmented(table != 0);
+  return message;
 }
 
 }  // namespace netio

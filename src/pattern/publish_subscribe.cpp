@@ -41,8 +41,12 @@ Status Publish::lend(std::span<const std::byte> message, std::uint64_t token,
 void Publish::on_released(std::function<void(std::uint64_t)> call) {
   core_->sending.on_released(std::move(call));
 }
-Message Publish::allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept {
-  return publish_core_->allocate(bytes, status, tag);
+Status Publish::send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept {
+  return publish_core_->send(detail::SegmentList(segments), tag);
+}
+Message Publish::allocate(std::size_t bytes, Status& status, std::uint64_t tag,
+                          std::size_t head_bytes) noexcept {
+  return publish_core_->allocate(bytes, status, tag, head_bytes);
 }
 PublishTag Publish::tag(std::uint64_t tag) { return publish_core_->tag(tag); }
 void Publish::flush() noexcept { publish_core_->flush(); }

@@ -39,8 +39,12 @@ Status Request::send(std::span<const std::byte> request, std::uint64_t& id,
 Status Request::send(Message&& request, std::uint64_t& id, const Ask& ask) noexcept {
   return request_core_->send(request, id, ask);
 }
-Message Request::allocate(std::size_t bytes, Status& status) noexcept {
-  return request_core_->allocate(bytes, status);
+Status Request::send_segments(std::span<const Segment> segments, std::uint64_t& id,
+                              const Ask& ask) noexcept {
+  return request_core_->send(detail::SegmentList(segments), id, ask);
+}
+Message Request::allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept {
+  return request_core_->allocate(bytes, status, head_bytes);
 }
 void Request::on_reply(std::function<void(std::uint64_t, const MessageView&)> call) {
   request_core_->on_reply(std::move(call));
@@ -93,10 +97,15 @@ Status ReplyTo::send(std::span<const std::byte> answer) noexcept {
 Status ReplyTo::send(Message&& answer) noexcept {
   return with_core(ticket_, [&](ReplyCore& core) { return core.answer(*ticket_, answer); });
 }
-Message ReplyTo::allocate(std::size_t bytes, Status& status) noexcept {
+Status ReplyTo::send_segments(std::span<const Segment> segments) noexcept {
+  return with_core(ticket_, [&](ReplyCore& core) {
+    return core.answer(*ticket_, detail::SegmentList(segments));
+  });
+}
+Message ReplyTo::allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept {
   status = ticket_ == nullptr ? Status::invalid : Status::closed;
   if (ticket_ == nullptr || ticket_->hub->core() == nullptr) return {};
-  return ticket_->hub->core()->allocate(*ticket_, bytes, status);
+  return ticket_->hub->core()->allocate(*ticket_, bytes, status, head_bytes);
 }
 bool ReplyTo::wanted() const noexcept {
   if (ticket_ == nullptr || ticket_->hub->core() == nullptr || ticket_->from == nullptr) {

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "wire/segments.hpp"
+
 namespace netio::detail {
 
 namespace {
 constexpr const char* wrong_number = "a page without the number of messages it says";
-}
+constexpr const char* wrong_table = "a message whose table of segments is not that of its segments";
+}  // namespace
 
 IncomingStream::Result IncomingStream::take(const PageHeader& header, Block& block,
                                             std::span<const std::byte> body) {
@@ -107,8 +110,10 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
     }
     const RequestTaker::Breach breach = delivery_.requests->admit(frame.label());
     if (breach.what != nullptr) return fail(breach.what, breach.reason);
-    count(1, frame.size);
-    delivery_.requests->take(MessageView(&block, {frame.payload, frame.size}, 0), frame.label());
+    MessageView view(&block, {frame.payload, frame.size}, 0);
+    if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    count(1, view.size());
+    delivery_.requests->take(view, frame.label());
     if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
   }
   return finish_page();
@@ -117,14 +122,17 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
 IncomingStream::Result IncomingStream::walk(Block& block) {
   Frame frame;
   while (walker_.next(frame)) {
-    if (frame.flags > frame_flag::tagged) [[unlikely]]
-      return fail("a frame of the wrong kind");
     if (frame.size > message_bytes_max_) [[unlikely]] {
       return fail("a message larger than is allowed here", DownReason::message_too_big);
     }
+    MessageView view(&block, {frame.payload, frame.size}, frame.tag);
+    if (frame.flags > frame_flag::tagged) [[unlikely]] {
+      if (!frame.whole_message()) return fail("a frame of the wrong kind");
+      if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    }
     // Before the call: what the user is given counts as delivered, in a reply from inside it too.
-    count(1, frame.size);
-    delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
+    count(1, view.size());
+    delivery_.on_message(view);
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
   }
@@ -137,12 +145,17 @@ IncomingStream::Result IncomingStream::walk_batch(Block& block) {
   std::uint32_t messages = 0;
   std::size_t bytes = 0;
   while (walker_.next(frame)) {
-    if (frame.flags > frame_flag::tagged) return fail("a frame of the wrong kind");
     if (frame.size > message_bytes_max_) {
       return fail("a message larger than is allowed here", DownReason::message_too_big);
     }
     ++messages;
     bytes += frame.size;
+    if (frame.flags <= frame_flag::tagged) [[likely]]
+      continue;
+    if (!frame.whole_message()) return fail("a frame of the wrong kind");
+    MessageView view(&block, {frame.payload, frame.size}, frame.tag);
+    if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    bytes -= frame.size - view.size();
   }
   // The page as a whole, before anybody sees or counts any of it.
   if (walker_.defect() != nullptr) return fail(walker_.defect());
@@ -151,6 +164,16 @@ IncomingStream::Result IncomingStream::walk_batch(Block& block) {
   count(messages, bytes);
   give_batch(Batch(page, messages, true));
   return Result::done;
+}
+
+// If it was sent in segments: the view is of what stands behind their table. False if that is
+// wrong.
+bool IncomingStream::view_segments(MessageView& view, std::uint32_t flags) noexcept {
+  if ((flags & frame_flag::segmented) == 0) return true;
+  const std::size_t count = segments_of(flags);
+  if (!has_segments(view.data(), view.size(), count)) return false;
+  view = view.behind_table(count);
+  return true;
 }
 
 IncomingStream::Result IncomingStream::begin_parts(const Frame& frame, Block& block) {
@@ -200,12 +223,13 @@ IncomingStream::Result IncomingStream::deliver_whole() {
   const Lease whole = std::move(large_);
   whole_bytes_ += std::exchange(large_filled_, 0);
   whole->kept_memory = delivery_.kept_memory;
-  const MessageView view(whole.get(), {whole->data(), large_bytes_}, large_label_.number);
+  MessageView view(whole.get(), {whole->data(), large_bytes_}, large_label_.number);
+  if (!view_segments(view, large_label_.flags)) return fail(wrong_table);
   if (delivery_.requests != nullptr) {
     const RequestTaker::Breach breach = delivery_.requests->admit(large_label_);
     if (breach.what != nullptr) return fail(breach.what, breach.reason);
   }
-  count(1, large_bytes_);
+  count(1, view.size());
   if (delivery_.requests != nullptr) {
     delivery_.requests->take(view, large_label_);
   } else if (delivery_.on_batch) {

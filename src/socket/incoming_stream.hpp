@@ -25,7 +25,9 @@ class Peer;
 
 // A batch walks frames in the public header.
 static_assert(MessageCursor::word_bytes == frame_word_bytes &&
-              MessageCursor::tagged == frame_flag::tagged && frame_flag::tagged == 1);
+              MessageCursor::tagged == frame_flag::tagged && frame_flag::tagged == 1 &&
+              MessageCursor::segmented == frame_flag::segmented &&
+              MessageCursor::segments_shift == frame_flag::segments_shift);
 
 // Who takes requests, or answers to them, in place of the call-backs for messages.
 class RequestTaker {
@@ -142,6 +144,7 @@ class IncomingStream {
   Result deliver(Block& block);
   Result walk(Block& block);
   Result walk_requests(Block& block);
+  [[nodiscard]] static bool view_segments(MessageView& view, std::uint32_t flags) noexcept;
   Result walk_batch(Block& block);
   Result take_part(const Frame& frame, Block& block);
   Result begin_parts(const Frame& frame, Block& block);

@@ -75,6 +75,16 @@ class OpenPage {
       append<false>(message, label);
     }
   }
+  // A message that the caller writes to where this says.
+  [[nodiscard]] std::byte* add(std::size_t bytes, Label label) noexcept {
+    std::byte* const frame = cursor_;
+    cursor_ += frame_bytes(bytes, label);
+    ++messages_;
+    if (wire_padded(bytes) != 0) store_u64(cursor_ - wire_align, 0);
+    store_u64(frame, frame_word(static_cast<std::uint32_t>(bytes), label.flags));
+    if (label.numbered()) store_u64(frame + frame_word_bytes, label.number);
+    return frame + label.bytes();
+  }
   // The payload is in place already, behind room for word and tag, or for the word alone.
   void frame_in_place(std::size_t size, std::uint64_t tag) noexcept {
     store_u64(cursor_,

@@ -223,7 +223,11 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
 
 Status OutgoingStream::put(Message& message, Label label, Mode mode) noexcept {
   if (link_ == nullptr) return Status::not_connected;
-  const std::span<const std::byte> bytes = message.bytes();
+  const std::span<const std::byte> bytes = payload_of(message);
+  if (message.segmented()) {
+    if (!takes_segments_) return Status::too_big;
+    label.flags |= label_of(message).flags & ~frame_flag::tagged;
+  }
   const bool gathers = mode == Mode::buffered && bytes.size() <= body_max() / gathered_page_part;
   Lease lease = Lease::adopt(message.release_block());
   Status status = Status::ok;
@@ -253,12 +257,52 @@ Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
   return std::move(taken.lease);
 }
 
-Message OutgoingStream::allocate_message(std::size_t bytes, std::uint64_t tag,
-                                         Status& status) noexcept {
-  Lease lease = allocate(bytes, status);
+// `head_bytes` more may stand in front of it, with a table of any number of segments.
+Message OutgoingStream::allocate_message(std::size_t bytes, std::uint64_t tag, Status& status,
+                                         std::size_t head_bytes) noexcept {
+  const std::size_t room = head_room(head_bytes);
+  if (room > UINT32_MAX || bytes > SIZE_MAX - room) {
+    status = Status::too_big;
+    return {};
+  }
+  Lease lease = allocate(room + bytes, status);
   if (!lease) return {};
-  std::byte* const payload = lease->data() + loan_headroom;
-  return Message::writable(lease.release(), {payload, bytes}, tag);
+  std::byte* const payload = lease->data() + loan_headroom + room;
+  Message message = Message::writable(lease.release(), {payload, bytes}, tag);
+  message.set_head_room(room);
+  return message;
+}
+
+// Where it is copied to, it is copied once.
+Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) noexcept {
+  const std::size_t bytes = segments.bytes();
+  if (const Status status = sendable(bytes); status != Status::ok) return status;
+  if (!takes_segments_) return Status::too_big;
+  label.flags |= segments.flags();
+  Message* const roomy = segments.roomy();
+  const std::size_t frame = OpenPage::frame_bytes(bytes, label);
+  const std::size_t most = roomy != nullptr ? body_max() / gathered_page_part : body_max();
+  if (mode == Mode::buffered && frame <= most) {
+    if (frame > page_.room()) {
+      if (const Status status = post_pending(); status != Status::ok) return status;
+      if (const Status status = open_page(); status != Status::ok) return status;
+    }
+    segments.write(page_.add(bytes, label));
+    return Status::ok;
+  }
+  if (roomy != nullptr) {
+    const std::span<const std::byte> whole = segments.write_head();
+    Lease lease = Lease::adopt(roomy->release_block());
+    const Status status = pass(lease, whole, label);
+    roomy->take_back(status == Status::ok ? nullptr : lease.release());
+    return status;
+  }
+  Status status = Status::ok;
+  Lease lease = allocate(bytes, status);
+  if (status != Status::ok) return status;
+  std::byte* const begin = lease->data() + loan_headroom;
+  segments.write(begin);
+  return pass(lease, {begin, bytes}, label);
 }
 
 std::span<std::byte> OutgoingStream::reserve(std::size_t bytes, Status& status) noexcept {

@@ -26,6 +26,7 @@
 #include "socket/upstream.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::detail {
 
@@ -106,6 +107,11 @@ class OutgoingStream final : private StoreWaiter {
   // The same with a message, which is empty afterwards if the answer is ok. It is not copied where
   // a post of its own costs less.
   Status put(Message& message, Label label, Mode mode) noexcept;
+  // The same with a message of segments, whose messages are the caller's still.
+  Status put(const SegmentList& segments, Label label, Mode mode) noexcept;
+  // The peer takes them.
+  void may_send_segments(bool may) noexcept { takes_segments_ = may; }
+  [[nodiscard]] bool takes_segments() const noexcept { return takes_segments_; }
   // The position of the next message that is put.
   [[nodiscard]] std::uint64_t next_position() const noexcept {
     return books_.next_sequence + page_.messages() + (large_.active() ? 1U : 0U);
@@ -157,7 +163,8 @@ class OutgoingStream final : private StoreWaiter {
   // Memory that pass() takes without a copy, for `bytes` from loan_headroom on.
   Lease allocate(std::size_t bytes, Status& status) noexcept;
   // The same as a message to be written; empty if `status` is not ok.
-  Message allocate_message(std::size_t bytes, std::uint64_t tag, Status& status) noexcept;
+  Message allocate_message(std::size_t bytes, std::uint64_t tag, Status& status,
+                           std::size_t head_bytes = 0) noexcept;
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
 
@@ -424,6 +431,7 @@ class OutgoingStream final : private StoreWaiter {
   std::size_t reserved_bytes_ = 0;
   Large large_;
   ResendQueue resend_;
+  bool takes_segments_ = false;
   bool unread_ = false;
   bool resends_ = false;                   // on this connection
   bool wants_resend_room_ = false;         // a send was refused because too much is kept

@@ -112,6 +112,7 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
 // Both hellos are said. The connecting side sends its confirm now; the accepting side waits for it.
 void Peer::on_up(const Hello& theirs) noexcept {
   their_mode_ = theirs.mode;
+  outgoing.may_send_segments((theirs.can & ability::segments) != 0);
   they_beat_ = (theirs.can & ability::heartbeats) != 0;
   their_silence_ms_ = theirs.silence_ms;
   greeting_late_ = false;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/out_of_memory.hpp"
-#include "memory/copy_thresholds.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
@@ -13,7 +12,6 @@ namespace netio::detail {
 
 SendCore::SendCore(SocketCore& socket, ContextCore& context, Mode mode, bool by_tag)
     : socket_(socket),
-      copied_bytes_max_(context.options().page_bytes / gathered_page_part),
       mode_(mode),
       tag_peers_(by_tag ? std::make_unique<TagPeers>() : nullptr),
       lent_(context.loop) {}
@@ -114,43 +112,36 @@ Status SendCore::gather(const Target& target, std::span<const std::byte> message
   return status;
 }
 
+Status SendCore::gather_segments(const Target& target, const SegmentList& segments) noexcept {
+  if (segments.count() > segments_max) return Status::invalid;
+  const std::size_t bytes = segments.bytes();
+  const Status status = offer_to(target, bytes, [&](Peer& peer) noexcept {
+    return peer.outgoing.put(segments, target.tag, mode_);
+  });
+  if (status != Status::ok) return status;
+  segments.take_messages();
+  bytes_sent_ += bytes - segment_table_bytes(segments.count());
+  if (mode_ == Mode::unbuffered) socket_.fill_changed();
+  return status;
+}
+
 Status SendCore::pass(const Target& target, Message& message) noexcept {
   if (!message) return Status::invalid;
-  if (mode_ == Mode::buffered && message.size() <= copied_bytes_max_) {
-    const Status status =
-        in_turn(target) ? send(message.bytes(), target.tag) : gather(target, message.bytes());
-    if (status != Status::ok) return status;
-    socket_.copies().add(message.size());
-    message = Message();
-    return status;
-  }
-  const std::span<const std::byte> bytes = message.bytes();
-  Lease lease = Lease::adopt(message.release_block());
-  const Status status = offer_to(target, bytes.size(), [&](Peer& peer) noexcept {
-    OutgoingStream& stream = peer.outgoing;
-    if (!stream.copies_to_resend(*lease.get(), bytes.size())) {
-      return stream.pass(lease, bytes, target.tag);
-    }
-    const Status copied = stream.post_now(bytes, target.tag);
-    if (copied == Status::ok) {
-      socket_.copies().add(bytes.size());
-      lease.reset();
-    }
-    return copied;
+  const std::size_t bytes = message.size();
+  const Status status = offer_to(target, payload_of(message).size(), [&](Peer& peer) noexcept {
+    return peer.outgoing.put(message, target.tag, mode_);
   });
   if (status == Status::ok) {
-    bytes_sent_ += bytes.size();
+    bytes_sent_ += bytes;
     socket_.fill_changed();
-    message = Message();
-  } else {
-    message.take_back(lease.release());
   }
   return status;
 }
 
 // Allocates for the peer that the message is for, or whose turn it is. A user who gets no memory
 // here can still send messages that need none.
-Message SendCore::allocate_by(const Target& target, std::size_t bytes, Status& status) noexcept {
+Message SendCore::allocate_by(const Target& target, std::size_t bytes, Status& status,
+                              std::size_t head_bytes) noexcept {
   if (stopped_) {
     status = Status::closed;
     return {};
@@ -164,18 +155,14 @@ Message SendCore::allocate_by(const Target& target, std::size_t bytes, Status& s
     peer = &ready_.next();
   }
   if (peer == nullptr) return {};
-  Lease lease = peer->outgoing.allocate(bytes, status);
-  if (!lease) {
-    if (status == Status::again && !in_turn(target)) {
-      status = refused_by(peer, target, status);
-    } else if (status == Status::again) {
-      wanted_ = true;
-      ++agains_;
-    }
-    return {};
+  Message message = peer->outgoing.allocate_message(bytes, target.tag, status, head_bytes);
+  if (status == Status::again && !in_turn(target)) {
+    status = refused_by(peer, target, status);
+  } else if (status == Status::again) {
+    wanted_ = true;
+    ++agains_;
   }
-  std::byte* const payload = lease->data() + loan_headroom;
-  return Message::writable(lease.release(), {payload, bytes}, target.tag);
+  return message;
 }
 
 Status SendCore::lend_by(const Target& target, std::span<const std::byte> message,

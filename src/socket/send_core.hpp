@@ -45,6 +45,12 @@ class SendCore final : public Distribution, private Deferred {
                  std::uint64_t tag) noexcept {
     return gather({peer, tag}, message);
   }
+  Status send(const SegmentList& segments, std::uint64_t tag) noexcept {
+    return gather_segments({{}, tag}, segments);
+  }
+  Status send_to(std::uint64_t peer, const SegmentList& segments, std::uint64_t tag) noexcept {
+    return gather_segments({peer, tag}, segments);
+  }
   Status send(Message& message) noexcept { return pass({{}, message.tag()}, message); }
   Status send_to(std::uint64_t peer, Message& message) noexcept {
     return pass({peer, message.tag()}, message);
@@ -56,12 +62,13 @@ class SendCore final : public Distribution, private Deferred {
                  std::uint64_t tag) noexcept {
     return lend_by({peer, tag}, message, token);
   }
-  Message allocate(std::size_t bytes, std::uint64_t tag, Status& status) noexcept {
-    return allocate_by({{}, tag}, bytes, status);
+  Message allocate(std::size_t bytes, std::uint64_t tag, Status& status,
+                   std::size_t head_bytes = 0) noexcept {
+    return allocate_by({{}, tag}, bytes, status, head_bytes);
   }
-  Message allocate_for(std::uint64_t peer, std::size_t bytes, std::uint64_t tag,
-                       Status& status) noexcept {
-    return allocate_by({peer, tag}, bytes, status);
+  Message allocate_for(std::uint64_t peer, std::size_t bytes, std::uint64_t tag, Status& status,
+                       std::size_t head_bytes) noexcept {
+    return allocate_by({peer, tag}, bytes, status, head_bytes);
   }
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
@@ -110,10 +117,12 @@ class SendCore final : public Distribution, private Deferred {
   Status refused_by(Peer* peer, const Target& target, Status status) noexcept;
   Status send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status gather(const Target& target, std::span<const std::byte> message) noexcept;
+  Status gather_segments(const Target& target, const SegmentList& segments) noexcept;
   Status pass(const Target& target, Message& message) noexcept;
   Status lend_by(const Target& target, std::span<const std::byte> message,
                  std::uint64_t token) noexcept;
-  Message allocate_by(const Target& target, std::size_t bytes, Status& status) noexcept;
+  Message allocate_by(const Target& target, std::size_t bytes, Status& status,
+                      std::size_t head_bytes) noexcept;
   void join(Peer& peer);
   [[nodiscard]] bool a_tag_was_refused() const noexcept;
   void leave_turn(Peer& peer) noexcept;
@@ -121,7 +130,6 @@ class SendCore final : public Distribution, private Deferred {
   void run_deferred() noexcept override { tell(); }
 
   SocketCore& socket_;
-  std::size_t copied_bytes_max_;
   Mode mode_;
   bool stopped_ = false;
   bool wanted_ = false;  // a send was refused: on_writable is owed

@@ -59,8 +59,8 @@ Status Sending::lend_to(std::uint64_t peer, std::span<const std::byte> message, 
   return send_core_->lend_to(peer, message, token, tag);
 }
 Message Sending::allocate_for(std::uint64_t peer, std::size_t bytes, Status& status,
-                              std::uint64_t tag) noexcept {
-  return send_core_->allocate_for(peer, bytes, tag, status);
+                              std::uint64_t tag, std::size_t head_bytes) noexcept {
+  return send_core_->allocate_for(peer, bytes, tag, status, head_bytes);
 }
 Status Sending::lend(std::span<const std::byte> message, std::uint64_t token,
                      std::uint64_t tag) noexcept {
@@ -69,8 +69,16 @@ Status Sending::lend(std::span<const std::byte> message, std::uint64_t token,
 void Sending::on_released(std::function<void(std::uint64_t)> call) {
   send_core_->on_released(std::move(call));
 }
-Message Sending::allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept {
-  return send_core_->allocate(bytes, tag, status);
+Status Sending::send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept {
+  return send_core_->send(detail::SegmentList(segments), tag);
+}
+Status Sending::send_segments_to(std::uint64_t peer, std::span<const Segment> segments,
+                                 std::uint64_t tag) noexcept {
+  return send_core_->send_to(peer, detail::SegmentList(segments), tag);
+}
+Message Sending::allocate(std::size_t bytes, Status& status, std::uint64_t tag,
+                          std::size_t head_bytes) noexcept {
+  return send_core_->allocate(bytes, tag, status, head_bytes);
 }
 std::span<std::byte> Sending::reserve(std::size_t bytes, Status& status) noexcept {
   return send_core_->reserve(bytes, status);

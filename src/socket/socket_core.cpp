@@ -61,6 +61,7 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
       crowd_timer_(context.loop, [this] { touch(); }),
       half_open_(options_.half_open_max) {
   receiving.delivery.kept_memory = &kept_memory_;
+  receiving.delivery.offered = ability::segments;
   if (options_.acknowledge == Acknowledge::released) {
     receiving.delivery.until_released = true;
     kept_memory_.note_blocks();

@@ -22,21 +22,21 @@
 namespace netio::detail {
 
 // Bytes to send, and the count that keeps them alive and unchanged until the link drops it.
-struct Segment {
+struct PostBody {
   Lease lease;
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
 };
 
 // One page to send. The link writes the page header itself, per link, in front of prefix and body;
-// body segments may be shared with other links.
+// bodies may be shared with other links.
 struct Post {
   std::uint64_t sequence = 0;
   std::uint32_t messages = 0;
   std::uint16_t flags = 0;
   std::uint16_t prefix_bytes = 0;  // frame word (tag, total) that belongs in front of the body
   std::array<std::byte, frame_prefix_bytes_max> prefix{};
-  Segment body{};  // padded to 8 by the link; may be empty
+  PostBody body{};  // padded to 8 by the link; may be empty
 
   void prepend(std::uint64_t value) noexcept {
     store_u64(prefix.data() + prefix_bytes, value);

@@ -20,10 +20,12 @@ inline constexpr std::uint32_t control = 1U << 3U;    // bits 8..15 say which
 inline constexpr std::uint32_t request = 1U << 4U;    // an id stands in the place of the tag
 inline constexpr std::uint32_t segmented = 1U << 5U;  // the payload begins with a table
 inline constexpr std::uint32_t control_shift = 8;
+inline constexpr std::uint32_t segments_shift = 8;  // how many, of a message of segments
+inline constexpr std::uint32_t segments_mask = 0xffU << segments_shift;
 inline constexpr std::uint32_t request_shift = 16;  // time or status of a request or an answer
 // A number stands behind the word: a tag, or an id.
 inline constexpr std::uint32_t numbered = tagged | request;
-// What belongs to the message, and not to how it is cut.
+// What belongs to the message, beside the number of its segments.
 inline constexpr std::uint32_t of_message = numbered | segmented | (0xffffU << request_shift);
 inline constexpr std::uint32_t known = more | continued | control | 0xff00U | of_message;
 }  // namespace frame_flag
@@ -76,6 +78,12 @@ inline void store_u64(std::byte* to, std::uint64_t value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
+// Of these flags, those that belong to the message, and not to how it is cut.
+[[nodiscard]] constexpr std::uint32_t flags_of_message(std::uint32_t flags) noexcept {
+  const bool segmented = (flags & frame_flag::segmented) != 0;
+  return flags & (frame_flag::of_message | (segmented ? frame_flag::segments_mask : 0U));
+}
+
 // What a frame says of its message beside the size: flags (frame_flag::of_message), and the number
 // that they announce.
 struct Label {
@@ -115,7 +123,7 @@ struct Frame {
   [[nodiscard]] bool whole_message() const noexcept {
     return (flags & (frame_flag::more | frame_flag::continued | frame_flag::control)) == 0;
   }
-  [[nodiscard]] Label label() const noexcept { return {tag, flags & frame_flag::of_message}; }
+  [[nodiscard]] Label label() const noexcept { return {tag, flags_of_message(flags)}; }
   [[nodiscard]] ControlKind control() const noexcept {
     return static_cast<ControlKind>((flags >> frame_flag::control_shift) & 0xffU);
   }
@@ -187,7 +195,7 @@ class FrameWalker {
       if (frame.part() || (frame.flags & frame_flag::of_message) != 0) {
         return fail_if(true, "control frame with flags of a message");
       }
-    } else if ((frame.flags & 0xff00U) != 0) {
+    } else if ((frame.flags & 0xff00U) != 0 && (frame.flags & frame_flag::segmented) == 0) {
       return fail_if(true, "control kind in a frame that is not control");
     }
     if ((frame.flags & frame_flag::continued) != 0 && (frame.flags & frame_flag::of_message) != 0) {

@@ -144,7 +144,7 @@ void Backlog::enqueue(const Parcel& parcel, const Supplies& supplies,
   item.copied = copy_cost(parcel);
   if (!parcel.lease) {
     try {
-      Message copy = Message::copy_of({parcel.data, parcel.bytes}, parcel.tag);
+      Message copy = Message::copy_of({parcel.data, parcel.bytes});
       item.parcel.data = copy.data();
       item.parcel.lease = Lease::adopt(copy.release_block());
     } catch (const std::bad_alloc&) {
@@ -165,7 +165,7 @@ bool Backlog::push(Item item) noexcept {
 
 bool Backlog::append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_max) noexcept {
   const std::size_t need =
-      parcel.framed ? parcel.bytes : OpenPage::frame_bytes(parcel.bytes, parcel.tag);
+      parcel.framed ? parcel.bytes : OpenPage::frame_bytes(parcel.bytes, parcel.label);
   if (need > tail_.room()) {
     if (need > body_max) return false;
     seal_tail();
@@ -176,7 +176,7 @@ bool Backlog::append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_
   if (parcel.framed) {
     tail_.append_frames(parcel.data, parcel.bytes, parcel.messages);
   } else {
-    tail_.append({parcel.data, parcel.bytes}, parcel.tag);
+    tail_.append({parcel.data, parcel.bytes}, parcel.label);
   }
   bytes_ += need;
   messages_ += parcel.messages;
@@ -186,7 +186,7 @@ bool Backlog::append_to_tail(const Parcel& parcel, Pool& pool, std::size_t body_
 void Backlog::seal_tail() noexcept {
   if (!tail_.is_open()) return;
   Item item;
-  item.parcel = {Lease(), tail_.data(), tail_.bytes(), tail_.messages(), true, 0};
+  item.parcel = {Lease(), tail_.data(), tail_.bytes(), tail_.messages(), true, {}};
   item.parcel.lease = tail_.take();
   const std::size_t bytes = cost(item.parcel);
   const std::uint64_t messages = item.parcel.messages;
@@ -200,27 +200,27 @@ void Backlog::sample(const Parcel& parcel, const Supplies& supplies) noexcept {
   if (!parcel.framed) {
     // If memory is short, take the message only if the one that it supersedes gives back as much.
     if (supplies.scarce(parcel.lease) &&
-        supplies.large_bytes(samples_.shared(parcel.tag)) < parcel.lease->capacity()) {
+        supplies.large_bytes(samples_.shared(parcel.label.number)) < parcel.lease->capacity()) {
       return drop(1, DropReason::dropped_new);
     }
-    (void)sample_one(parcel.tag, {parcel.data, parcel.bytes}, parcel.lease);
+    (void)sample_one(parcel.label, {parcel.data, parcel.bytes}, parcel.lease);
     return;
   }
-  FrameWalker walker(parcel.data, parcel.bytes);
+  FrameWalker walker(parcel.data, parcel.bytes, ability::every_frame);
   for (Frame frame; walker.next(frame);) {
-    if (sample_one(frame.tag, {frame.payload, frame.size}, Lease())) {
+    if (sample_one(frame.label(), {frame.payload, frame.size}, Lease())) {
       supplies.copies.add(frame.size);
     }
   }
 }
 
-bool Backlog::sample_one(std::uint64_t tag, std::span<const std::byte> message,
+bool Backlog::sample_one(Label label, std::span<const std::byte> message,
                          const Lease& lease) noexcept {
   const std::size_t room = bytes_max_ - std::min(bytes_, bytes_max_);
   const std::size_t more = may_copy();
   const std::size_t most =
       more < room - std::min(samples_.bytes(), room) ? samples_.bytes() + more : room;
-  switch (samples_.put(tag, message, lease, most)) {
+  switch (samples_.put(label, message, lease, most)) {
     case Samples::Put::added:
       return true;
     case Samples::Put::replaced:

@@ -121,8 +121,7 @@ class Backlog {
   [[nodiscard]] bool takes_large(std::size_t bytes, const Supplies& supplies) const noexcept;
   void sample(const Parcel& parcel, const Supplies& supplies) noexcept;
   // True if it waits now; one that has no lease was copied then.
-  bool sample_one(std::uint64_t tag, std::span<const std::byte> message,
-                  const Lease& lease) noexcept;
+  bool sample_one(Label label, std::span<const std::byte> message, const Lease& lease) noexcept;
   // The lease of the message that was dropped; empty if none waits.
   Lease drop_oldest() noexcept;
   void pop() noexcept;

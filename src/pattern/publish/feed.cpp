@@ -65,7 +65,7 @@ void Feed::refit(const Link& link) {
     } else if (item->kind == Backlog::Item::Kind::gap) {
       told_.dropped += item->drops.front().messages;
     } else if (!stream_->post_behind_kept(parcel.lease, {parcel.data, parcel.bytes},
-                                          parcel.messages, parcel.framed, parcel.tag)) {
+                                          parcel.messages, parcel.framed, parcel.label)) {
       stream_->drop_unposted(DropReason::not_sent, parcel.messages);
       told_.dropped += parcel.messages;
     }
@@ -165,9 +165,9 @@ Status Feed::post_parcel(const Parcel& parcel) noexcept {
   const std::span bytes(parcel.data, parcel.bytes);
   if (parcel.framed)
     return stream_->pass_frames(parcel.lease, bytes, parcel.messages, !parcel.shared);
-  if (!parcel.lease) return stream_->post_borrowed(bytes, parcel.tag);
+  if (!parcel.lease) return stream_->post_borrowed(bytes, parcel.label);
   Lease lease = parcel.lease;
-  return stream_->pass_now(lease, bytes, parcel.tag);
+  return stream_->pass_now(lease, bytes, parcel.label);
 }
 
 // Posts the item. Of a gap, posts the first of its reasons.

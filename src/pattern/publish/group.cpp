@@ -22,18 +22,20 @@ Group::Group(const GroupKind& kind, const TagSet& its_tags, std::uint64_t messag
 Group::Way Group::way_of(const Outgoing& message) const noexcept {
   const std::size_t bytes = message.bytes.size();
   if (bytes > kind_.message_bytes_max) return Way::dropped;
+  const bool segmented = (message.label.flags & frame_flag::segmented) != 0;
+  if (segmented && !kind_.takes_segments) return Way::dropped;
   const bool buffered = kind_.mode == WireMode::buffered && !message.alone;
   const bool fits = buffered && bytes <= gather_bytes_max_;
   if (message.lease != nullptr) {
     if (fits && bytes <= kind_.body_max / gathered_page_part) return Way::gathered;
-    const Fit::Answer answer = kind_.fit.of(*message.lease->get(), message.bytes, message.tag);
+    const Fit::Answer answer = kind_.fit.of(*message.lease->get(), message.bytes, message.label);
     // Also a subscriber that is behind copies it: short messages must not hold large memory.
     if (kind_.fit.in_slots(answer)) return Way::borrowed;
     if (kind_.kept && message.lease->get()->owner() == kind_.received) return Way::staged;
     return kind_.fit.one_copy_serves_all(answer) ? Way::staged : Way::shared;
   }
   if (fits) return Way::gathered;
-  const Fit::Answer answer = kind_.fit.of_borrowed(bytes, message.tag);
+  const Fit::Answer answer = kind_.fit.of_borrowed(bytes, message.label);
   if (buffered || kind_.fit.before_post(answer)) return Way::staged;
   const bool one_copy = (members.size() > 1 && kind_.fit.one_copy_serves_all(answer)) ||
                         (kind_.kept && bytes > kind_.body_max / gathered_page_part);
@@ -44,7 +46,7 @@ Status Group::prepare(const Outgoing& message, Staging& staging, Store*& short_o
   short_of = nullptr;
   const Way way = way_of(message);
   if (way == Way::gathered) {
-    if (OpenPage::frame_bytes(message.bytes.size(), message.tag) <= page_.room()) {
+    if (OpenPage::frame_bytes(message.bytes.size(), message.label) <= page_.room()) {
       return Status::ok;
     }
     if (blocked()) return Status::again;
@@ -81,14 +83,14 @@ void Group::write(const Outgoing& message, Staging& staging, Copies& copies) noe
   const Way way = way_of(message);
   if (way == Way::gathered) {
     if (message.lease != nullptr) copies.add(message.bytes.size());
-    return page_.append(message.bytes, message.tag);
+    return page_.append(message.bytes, message.label);
   }
   close_page();
   if (way == Way::dropped) {
     for (Subscriber* const member : members) member->feed.skip(1);
     return;
   }
-  Parcel parcel{{}, message.bytes.data(), message.bytes.size(), 1, false, message.tag};
+  Parcel parcel{{}, message.bytes.data(), message.bytes.size(), 1, false, message.label};
   if (way == Way::shared) parcel.lease = *message.lease;
   if (way == Way::borrowed && message.lease != nullptr) {
     for (std::size_t i = 0; i < members.size(); ++i) copies.add(message.bytes.size());
@@ -105,7 +107,7 @@ void Group::write(const Outgoing& message, Staging& staging, Copies& copies) noe
 
 void Group::close_page() noexcept {
   if (page_.messages() == 0) return;
-  Parcel parcel{{}, page_.data(), page_.bytes(), page_.messages(), true, 0};
+  Parcel parcel{{}, page_.data(), page_.bytes(), page_.messages(), true, {}};
   bodies_encoded_ += parcel.messages;
   parcel.lease = page_.take();
   share(std::move(parcel));

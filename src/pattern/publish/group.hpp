@@ -26,6 +26,7 @@ struct GroupKind {
   Fit fit;
   std::size_t body_max = 0;             // of a page
   std::uint64_t message_bytes_max = 0;  // what they take
+  bool takes_segments = false;
   // Messages are kept until they are acknowledged; those in memory of this store are copied first,
   // because acknowledgements are read into it.
   bool kept = false;
@@ -37,7 +38,7 @@ struct GroupKind {
 // A message on its way to all groups of an audience.
 struct Outgoing {
   std::span<const std::byte> bytes;
-  std::uint64_t tag = 0;
+  Label label;
   const Lease* lease = nullptr;  // the memory they lie in; null: they are only borrowed
   bool alone = false;            // as a post of its own everywhere: there are not pages for all
 };

@@ -20,12 +20,12 @@ constexpr std::size_t audience_cost = 128;  // to find an audience, or make it
 constexpr std::size_t word_cost = 4;        // of its bits
 
 auto order_of(const GroupKind& kind) noexcept {
-  return std::make_tuple(kind.mode, reinterpret_cast<std::uintptr_t>(kind.fit.pages),
-                         reinterpret_cast<std::uintptr_t>(kind.fit.loans),
-                         reinterpret_cast<std::uintptr_t>(kind.fit.received),
-                         kind.fit.short_body_bytes_max, kind.fit.borrowed_bytes_max,
-                         kind.fit.reads_borrowed, kind.body_max, kind.message_bytes_max, kind.kept,
-                         reinterpret_cast<std::uintptr_t>(kind.received));
+  return std::make_tuple(
+      kind.mode, kind.takes_segments, reinterpret_cast<std::uintptr_t>(kind.fit.pages),
+      reinterpret_cast<std::uintptr_t>(kind.fit.loans),
+      reinterpret_cast<std::uintptr_t>(kind.fit.received), kind.fit.short_body_bytes_max,
+      kind.fit.borrowed_bytes_max, kind.fit.reads_borrowed, kind.body_max, kind.message_bytes_max,
+      kind.kept, reinterpret_cast<std::uintptr_t>(kind.received));
 }
 
 }  // namespace

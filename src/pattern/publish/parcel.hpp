@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "memory/block.hpp"
+#include "wire/frame.hpp"
 
 namespace netio::detail {
 
@@ -13,9 +14,9 @@ struct Parcel {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
   std::uint32_t messages = 1;
-  bool framed = false;    // the frames of a page; else one message, without its frame
-  std::uint64_t tag = 0;  // of a message without its frame
-  bool shared = false;    // more than one peer takes it
+  bool framed = false;  // the frames of a page; else one message, without its frame
+  Label label;          // of a message without its frame
+  bool shared = false;  // more than one peer takes it
 };
 
 }  // namespace netio::detail

@@ -132,14 +132,30 @@ Status PublishCore::send(Message& message) noexcept {
   if (stopped_) return Status::closed;
   TagRow* const row = row_of(message.tag());
   if (row == nullptr) return refuse(nullptr);
-  const std::uint64_t tag = message.tag();
-  const std::span<const std::byte> bytes = message.bytes();
+  const Label label = label_of(message);
+  const std::span<const std::byte> bytes = payload_of(message);
   Lease lease = Lease::adopt(message.release_block());
-  const Status status = send_any(*row, {bytes, tag, &lease});
+  const Status status = send_any(*row, {bytes, label, &lease});
   if (status == Status::ok) {
     message = Message();
   } else {
     message.take_back(lease.release());
+  }
+  return status;
+}
+
+// Put together once, for all subscribers.
+Status PublishCore::send(const SegmentList& segments, std::uint64_t tag) noexcept {
+  if (segments.count() > segments_max) return Status::invalid;
+  if (stopped_) return Status::closed;
+  if (segments.bytes() > socket_.options().message_bytes_max) return Status::too_big;
+  Message whole = segments.joined(tag);
+  if (!whole) return refuse(nullptr);
+  const Status status = send(whole);
+  if (status == Status::ok) {
+    segments.take_messages();
+  } else {
+    segments.part(whole);
   }
   return status;
 }
@@ -162,20 +178,24 @@ Status PublishCore::lend(std::span<const std::byte> message, std::uint64_t token
   return status;
 }
 
-Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept {
+Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t tag,
+                              std::size_t head_bytes) noexcept {
+  const std::size_t room = head_room(head_bytes);
   status = stopped_ ? Status::closed : Status::ok;
-  if (bytes > socket_.options().message_bytes_max) status = Status::too_big;
+  if (room > UINT32_MAX || bytes > socket_.options().message_bytes_max) status = Status::too_big;
   TagRow* const row = row_of(tag);
   if (status == Status::ok && (row == nullptr || subscribers.too_few())) status = refuse(nullptr);
   if (status != Status::ok) return {};
   Fit fit{.large = &socket_.context().large_pool()};  // if nobody wants it
   if (row->audience != nullptr) fit = subscribers.groups.of(*row->audience).front()->kind().fit;
-  status = staging_.take(fit, bytes);
+  status = staging_.take(fit, room + bytes);
   if (status == Status::again) status = refuse(&staging_.waited_in());
   if (status != Status::ok) return {};
   Lease lease = staging_.take_memory();
-  std::byte* const payload = lease->data() + loan_headroom;
-  return Message::writable(lease.release(), {payload, bytes}, tag);
+  std::byte* const payload = lease->data() + loan_headroom + room;
+  Message message = Message::writable(lease.release(), {payload, bytes}, tag);
+  message.set_head_room(room);
+  return message;
 }
 
 void PublishCore::activate(Group& group) noexcept {

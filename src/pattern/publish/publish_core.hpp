@@ -18,6 +18,7 @@
 #include "pattern/publish/staging.hpp"
 #include "pattern/publish/subscribers.hpp"
 #include "socket/distribution.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::detail {
 
@@ -38,8 +39,10 @@ class PublishCore final : public Distribution {
   }
   Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
   Status send(Message& message) noexcept;
+  Status send(const SegmentList& segments, std::uint64_t tag) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
-  Message allocate(std::size_t bytes, Status& status, std::uint64_t tag) noexcept;
+  Message allocate(std::size_t bytes, Status& status, std::uint64_t tag,
+                   std::size_t head_bytes) noexcept;
   PublishTag tag(std::uint64_t tag) { return {&subscribers.groups.row(tag, true), this}; }
   std::function<void()> on_writable;
 

@@ -14,15 +14,15 @@ namespace {
 constexpr std::size_t entry_bytes = 160;
 }  // namespace
 
-Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
+Samples::Put Samples::put(Label label, std::span<const std::byte> message, const Lease& lease,
                           std::size_t bytes_max) noexcept try {
-  const auto found = by_tag_.find(tag);
+  const auto found = by_tag_.find(label.number);
   const std::size_t before =
       found != by_tag_.end() ? entry_bytes + found->second->message().size() : 0;
   const std::size_t after = entry_bytes + message.size();
   if (bytes_ - before + after > bytes_max) return Put::refused;
   Entry fresh;
-  fresh.tag = tag;
+  fresh.label = label;
   fresh.lease = lease;
   fresh.shared = message;
   if (!lease) fresh.copy.assign(message.begin(), message.end());
@@ -41,7 +41,7 @@ Samples::Put Samples::put(std::uint64_t tag, std::span<const std::byte> message,
     return Put::refused;
   }
   try {
-    by_tag_.emplace(tag, &entries_.back());
+    by_tag_.emplace(label.number, &entries_.back());
   } catch (const std::bad_alloc&) {
     bytes_ -= after;
     shared_bytes_ -= entries_.back().shared_bytes();
@@ -64,7 +64,7 @@ std::size_t Samples::bytes_in(const StorePart& memory) const noexcept {
 bool Samples::take_shared(Parcel& parcel) noexcept {
   Entry& first = entries_.front();
   if (!first.lease) return false;
-  parcel = {first.lease, first.shared.data(), first.shared.size(), 1, false, first.tag};
+  parcel = {first.lease, first.shared.data(), first.shared.size(), 1, false, first.label};
   pop();
   return true;
 }
@@ -72,8 +72,8 @@ bool Samples::take_shared(Parcel& parcel) noexcept {
 void Samples::pack(OpenPage& page) noexcept {
   while (!entries_.empty()) {
     const Entry& first = entries_.front();
-    if (first.lease || OpenPage::frame_bytes(first.copy.size(), first.tag) > page.room()) return;
-    page.append(first.copy, first.tag);
+    if (first.lease || OpenPage::frame_bytes(first.copy.size(), first.label) > page.room()) return;
+    page.append(first.copy, first.label);
     pop();
   }
 }
@@ -82,7 +82,7 @@ void Samples::pop() noexcept {
   const Entry& first = entries_.front();
   bytes_ -= entry_bytes + first.message().size();
   shared_bytes_ -= first.shared_bytes();
-  by_tag_.erase(first.tag);
+  by_tag_.erase(first.label.number);
   entries_.pop_front();
 }
 

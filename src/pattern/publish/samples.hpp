@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/store.hpp"
+#include "wire/frame.hpp"
 
 namespace netio::detail {
 
@@ -32,7 +33,7 @@ class Samples {
     refused,   // more than `bytes_max` together, or no memory
   };
   // Copies the message; one that has a lease is shared instead.
-  Put put(std::uint64_t tag, std::span<const std::byte> message, const Lease& lease,
+  Put put(Label label, std::span<const std::byte> message, const Lease& lease,
           std::size_t bytes_max) noexcept;
 
   // The shared memory of the one of this tag; empty if it has none.
@@ -48,7 +49,7 @@ class Samples {
 
  private:
   struct Entry {
-    std::uint64_t tag = 0;
+    Label label;
     std::vector<std::byte> copy;  // the message, if `lease` is empty
     Lease lease;                  // else the memory of `shared`
     std::span<const std::byte> shared;

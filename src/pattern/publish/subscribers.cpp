@@ -325,6 +325,7 @@ GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
           link.fit(),
           limits.page_bytes_max - page_header_bytes,
           limits.message_bytes_max,
+          peer.outgoing.takes_segments(),
           peer.outgoing.resends(),
           &link.receive_store()};
 }

@@ -100,12 +100,25 @@ Status ReplyCore::answer(ReplyTicket& ticket, Message& message) noexcept {
   return message ? finish(ticket, message) : Status::invalid;
 }
 
+Status ReplyCore::answer(ReplyTicket& ticket, const SegmentList& segments) noexcept {
+  if (segments.count() > segments_max) return Status::invalid;
+  const Status status = finish(ticket, segments);
+  if (status == Status::ok) segments.take_messages();
+  return status;
+}
+
+namespace {
+std::size_t size_of(std::span<const std::byte> bytes) noexcept { return bytes.size(); }
+std::size_t size_of(const Message& message) noexcept { return payload_of(message).size(); }
+std::size_t size_of(const SegmentList& segments) noexcept { return segments.bytes(); }
+}  // namespace
+
 template <typename Answer>
 Status ReplyCore::finish(ReplyTicket& ticket, Answer& answer) noexcept {
   if (stopped_) return Status::closed;
   if (ticket.from == nullptr) return Status::not_connected;
   Requester& requester = *ticket.from;
-  const std::size_t bytes = answer.size();
+  const std::size_t bytes = size_of(answer);
   if (bytes > socket_.options().message_bytes_max) return Status::too_big;
   if (requester.waiting.bytes() >= waiting_bytes_max()) {
     wanted_ = true;
@@ -150,6 +163,17 @@ Status ReplyCore::wait(Requester& requester, Message& message, Label label) noex
   return requester.waiting.add(message, label) ? Status::ok : Status::again;
 }
 
+Status ReplyCore::wait(Requester& requester, const SegmentList& segments, Label label) noexcept {
+  Message whole = segments.joined(0);
+  const Status status = whole ? wait(requester, whole, label) : Status::again;
+  if (status != Status::ok && whole) segments.part(whole);
+  return status;
+}
+
+Status ReplyCore::post(OutgoingStream& stream, const SegmentList& segments, Label label) noexcept {
+  return stream.put(segments, label, socket_.options().mode);
+}
+
 Status ReplyCore::post(OutgoingStream& stream, std::span<const std::byte> bytes,
                        Label label) noexcept {
   return stream.put(bytes, label, socket_.options().mode);
@@ -161,10 +185,11 @@ Status ReplyCore::post(OutgoingStream& stream, Message& message, Label label) no
   return stream.put(message, label, socket_.options().mode);
 }
 
-Message ReplyCore::allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status) noexcept {
+Message ReplyCore::allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status,
+                            std::size_t head_bytes) noexcept {
   status = stopped_ ? Status::closed : Status::not_connected;
   if (stopped_ || ticket.from == nullptr || !ticket.from->peer->up()) return {};
-  Message message = ticket.from->peer->outgoing.allocate_message(bytes, 0, status);
+  Message message = ticket.from->peer->outgoing.allocate_message(bytes, 0, status, head_bytes);
   wanted_ = wanted_ || status == Status::again;
   return message;
 }

@@ -14,6 +14,7 @@
 #include "pattern/reply/waiting_answers.hpp"
 #include "socket/distribution.hpp"
 #include "socket/incoming_stream.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::detail {
 
@@ -42,7 +43,9 @@ class ReplyCore final : public Distribution, private RequestTaker {
   [[nodiscard]] ReplyBooks books() const noexcept;
   Status answer(ReplyTicket& ticket, std::span<const std::byte> bytes) noexcept;
   Status answer(ReplyTicket& ticket, Message& message) noexcept;
-  Message allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status) noexcept;
+  Status answer(ReplyTicket& ticket, const SegmentList& segments) noexcept;
+  Message allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status,
+                   std::size_t head_bytes) noexcept;
   void dropped(ReplyTicket& ticket) noexcept;
 
   // For WaitingAnswers: gives an answer to the stream.
@@ -76,6 +79,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
 
   [[nodiscard]] Requester* find(const Peer& peer) noexcept;
   Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
+  Status post(OutgoingStream& stream, const SegmentList& segments, Label label) noexcept;
   // Answers in memory that is only borrowed, or takes the message.
   template <typename Answer>
   Status give(Requester& requester, Answer& answer, Label label) noexcept;
@@ -83,6 +87,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   [[nodiscard]] std::size_t waiting_bytes_max() const noexcept;
   Status wait(Requester& requester, std::span<const std::byte> bytes, Label label) noexcept;
   Status wait(Requester& requester, Message& message, Label label) noexcept;
+  Status wait(Requester& requester, const SegmentList& segments, Label label) noexcept;
   template <typename Answer>
   Status finish(ReplyTicket& ticket, Answer& answer) noexcept;
   void refuse_to_answer(ReplyTicket& ticket) noexcept;

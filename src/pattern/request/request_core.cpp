@@ -43,19 +43,42 @@ Status RequestCore::send(Message& request, std::uint64_t& id, const Ask& ask) no
   return request ? begin(request, id, ask) : Status::invalid;
 }
 
+Status RequestCore::send(const SegmentList& segments, std::uint64_t& id, const Ask& ask) noexcept {
+  if (segments.count() > segments_max) return Status::invalid;
+  const Status status = begin(segments, id, ask);
+  if (status == Status::ok) segments.take_messages();
+  return status;
+}
+
 namespace {
-std::span<const std::byte> bytes_of(std::span<const std::byte> bytes) noexcept { return bytes; }
-std::span<const std::byte> bytes_of(const Message& message) noexcept { return message.bytes(); }
+
+// What goes over the wire.
+std::size_t size_of(std::span<const std::byte> bytes) noexcept { return bytes.size(); }
+std::size_t size_of(const Message& message) noexcept { return payload_of(message).size(); }
+std::size_t size_of(const SegmentList& segments) noexcept { return segments.bytes(); }
+
+// Copies to be sent again. Throw std::bad_alloc.
+Message copy_of(std::span<const std::byte> bytes) { return Message::copy_of(bytes); }
+Message copy_of(const Message& message) {
+  const std::span<const std::byte> payload = payload_of(message);
+  Message copy = Message::copy_of(payload);
+  const std::size_t table = payload.size() - message.size();
+  copy = Message(copy.release_block(), copy.bytes().subspan(table), 0);
+  copy.set_segmented(message.segmented());
+  return copy;
+}
+Message copy_of(const SegmentList& segments) { return segments.copied(0); }
+
 }  // namespace
 
 template <typename Payload>
 Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept {
   if (stopped_) return Status::closed;
   if (ask.within.count() < 0 || ask.within > time_most) return Status::invalid;
-  const std::size_t bytes = bytes_of(payload).size();
+  const std::size_t bytes = size_of(payload);
   PendingRequest* const request = pending_.next_free();
   Message copy;
-  if (request == nullptr || !prepare(ask, bytes_of(payload), copy)) return refused(bytes);
+  if (request == nullptr || !prepare(ask, payload, copy)) return refused(bytes);
   const std::int64_t within_ns = ask.within.count();
   const Label label = request_label(request->id, within_ns == 0 ? 0 : field_of(within_ns));
   Peer* asked = nullptr;
@@ -80,8 +103,8 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
 }
 
 // What is needed once it was sent, while it may still be refused.
-bool RequestCore::prepare(const Ask& ask, std::span<const std::byte> bytes,
-                          Message& copy) noexcept {
+template <typename Payload>
+bool RequestCore::prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept {
   bool prepared = true;
   guard_memory(
       [&] {
@@ -92,7 +115,7 @@ bool RequestCore::prepare(const Ask& ask, std::span<const std::byte> bytes,
                                           request->state == PendingRequest::State::repeating);
           });
         }
-        if (ask.idempotent) copy = Message::copy_of(bytes);
+        if (ask.idempotent) copy = copy_of(payload);
       },
       [&]() noexcept { prepared = false; });
   return prepared;
@@ -133,14 +156,14 @@ Status RequestCore::ask_any(Payload& payload, Label label, Peer*& asked) noexcep
     }
   }
   if (!ready_.empty() && ready_.size() == socket_.peers_connected()) return Status::too_big;
-  return refused(bytes_of(payload).size());
+  return refused(size_of(payload));
 }
 
 template <typename Payload>
 Status RequestCore::ask_one(std::uint64_t id, Payload& payload, Label label,
                             Peer*& asked) noexcept {
   Peer* const peer = socket_.find_peer(id);
-  const std::size_t bytes = bytes_of(payload).size();
+  const std::size_t bytes = size_of(payload);
   if (peer == nullptr || !may_ask(*peer)) {
     const Status status = refused(bytes);
     return status == Status::again ? Status::not_connected : status;
@@ -174,14 +197,18 @@ Status RequestCore::post(Peer& peer, Message& message, Label label) noexcept {
   return peer.outgoing.put(message, label, socket_.options().mode);
 }
 
-Message RequestCore::allocate(std::size_t bytes, Status& status) noexcept {
+Status RequestCore::post(Peer& peer, const SegmentList& segments, Label label) noexcept {
+  return peer.outgoing.put(segments, label, socket_.options().mode);
+}
+
+Message RequestCore::allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept {
   status = Status::closed;
   if (stopped_) return {};
   if (ready_.empty()) {
     status = refused(bytes);
     return {};
   }
-  Message message = ready_.next().outgoing.allocate_message(bytes, 0, status);
+  Message message = ready_.next().outgoing.allocate_message(bytes, 0, status, head_bytes);
   if (status == Status::again) {
     wanted_ = true;
     ++agains_;
@@ -348,8 +375,9 @@ void RequestCore::repeat() noexcept {
     pending_.renew_id(request);
     const std::int64_t left_ns =
         request.deadline_ns == 0 ? 0 : request.deadline_ns - socket_.context().loop.now().count();
-    const Label label = request_label(request.id, request.deadline_ns == 0 ? 0 : field_of(left_ns));
-    const std::span<const std::byte> bytes = request.copy.bytes();
+    Label label = request_label(request.id, request.deadline_ns == 0 ? 0 : field_of(left_ns));
+    label.flags |= label_of(request.copy).flags;
+    const std::span<const std::byte> bytes = payload_of(request.copy);
     Peer* asked = nullptr;
     const Status status = request.only_peer == 0 ? ask_any(bytes, label, asked)
                                                  : ask_one(request.only_peer, bytes, label, asked);

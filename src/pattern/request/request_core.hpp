@@ -16,6 +16,7 @@
 #include "socket/distribution.hpp"
 #include "socket/incoming_stream.hpp"
 #include "socket/ready_peers.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::detail {
 
@@ -41,7 +42,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   // The user's side.
   Status send(std::span<const std::byte> request, std::uint64_t& id, const Ask& ask) noexcept;
   Status send(Message& request, std::uint64_t& id, const Ask& ask) noexcept;
-  Message allocate(std::size_t bytes, Status& status) noexcept;
+  Status send(const SegmentList& segments, std::uint64_t& id, const Ask& ask) noexcept;
+  Message allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept;
   Status cancel(std::uint64_t id) noexcept;
   [[nodiscard]] RequestBooks books() const noexcept;
   void on_reply(std::function<void(std::uint64_t, const MessageView&)> call);
@@ -94,8 +96,9 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Status begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept;
   Status post(Peer& peer, std::span<const std::byte> bytes, Label label) noexcept;
   Status post(Peer& peer, Message& message, Label label) noexcept;
-  [[nodiscard]] bool prepare(const Ask& ask, std::span<const std::byte> bytes,
-                             Message& copy) noexcept;
+  Status post(Peer& peer, const SegmentList& segments, Label label) noexcept;
+  template <typename Payload>
+  [[nodiscard]] bool prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept;
   void under_way(PendingRequest& request, Peer& peer) noexcept;
 
   // Ends, and what follows from them.

@@ -75,7 +75,7 @@ struct LentMessage {
   const auto flags = static_cast<std::uint32_t>(word >> 32U);
   lent.size = static_cast<std::uint32_t>(word);
   lent.prefix_bytes = Label(0, flags).bytes();
-  if ((flags & ~frame_flag::of_message) != 0 || body.size() != lent.prefix_bytes + place_bytes ||
+  if (flags_of_message(flags) != flags || body.size() != lent.prefix_bytes + place_bytes ||
       lent.size == 0) {
     return "lends a message in a frame of the wrong kind";
   }

@@ -59,7 +59,7 @@ void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noex
 // What belongs before and behind the payload. The same for every peer: written once, or another
 // that reads it already would see it change.
 const std::byte* complete_loan(const PageHeader& header, const Post& post) noexcept {
-  std::byte* const prefix = post.body.lease->data() + loan_headroom - post.prefix_bytes;
+  std::byte* const prefix = const_cast<std::byte*>(post.body.data) - post.prefix_bytes;
   if (std::memcmp(prefix, post.prefix.data(), post.prefix_bytes) != 0) {
     std::memcpy(prefix, post.prefix.data(), post.prefix_bytes);
     const std::size_t bytes = post.prefix_bytes + post.body.bytes;
@@ -111,7 +111,7 @@ void ShmSends::drop_page(HoldNumber number) noexcept {
 
 bool ShmSends::is_loan(const Post& post) const noexcept {
   return post.body.lease && loans_.owns(*post.body.lease.get()) &&
-         post.body.data == post.body.lease->data() + loan_headroom;
+         post.body.data >= post.body.lease->data() + loan_headroom;
 }
 
 // Where the body lies in memory that the peer reads, and what holds that memory. None if there is

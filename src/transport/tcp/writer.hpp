@@ -62,7 +62,7 @@ class TcpWriter {
   struct Entry {
     Head head;
     std::uint32_t pad = 0;
-    Segment body;
+    PostBody body;
     [[nodiscard]] std::size_t bytes() const noexcept { return head.bytes + body.bytes + pad; }
   };
   // A full queue of 16 KiB pages at the default queue_bytes_max; 64 x 104 B = 6.5 KiB a link.

@@ -1,0 +1,113 @@
+// A message of segments that is put together: a table, and each segment at a multiple of 8
+// (docs/wire.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <netio/message.hpp>
+#include <netio/segments.hpp>
+
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+// What the flags of a frame say of so many segments.
+[[nodiscard]] constexpr std::uint32_t segment_flags(std::size_t segments) noexcept {
+  return frame_flag::segmented |
+         (static_cast<std::uint32_t>(segments) << frame_flag::segments_shift);
+}
+[[nodiscard]] constexpr std::size_t segments_of(std::uint32_t flags) noexcept {
+  return (flags >> frame_flag::segments_shift) & 0xffU;
+}
+// What a message says of itself in a frame.
+[[nodiscard]] inline Label label_of(const Message& message) noexcept {
+  Label label(message.tag());
+  if (message.segmented()) label.flags |= segment_flags(message.segments().size());
+  return label;
+}
+
+// What is sent of it: the bytes, with the table of its segments in front, if there is one.
+[[nodiscard]] inline std::span<const std::byte> payload_of(const Message& message) noexcept {
+  if (!message.segmented()) return message.bytes();
+  const std::size_t table = segment_table_bytes(message.segments().size());
+  return {message.data() - table, message.size() + table};
+}
+
+// What allocate() leaves in front of a message, for segments of so many bytes and any table.
+[[nodiscard]] constexpr std::size_t head_room(std::size_t head_bytes) noexcept {
+  return head_bytes == 0 ? 0 : segment_table_bytes(segments_max) + segment_padded(head_bytes);
+}
+
+class SegmentList {
+ public:
+  explicit SegmentList(std::span<const Segment> segments) noexcept : segments_(segments) {
+    bytes_ = segment_table_bytes(segments.size());
+    for (const Segment& segment : segments) {
+      // The sizes of things that exist do not wrap when they are added.
+      bytes_ = segment_padded(bytes_) + segment.bytes().size();
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return segments_.size(); }
+  // Of the payload, with its table.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  // Of what stands in front of the last segment.
+  [[nodiscard]] std::size_t head_bytes() const noexcept {
+    return segments_.empty() ? bytes_ : bytes_ - segments_.back().bytes().size();
+  }
+  [[nodiscard]] std::uint32_t flags() const noexcept { return segment_flags(count()); }
+  // The last segment, if that is a message with room in front of it for all the others. Nobody else
+  // has it.
+  [[nodiscard]] Message* roomy() const noexcept {
+    Message* const last = segments_.empty() ? nullptr : segments_.back().message();
+    return last != nullptr && last->head_room() >= head_bytes() ? last : nullptr;
+  }
+
+  // All of it, to where `bytes()` fit. What stands between segments is written too.
+  void write(std::byte* to) const noexcept { write(to, segments_.size()); }
+  // Writes all but the last segment in front of that one, which is roomy(). All of it.
+  [[nodiscard]] std::span<const std::byte> write_head() const noexcept {
+    std::byte* const begin = roomy()->writable_bytes().data() - head_bytes();
+    write(begin, segments_.size() - 1);
+    return {begin, bytes_};
+  }
+  // One message of them: with the memory of roomy(), or else a copy; empty without memory for it.
+  [[nodiscard]] Message joined(std::uint64_t tag) const noexcept;
+  // A copy of them as one message. Throws std::bad_alloc.
+  [[nodiscard]] Message copied(std::uint64_t tag) const;
+  // That message was not sent: its memory is where it was.
+  void part(Message& joined) const noexcept {
+    if (roomy() != nullptr) roomy()->take_back(joined.release_block());
+  }
+  // The messages among them were sent.
+  void take_messages() const noexcept {
+    for (const Segment& segment : segments_) {
+      if (segment.message() != nullptr) *segment.message() = Message();
+    }
+  }
+
+ private:
+  void write(std::byte* to, std::size_t segments) const noexcept {
+    for (std::size_t i = 0; i < count(); ++i) {
+      store_u64(to + i * segment_word, segments_[i].bytes().size());
+    }
+    store_u64(to + count() * segment_word, count());
+    std::size_t at = segment_table_bytes(count());
+    for (std::size_t i = 0; i < segments; ++i) {
+      const std::span<const std::byte> bytes = segments_[i].bytes();
+      if (!bytes.empty()) std::memcpy(to + at, bytes.data(), bytes.size());
+      at += bytes.size();
+      if (i + 1 == count()) break;
+      std::memset(to + at, 0, segment_padded(at) - at);
+      at = segment_padded(at);
+    }
+  }
+
+  std::span<const Segment> segments_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace netio::detail
