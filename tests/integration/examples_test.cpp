@@ -242,6 +242,8 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"README.md", "examples/push.cpp"},
       {"docs/guide.md", "examples/pull.cpp"},
       {"docs/guide.md", "examples/push.cpp"},
+      {"docs/guide.md", "examples/request.cpp"},
+      {"docs/guide.md", "examples/reply.cpp"},
       {"docs/c-api.md", "examples/c_pull.c"},
       {"docs/c-api.md", "examples/c_push.c"},
       {"docs/coroutines.md", "examples/coroutine.cpp"},
