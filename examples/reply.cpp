@@ -17,7 +17,8 @@ int main(int argc, char** argv) try {
     if (request.text() != "state?") return;
     const std::string state = "running, " + std::to_string(events) + " events built";
     const netio::Status status = to.send(state);
-    if (status != netio::Status::ok) std::printf("not sent: %s\n", to_string(status).data());
+    if (status != netio::Status::ok)
+      std::printf("not sent: %s\n", std::string(to_string(status)).c_str());
   });
   const std::string address = reply.bind(argc > 1 ? argv[1] : "tcp://*:5555");
   std::printf("answering at %s\n", address.c_str());

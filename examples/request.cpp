@@ -15,7 +15,8 @@ int main(int argc, char** argv) try {
     std::uint64_t id = 0;
     // Nobody waits for an answer that is later than a second.
     const netio::Status status = request.send("state?", id, {.within = 1s});
-    if (status != netio::Status::ok) std::printf("not asked: %s\n", to_string(status).data());
+    if (status != netio::Status::ok)
+      std::printf("not asked: %s\n", std::string(to_string(status)).c_str());
   });
   const auto go_on = [&] {
     if (++asked == 3) context.close();
@@ -25,7 +26,7 @@ int main(int argc, char** argv) try {
     go_on();
   });
   request.on_failed([&](std::uint64_t, netio::Outcome outcome) {
-    std::printf("no answer: %s\n", to_string(outcome).data());
+    std::printf("no answer: %s\n", std::string(to_string(outcome)).c_str());
     go_on();
   });
   request.on_up([&](const netio::PeerInfo&) { next.start_periodic(1s); });

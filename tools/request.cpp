@@ -67,6 +67,13 @@ SocketOptions options_of(const RequestArguments& arguments) {
   return options;
 }
 
+RequestOptions asking_of(const RequestArguments& arguments) {
+  RequestOptions options;
+  options.pending_max =
+      std::max(options.pending_max, static_cast<std::size_t>(arguments.concurrent));
+  return options;
+}
+
 class RequestSession final : public CallSession {
  public:
   explicit RequestSession(const RequestArguments& arguments);
@@ -108,7 +115,7 @@ RequestSession::RequestSession(const RequestArguments& arguments)
     : CallSession(arguments, "request", "replier", arguments.out == "-"),
       asked_(arguments),
       ask_{.within = arguments.within, .peer = 0, .idempotent = arguments.idempotent},
-      request_(context_, {}, options_of(arguments)),
+      request_(context_, asking_of(arguments), options_of(arguments)),
       turn_(context_.loop(), [this] { ready_ ? ask_on() : read_input(); }) {
   request_.on_reply([this](std::uint64_t id, const MessageView& answer) { answered(id, answer); });
   request_.on_failed([this](std::uint64_t id, Outcome) {
@@ -249,7 +256,7 @@ ProgressSample RequestSession::sample() {
     result.waits_for = "waiting for the request";
   } else if (up_.empty()) {
     result.waits_for = "waiting for a replier to come back";
-  } else if (asked_.count == 1) {
+  } else if (asked_.count == 1 && trips_.answered == 0) {
     result.waits_for = "waiting for the answer";
   }
   result.noun = "answer";

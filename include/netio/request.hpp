@@ -28,7 +28,7 @@ enum class Outcome : std::uint8_t {
   in_doubt,  // the connection ended, and nobody knows whether it was received, or what came of it
   count_     // the number of outcomes
 };
-// Its name, as it is written here.
+// Its name in words, such as "timed out".
 [[nodiscard]] NETIO_API std::string_view to_string(Outcome outcome) noexcept;
 
 // asked == the sum of ended + under_way, always.
