@@ -19,7 +19,7 @@ inline void check_frame(const netio::detail::Frame& frame, const std::byte* at) 
   require((frame.flags & ~frame_flag::known) == 0);
   require(load_u64(at) == frame_word(frame.size, frame.flags));
   at += frame_word_bytes;
-  if ((frame.flags & frame_flag::tagged) != 0) {
+  if ((frame.flags & frame_flag::numbered) != 0) {
     require((frame.flags & (frame_flag::continued | frame_flag::control)) == 0);
     require(load_u64(at) == frame.tag);
     at += 8;
@@ -34,9 +34,9 @@ inline void check_frame(const netio::detail::Frame& frame, const std::byte* at) 
   if ((frame.flags & frame_flag::control) != 0) require(!frame.part());
 }
 
-inline Walked walk(std::span<const std::byte> body) {
+inline Walked walk(std::span<const std::byte> body, std::uint64_t offered = 0) {
   using namespace netio::detail;
-  FrameWalker walker(body.data(), body.size());
+  FrameWalker walker(body.data(), body.size(), offered);
   Walked walked;
   std::size_t at = 0;
   std::size_t payload_sum = 0;

@@ -15,6 +15,7 @@
 #include "help.hpp"
 #include "manual.hpp"
 #include "parsed_option.hpp"
+#include "request_options.hpp"
 #include "standard_error.hpp"
 #include "transfer_options.hpp"
 #include "usage_error.hpp"
@@ -40,6 +41,7 @@ class CommandLine {
   CLI::App& add(const char* name, Command command, const char* description,
                 std::function<void()> settle = {});
   void add_transfers();
+  void add_calls();
   void add_texts();
   void settle_reports();
 
@@ -47,6 +49,7 @@ class CommandLine {
   Arguments arguments_;
   SendChoice send_choice_;
   SendChoice pub_choice_;
+  RequestChoice request_choice_;
   std::vector<std::string> page_;
   std::optional<std::string> text_;  // all that was asked for
 };
@@ -57,6 +60,7 @@ CommandLine::CommandLine() {
   app_.get_formatter()->column_width(32);
   app_.footer(std::string(help::main_footer));
   add_transfers();
+  add_calls();
   add_echo(add("echo", Command::echo, "Send back what comes, for ping"), arguments_.echo);
   add_ping(add("ping", Command::ping, "Time messages to an echo and back",
                [this] { settle_ping(arguments_.ping); }),
@@ -96,6 +100,14 @@ void CommandLine::add_transfers() {
           arguments_.sub);
 }
 
+void CommandLine::add_calls() {
+  add_request(add("request", Command::request, "Ask a replier, and print its answer",
+                  [this] { settle_request(arguments_.request, request_choice_); }),
+              arguments_.request, request_choice_);
+  add_reply(add("reply", Command::reply, "Answer requests: with what they hold, or a text"),
+            arguments_.reply);
+}
+
 // Commands whose whole answer is made of the command line's own description.
 void CommandLine::add_texts() {
   CLI::App& shells = *app_.add_subcommand(
@@ -119,8 +131,9 @@ void CommandLine::add_texts() {
 void CommandLine::settle_reports() {
   for (ReportArguments* const report :
        {&arguments_.send.report, &arguments_.recv.report, &arguments_.pub.report,
-        &arguments_.sub.report, &arguments_.echo.report, &arguments_.ping.report,
-        &arguments_.info.report, &arguments_.bench.report}) {
+        &arguments_.sub.report, &arguments_.request.report, &arguments_.reply.report,
+        &arguments_.echo.report, &arguments_.ping.report, &arguments_.info.report,
+        &arguments_.bench.report}) {
     if (report->json == "true") report->json = "-";
   }
 }

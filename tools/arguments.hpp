@@ -85,11 +85,34 @@ struct PingArguments : PairArguments {
   std::chrono::nanoseconds timeout = std::chrono::seconds(5);   // of an answer
 };
 
+// Of request and reply.
+struct CallArguments {
+  PeerArguments peer;
+  ReportArguments report;
+  Mode mode = Mode::buffered;
+  std::optional<std::uint64_t> count;
+  std::optional<std::chrono::nanoseconds> seconds;
+};
+
+struct RequestArguments : CallArguments {
+  std::string input = "-";
+  std::optional<std::string> text;  // instead of the input
+  std::chrono::nanoseconds within = std::chrono::seconds(10);
+  std::uint64_t concurrent = 1;
+  bool idempotent = false;
+  bool verify = false;
+  std::string out;  // where answers are written; empty: nowhere
+};
+
+struct ReplyArguments : CallArguments {
+  std::optional<std::string> text;  // else the answer is the request
+};
+
 struct InfoArguments {
   ReportArguments report;
 };
 
-enum class Command : std::uint8_t { send, recv, pub, sub, echo, ping, info, bench };
+enum class Command : std::uint8_t { send, recv, pub, sub, request, reply, echo, ping, info, bench };
 
 struct Arguments {
   Command command = Command::info;
@@ -97,6 +120,8 @@ struct Arguments {
   RecvArguments recv;
   PubArguments pub;
   SubArguments sub;
+  RequestArguments request;
+  ReplyArguments reply;
   PairArguments echo;
   PingArguments ping;
   InfoArguments info;

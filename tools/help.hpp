@@ -15,6 +15,9 @@ inline constexpr std::string_view main_footer =
 or, to any number of receivers that come and go and choose by tag:
   netio pub 'tcp://*:5555' --tags 0-15 --size 1KiB --rate 100k
   netio sub tcp://localhost:5555 --tag 3,4
+or, to ask a question and print the answer:
+  netio reply 'tcp://*:5555' --text running
+  netio request tcp://localhost:5555 --text status
 or, to see whether a host answers, and how fast:
   netio echo 'tcp://*:5555'
   netio ping tcp://localhost:5555

@@ -19,6 +19,8 @@
 #include "ping.hpp"
 #include "pub.hpp"
 #include "recv.hpp"
+#include "reply.hpp"
+#include "request.hpp"
 #include "send.hpp"
 #include "standard_error.hpp"
 #include "sub.hpp"
@@ -37,6 +39,10 @@ std::string_view name_of(Command command) {
       return "netio pub";
     case Command::sub:
       return "netio sub";
+    case Command::request:
+      return "netio request";
+    case Command::reply:
+      return "netio reply";
     case Command::echo:
       return "netio echo";
     case Command::ping:
@@ -59,6 +65,10 @@ ExitCode run(const Arguments& arguments) {
       return run_pub(arguments.pub);
     case Command::sub:
       return run_sub(arguments.sub);
+    case Command::request:
+      return run_request(arguments.request);
+    case Command::reply:
+      return run_reply(arguments.reply);
     case Command::echo:
       return run_echo(arguments.echo);
     case Command::ping:

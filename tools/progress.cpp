@@ -108,13 +108,13 @@ std::string Progress::line(const ProgressSample& sample, double elapsed_seconds,
       text += fmt::format("{} left  ", duration_text(elapsed_seconds * (1 - fraction) / fraction));
     }
   }
-  text += fmt::format(
-      "{}, {}  ",
-      scaled(static_cast<double>(sample.messages), sample.messages == 1 ? "message" : "messages"),
-      scaled(static_cast<double>(sample.bytes), "B"));
+  text += fmt::format("{}, {}  ",
+                      scaled(static_cast<double>(sample.messages),
+                             fmt::format("{}{}", sample.noun, sample.messages == 1 ? "" : "s")),
+                      scaled(static_cast<double>(sample.bytes), "B"));
   if (!sample.waits_for.empty()) return text.append(sample.waits_for);
-  return text + fmt::format("{}, {} ({})", scaled(messages, "messages/s"), scaled(bytes, "B/s"),
-                            scaled(bytes * 8, "b/s"));
+  return text + fmt::format("{}, {} ({})", scaled(messages, fmt::format("{}s/s", sample.noun)),
+                            scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"));
 }
 
 }  // namespace netio::cli

@@ -20,6 +20,7 @@ struct ProgressSample {
   std::uint64_t bytes = 0;
   std::optional<double> fraction;  // done, of what is known to come
   std::string waits_for = {};      // said instead of rates; empty: nothing is waited for
+  std::string_view noun = "message";
 };
 
 class Progress {

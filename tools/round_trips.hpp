@@ -19,6 +19,10 @@ struct RoundTrips {
     most_ns = std::max(most_ns, ns);
     times.add(ns);
   }
+  // By three digits, but never outside of what there was.
+  [[nodiscard]] std::uint64_t percentile_ns(double share) const {
+    return std::clamp(times.at(share), least_ns, most_ns);
+  }
   [[nodiscard]] std::uint64_t lost() const noexcept { return sent - answered - (pending ? 1 : 0); }
 
   std::string address;
@@ -36,6 +40,8 @@ struct RoundTrips {
   bench::Histogram times;
 };
 
+// "min 10 us, median ..."; of what was answered, which is something.
+[[nodiscard]] std::string times_text(const RoundTrips& trips);
 // Lines, the last one ended.
 [[nodiscard]] std::string to_text(const RoundTrips& trips);
 // An object, indented, its last line ended.

@@ -22,9 +22,9 @@ constexpr std::chrono::seconds patience{1};
 // Standard error without waiting for its reader. The descriptor is shared with other programs, for
 // which it must go on waiting: of pipes and terminals a description of our own is opened that does
 // not wait, and where that is refused poll(2) is asked before each write.
-class Outlet {
+class ErrorStream {
  public:
-  Outlet() noexcept {
+  ErrorStream() noexcept {
     struct stat status {};
     if (::fstat(STDERR_FILENO, &status) != 0) return;
     socket_ = S_ISSOCK(status.st_mode);
@@ -68,8 +68,8 @@ class Outlet {
   bool socket_ = false;
 };
 
-Outlet& outlet() noexcept {
-  static Outlet one;
+ErrorStream& outlet() noexcept {
+  static ErrorStream one;
   return one;
 }
 

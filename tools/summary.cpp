@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "call_books.hpp"
+#include "times_json.hpp"
 #include "units.hpp"
 
 namespace netio::cli {
@@ -40,6 +42,10 @@ std::string_view peer_word(const Summary& summary) {
       return "peer";
     case Summary::Kind::subscribed:
       return "publisher";
+    case Summary::Kind::asked:
+      return "replier";
+    case Summary::Kind::replied:
+      return "requester";
     default:
       return "sender";
   }
@@ -199,7 +205,13 @@ ordered_json json_of(const Verification& checked) {
           {"repeated", checked.repeated}, {"shared", checked.shared}};
 }
 
+// What is counted are answers, and no other messages.
+bool counts_answers(const Summary& summary) {
+  return summary.kind == Summary::Kind::asked || summary.kind == Summary::Kind::replied;
+}
+
 std::string_view first_word(const Summary& summary) {
+  if (counts_answers(summary)) return "answered";
   if (summary.kind == Summary::Kind::published) return "published";
   if (summary.kind == Summary::Kind::echoed) return "echoed";
   return summary.receiving() ? "received" : "sent";
@@ -279,19 +291,23 @@ std::string to_text(const Summary& summary) {
   const auto messages = per_second(summary, summary.messages);
   const auto bytes = per_second(summary, summary.bytes);
   const bool published = summary.kind == Summary::Kind::published;
+  const std::string_view noun = counts_answers(summary) ? "answer" : "message";
   std::string text;
   const auto row = [&text, published](std::string_view name, const std::string& value) {
     text += fmt::format("{:<{}} {}\n", name, published ? 11 : 10, value);
   };
   row(first_word(summary),
-      fmt::format("{}, {}{}{}", counted(summary.messages, "message"),
+      fmt::format("{}, {}{}{}", counted(summary.messages, noun),
                   scaled(static_cast<double>(summary.bytes), "B"),
                   summary.timed ? " in " + duration_text(summary.seconds) : "",
                   summary.code == ExitCode::interrupted ? ", interrupted" : ""));
   if (messages && *messages > 0) {
-    row("rate", fmt::format("{}, {} ({})", scaled(*messages, "messages/s"), scaled(*bytes, "B/s"),
-                            scaled(*bytes * 8, "b/s")));
+    row("rate", fmt::format("{}, {} ({})", scaled(*messages, fmt::format("{}s/s", noun)),
+                            scaled(*bytes, "B/s"), scaled(*bytes * 8, "b/s")));
   }
+  if (summary.asked) row("requests", to_text(*summary.asked));
+  if (summary.replied) row("requests", to_text(*summary.replied));
+  if (summary.trips && summary.trips->answered != 0) row("times", times_text(*summary.trips));
   if (published) row("unwanted", counted(summary.counters.unwanted, "message"));
   if (summary.kind != Summary::Kind::sent) {
     row(peers_word(summary), peers_text(summary.peers));
@@ -308,6 +324,11 @@ std::string to_text(const Summary& summary) {
   }
   if (summary.tags) row("tags", summary.tags->text());
   if (summary.verification) row("verify", verification_text(*summary.verification));
+  if (summary.differ) {
+    row("verify", *summary.differ == 0
+                      ? "passed: each answer was the request again"
+                      : fmt::format("FAILED: {} not the request", grouped(*summary.differ)));
+  }
   if (summary.output) {
     row("written", fmt::format("{}, {} to {}", counted(summary.output->messages, "message"),
                                counted(summary.output->bytes, "byte"), summary.output->name));
@@ -331,6 +352,12 @@ std::string to_json(const Summary& summary) {
   json["messages_per_second"] = json_of(per_second(summary, summary.messages));
   json["bytes_per_second"] = json_of(per_second(summary, summary.bytes));
   if (published) json["unwanted"] = summary.counters.unwanted;
+  if (summary.asked) {
+    json["request_bytes"] = summary.request_bytes;
+    json["requests"] = to_json(*summary.asked);
+  }
+  if (summary.replied) json["requests"] = to_json(*summary.replied);
+  if (summary.trips) json["rtt_us"] = times_json(*summary.trips);
   json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
   if (summary.kind == Summary::Kind::sent || summary.kind == Summary::Kind::published) {
@@ -340,7 +367,7 @@ std::string to_json(const Summary& summary) {
   if (summary.kind != Summary::Kind::sent) {
     json[peers_word(summary)] = json_of(summary.peers, summary);
   }
-  if (summary.kind != Summary::Kind::echoed) {
+  if (summary.kind != Summary::Kind::echoed && !counts_answers(summary)) {
     ordered_json& per_peer = json["per_peer"] = ordered_json::array();
     for (const PeerLine& line : summary.per_peer) {
       per_peer.push_back(json_of(line, summary.receiving()));
@@ -349,6 +376,7 @@ std::string to_json(const Summary& summary) {
   }
   if (summary.tags) json["tags"] = json_of(*summary.tags);
   if (summary.verification) json["verification"] = json_of(*summary.verification);
+  if (summary.differ) json["differ"] = *summary.differ;
   if (summary.output) {
     json["output"] = {{"name", summary.output->name},
                       {"messages", summary.output->messages},

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include <netio/books.hpp>
+#include <netio/reply.hpp>
+#include <netio/request.hpp>
 
 #include "exit_code.hpp"
 #include "peer_table.hpp"
+#include "round_trips.hpp"
 #include "tag_counts.hpp"
 #include "verifier.hpp"
 
@@ -36,7 +39,7 @@ struct WrittenOutput {
 };
 
 struct Summary {
-  enum class Kind : std::uint8_t { sent, received, published, subscribed, echoed };
+  enum class Kind : std::uint8_t { sent, received, published, subscribed, echoed, asked, replied };
 
   [[nodiscard]] bool receiving() const noexcept {
     return kind == Kind::received || kind == Kind::subscribed;
@@ -69,6 +72,11 @@ struct Summary {
   std::optional<TagCounts> tags;       // subscribed
   std::vector<PeerLine> per_peer;      // at most those that a PeerTable has
   std::uint64_t peers_left_out = 0;
+  std::uint64_t request_bytes = 0;      // asked: of each request
+  std::optional<RequestBooks> asked;    // asked
+  std::optional<RoundTrips> trips;      // asked: from send to answer
+  std::optional<std::uint64_t> differ;  // asked, --verify: answers that are not the request
+  std::optional<ReplyBooks> replied;    // replied
   std::optional<WrittenOutput> output;
   std::optional<Verification> verification;
 };

@@ -11,27 +11,13 @@
 
 #include "help.hpp"
 #include "parsed_option.hpp"
+#include "peer_options.hpp"
 #include "stamp.hpp"
 #include "tags.hpp"
 
 namespace netio::cli {
 
 namespace {
-
-std::size_t parse_message_bytes(const std::string& text) {
-  const std::uint64_t bytes = parse_bytes(text);
-  // Far above any memory, and far from where sums of sizes wrap.
-  if (bytes == 0 || bytes > (std::uint64_t{1} << 46U)) {
-    throw std::invalid_argument("a message has 1 byte to 64 TiB, not " + text);
-  }
-  return static_cast<std::size_t>(bytes);
-}
-
-std::uint64_t parse_more_than_none(const std::string& text) {
-  const std::uint64_t count = parse_count(text);
-  if (count == 0) throw std::invalid_argument("is at least 1");
-  return count;
-}
 
 std::chrono::milliseconds parse_milliseconds(std::string_view text) {
   const auto time = parse_duration(text);
@@ -40,119 +26,10 @@ std::chrono::milliseconds parse_milliseconds(std::string_view text) {
   return whole;
 }
 
-std::size_t parse_resume_bytes(const std::string& text) {
-  const std::uint64_t bytes = parse_bytes(text);
-  if (bytes > (std::uint64_t{1} << 40U)) throw std::invalid_argument("is at most 1 TiB");
-  return static_cast<std::size_t>(bytes);
-}
-
-std::chrono::nanoseconds parse_more_than_no_time(const std::string& text) {
-  const auto time = parse_duration(text);
-  if (time.count() == 0)
-    throw std::invalid_argument(fmt::format("is more than 0, not \"{}\"", text));
-  return time;
-}
-
-std::chrono::nanoseconds parse_heartbeat(const std::string& text) {
-  const auto time = parse_duration(text);
-  if (time.count() != 0 && time < std::chrono::milliseconds(10)) {
-    throw std::invalid_argument(fmt::format("is 10ms or more, or 0s for none, not \"{}\"", text));
-  }
-  return time;
-}
-
 TagRange parse_one_range(std::string_view text) {
   if (text.find(',') == std::string_view::npos) return parse_tag_range(text);
   throw std::invalid_argument(
       fmt::format("\"{}\": what a publisher sends has one tag, or those of one range", text));
-}
-
-// Who is at the other end, and who binds unless told otherwise.
-struct Side {
-  std::string_view peer;
-  bool binds = false;
-  bool sends = true;
-  bool resumes = true;  // the pattern keeps what is not acknowledged, or hears of what is kept
-};
-
-void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) {
-  const std::string group = "When the network fails (tcp and fabrics)";
-  add_parsed_to(app, "--heartbeat", "TIME", parse_heartbeat, peer.heartbeat_after,
-                fmt::format("Lost after three times TIME without a word from the {} (default: only "
-                            "the network tells)",
-                            side.peer))
-      ->group(group);
-  if (!side.resumes) return;
-  add_parsed_to(app, "--resume", "BYTES", parse_resume_bytes, peer.resume_bytes_max,
-                side.sends
-                    ? fmt::format("Keep up to BYTES that a {} has not acknowledged, and send them "
-                                  "again when a lost connection is back (default: nothing). 8MiB "
-                                  "is a good value; less than 1MiB slows it down{}",
-                                  side.peer,
-                                  side.binds ? ". One with --policy block may be away for "
-                                               "--block-for-max before messages are dropped"
-                                             : "")
-                    : fmt::format("For {0}s with --resume: wait for one that is lost (60s, or "
-                                  "--connect-timeout), and acknowledge often. Any BYTES but 0 say "
-                                  "so; how much is kept is up to the {0}",
-                                  side.peer))
-      ->group(group);
-  if (!side.sends) return;
-  add_parsed_to(app, "--resume-within", "TIME", parse_more_than_no_time, peer.resume_within,
-                fmt::format("Give up what is kept for a {} that is away for longer; at the end, "
-                            "too, one is waited for so long (60s)",
-                            side.peer))
-      ->group(group)
-      ->needs("--resume");
-}
-
-void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
-  peer.binds = side.binds;
-  app.add_option(
-         "ADDRESS", peer.address,
-         "Where to meet: tcp://host:5555; on one machine shm://name or shm:///path; over a fabric "
-         "verbs://host:5555 or ofi+PROVIDER://host:5555, which may end in ?window=PAGES (netio "
-         "info lists what is here); to bind, the host may be * and the port 0, or the name *")
-      ->type_name("")
-      ->check([](const std::string& address) {
-        return address.starts_with("inproc://")
-                   ? std::string(
-                         "inproc:// is between threads of one process: two commands meet "
-                         "at shm://NAME")
-                   : std::string();
-      })
-      ->required();
-  auto* const bind = app.add_flag_callback(
-      "--bind", [&peer] { peer.binds = true; },
-      side.binds ? "Listen at ADDRESS (the default)"
-                 : fmt::format("Listen at ADDRESS for {}s", side.peer));
-  auto* const connect = app.add_flag_callback(
-      "--connect", [&peer] { peer.binds = false; },
-      side.binds ? fmt::format("Connect to a {} at ADDRESS", side.peer)
-                 : "Connect to ADDRESS (the default)");
-  bind->excludes(connect);
-  app.add_option("--name", peer.name, "What the other end calls this one in what it reports")
-      ->type_name("NAME")
-      ->check([](const std::string& name) {
-        const bool good =
-            !name.empty() && name.size() <= 63 && name.front() != ' ' && name.back() != ' ' &&
-            std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
-        return good
-                   ? std::string()
-                   : std::string(
-                         "a name has 1 to 63 bytes of printable ASCII, without spaces at the ends");
-      });
-  add_parsed_to(app, "--connect-timeout", "TIME", parse_duration, peer.connect_timeout,
-                side.binds
-                    ? fmt::format("Give up when no {} came for so long (for ever; connecting: 10s)",
-                                  side.peer)
-                    : fmt::format("Give up when no {} came, or a lost one did not return, for "
-                                  "so long (10s; binding: for ever)",
-                                  side.peer));
-  add_wait(app, peer.wait);
-  add_parsed_to(app, "--message-max", "BYTES", parse_message_bytes, peer.message_bytes_max,
-                "The largest message (1GiB)");
-  add_network_failures(app, peer, side);
 }
 
 void add_generated(CLI::App& app, SendArguments& send, SendChoice& choice, const Side& side) {

@@ -13,6 +13,7 @@ CORPUS = HERE.parent.parent / "fuzz" / "corpus"
 MAGIC = bytes([0x93]) + b"netio\r\n"
 PATTERNS = {"push": 1, "pull": 2, "pair": 3, "publish": 4, "subscribe": 5, "request": 6, "reply": 7}
 TAGGED, MORE, CONTINUED, CONTROL, REQUEST, SEGMENTED = 1, 2, 4, 8, 16, 32
+REQUESTS = 1  # an ability
 BYE, SUBSCRIBE, SUBSCRIBED, GAP, ENDING, CONFIRM, STAY, ASK, GRANT, CANCEL = range(1, 11)
 WHOLE, REMOVE, LAST = 1, 2, 4
 EVERY_TAG = [0, (1 << 64) - 1]
@@ -227,15 +228,18 @@ def page_vectors():
     return out
 
 
-def frame(payload=b"", flags=0, tag=None, total=None, kind=0):
-    if tag is not None:
+def frame(payload=b"", flags=0, tag=None, total=None, kind=0, field=0):
+    """`tag` of a request is its id, `field` its time or status."""
+    if tag is not None and not flags & REQUEST:
         flags |= TAGGED
-    data = struct.pack("<II", len(payload), flags | kind << 8)
+    data = struct.pack("<II", len(payload), flags | kind << 8 | field << 16)
     if tag is not None:
         data += struct.pack("<Q", tag)
     if total is not None:
         data += struct.pack("<Q", total)
     fields = dict(flags=flags, kind=kind, tag=tag or 0, total=total or 0, payload=payload.hex())
+    if field:
+        fields["field"] = field
     return data + padded(payload), fields
 
 
@@ -398,13 +402,19 @@ def control_vectors():
 def frame_vectors():
     out = []
 
-    def add(name, meaning, frames, defect=None, tail=b""):
+    def add(name, meaning, frames, defect=None, tail=b"", offered=0):
         data, fields = body(*frames)
-        out.append(dict(name=name, meaning=meaning, hex=(data + tail).hex(), frames=fields,
-                        defect=defect))
+        vector = dict(name=name, meaning=meaning, hex=(data + tail).hex(), frames=fields,
+                      defect=defect)
+        if offered:
+            vector["offered"] = offered
+        out.append(vector)
 
     def word(size, flags):
         return struct.pack("<II", size, flags)
+
+    def ask(field, payload=b"", flags=0, number=0x0123456789abcdef, total=None):
+        return frame(payload, REQUEST | flags, number, total, field=field)
 
     add("none", "an empty body", [])
     add("plain", "one message, padded", [frame(b"hello")])
@@ -425,7 +435,7 @@ def frame_vectors():
     add("ending", "why the good-bye follows", [frame(ending_of(1), CONTROL, kind=ENDING)])
     add("confirm", "where a side stands", [frame(confirm_of(1), CONTROL, kind=CONFIRM)])
     add("later_controls", "those of abilities that nobody offers yet",
-        [frame(bytes(8), CONTROL, kind=kind) for kind in (STAY, ASK, GRANT, CANCEL)])
+        [frame(bytes(8), CONTROL, kind=kind) for kind in (STAY, ASK, GRANT)])
     add("control_frames", "several control frames in one page",
         [frame(gap(3, 1), CONTROL, kind=GAP), frame(subscribed(1, 3), CONTROL, kind=SUBSCRIBED),
          frame(b"", CONTROL, kind=BYE)])
@@ -438,6 +448,42 @@ def frame_vectors():
     add("longest", "the largest size there is", [], "longer", word(0xffffffff, 0) + bytes(64))
     add("request", "a request, which nobody has offered to take", [], "request",
         word(8, REQUEST) + bytes(16))
+    add("request_without_limit", "a request that has all the time there is", [ask(0, b"state?")],
+        offered=REQUESTS)
+    add("request_with_time", "a request that has 1 ms left, and one that has 4096 ms, rounded up to "
+        "2049 shifted by 1", [ask(1, b"soon"), ask(0x1801, b"later", number=1)], offered=REQUESTS)
+    add("request_with_most_time", "the longest time that can be said",
+        [ask(0xffff, number=(1 << 64) - 1)], offered=REQUESTS)
+    add("request_withdrawn", "it ended before it was sent again", [ask(0xf000, b"never mind")],
+        offered=REQUESTS)
+    add("request_first_part", "the id comes before the total", [ask(9, b"p" * 16, MORE, total=40)],
+        offered=REQUESTS)
+    add("request_last_part", "later parts have neither flag nor id", [frame(b"r" * 8, CONTINUED)],
+        offered=REQUESTS)
+    add("answer", "an answer, and one of no bytes", [ask(0, b"running"), ask(0, number=2)],
+        offered=REQUESTS)
+    add("not_answered", "the replier has given the request up", [ask(1)], offered=REQUESTS)
+    add("cancel", "the answers to two requests are not wanted any more",
+        [frame(struct.pack("<Q", number), CONTROL, kind=CANCEL) for number in (7, 1 << 63)],
+        offered=REQUESTS)
+    add("request_with_tag", "an id stands in the place of the tag", [], "tag",
+        word(8, REQUEST | TAGGED) + bytes(24), offered=REQUESTS)
+    add("request_in_later_part", "only the first part has the id", [], "later part",
+        word(8, REQUEST | CONTINUED) + bytes(16), offered=REQUESTS)
+    add("request_in_middle_part", "the same in the middle", [], "later part",
+        word(8, REQUEST | MORE | CONTINUED) + bytes(16), offered=REQUESTS)
+    add("request_cut_in_id", "no room for the id", [], "cut short", word(0, REQUEST),
+        offered=REQUESTS)
+    add("request_and_control", "a control frame is no request", [], "control",
+        word(8, REQUEST | CONTROL | CANCEL << 8) + bytes(16), offered=REQUESTS)
+    add("request_with_kind", "a request is no control frame", [], "control",
+        word(8, REQUEST | CANCEL << 8) + bytes(16), offered=REQUESTS)
+    add("time_without_request", "bits 16 to 31 belong to requests and answers", [], "flags",
+        word(8, 1 << 16) + bytes(8), offered=REQUESTS)
+    add("time_of_tagged", "the same with a tag", [], "flags",
+        word(8, TAGGED | 0xf000 << 16) + bytes(16), offered=REQUESTS)
+    add("time_in_later_part", "the same in a later part", [], "flags",
+        word(8, CONTINUED | 5 << 16) + bytes(8), offered=REQUESTS)
     add("segmented", "segments, which nobody has offered to take", [], "segments",
         word(8, SEGMENTED) + bytes(8))
     add("flag_unknown", "a flag that nobody defined", [], "flags", word(0, 64))

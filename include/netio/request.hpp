@@ -29,19 +29,21 @@ enum class Outcome : std::uint8_t {
   in_doubt,  // the connection ended, and nobody knows whether it was received, or what came of it
   count_     // the number of outcomes
 };
-// Its name, as it is written here.
+// Its name in words, such as "timed out".
 [[nodiscard]] NETIO_API std::string_view to_string(Outcome outcome) noexcept;
 
 // asked == the sum of ended + under_way, always.
 struct RequestBooks {
   std::uint64_t asked = 0;  // send() answered ok
   std::array<std::uint64_t, static_cast<std::size_t>(Outcome::count_)> ended{};  // by Outcome
+  // Those that have not ended yet.
   std::uint64_t under_way = 0;
   // Answers that came for no request that is under way: too late, twice, or from a peer that was
   // not asked. They are dropped.
   std::uint64_t late = 0;
   std::uint64_t repeated = 0;  // times that an idempotent request was sent again
 
+  // How many ended in this way.
   [[nodiscard]] std::uint64_t of(Outcome outcome) const noexcept {
     return ended[static_cast<std::size_t>(outcome)];
   }
@@ -81,6 +83,7 @@ class NETIO_API Request : public Socket {
   // ok: nothing was asked; again and not_connected are followed by on_writable.
   [[nodiscard]] Status send(std::span<const std::byte> request, std::uint64_t& id,
                             const Ask& ask = {}) noexcept;
+  // The same with text.
   [[nodiscard]] Status send(std::string_view text, std::uint64_t& id,
                             const Ask& ask = {}) noexcept {
     return send(std::as_bytes(std::span(text)), id, ask);

@@ -58,8 +58,7 @@ Status OutgoingStream::copy_large(std::span<const std::byte>& message, Lease& co
   return Status::ok;
 }
 
-Status OutgoingStream::gather_large(std::span<const std::byte> message,
-                                    Label label) noexcept {
+Status OutgoingStream::gather_large(std::span<const std::byte> message, Label label) noexcept {
   Lease copy;
   if (const Status status = copy_large(message, copy); status != Status::ok) return status;
   return begin_large(std::move(copy), message.data(), message.size(), label);

@@ -84,8 +84,7 @@ Status OutgoingStream::post_next_again() noexcept {
 }
 
 bool OutgoingStream::post_behind_kept(const Lease& lease, std::span<const std::byte> bytes,
-                                      std::uint32_t messages, bool framed,
-                                      Label label) noexcept {
+                                      std::uint32_t messages, bool framed, Label label) noexcept {
   if (!resends_ || !resend_.make_room()) return false;
   if (framed) {
     resend_.add_page(books_.next_sequence, messages, lease, bytes);

@@ -16,6 +16,7 @@
 #include "wire/frame.hpp"
 #include "wire/hello.hpp"
 #include "wire/page.hpp"
+#include "wire/request.hpp"
 
 namespace netio::detail {
 namespace {
@@ -94,10 +95,12 @@ Bytes encoded_frames(const Json& frames) {
   Bytes body;
   for (const Json& fields : frames) {
     const Bytes payload = from_hex(fields.at("payload"));
-    const std::uint32_t flags = fields.at("flags").get<std::uint32_t>() |
-                                fields.at("kind").get<std::uint32_t>() << frame_flag::control_shift;
+    const std::uint32_t flags =
+        fields.at("flags").get<std::uint32_t>() |
+        fields.at("kind").get<std::uint32_t>() << frame_flag::control_shift |
+        fields.value("field", std::uint32_t{0}) << frame_flag::request_shift;
     append_word(body, frame_word(static_cast<std::uint32_t>(payload.size()), flags));
-    if ((flags & frame_flag::tagged) != 0) append_word(body, fields.at("tag"));
+    if ((flags & frame_flag::numbered) != 0) append_word(body, fields.at("tag"));
     if (fields.at("total") != 0) append_word(body, fields.at("total"));
     append(body, payload);
     body.resize(wire_padded(body.size()));
@@ -108,6 +111,8 @@ Bytes encoded_frames(const Json& frames) {
 void expect_frame(const Frame& frame, const Json& fields) {
   EXPECT_EQ(frame.flags & 0xffU, fields.at("flags").get<std::uint32_t>());
   EXPECT_EQ(static_cast<unsigned>(frame.control()), fields.at("kind").get<unsigned>());
+  EXPECT_EQ(request_field(frame.label()), fields.value("field", 0));
+  EXPECT_EQ(is_request(frame.label()), (fields.at("flags").get<unsigned>() & 16U) != 0);
   EXPECT_EQ(frame.tag, fields.at("tag").get<std::uint64_t>());
   if (frame.first_part()) {
     EXPECT_EQ(frame.total, fields.at("total").get<std::uint64_t>());
@@ -124,8 +129,9 @@ void expect_defect(const char* defect, const Json& expected) {
 }
 
 // Walks `body` and expects exactly `frames`, then `defect` (null for none).
-void expect_frames(const Bytes& body, const Json& frames, const Json& defect) {
-  FrameWalker walker(body.data(), body.size());
+void expect_frames(const Bytes& body, const Json& frames, const Json& defect,
+                   std::uint64_t offered = 0) {
+  FrameWalker walker(body.data(), body.size(), offered);
   Frame frame;
   std::size_t index = 0;
   for (; walker.next(frame); ++index) {
@@ -184,7 +190,8 @@ TEST(Vectors, every_body_is_walked_as_documented) {
   for (const Json& vector : vectors().at("frame")) {
     SCOPED_TRACE(vector.at("name").get<std::string>());
     const Bytes body = from_hex(vector.at("hex"));
-    expect_frames(body, vector.at("frames"), vector.at("defect"));
+    expect_frames(body, vector.at("frames"), vector.at("defect"),
+                  vector.value("offered", std::uint64_t{0}));
     Bytes written = encoded_frames(vector.at("frames"));
     EXPECT_TRUE(std::equal(written.begin(), written.end(), body.begin()));
     if (vector.at("defect").is_null()) {

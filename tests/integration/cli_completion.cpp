@@ -28,6 +28,8 @@ const std::vector<Words> commands = {
     {"recv"},
     {"pub"},
     {"sub"},
+    {"request"},
+    {"reply"},
     {"echo"},
     {"ping"},
     {"info"},
@@ -104,7 +106,8 @@ TEST(CliCompletion, bash_completes_commands_options_and_what_they_may_be) {
               UnorderedElementsAre("drop_new", "drop_old"));
   EXPECT_THAT(offered({"recv", "--wait", "="}), UnorderedElementsAre("sleep", "spin", "adaptive"));
   EXPECT_THAT(offered({"completion", ""}), UnorderedElementsAre("bash", "zsh"));
-  EXPECT_THAT(offered({"man", "re"}), ElementsAre("recv"));
+  EXPECT_THAT(offered({"man", "re"}), UnorderedElementsAre("recv", "request", "reply"));
+  EXPECT_THAT(offered({"request", "--conc"}), ElementsAre("--concurrent"));
   EXPECT_THAT(offered({"send", "--size", ""}), IsEmpty());
   EXPECT_THAT(offered({"recv", "t"}), ElementsAre("tcp://"));
   EXPECT_THAT(offered({"pub", ""}), IsSupersetOf({"tcp://", "shm://", "verbs://", "ofi+tcp://"}));

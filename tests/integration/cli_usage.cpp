@@ -87,6 +87,18 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"echo", "localhost"}, "error: address \"localhost\": the scheme is missing"},
       {{"echo", "inproc://name"}, "shm://NAME"},
       {{"echo", address, "--bind", "--connect"}, "--connect"},
+      {{"request"}, "ADDRESS"},
+      {{"request", "tcp://*:5555", "--text", "x"}, "error: connect tcp://*:5555: "},
+      {{"request", address, "file", "--text", "x"}, "either a file or --text, not both"},
+      {{"request", address, "--text", "x", "--within", "0"}, "is more than 0"},
+      {{"request", address, "--text", "x", "--within", "soon"}, "is not a time"},
+      {{"request", address, "--text", "x", "--count", "0"}, "is at least 1"},
+      {{"request", address, "--text", "x", "--concurrent", "2M"}, "is at most 1,048,576"},
+      {{"request", address, "--text", "long", "--message-max", "3"}, "larger than --message-max"},
+      {{"request", address, "--text", "x", "--out", "-", "--json"}, "use --json=FILE"},
+      {{"reply"}, "ADDRESS"},
+      {{"reply", address, "--text", "x", "--echo"}, "--text"},
+      {{"reply", "inproc://name"}, "shm://NAME"},
       {{"completion"}, "SHELL is required"},
       {{"completion", "fish"}, "is bash or zsh, not \"fish\""},
       {{"man", "bench", "lunch"}, "there is no netio bench lunch"},
@@ -105,17 +117,21 @@ TEST(CliUsage, help_has_examples_and_exit_codes) {
                                                {"recv", "-h"},
                                                {"pub", "--help"},
                                                {"sub", "--help"},
+                                               {"request", "--help"},
+                                               {"reply", "--help"},
                                                {"echo", "--help"},
                                                {"ping", "--help"}}) {
     Process process(netio_command(words));
     EXPECT_EQ(process.wait(), 0);
-    EXPECT_THAT(process.out(), ContainsRegex("\n  netio (send|recv|pub|sub|echo|ping) '?tcp://"));
+    EXPECT_THAT(process.out(),
+                ContainsRegex("\n  netio (send|recv|pub|sub|request|reply|echo|ping) '?tcp://"));
     EXPECT_THAT(process.out(), HasSubstr("Exit codes: 0 "));
   }
 }
 
 TEST(CliUsage, help_knows_the_addresses_of_fabrics) {
-  for (const char* const command : {"send", "recv", "pub", "sub", "echo", "ping"}) {
+  for (const char* const command :
+       {"send", "recv", "pub", "sub", "request", "reply", "echo", "ping"}) {
     Process process(netio_command({command, "--help"}));
     EXPECT_EQ(process.wait(), 0);
     for (const char* const text : {"verbs://", "ofi+PROVIDER://", "?window="}) {

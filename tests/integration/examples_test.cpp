@@ -127,6 +127,21 @@ TEST_F(Examples, a_ball_goes_to_and_fro) {
   EXPECT_THAT(output_of("pair"), MatchesRegex("10000 round trips, [0-9.]+ us each\n"));
 }
 
+TEST_F(Examples, a_builder_says_its_state_to_a_monitor) {
+  Process reply(example("reply", "tcp://127.0.0.1:0"));
+  const std::string greeting = "answering at ";
+  ASSERT_TRUE(
+      reply.wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
+  std::string address = reply.out().substr(greeting.size());
+  address.erase(address.find('\n'));
+  Process request(example("request", address));
+  EXPECT_EQ(request.wait(), 0) << request.err();
+  EXPECT_THAT(request.out(), MatchesRegex("(running, [0-9]+ events built\n){3}"));
+  reply.signal(SIGINT);
+  EXPECT_EQ(reply.wait(), 0) << reply.err();
+  EXPECT_THAT(reply.out(), HasSubstr("\n3 requests, 3 answered\n"));
+}
+
 TEST_F(Examples, messages_are_kept_beyond_their_call_back) {
   EXPECT_EQ(output_of("keep"), "an event of 4 fragments, 160000 bytes\n");
 }
@@ -242,6 +257,8 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"README.md", "examples/push.cpp"},
       {"docs/guide.md", "examples/pull.cpp"},
       {"docs/guide.md", "examples/push.cpp"},
+      {"docs/guide.md", "examples/request.cpp"},
+      {"docs/guide.md", "examples/reply.cpp"},
       {"docs/c-api.md", "examples/c_pull.c"},
       {"docs/c-api.md", "examples/c_push.c"},
       {"docs/coroutines.md", "examples/coroutine.cpp"},

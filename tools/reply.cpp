@@ -1,0 +1,93 @@
+#include "reply.hpp"
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <netio/reply.hpp>
+
+#include "call_session.hpp"
+#include "session_options.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+class ReplySession final : public CallSession {
+ public:
+  explicit ReplySession(const ReplyArguments& arguments);
+
+ private:
+  void take(const MessageView& request, ReplyTo to);
+  [[nodiscard]] ProgressSample sample() override;
+  void judge() override;
+  void complete(Summary& summary) const override;
+
+  const ReplyArguments& asked_;
+  Reply reply_;
+  std::uint64_t answers_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t refused_ = 0;
+  Status why_refused_ = Status::ok;
+};
+
+ReplySession::ReplySession(const ReplyArguments& arguments)
+    : CallSession(arguments, "reply", "requester", false),
+      asked_(arguments),
+      reply_(context_, {}, socket_options(arguments.peer, arguments.mode)) {
+  reply_.on_request(
+      [this](const MessageView& request, ReplyTo to) { take(request, std::move(to)); });
+  use(reply_);
+}
+
+void ReplySession::take(const MessageView& request, ReplyTo to) {
+  if (closing_) return;  // and the requester is told that it has no answer
+  const std::span<const std::byte> answer =
+      asked_.text ? std::as_bytes(std::span<const char>(*asked_.text)) : request.bytes();
+  const Status status = to.send(answer);
+  if (status == Status::ok) {
+    bytes_ += answer.size();
+    if (++answers_ == asked_.count) close();
+  } else if (status != Status::not_connected) {  // nobody waits for it: the books count that
+    why_refused_ = status;
+    if (refused_++ == 0) {
+      progress_.note(fmt::format("an answer of {} was not sent: {}", counted(answer.size(), "byte"),
+                                 to_string(status)));
+    }
+  }
+}
+
+ProgressSample ReplySession::sample() {
+  ProgressSample result{answers_, bytes_, std::nullopt};
+  if (asked_.count) {
+    result.fraction = static_cast<double>(answers_) / static_cast<double>(*asked_.count);
+  }
+  if (up_.empty()) result.waits_for = "waiting for a requester";
+  result.noun = "answer";
+  return result;
+}
+
+void ReplySession::judge() {
+  if (refused_ == 0) return;
+  fail(ExitCode::failed,
+       fmt::format("{} not sent, the last of them: {}", counted(refused_, "answer"),
+                   to_string(why_refused_)),
+       why_refused_ == Status::too_big ? "raise --message-max on both sides" : "");
+}
+
+void ReplySession::complete(Summary& summary) const {
+  summary.kind = Summary::Kind::replied;
+  summary.mode = asked_.mode == Mode::buffered ? "buffered" : "unbuffered";
+  summary.messages = answers_;
+  summary.bytes = bytes_;
+  summary.replied = reply_.requests();
+}
+
+}  // namespace
+
+ExitCode run_reply(const ReplyArguments& arguments) { return ReplySession(arguments).run(); }
+
+}  // namespace netio::cli
