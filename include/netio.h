@@ -308,7 +308,8 @@ struct netio_socket_options {
   uint64_t resume_bytes_max;    // 0: nothing, and what is on its way is lost with a connection
   uint64_t resume_within_ns;    // if a peer is away for longer, what is kept for it is given up
   uint64_t heartbeat_after_ns;  // after three times of that without a word a peer is lost; 0: never
-  uint64_t pending_max, open_max;  // request, reply: how many requests of each peer at a time
+  // request, reply: how many requests of each peer may be under way, and how many open:
+  uint64_t pending_max, open_max;
   uint64_t reserved[1];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
@@ -368,8 +369,7 @@ NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const
 // once for every NETIO_OK, or until the socket is freed.
 NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
                          uint64_t key);
-// Sends a message that was kept or allocated, without a copy: emptied on NETIO_OK, else left as it
-// is.
+// Sends a message that was kept or allocated, without a copy. On NETIO_OK it is empty afterwards.
 NETIO_API int netio_pass_on(struct netio_socket* socket, struct netio_message* message);
 // Makes a message of `bytes` in the memory that the wire sends from, to be written at `room`. Then
 // netio_pass_on() it, after which nothing may be written any more, or netio_release() it.

@@ -72,9 +72,9 @@ NETIO_API int netio_request_cancel(struct netio_request_socket* socket, uint64_t
 struct netio_request_books {
   uint64_t asked;      // a request was sent: NETIO_OK
   uint64_t ended[16];  // by netio_outcome
-  uint64_t under_way;
-  uint64_t late;      // answers that came too late, twice, or from a peer that was not asked
-  uint64_t repeated;  // times that an idempotent request was sent again
+  uint64_t under_way;  // sent, and not ended
+  uint64_t late;       // answers that came too late, twice, or from a peer that was not asked
+  uint64_t repeated;   // times that an idempotent request was sent again
   uint64_t reserved[4];
 };
 // Takes a snapshot. netio_get_books() counts the messages that carried the requests:

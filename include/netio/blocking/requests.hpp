@@ -47,7 +47,7 @@ class Request : public TurnedSocket<netio::Request> {
                            std::chrono::nanoseconds within = for_ever) {
     return ask(request, limited(within));
   }
-  // The same for a text.
+  // The same for a text:
   [[nodiscard]] Answer ask(std::string_view text, const Ask& how) {
     return ask(std::as_bytes(std::span(text)), how);
   }
@@ -55,7 +55,7 @@ class Request : public TurnedSocket<netio::Request> {
     return ask(std::as_bytes(std::span(text)), within);
   }
   // The same for a message that was kept or allocated. It is empty afterwards if the request was
-  // sent, and untouched otherwise.
+  // sent, and untouched otherwise:
   [[nodiscard]] Answer ask(Message&& request, const Ask& how) {
     return ask_by(how, [&](const Ask& now) { return send(std::move(request), id_, now); });
   }

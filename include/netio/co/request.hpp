@@ -242,10 +242,11 @@ class Request : public AwaitedSocket<netio::Request> {
                                 return netio::Request::send(request, id, ask);
                               });
   }
+  // The same with a time limit.
   [[nodiscard]] auto ask(std::span<const std::byte> request, std::chrono::nanoseconds within) {
     return ask(request, Ask{.within = within});
   }
-  // The same for a text.
+  // The same for a text:
   [[nodiscard]] auto ask(std::string_view text, const Ask& how = {}) {
     return ask(std::as_bytes(std::span(text)), how);
   }
@@ -253,7 +254,7 @@ class Request : public AwaitedSocket<netio::Request> {
     return ask(text, Ask{.within = within});
   }
   // The same for a message that was kept or allocated. It must live until the answer. It is empty
-  // afterwards if the request was sent, and untouched otherwise.
+  // afterwards if the request was sent, and untouched otherwise:
   [[nodiscard]] auto ask(Message&& request, const Ask& how = {}) {
     return detail::AskAwaiter(gate(), line(), how,
                               [this, &request](std::uint64_t& id, const Ask& ask) {
