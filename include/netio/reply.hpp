@@ -44,6 +44,7 @@ class NETIO_API ReplyTo {
   // waits for this answer any more. too_big: the requester does not take so much; a shorter answer
   // may be sent. closed: the socket was closed. invalid: this is empty.
   [[nodiscard]] Status send(std::span<const std::byte> answer) noexcept;
+  // The same for a text.
   [[nodiscard]] Status send(std::string_view text) noexcept {
     return send(std::as_bytes(std::span(text)));
   }
@@ -82,9 +83,9 @@ struct ReplyBooks {
   std::uint64_t answered = 0;      // ReplyTo::send() answered ok
   std::uint64_t not_answered = 0;  // ReplyTo was destroyed, and the requester was told
   std::uint64_t unwanted = 0;      // ended by the requester: cancelled, or gone for good
-  std::uint64_t open = 0;
-  std::uint64_t expired = 0;    // received and not given to on_request: their time was over
-  std::uint64_t withdrawn = 0;  // the same: they had ended before they were sent
+  std::uint64_t open = 0;          // neither answered nor dropped
+  std::uint64_t expired = 0;       // received and not given to on_request: their time was over
+  std::uint64_t withdrawn = 0;     // the same: they had ended before they were sent
 };
 
 // The options of a Reply, beside those of every socket.
@@ -108,7 +109,7 @@ class NETIO_API Reply : public Socket {
   // Inside on_request: the id of the peer it came from (PeerInfo::id).
   [[nodiscard]] std::uint64_t sender_id() const noexcept;
   // Stops and resumes delivery, of all peers. While paused nothing is read, and requesters are held
-  // back.
+  // back:
   void pause() noexcept;
   void resume() noexcept;
   [[nodiscard]] bool paused() const noexcept;

@@ -35,12 +35,13 @@ enum class Outcome : std::uint8_t {
 struct RequestBooks {
   std::uint64_t asked = 0;  // send() answered ok
   std::array<std::uint64_t, static_cast<std::size_t>(Outcome::count_)> ended{};  // by Outcome
-  std::uint64_t under_way = 0;
+  std::uint64_t under_way = 0;  // sent, and not ended
   // Answers that came for no request that is under way: too late, twice, or from a peer that was
   // not asked. They are dropped.
   std::uint64_t late = 0;
   std::uint64_t repeated = 0;  // times that an idempotent request was sent again
 
+  // How many ended so.
   [[nodiscard]] std::uint64_t of(Outcome outcome) const noexcept {
     return ended[static_cast<std::size_t>(outcome)];
   }
@@ -80,6 +81,7 @@ class NETIO_API Request : public Socket {
   // ok: nothing was asked; again and not_connected are followed by on_writable.
   [[nodiscard]] Status send(std::span<const std::byte> request, std::uint64_t& id,
                             const Ask& ask = {}) noexcept;
+  // The same for a text.
   [[nodiscard]] Status send(std::string_view text, std::uint64_t& id,
                             const Ask& ask = {}) noexcept {
     return send(std::as_bytes(std::span(text)), id, ask);

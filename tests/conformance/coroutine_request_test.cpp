@@ -162,6 +162,28 @@ TEST_P(CoroutineRequests, wait_for_room_without_holding_up_others) {
   expect_all(Status::ok, Outcome::not_answered);
 }
 
+// Whoever named a peer and waits for its room is told when that peer is gone for good.
+TEST_P(CoroutineRequests, a_named_peer_that_goes_is_waited_for_no_longer) {
+  SocketOptions soon = options();
+  soon.resume_within = 20ms;
+  co::Request request(here_, {.pending_max = 1}, soon);
+  auto reply = std::make_unique<co::Reply>(there_, ReplyOptions{}, options());
+  join(request, *reply);
+  spawn(there_, hold(*reply));
+  const Ask named{.peer = request.peers()[0].id};
+  for (int i = 0; i < 3; ++i) spawn(here_, ask_once(request, "?", named));
+  ASSERT_SOON(pump_, held_.size() == 1);
+  EXPECT_TRUE(answers_.empty());
+  reply.reset();
+  ASSERT_SOON(pump_, answers_.size() == 3);
+  int not_connected = 0;
+  for (const Answer& answer : answers_) {
+    EXPECT_FALSE(answer);
+    not_connected += answer.status == Status::not_connected ? 1 : 0;
+  }
+  EXPECT_GE(not_connected, 1);  // the last words of the replier may have made room for another
+}
+
 TEST_P(CoroutineRequests, requesters_are_held_back_while_nobody_receives) {
   co::Reply reply(there_, {}, options());
   co::Request request(here_, {}, options());

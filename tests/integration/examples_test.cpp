@@ -105,7 +105,7 @@ TEST_F(Examples, the_first_program_is_the_same_in_c) {
 
 TEST_F(Examples, questions_are_answered_in_c) {
   Process reply(example("c_reply", "tcp://127.0.0.1:0"));
-  const std::optional<std::string> address = reply.line_after("at ");
+  const std::optional<std::string> address = reply.line_after("listening at ");
   ASSERT_TRUE(address) << reply.err();
   Process request(example("c_request", *address));
   EXPECT_EQ(request.wait(), 0) << request.err();
