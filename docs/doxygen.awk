@@ -10,11 +10,12 @@ function indent() { match($0, /[^ ]/); return RSTART - 1 }
 function comment(mark, line) { line = $0; sub(/\/\//, mark, line); return line }
 
 # Opens the module that a line "// --- Words. More" begins, and leaves "// More" of it.
-function module(words, close_last) {
+function module(words, close_last, name) {
   words = $0; sub(/^\/\/ --- /, "", words); sub(/\..*/, "", words)
   sub(/--- [^.]*\. ?/, "")
   close_last = modules++ ? "/** @} */ " : ""
-  return close_last "/** @defgroup c_" modules " C: " words " */ /** @{ */ "
+  name = FILENAME; gsub(/[^a-z]/, "_", name)  # each header has modules of its own
+  return close_last "/** @defgroup c_" name "_" modules " C: " words " */ /** @{ */ "
 }
 
 # A comment's last line is held back until the next line tells that it was the last.

@@ -290,7 +290,7 @@ struct netio_socket_options {
   uint64_t keep_alive_after_s;    // silence before the kernel probes the peer's host
   uint64_t acknowledge_after_ns;  // acknowledgements are sent at the latest after this time
   int32_t flush_when_idle;        // pages are also sent at the end of a turn, if the wire is idle
-  int32_t unbuffered;             // pair and subscribe only; send sockets have it by their type
+  int32_t unbuffered;             // all but send sockets, which have it by their type
   int32_t policy;                 // subscribe: what happens when it is behind (netio_policy)
   int32_t behind_for_max_ms;      // NETIO_POLICY_DISCONNECT only; 0: the amount alone decides
   uint64_t behind_bytes_max;      // subscribe: the queue at the publisher, above the wire
@@ -308,15 +308,16 @@ struct netio_socket_options {
   uint64_t resume_bytes_max;    // 0: nothing, and what is on its way is lost with a connection
   uint64_t resume_within_ns;    // if a peer is away for longer, what is kept for it is given up
   uint64_t heartbeat_after_ns;  // after three times of that without a word a peer is lost; 0: never
-  uint64_t reserved[3];
+  // request, reply: how many requests of each peer may be under way, and how many open:
+  uint64_t pending_max, open_max;
+  uint64_t reserved[1];
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 
 // Listens at "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ...
 // (docs/guide.md), any number of times, mixed with netio_connect(). The host may be *, the port 0.
 NETIO_API int netio_listen(struct netio_socket* socket, const char* address);
-// Gives the address of the latest netio_listen(), with the real port; valid until the next. "" if
-// there was none.
+// Gives the address of the latest netio_listen() with the real port, or "". Valid until the next.
 NETIO_API const char* netio_address(const struct netio_socket* socket);
 // Begins to connect; the other side need not exist yet.
 NETIO_API int netio_connect(struct netio_socket* socket, const char* address);
@@ -334,8 +335,7 @@ NETIO_API int netio_get_counters(const struct netio_socket* socket,
 // it, or its netio_socket_free():
 NETIO_API int netio_get_peers(struct netio_socket* socket, const struct netio_peer_snapshot** peers,
                               size_t* count);
-// Tells how full it is, from 0 to 1: docs/guide.md, "Back-pressure". 0 for a struct that is no
-// socket.
+// Tells how full it is, from 0 to 1 (docs/guide.md, "Back-pressure"); 0 for what is no socket.
 NETIO_API double netio_fill(const struct netio_socket* socket);
 // Gives the bytes of memory that its kept messages hold: netio::Socket::kept_bytes().
 NETIO_API uint64_t netio_kept_bytes(const struct netio_socket* socket);
@@ -369,8 +369,7 @@ NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const
 // once for every NETIO_OK, or until the socket is freed.
 NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
                          uint64_t key);
-// Sends a message that was kept or allocated, without a copy: emptied on NETIO_OK, else left as it
-// is.
+// Sends a message that was kept or allocated, without a copy. On NETIO_OK it is empty afterwards.
 NETIO_API int netio_pass_on(struct netio_socket* socket, struct netio_message* message);
 // Makes a message of `bytes` in the memory that the wire sends from, to be written at `room`. Then
 // netio_pass_on() it, after which nothing may be written any more, or netio_release() it.
@@ -497,4 +496,5 @@ NETIO_API int netio_unsubscribe_range(struct netio_subscribe_socket* socket, uin
 #ifdef __cplusplus
 }
 #endif
+#include <netio/requests.h>
 #endif

@@ -3,185 +3,19 @@
 // (QueuedPush, QueuedPull). docs/blocking.md says what they cost.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <new>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <netio/batch.hpp>
 #include <netio/blocking/queued.hpp>
 #include <netio/blocking/received.hpp>
+#include <netio/blocking/requests.hpp>
+#include <netio/blocking/turned.hpp>
 #include <netio/context.hpp>
 #include <netio/pair.hpp>
 #include <netio/publish.hpp>
 #include <netio/pull.hpp>
 #include <netio/push.hpp>
-#include <netio/status.hpp>
 #include <netio/subscribe.hpp>
 
 // Sockets whose calls block for at most a time limit.
 namespace netio::blocking {
-
-// A socket whose thread turns the loop while it waits; nothing happens on it, or on others of its
-// context, in between: no reconnecting, no acknowledgement. Any one thread, the context's. Time
-// limits: negative is for ever, 0 does one turn of what is ready. The call-backs of receiving and
-// writing are its own (private here); the others are called from inside receive(), send(), close().
-// Inside a call-back of the loop nothing waits: send() and receive() answer again, and close() only
-// begins to close. A receive() under way answers closed when that is done.
-template <class Base>
-class TurnedSocket : public Base {
-  static constexpr bool receives = std::is_base_of_v<Receiving, Base>;
-  static constexpr bool sends = requires(Base & socket) { socket.flush(); };
-
- public:
-  // Waits for the next message, or that a peer goes, or the end, at most so long: see Received.
-  // Throws std::bad_alloc if there is no memory to say that a peer went; then the next call tries.
-  [[nodiscard]] Received receive(std::chrono::nanoseconds timeout = for_ever) requires receives {
-    detail::MessageCursor::Place place;
-    if (at_hand_.next(place)) [[likely]]
-      return at_hand_.received(place);
-    return receive_next_page(timeout);
-  }
-
-  // As the socket's own; again and not_connected only after the time limit:
-  template <std::convertible_to<std::uint64_t>... Tag>
-  [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
-                            Tag... tag) requires sends {
-    Status status = Base::send(message, static_cast<std::uint64_t>(tag)...);
-    if (status != Status::again && status != Status::not_connected) [[likely]]
-      return status;
-    // Asked again only when told to: a refusal is work for the loop, which then would not sleep.
-    writable_ = false;
-    turn_until(timeout, [&] {
-      if (Base::closed()) status = Status::closed;
-      if (!std::exchange(writable_, false)) return Base::closed();
-      status = Base::send(message, static_cast<std::uint64_t>(tag)...);
-      return status != Status::again && status != Status::not_connected;
-    });
-    return status;
-  }
-
-  // The same, of a text.
-  template <std::convertible_to<std::uint64_t>... Tag>
-  [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
-                            Tag... tag) requires sends {
-    return send(std::as_bytes(std::span(text)), timeout, tag...);
-  }
-
-  // Returns when every peer has acknowledged, or `linger` has passed (negative: for ever), with the
-  // final books. Inside a call-back it returns at once, with the books so far.
-  Books close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
-    Base::close(linger.count() < 0 ? std::chrono::nanoseconds::max() : linger);
-    turn_until(for_ever, [this] { return Base::closed(); });
-    return Base::books();
-  }
-
- protected:
-  template <class... Options>
-  explicit TurnedSocket(Context& context, const Options&... options)
-      : Base(context, options...), loop_(context.loop()) {
-    if constexpr (sends) Base::on_writable([this] { writable_ = true; });
-    if constexpr (receives) {
-      // They have their places in advance: there may be no memory when they come.
-      pages_.reserve(pages_max);
-      Base::on_batch([this](const Batch& batch) {
-        pages_.push_back({batch.keep(), Base::sender_id()});
-        pages_bytes_ += pages_.back().page.page_bytes();
-        if (pages_.size() == pages_max || pages_bytes_ >= pages_bytes_max) Base::pause();
-      });
-      Base::on_down([this](const PeerInfo& peer, const Down& down) {
-        if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
-        try {
-          gone_.push_back({.status = Status::not_connected,
-                           .gone = std::make_unique<const Gone>(Gone{peer, down})});
-          if (gone_.size() > gone_max) gone_.pop_front();
-        } catch (const std::bad_alloc&) {
-          gone_untold_ = true;
-        }
-      });
-    }
-  }
-  ~TurnedSocket() = default;
-
- private:
-  struct Page {
-    KeptBatch page;
-    std::uint64_t sender;
-  };
-  // Pages that were not received so far; and their bytes, about those that one call of the system
-  // brings. With these, nothing more is taken from the wire before all of them were received.
-  static constexpr std::size_t pages_max = 64;
-  static constexpr std::size_t pages_bytes_max = std::size_t{256} << 10U;
-  // Of those that nobody received, the latest so many are kept.
-  static constexpr std::size_t gone_max = 1024;
-
-  [[nodiscard, gnu::noinline]] Received receive_next_page(std::chrono::nanoseconds timeout) {
-    Received received;
-    turn_until(timeout, [&] {
-      return take_next(received) || !gone_.empty() || gone_untold_ || Base::closed();
-    });
-    if (received) return received;
-    if (!gone_.empty()) {
-      received = std::move(gone_.front());
-      gone_.pop_front();
-    } else if (gone_untold_) {
-      received.gone = std::make_unique<const Gone>(gone_unnamed());
-      received.status = Status::not_connected;
-      gone_untold_ = false;
-    } else if (Base::closed()) {
-      received.status = Status::closed;
-    }
-    return received;
-  }
-
-  // The next message that is here; false if there is none: then the socket goes on.
-  bool take_next(Received& received) noexcept {
-    detail::MessageCursor::Place place;
-    while (!at_hand_.next(place)) {
-      at_hand_.release();
-      if (opened_ == pages_.size()) {
-        pages_.clear();
-        pages_bytes_ = opened_ = 0;
-        if (Base::paused()) Base::resume();
-        return false;
-      }
-      Page& next = pages_[opened_++];
-      at_hand_.open(std::move(next.page), next.sender, true);
-    }
-    received = at_hand_.received(place);
-    return true;
-  }
-
-  template <class Condition>
-  void turn_until(std::chrono::nanoseconds timeout, Condition&& condition) {
-    if (condition() || loop_.in_turn()) return;
-    const std::chrono::nanoseconds now = loop_.now();
-    const auto end = now + std::min(timeout, std::chrono::nanoseconds::max() - now);
-    std::chrono::nanoseconds left = timeout;
-    do {  // at least one turn, or who has but little time each time gets nowhere
-      loop_.run_once(left);
-      if (condition()) return;
-      if (timeout.count() >= 0) left = end - loop_.now();
-    } while (timeout.count() < 0 || left.count() > 0);
-  }
-
-  Loop& loop_;
-  detail::PageAtHand at_hand_;
-  std::vector<Page> pages_;  // that come after it
-  std::size_t opened_ = 0;   // of them
-  std::size_t pages_bytes_ = 0;
-  std::deque<Received> gone_;  // not told so far, at most gone_max
-  bool gone_untold_ = false;   // and some that there was no memory for
-  bool writable_ = false;      // since the last refusal
-};
 
 // A netio::Push whose send() waits.
 class Push : public TurnedSocket<netio::Push> {

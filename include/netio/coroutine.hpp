@@ -3,5 +3,7 @@
 
 #include <netio/co/events.hpp>
 #include <netio/co/receiving.hpp>
+#include <netio/co/reply.hpp>
+#include <netio/co/request.hpp>
 #include <netio/co/socket.hpp>
 #include <netio/co/task.hpp>

@@ -5,6 +5,7 @@
 #error "netio needs C++20: compile with -std=c++20 or newer"
 #endif
 
+#include <netio/answer.hpp>
 #include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/fabrics.hpp>

@@ -74,8 +74,9 @@ class NETIO_API ReplyTo {
 
   // Exchanges two of them.
   void swap(ReplyTo& other) noexcept { std::swap(ticket_, other.ticket_); }
-  // For the library.
+  // For the library: made of a ticket, and taken apart again without a word to the requester.
   explicit ReplyTo(detail::ReplyTicket* ticket) noexcept : ticket_(ticket) {}
+  detail::ReplyTicket* release_ticket() noexcept { return std::exchange(ticket_, nullptr); }
 
  private:
   void drop() noexcept;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include <netio/books.hpp>
+#include <netio/request.hpp>
 #include <netio/subscription.hpp>
 
 namespace netio::c_api {
@@ -28,6 +29,9 @@ static_assert(NETIO_DOWN_CLOSED_BY_PEER == static_cast<int>(DownReason::closed_b
 static_assert(NETIO_DOWN_RESOURCES == static_cast<int>(DownReason::resources));
 static_assert(NETIO_DROP_PEER_CLOSED == static_cast<int>(DropReason::peer_closed));
 static_assert(NETIO_DROP_SUPERSEDED + 1 == static_cast<int>(DropReason::count_));
+static_assert(NETIO_OUTCOME_ANSWERED == static_cast<int>(Outcome::answered));
+static_assert(NETIO_OUTCOME_NOT_EXECUTED == static_cast<int>(Outcome::not_executed));
+static_assert(NETIO_OUTCOME_IN_DOUBT + 1 == static_cast<int>(Outcome::count_));
 static_assert(NETIO_POLICY_BLOCK == static_cast<int>(Policy::block));
 static_assert(NETIO_POLICY_DISCONNECT == static_cast<int>(Policy::disconnect));
 
@@ -110,6 +114,8 @@ NETIO_API const char* netio_down_reason_name(int reason) {
 NETIO_API const char* netio_drop_reason_name(int reason) {
   return word(reason, DropReason::superseded);
 }
+
+NETIO_API const char* netio_outcome_name(int outcome) { return word(outcome, Outcome::in_doubt); }
 
 }  // extern "C"
 }  // namespace netio::c_api

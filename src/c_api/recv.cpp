@@ -16,11 +16,23 @@ int init_pull(const char* call, netio_context* context, auto* own,
   });
 }
 
+int nothing_to_hold_back(const char* call) noexcept {
+  return fail(NETIO_INVALID, call, "this socket only sends, or asks or answers",
+              "it has nothing to hold back");
+}
+
+// For Receiving, and for Reply.
+int with_delivery(const char* call, netio_socket* socket, auto&& what) noexcept {
+  return with<SocketObject>(call, socket, [=](SocketObject& object) -> int {
+    if (object.replying != nullptr) return what(*object.replying), NETIO_OK;
+    if (object.receiving == nullptr) return nothing_to_hold_back(call);
+    return what(*object.receiving), NETIO_OK;
+  });
+}
+
 int with_receiving(const char* call, netio_socket* socket, auto&& what) noexcept {
   return with<SocketObject>(call, socket, [=](SocketObject& object) -> int {
-    if (object.receiving == nullptr) {
-      return fail(NETIO_INVALID, call, "this socket only sends", "it has nothing to hold back");
-    }
+    if (object.receiving == nullptr) return nothing_to_hold_back(call);
     return what(*object.receiving);
   });
 }
@@ -47,16 +59,12 @@ NETIO_API int netio_recv_socket_init(netio_context* context, netio_recv_socket* 
 }
 
 NETIO_API int netio_pause(netio_socket* socket) {
-  return with_receiving(__func__, socket, [](Receiving& receiving) {
-    receiving.pause();
-    return NETIO_OK;
-  });
+  return with_delivery(__func__, socket, [](auto& receiving) { receiving.pause(); });
 }
 NETIO_API int netio_resume(netio_socket* socket) {
-  return with_receiving(__func__, socket, [socket](Receiving& receiving) {
+  return with_delivery(__func__, socket, [socket](auto& receiving) {
     object_in(*socket).take_messages();
     receiving.resume();
-    return NETIO_OK;
   });
 }
 NETIO_API int netio_pause_peer(netio_socket* socket, uint64_t id) {
@@ -71,8 +79,10 @@ NETIO_API int netio_resume_peer(netio_socket* socket, uint64_t id) {
 }
 
 NETIO_API uint64_t netio_sender_id(const netio_socket* socket) {
-  if (!usable(__func__, socket) || object_in(*socket).receiving == nullptr) return 0;
-  return object_in(*socket).receiving->sender_id();
+  if (!usable(__func__, socket)) return 0;
+  const SocketObject& object = object_in(*socket);
+  if (object.receiving != nullptr) return object.receiving->sender_id();
+  return object.replying != nullptr ? object.replying->sender_id() : 0;
 }
 
 }  // extern "C"

@@ -14,10 +14,6 @@
 namespace netio::c_api {
 namespace {
 
-std::span<const std::byte> bytes_of(const void* data, std::size_t bytes) noexcept {
-  return {static_cast<const std::byte*>(data), bytes};
-}
-
 int init_push(const char* call, netio_context* context, auto* own,
               const netio_socket_options* options, Mode mode) noexcept {
   return init_in(call, context, own, [=](ContextObject& home) {
@@ -34,6 +30,10 @@ int by_role(const char* call, netio_socket* socket, Sent&& sent) noexcept {
   if (object.sending != nullptr) [[likely]]
     return result(call, sent(*object.sending));
   if (object.publishing != nullptr) return result(call, sent(*object.publishing));
+  if (object.requesting != nullptr || object.replying != nullptr) {
+    return fail(NETIO_INVALID, call, "this socket sends requests or answers only",
+                "use netio_request_send() or netio_reply_to_send(), and their like");
+  }
   return fail(NETIO_INVALID, call, "this socket only receives",
               "send through a send, pair or publish socket");
 }
@@ -88,21 +88,15 @@ NETIO_API int netio_lend(netio_socket* socket, uint64_t tag, const void* data, s
 }
 
 NETIO_API int netio_pass_on(netio_socket* socket, netio_message* message) {
-  if (message == nullptr || !is_owned(*message)) {
-    return fail(NETIO_INVALID, __func__, "there is no message that is owned",
-                "pass on what was kept or allocated, once");
-  }
-  Message owned = from_c(*message);
-  const int answer = by_role(__func__, socket, [&owned](auto& role) {
-    if constexpr (requires { role.send(owned); }) {
-      return role.send(owned);
-    } else {
-      return role.send(std::move(owned));
-    }
+  return pass_on(__func__, message, [socket](Message& owned) {
+    return by_role("netio_pass_on", socket, [&owned](auto& role) {
+      if constexpr (requires { role.send(owned); }) {
+        return role.send(owned);
+      } else {
+        return role.send(std::move(owned));
+      }
+    });
   });
-  if (answer == NETIO_OK) *message = {};
-  static_cast<void>(owned.release_block());  // null if it went, still the caller's if not
-  return answer;
 }
 
 NETIO_API int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes,
@@ -118,9 +112,7 @@ NETIO_API int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes,
     } else {
       made = role.allocate(bytes, tag, status);
     }
-    if (status != Status::ok) return status;
-    *room = made.writable_bytes().data();
-    *message = to_c(std::move(made));
+    give_room(std::move(made), status, message, room);
     return status;
   });
 }
@@ -142,6 +134,10 @@ NETIO_API int netio_commit(netio_socket* socket, uint64_t tag, size_t bytes) {
 }
 
 NETIO_API int netio_flush(netio_socket* socket) {
+  if (!usable(__func__, socket)) return last_code();
+  const SocketObject& object = object_in(*socket);
+  if (object.requesting != nullptr) return object.requesting->flush(), NETIO_OK;
+  if (object.replying != nullptr) return object.replying->flush(), NETIO_OK;
   return by_role(__func__, socket, [](auto& role) {
     role.flush();
     return Status::ok;

@@ -49,11 +49,16 @@ void SocketObject::set_call_backs() {
   } else if (sending != nullptr) {
     sending->on_writable = on_writable;
     sending->on_released(on_released);
+  } else if (requesting != nullptr) {
+    requesting->on_writable(on_writable);
+  } else if (replying != nullptr) {
+    replying->on_writable(on_writable);
   }
 }
 
 // Once: a call-back must not be replaced while it runs. Without one, messages wait.
 void SocketObject::take_messages() {
+  if (replying != nullptr) return take_requests();
   netio_socket* const own = own_;
   if (receiving == nullptr || own->cb_msg_received == nullptr) return;
   if (std::exchange(takes_messages_, true)) return;

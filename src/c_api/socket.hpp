@@ -13,6 +13,8 @@
 #include <netio/options.hpp>
 #include <netio/publish.hpp>
 #include <netio/receiving.hpp>
+#include <netio/reply.hpp>
+#include <netio/request.hpp>
 #include <netio/sending.hpp>
 #include <netio/socket.hpp>
 #include <netio/subscription.hpp>
@@ -27,6 +29,8 @@ netio_socket_options checked(const netio_socket_options* options);
 SocketOptions socket_options(const netio_socket_options& c, Mode mode);
 SubscribeOptions subscribe_options(const netio_socket_options& c) noexcept;
 PublishOptions publish_options(const netio_socket_options& c) noexcept;
+RequestOptions request_options(const netio_socket_options& c) noexcept;
+ReplyOptions reply_options(const netio_socket_options& c) noexcept;
 
 // A role is null where a socket does not have it. The one that sends is the core and not its front,
 // so that a message passes no more calls than in C++.
@@ -43,6 +47,8 @@ class SocketObject : public Resident {
   detail::SendCore* sending = nullptr;
   Publish* publishing = nullptr;
   Receiving* receiving = nullptr;
+  Request* requesting = nullptr;
+  Reply* replying = nullptr;
   const std::uint64_t number;  // no other socket has it; 0 is none's
   std::string address;         // of the latest listen
   // The latest list of peers, and what C was given of it.
@@ -53,6 +59,8 @@ class SocketObject : public Resident {
   void set_call_backs();
 
  private:
+  void take_requests();
+
   netio_socket* own_;
   bool watches_fill_ = false;
   bool takes_messages_ = false;
@@ -68,6 +76,8 @@ class SocketOf final : public SocketObject {
     if constexpr (std::is_base_of_v<Sending, Kind>) sending = &kind.send_core();
     if constexpr (std::is_same_v<Publish, Kind>) publishing = &kind;
     if constexpr (std::is_base_of_v<Receiving, Kind>) receiving = &kind;
+    if constexpr (std::is_same_v<Request, Kind>) requesting = &kind;
+    if constexpr (std::is_same_v<Reply, Kind>) replying = &kind;
     set_call_backs();
   }
 

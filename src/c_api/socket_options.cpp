@@ -57,6 +57,8 @@ netio_socket_options default_options() noexcept {
   c.block_for_max_ns = count_of(publish.block_for_max);
   c.ranges_all_max = publish.ranges_all_max;
   c.behind_bytes_all_max = publish.behind_bytes_all_max;
+  c.pending_max = RequestOptions().pending_max;
+  c.open_max = ReplyOptions().open_max;
   return c;
 }
 
@@ -121,6 +123,14 @@ PublishOptions publish_options(const netio_socket_options& c) noexcept {
   options.ranges_all_max = c.ranges_all_max;
   options.behind_bytes_all_max = c.behind_bytes_all_max;
   return options;
+}
+
+RequestOptions request_options(const netio_socket_options& c) noexcept {
+  return {.pending_max = c.pending_max};
+}
+
+ReplyOptions reply_options(const netio_socket_options& c) noexcept {
+  return {.open_max = c.open_max};
 }
 
 extern "C" NETIO_API void netio_socket_defaults(netio_socket_options* options) {

@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-HEADERS = (ROOT / "include/netio.h", ROOT / "include/netio/reasons.h")
+HEADERS = tuple(ROOT / "include" / name
+                for name in ("netio.h", "netio/reasons.h", "netio/requests.h"))
 RECORD = Path(__file__).with_name("abi.txt")
 
 

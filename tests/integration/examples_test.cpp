@@ -80,7 +80,7 @@ TEST_F(Examples, the_first_program_moves_its_messages) {
 TEST_F(Examples, the_first_program_says_why_nothing_happens) {
   Process push(example("push", "tcp://127.0.0.1:1"));
   EXPECT_TRUE(push.wait_for_err("nobody listens at tcp://127.0.0.1:1")) << push.err();
-  for (const char* const name : {"push", "pull", "c_push", "c_pull"}) {
+  for (const char* const name : {"push", "pull", "c_push", "c_pull", "c_request", "c_reply"}) {
     Process wrong(example(name, "127.0.0.1:5555"));
     EXPECT_EQ(wrong.wait(), 2) << name;
     EXPECT_THAT(wrong.err(), HasSubstr("the scheme is missing")) << name;
@@ -101,6 +101,18 @@ TEST_F(Examples, the_first_program_is_the_same_in_c) {
     EXPECT_EQ(pull.wait(), 0) << receiver << pull.err();
     EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: ")) << receiver;
   }
+}
+
+TEST_F(Examples, questions_are_answered_in_c) {
+  Process reply(example("c_reply", "tcp://127.0.0.1:0"));
+  ASSERT_TRUE(reply.wait_for_out_bytes(std::string("listening at tcp://127.0.0.1:1\n").size()));
+  std::string address = reply.out().substr(reply.out().find("tcp://"));
+  address.erase(address.find('\n'));
+  Process request(example("c_request", address));
+  EXPECT_EQ(request.wait(), 0) << request.err();
+  EXPECT_EQ(request.out(), "question 0: yes\nquestion 1: yes\nquestion 2: yes\n");
+  EXPECT_EQ(reply.wait(), 0) << reply.err();
+  EXPECT_THAT(reply.out(), HasSubstr("\n3 answered, then: "));
 }
 
 TEST_F(Examples, a_chain_ends_in_order_from_its_first_stage_on) {
@@ -261,6 +273,8 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/guide.md", "examples/reply.cpp"},
       {"docs/c-api.md", "examples/c_pull.c"},
       {"docs/c-api.md", "examples/c_push.c"},
+      {"docs/c-api.md", "examples/c_reply.c"},
+      {"docs/c-api.md", "examples/c_request.c"},
       {"docs/coroutines.md", "examples/coroutine.cpp"},
       {"docs/foreign-loops.md", "examples/asio_loop.cpp"},
       {"docs/foreign-loops.md", "examples/poll_loop.cpp"},

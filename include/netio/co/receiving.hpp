@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <netio/co/waiter.hpp>
@@ -47,6 +48,9 @@ struct ReadWaiter final : Waiter {
 
 class ReadGate {
  public:
+  // Those that wait for room are told when the last peer goes.
+  static constexpr bool line_needs_peers = true;
+
   ReadGate(Loop& loop, Receiving& socket) : loop_(loop), socket_(socket) {
     socket_.on_message([this](const MessageView& message) { deliver(message); });
     socket_.pause();
@@ -140,6 +144,22 @@ inline void ReadWaiter::run_deferred() noexcept {
   }
   resume();
 }
+
+// Of a socket that does not receive.
+class NoGate {
+ public:
+  static constexpr bool line_needs_peers = true;
+
+  template <class Socket>
+  NoGate(Loop& /*loop*/, Socket& /*socket*/) noexcept {}
+  void close() noexcept {}
+  void peer_went(const Down& /*down*/) noexcept {}
+};
+// What a socket for coroutines waits at for what comes to it. Other sockets have others.
+template <class Socket>
+struct GateOf {
+  using Type = std::conditional_t<std::is_base_of_v<Receiving, Socket>, ReadGate, NoGate>;
+};
 
 // What co_await receive() waits in.
 class ReadAwaiter {

@@ -2,6 +2,8 @@
 // line, which is served in order when the socket is writable. Any number of coroutines may send.
 #pragma once
 
+#include <cstddef>
+
 #include <netio/co/waiter.hpp>
 
 namespace netio::detail {
@@ -13,7 +15,9 @@ class SendWaiter : public Waiter {
  public:
   ~SendWaiter() override { leave(); }
   virtual Status attempt() noexcept = 0;
-  [[nodiscard]] bool is_to_wait() const noexcept {
+  // The last attempt has answered.
+  virtual void answered() noexcept { resume(); }
+  [[nodiscard]] virtual bool is_to_wait() const noexcept {
     return status == Status::again || status == Status::not_connected;
   }
   void leave() noexcept {
@@ -54,7 +58,23 @@ class SendLine {
       first.status = first.attempt();
       if (first.is_to_wait()) return;
       first.leave();
-      first.resume();
+      first.answered();
+    }
+  }
+  // The same, where one that has to wait does not hold up those behind it.
+  void serve_each() noexcept {
+    std::size_t left = 0;
+    for (SendWaiter* next = head_.next; next != &head_; next = next->next) ++left;
+    const GoneWatch watch(gone_);
+    for (; left != 0 && !watch.gone() && !empty(); --left) {
+      SendWaiter& first = *head_.next;
+      first.leave();
+      first.status = first.attempt();
+      if (first.is_to_wait()) {
+        enter(first);
+      } else {
+        first.answered();
+      }
     }
   }
   // Nothing of their messages was taken.

@@ -5,7 +5,6 @@
 
 #include <concepts>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -28,7 +27,9 @@ namespace netio::co {
 template <class Base>
 class AwaitedSocket : public Base {
   static constexpr bool receives = std::is_base_of_v<Receiving, Base>;
-  static constexpr bool sends = requires(Base & socket) { socket.flush(); };
+  static constexpr bool asks_or_answers = requires(Base & socket) { socket.requests(); };
+  static constexpr bool sends = requires(Base & socket) { socket.flush(); }
+  &&!asks_or_answers;
 
  public:
   AwaitedSocket(const AwaitedSocket&) = delete;
@@ -36,7 +37,7 @@ class AwaitedSocket : public Base {
 
   // Waits for the next message, for a peer that goes, or for the end: see Received. One coroutine
   // may wait at a time; a second one gets an Error, thrown from its co_await.
-  [[nodiscard]] auto receive() requires receives { return detail::ReadAwaiter(*gate_); }
+  [[nodiscard]] auto receive() requires receives { return detail::ReadAwaiter(gate_); }
 
   // As send() of the socket. Where that answers again or not_connected, this waits, also for the
   // first peer. It answers not_connected only if the last peer goes while this waits, or if a
@@ -73,7 +74,7 @@ class AwaitedSocket : public Base {
   // the closing, and gives the books. One coroutine at a time may wait.
   auto close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
     Base::close(linger);
-    if (gate_) gate_->close();
+    gate_.close();
     line_.answer_all_later(Status::closed);
     return Base::closed() ? decltype(closing_)::at_once(Base::books()) : closing_.wait();
   }
@@ -97,8 +98,7 @@ class AwaitedSocket : public Base {
  protected:
   template <class... Options>
   explicit AwaitedSocket(Context& context, const Options&... options)
-      : Base(context, options...), loop_(context.loop()), line_(loop_) {
-    if constexpr (receives) gate_.emplace(loop_, *this);
+      : Base(context, options...), loop_(context.loop()), gate_(loop_, *this), line_(loop_) {
     if constexpr (sends) Base::on_writable([this] { line_.serve(); });
     on_down({});
     on_closed({});
@@ -112,22 +112,26 @@ class AwaitedSocket : public Base {
   auto attempt(Attempt attempt) noexcept {
     return detail::SendAwaiter<Attempt>(line_, attempt);
   }
+  [[nodiscard]] auto& gate() noexcept { return gate_; }
+  [[nodiscard]] detail::SendLine& line() noexcept { return line_; }
 
  private:
   // An attempt that failed and will be repeated changes nothing for the coroutines that wait.
   void went(const PeerInfo& peer, const Down& down) {
     if (!peer.was_up && (!peer.dialed || peer.retrying)) return;
-    if (gate_) gate_->peer_went(down);
-    if (Base::peers_connected() == 0) line_.answer_all_later(Status::not_connected);
+    gate_.peer_went(down);
+    if (gate_.line_needs_peers && Base::peers_connected() == 0) {
+      line_.answer_all_later(Status::not_connected);
+    }
   }
   void has_closed(const Books& books) {
-    if (gate_) gate_->close();  // close() of the base class may have been called
+    gate_.close();  // close() of the base class may have been called
     line_.answer_all_later(Status::closed);
     closing_.resume_later(loop_, books);
   }
 
   Loop& loop_;
-  std::optional<detail::ReadGate> gate_;
+  typename detail::GateOf<Base>::Type gate_;
   detail::SendLine line_;
   detail::WaitingPlace<Books> closing_;
   bool* gone_ = nullptr;

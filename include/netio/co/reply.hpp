@@ -1,0 +1,203 @@
+// Reply for coroutines: one reader, resumed inside the socket's call-back with the request in
+// place. Invariant: the socket is paused whenever no reader waits, so requesters are held back.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <netio/co/socket.hpp>
+#include <netio/reply.hpp>
+
+namespace netio::co {
+
+// What receive() of a Reply gives. True if it is a request.
+struct [[nodiscard]] Asked {
+  // ok: `message` and `to` are set. closed: this socket was closed, and nothing more will come.
+  Status status = Status::closed;
+  // The request, where it lies: valid until this coroutine waits again, for whatever. keep() it to
+  // have it longer. Null if there is none.
+  const MessageView* message = nullptr;
+  ReplyTo to{};  // the right to answer it, for as long as you like
+
+  // Whether it is a request, and the request:
+  explicit operator bool() const noexcept { return message != nullptr; }
+  const MessageView& operator*() const noexcept { return *message; }
+  const MessageView* operator->() const noexcept { return message; }
+};
+
+}  // namespace netio::co
+
+namespace netio::detail {
+
+class AskedGate;
+
+struct AskedWaiter final : Waiter {
+  AskedGate* gate = nullptr;  // while it waits there
+  const MessageView* message = nullptr;
+  ReplyTo to;
+
+  AskedWaiter() = default;
+  inline ~AskedWaiter() override;
+};
+
+class AskedGate {
+ public:
+  // An answer may be taken while the requester is away.
+  static constexpr bool line_needs_peers = false;
+
+  AskedGate(Loop& loop, Reply& socket) : loop_(loop), socket_(socket) {
+    socket.on_request(
+        [this](const MessageView& request, ReplyTo to) { deliver(request, std::move(to)); });
+    socket.pause();
+  }
+  ~AskedGate() {
+    if (gone_ != nullptr) *gone_ = true;
+    close();
+  }
+  AskedGate(const AskedGate&) = delete;
+  AskedGate& operator=(const AskedGate&) = delete;
+
+  // Nothing more comes. The loop tells the coroutine that waits.
+  void close() noexcept {
+    closed_ = true;
+    if (reader_ == nullptr) return;
+    AskedWaiter& reader = *std::exchange(reader_, nullptr);
+    reader.gate = nullptr;
+    loop_.defer(reader);
+    hold();
+  }
+  // Requesters come and go; on_down tells.
+  void peer_went(const Down& /*down*/) noexcept {}
+
+  // Returns false if the coroutine has to wait.
+  [[nodiscard]] bool answers_at_once() const {
+    if (reader_ != nullptr) [[unlikely]]
+      refuse_to_wait("receive a request");
+    return closed_;
+  }
+  void wait(AskedWaiter& reader) noexcept {
+    reader_ = &reader;
+    reader.gate = this;
+    if (std::exchange(paused_, false)) socket_.resume();
+  }
+  void leave() noexcept {
+    reader_ = nullptr;
+    hold();
+  }
+
+ private:
+  void deliver(const MessageView& request, ReplyTo to) noexcept {
+    AskedWaiter& reader = *std::exchange(reader_, nullptr);
+    reader.gate = nullptr;
+    reader.message = &request;
+    reader.to = std::move(to);
+    const GoneWatch watch(gone_);
+    reader.resume();
+    if (!watch.gone() && reader_ == nullptr) hold();
+  }
+  void hold() noexcept {
+    if (!std::exchange(paused_, true)) socket_.pause();
+  }
+
+  Loop& loop_;
+  Reply& socket_;
+  AskedWaiter* reader_ = nullptr;
+  bool paused_ = true;
+  bool closed_ = false;
+  bool* gone_ = nullptr;
+};
+
+inline AskedWaiter::~AskedWaiter() {
+  if (gate != nullptr) gate->leave();
+}
+
+template <>
+struct GateOf<Reply> {
+  using Type = AskedGate;
+};
+
+// What co_await receive() of a Reply waits in.
+class AskedAwaiter {
+ public:
+  explicit AskedAwaiter(AskedGate& gate) noexcept : gate_(gate) {}
+  [[nodiscard]] bool await_ready() const { return gate_.answers_at_once(); }
+  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+    waiter_.set_waiting(waiting);
+    gate_.wait(waiter_);
+  }
+  [[nodiscard]] co::Asked await_resume() noexcept {
+    if (waiter_.message == nullptr) return {};
+    return {Status::ok, waiter_.message, std::move(waiter_.to)};
+  }
+
+ private:
+  AskedGate& gate_;
+  AskedWaiter waiter_;
+};
+
+// What co_await answer(...) waits in. It waits for room only: nobody comes back for an answer that
+// is not wanted.
+template <class Attempt>
+class AnswerAwaiter final : public SendWaiter {
+ public:
+  AnswerAwaiter(SendLine& line, Attempt attempt) noexcept : line_(line), attempt_(attempt) {}
+  [[nodiscard]] bool await_ready() noexcept {
+    status = attempt_();
+    return !is_to_wait();
+  }
+  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+    set_waiting(waiting);
+    line_.enter(*this);
+  }
+  [[nodiscard]] Status await_resume() const noexcept { return status; }
+  [[nodiscard]] bool is_to_wait() const noexcept override { return status == Status::again; }
+  Status attempt() noexcept override { return attempt_(); }
+
+ private:
+  SendLine& line_;
+  Attempt attempt_;
+};
+
+}  // namespace netio::detail
+
+namespace netio::co {
+
+// A netio::Reply whose requests and answers are awaited.
+class Reply : public AwaitedSocket<netio::Reply> {
+ public:
+  // Throws Error for options that make no sense.
+  explicit Reply(Context& context, const ReplyOptions& replying = {},
+                 const SocketOptions& options = {})
+      : AwaitedSocket(context, replying, options) {
+    netio::Reply::on_writable([this] { line().serve_each(); });
+  }
+
+  // Waits for the next request, or for the end: see Asked. It is not told when a requester goes.
+  // One coroutine may wait at a time; a second one gets an Error, thrown from its co_await.
+  [[nodiscard]] auto receive() { return detail::AskedAwaiter(gate()); }
+
+  // Answers, as ReplyTo::send(). Where that answers again, this waits. `to` and the bytes must stay
+  // as they are until the answer. `to` is empty afterwards if the answer is ok, and untouched
+  // otherwise. Any number of coroutines may wait, and none of them for the requester of another.
+  [[nodiscard]] auto answer(ReplyTo&& to, std::span<const std::byte> bytes) {
+    return detail::AnswerAwaiter(line(), [&to, bytes] { return to.send(bytes); });
+  }
+  // The same for a text.
+  [[nodiscard]] auto answer(ReplyTo&& to, std::string_view text) {
+    return answer(std::move(to), std::as_bytes(std::span(text)));
+  }
+  // The same for a message that was kept or allocated. It must live until the answer. It is empty
+  // afterwards if the answer is ok, and untouched otherwise.
+  [[nodiscard]] auto answer(ReplyTo&& to, Message&& message) {
+    return detail::AnswerAwaiter(line(), [&to, &message] { return to.send(std::move(message)); });
+  }
+
+ private:
+  using netio::Reply::on_request;
+  using netio::Reply::on_writable;
+  using netio::Reply::pause;
+  using netio::Reply::resume;
+};
+
+}  // namespace netio::co
