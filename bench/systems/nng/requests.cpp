@@ -1,0 +1,118 @@
+// req0 with a context for each request under way, rep0 with contexts too, driven by asynchronous
+// operations without call-backs: each end is one thread that goes round its contexts. That is the
+// fair way: nng documents contexts for it, and they lose nothing. The raw sockets do less work, but
+// a raw rep0 drops the answers that do not fit a queue of 64, and nobody asks again. Operations
+// with call-backs hand each message to another thread, which takes longer on two cores.
+#include "systems/nng/requests.hpp"
+
+#include <memory>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/rep.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <vector>
+
+#include "systems/nng/socket.hpp"
+
+namespace netio::bench {
+
+namespace {
+
+// A context with an operation each way. False of a wait: the socket was closed.
+class Turn {
+ public:
+  explicit Turn(Socket& socket) {
+    check(nng_ctx_open(&context_, socket.get()), "nng_ctx_open");
+    for (nng_aio** const operation : {&sending_, &receiving_}) {
+      check(nng_aio_alloc(operation, nullptr, nullptr), "nng_aio_alloc");
+      nng_aio_set_timeout(*operation, NNG_DURATION_INFINITE);
+    }
+  }
+  ~Turn() {
+    nng_aio_free(sending_);
+    nng_aio_free(receiving_);
+    nng_ctx_close(context_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  // Sends, once what was sent before has left, and then receives without waiting for that.
+  bool send(nng_msg* message) {
+    if (sent_ && !wait(sending_)) return false;
+    sent_ = true;
+    nng_aio_set_msg(sending_, message);
+    nng_ctx_send(context_, sending_);
+    return true;
+  }
+  void receive() { nng_ctx_recv(context_, receiving_); }
+  // The caller's to free or send; null once the socket is closed.
+  nng_msg* received() { return wait(receiving_) ? nng_aio_get_msg(receiving_) : nullptr; }
+
+ private:
+  static bool wait(nng_aio* operation) {
+    nng_aio_wait(operation);
+    const int error = nng_aio_result(operation);
+    if (error != NNG_ECLOSED) check(error, "an operation of nng");
+    return error == 0;
+  }
+
+  nng_ctx context_{};
+  nng_aio* sending_ = nullptr;
+  nng_aio* receiving_ = nullptr;
+  bool sent_ = false;
+};
+
+using Turns = std::vector<std::unique_ptr<Turn>>;
+
+Turns open_turns(Socket& socket, std::size_t count) {
+  Turns turns;
+  for (std::size_t i = 0; i < count; ++i) turns.push_back(std::make_unique<Turn>(socket));
+  return turns;
+}
+
+// Contexts of the replier: so many requests wait for it, or answers for the wire.
+constexpr std::size_t repliers = 64;
+
+}  // namespace
+
+void answer_many(Worker& worker) {
+  Socket socket(nng_rep0_open, worker.options);
+  worker.on_stop([&socket] { socket.close(); });
+  const Turns turns = open_turns(socket, repliers);
+  for (const auto& turn : turns) turn->receive();
+  worker.ready(socket.bind(worker.options));
+  for (std::size_t i = 0;; i = (i + 1) % repliers) {
+    nng_msg* const message = turns[i]->received();
+    if (message == nullptr) break;
+    worker.tally.take(bytes_of(message));
+    if (!turns[i]->send(message)) break;
+    turns[i]->receive();
+  }
+  worker.join();
+}
+
+void ask_many(Worker& worker) {
+  const Options& options = worker.options;
+  Socket socket(nng_req0_open, options);
+  worker.on_stop([&socket] { socket.close(); });
+  socket.connect(options);
+  const Turns turns = open_turns(socket, options.concurrent);
+  worker.ready();
+  Stamp stamp(0, options.verify);
+  const auto ask = [&](Turn& turn) {
+    if (!turn.send(next_message(options, stamp))) return false;
+    turn.receive();
+    return true;
+  };
+  bool open = true;
+  for (const auto& turn : turns) open = open && ask(*turn);
+  for (std::size_t i = 0; open; i = (i + 1) % turns.size()) {
+    nng_msg* const answer = turns[i]->received();
+    if (answer == nullptr) break;
+    worker.tally.take(bytes_of(answer));
+    nng_msg_free(answer);
+    open = ask(*turns[i]);
+  }
+  worker.join();
+}
+
+}  // namespace netio::bench
