@@ -82,6 +82,7 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
 // What is needed once it was sent, while it may still be refused.
 bool RequestCore::prepare(const Ask& ask, std::span<const std::byte> bytes,
                           Message& copy) noexcept {
+  if (ask.within.count() == 0 && !ask.idempotent) return true;
   bool prepared = true;
   guard_memory(
       [&] {
