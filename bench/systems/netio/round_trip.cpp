@@ -149,14 +149,41 @@ void ask_as(Worker& worker) {
   time_round_trips<End>(worker);
 }
 
+// Many under way: both ends would take turns if the replier handed its answers to the wire at the
+// end of its turn, when all requests are answered. It does so four times, and both work at once.
+class Quarters {
+ public:
+  explicit Quarters(const Options& options) noexcept
+      : quarter_(std::max<std::uint32_t>(answers_min, options.concurrent / 4)),
+        many_(options.concurrent != 0) {}
+
+  // An answer was sent. True if it is time to flush.
+  bool over() noexcept {
+    if (!many_ || ++answers_ < quarter_) return false;
+    answers_ = 0;
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t answers_min = 64;  // fewer are not worth a write
+
+  std::uint32_t quarter_;
+  std::uint32_t answers_ = 0;
+  bool many_;
+};
+
 void reply_by_pair(Worker& worker) {
   Context context(context_options(worker.options));
   stop_with(worker, context);
   Pair pair(context, socket_options(worker.options));
+  Quarters quarters(worker.options);
   Message refused;  // the reply that could not be sent; nothing more is taken before it is
   pair.on_message([&](const MessageView& message) {
     worker.tally.take(message.bytes());
-    if (pair.send(message.bytes()) == Status::ok) return;
+    if (pair.send(message.bytes()) == Status::ok) {
+      if (quarters.over()) pair.flush();
+      return;
+    }
     refused = message.keep();
     pair.pause();
   });
@@ -176,9 +203,11 @@ void reply_to_requests(Worker& worker) {
   ReplyOptions replying;
   replying.open_max = std::max<std::size_t>(replying.open_max, worker.options.concurrent);
   Reply reply(context, replying, socket_options(worker.options));
-  reply.on_request([&worker](const MessageView& request, ReplyTo to) {
+  Quarters quarters(worker.options);
+  reply.on_request([&](const MessageView& request, ReplyTo to) {
     worker.tally.take(request.bytes());
     (void)to.send(request.bytes());
+    if (quarters.over()) reply.flush();
   });
   worker.ready(port_of(worker.options, reply.bind(address_of(worker.options))));
   run(worker.options, context);
