@@ -33,7 +33,7 @@ void PendingRequests::take(PendingRequest& request) noexcept {
 
 void PendingRequests::free(PendingRequest& request) noexcept {
   request.state = PendingRequest::State::free;
-  request.copy = Message();
+  if (request.idempotent) request.copy = Message();
   renew_id(request);
   if (request.id == 0) return;
   request.next = std::exchange(free_, &request);

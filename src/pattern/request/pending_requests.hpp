@@ -14,7 +14,9 @@ namespace netio::detail {
 
 struct Replier;
 
-struct PendingRequest {
+// What every request touches comes first, and fills one cache line. The line behind it is only for
+// those that are idempotent, or end without an answer: of a thousand under way each line counts.
+struct alignas(64) PendingRequest {
   enum class State : std::uint8_t {
     free,
     under_way,  // sent to a peer, which is to answer
@@ -32,14 +34,17 @@ struct PendingRequest {
   std::uint64_t user_id = 0;       // the first of these
   std::uint64_t position = 0;      // in the stream that it was sent on
   std::int64_t deadline_ns = 0;    // 0: none
-  std::uint64_t only_peer = 0;     // PeerInfo::id; 0: any
   Replier* to = nullptr;           // while it stands in the list of that peer
   PendingRequest* next = nullptr;  // there, by position
   PendingRequest* previous = nullptr;
+
   PendingRequest* next_owed = nullptr;   // of the same peer
   PendingRequest* next_to_do = nullptr;  // of those that failed, or are repeated
-  Message copy;                          // if it is idempotent
+  // If it is idempotent:
+  std::uint64_t only_peer = 0;  // PeerInfo::id; 0: any
+  Message copy;
 };
+static_assert(offsetof(PendingRequest, next_owed) == 64 && sizeof(PendingRequest) == 128);
 
 // A queue of requests, linked through one of their pointers.
 template <PendingRequest* PendingRequest::*next>

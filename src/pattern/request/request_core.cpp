@@ -65,8 +65,10 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
   pending_.take(*request);
   id = request->user_id;
   request->idempotent = ask.idempotent;
-  request->only_peer = ask.peer;
-  request->copy = std::move(copy);
+  if (ask.idempotent) {
+    request->only_peer = ask.peer;
+    request->copy = std::move(copy);
+  }
   request->deadline_ns = within_ns == 0 ? 0 : socket_.context().loop.now().count() + within_ns;
   if (within_ns != 0) {
     deadlines_.add(request->deadline_ns, id);
