@@ -17,7 +17,7 @@ namespace netio::bench {
 
 namespace {
 
-// A context with an operation each way. False of a wait: the socket was closed.
+// A context with an operation each way. Never destroyed.
 class Turn {
  public:
   explicit Turn(Socket& socket) {
@@ -27,31 +27,27 @@ class Turn {
       nng_aio_set_timeout(*operation, NNG_DURATION_INFINITE);
     }
   }
-  ~Turn() {
-    nng_aio_free(sending_);
-    nng_aio_free(receiving_);
-    nng_ctx_close(context_);
-  }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
   // Sends, once what was sent before has left, and then receives without waiting for that.
-  bool send(nng_msg* message) {
-    if (sent_ && !wait(sending_)) return false;
+  void send(nng_msg* message) {
+    if (sent_) (void)wait(sending_);
     sent_ = true;
     nng_aio_set_msg(sending_, message);
     nng_ctx_send(context_, sending_);
-    return true;
   }
   void receive() { nng_ctx_recv(context_, receiving_); }
-  // The caller's to free or send; null once the socket is closed.
+  // Any thread.
+  void cancel() { nng_aio_cancel(receiving_); }
+  // The caller's to free or send; null if it was cancelled.
   nng_msg* received() { return wait(receiving_) ? nng_aio_get_msg(receiving_) : nullptr; }
 
  private:
   static bool wait(nng_aio* operation) {
     nng_aio_wait(operation);
     const int error = nng_aio_result(operation);
-    if (error != NNG_ECLOSED) check(error, "an operation of nng");
+    if (error != NNG_ECANCELED) check(error, "an operation of nng");
     return error == 0;
   }
 
@@ -74,25 +70,27 @@ constexpr std::size_t repliers = 64;
 
 }  // namespace
 
+// Here and below the contexts go with the process: nng does not always come back from closing a
+// socket with many operations under way.
 void answer_many(Worker& worker) {
-  Socket socket(nng_rep0_open, worker.options);
-  worker.on_stop([&socket] { socket.close(); });
-  const Turns turns = open_turns(socket, repliers);
+  auto& socket = *new Socket(nng_rep0_open, worker.options);
+  const Turns& turns = *new Turns(open_turns(socket, repliers));
   for (const auto& turn : turns) turn->receive();
+  worker.on_stop([&turns] {
+    for (const auto& turn : turns) turn->cancel();
+  });
   worker.ready(socket.bind(worker.options));
-  for (std::size_t i = 0;; i = (i + 1) % repliers) {
+  for (std::size_t i = 0; !worker.stopping(); i = (i + 1) % repliers) {
     nng_msg* const message = turns[i]->received();
     if (message == nullptr) break;
     worker.tally.take(bytes_of(message));
-    if (!turns[i]->send(message)) break;
+    turns[i]->send(message);
     turns[i]->receive();
   }
   worker.join();
 }
 
-// The replier goes on answering until this end has stopped, so no wait is longer than that. The
-// contexts go with the process: nng does not always come back from closing a socket with many under
-// way.
+// The replier goes on answering until this end has stopped, so no wait lasts longer than that.
 void ask_many(Worker& worker) {
   const Options& options = worker.options;
   auto& socket = *new Socket(nng_req0_open, options);

@@ -65,8 +65,6 @@ class Socket {
   }
 
   [[nodiscard]] nng_socket get() const noexcept { return socket_; }
-  // Ends what waits in other threads.
-  void close() noexcept { nng_close(socket_); }
 
   void set(const char* option, int value) {
     check(nng_socket_set_int(socket_, option, value), option);
