@@ -160,6 +160,8 @@ inline constexpr std::string_view bench_footer =
   netio bench latency inproc://bench --wait spin           between two threads of a process
   netio bench loan                                         64 B against 64 MiB, untouched
   netio bench loan --touch all --against raw               64 KiB, written by one copy and read
+  netio bench latency --pattern request --wait spin         Request and Reply, against a Pair too
+  netio bench throughput --pattern request --concurrent 1000
   netio bench connections --count 1000
   netio bench fanout --against push,zmq                    publish to one subscriber
   netio bench fanout shm://bench --subscribers 8 --against 1000x1
@@ -169,8 +171,8 @@ inline constexpr std::string_view bench_footer =
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600
 
 In each round every system runs once, and the floor (raw: bare sockets, or a bare
-ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric) a second time as a
-control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
+ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric; of many requests
+pair: two ends of a Pair) a second time as a control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
 rounds'.
 
 )";

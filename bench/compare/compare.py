@@ -11,8 +11,11 @@ median with 95 % (between two of the sorted ratios, as signs of a fair coin fall
 their distribution). A row fails if the whole interval is more than 2 % worse, twice: a row that
 fails is measured again, as one in forty would fail by chance.
 
-Instructions: of one message on each hot path, counted by callgrind while both builds run the same
-program (bench/compare/paths.cpp). A row fails above 1.02. What else the machine does plays no part.
+Instructions: of one message on each hot path, or of one request and its answer, counted by callgrind
+while both builds run the same program (bench/compare/paths.cpp). A row fails above 1.02. What else the
+machine does plays no part.
+
+A row that one of the builds has no means for, because it is older, is left out, and the table says so.
 
 FILTER: a regular expression on the names that --list prints.
 Exit status: 0 no row fails, 1 some fail, 2 usage, 3 something could not be measured, 130 Ctrl-C.
@@ -35,11 +38,30 @@ WORSE_MAX = 1.02
 CONFIDENCE = 0.95
 HOT_PATHS = {"tcp-send": 100_000, "tcp-receive": 100_000, "shm-send": 100_000,
              "shm-receive": 100_000, "tcp-unbuffered": 20_000, "publish-1": 100_000,
-             "publish-8": 40_000, "c-send": 100_000}
+             "publish-8": 40_000, "c-send": 100_000, "tcp-request": 50_000,
+             "tcp-request-within": 50_000, "shm-request": 50_000}
 
 
 class NotMeasured(Exception):
     """With the reason."""
+
+
+class LeftOut(Exception):
+    """With the reason: what is to be measured is newer than one of the builds."""
+
+
+def check_has_requests(builds):
+    for build in builds:
+        if not os.path.exists(os.path.join(source_of(build), "include/netio/request.hpp")):
+            raise LeftOut(f"{build} has no Request and no Reply")
+
+
+def check_has_patterns(builds):
+    for build in builds:
+        said = subprocess.run([os.path.join(build, "netio"), "bench", "latency", "--help"],
+                              stdout=subprocess.PIPE, text=True, check=False).stdout
+        if "--pattern" not in said:
+            raise LeftOut(f"netio bench of {build} has no --pattern")
 
 
 def time_rows():
@@ -53,7 +75,7 @@ def time_rows():
             at = command.index("--against")
             command[at:at + 2] = ["--against", "none"]
         if (command, path[-1], more) not in rows.values():
-            rows[re.sub("-(raw|fabric|push|zmq)$", "", name)] = (command, path[-1], more)
+            rows[re.sub("-(raw|fabric|push|zmq|pair)$", "", name)] = (command, path[-1], more)
     return rows
 
 
@@ -132,18 +154,25 @@ def measure_pairs(new, old, name, row, arguments):
     return pairs
 
 
+def not_there(name, error):
+    verdict = "LEFT OUT" if isinstance(error, LeftOut) else "NOT MEASURED"
+    return {"name": name, "verdict": verdict, "remark": str(error)}
+
+
 def compare_times(new, old, rows, arguments):
     for name, row in rows.items():
         _, metric, more = row
         looks = 0
         try:
+            if "--pattern" in row[0]:
+                check_has_patterns((new, old))
             worse = True
             while worse and looks < 2:
                 looks += 1
                 pairs = measure_pairs(new, old, name, row, arguments)
                 ratio, low, high, worse = judge_times([one / other for one, other in pairs], more)
-        except NotMeasured as error:
-            yield {"name": name, "verdict": "NOT MEASURED", "remark": str(error)}
+        except (NotMeasured, LeftOut) as error:
+            yield not_there(name, error)
             continue
         yield {"name": name, "metric": metric, "more_is_better": more, "looks": looks,
                "new": median([one for one, _ in pairs]), "old": median([one for _, one in pairs]),
@@ -210,9 +239,11 @@ def compare_instructions(new, old, paths):
         for path in paths:
             progress(f"instructions: {path}")
             try:
+                if "request" in path:
+                    check_has_requests((new, old))
                 counts = [instructions(program, path) for program in programs]
-            except NotMeasured as error:
-                yield {"name": path, "verdict": "NOT MEASURED", "remark": str(error)}
+            except (NotMeasured, LeftOut) as error:
+                yield not_there(path, error)
                 continue
             ratio = counts[0] / counts[1]
             yield {"name": path, "new": counts[0], "old": counts[1], "ratio": ratio,
@@ -292,8 +323,9 @@ def main():
             show(row)
     failed = [row["name"] for row in done if row["verdict"] in ("SLOWER", "MORE")]
     unmeasured = [row["name"] for row in done if row["verdict"] == "NOT MEASURED"]
+    left_out = sum(row["verdict"] == "LEFT OUT" for row in done)
     print(f"\n{len(done)} rows, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}, "
-          f"{len(unmeasured)} not measured")
+          f"{len(unmeasured)} not measured{f', {left_out} left out' if left_out else ''}")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump({"new": new, "old": old, "rounds": arguments.rounds,

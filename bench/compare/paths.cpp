@@ -102,6 +102,33 @@ void push_to_pull(std::string_view wire, netio::Mode mode, std::uint64_t count, 
       [&] { turn(there); });
 }
 
+#if __has_include(<netio/request.hpp>)
+// Of a request: asked, answered from inside the call-back, and the answer taken.
+void request(std::string_view wire, std::chrono::nanoseconds within, std::uint64_t count) {
+  netio::Context here;
+  netio::Context there;
+  netio::Reply reply(there);
+  reply.on_request([](const netio::MessageView& asked, netio::ReplyTo to) {
+    if (to.send(asked.bytes()) != netio::Status::ok) throw std::runtime_error("no answer");
+  });
+  netio::Request request(here);
+  std::uint64_t answered = 0;
+  request.on_reply([&](std::uint64_t, const netio::MessageView&) { ++answered; });
+  request.connect(reply.bind(address_of(wire)));
+  come_up(here, there,
+          [&] { return request.peers_connected() == 1 && reply.peers_connected() == 1; });
+  measure(
+      count, Side::both, answered, 1,
+      [&](std::uint64_t some, std::uint64_t& sent) {
+        std::uint64_t id = 0;
+        const netio::Ask ask{.within = within};
+        for (; some != 0 && request.send(message, id, ask) == netio::Status::ok; --some) ++sent;
+        turn(here);
+      },
+      [&] { turn(there); });
+}
+#endif
+
 void publish(std::size_t subscribers, std::uint64_t count) {
   netio::Context here;
   netio::Context there;
@@ -169,6 +196,11 @@ void run_path(std::string_view path, std::uint64_t count) {
   if (path == "shm-send") return push_to_pull("shm", Mode::buffered, count, Side::sends);
   if (path == "shm-receive") return push_to_pull("shm", Mode::buffered, count, Side::receives);
   if (path == "tcp-unbuffered") return push_to_pull("tcp", Mode::unbuffered, count, Side::both);
+#if __has_include(<netio/request.hpp>)
+  if (path == "tcp-request") return request("tcp", 0ns, count);
+  if (path == "tcp-request-within") return request("tcp", 1h, count);
+  if (path == "shm-request") return request("shm", 0ns, count);
+#endif
   if (path == "publish-1") return publish(1, count);
   if (path == "publish-8") return publish(8, count);
   if (path == "c-send") return send_in_c(count);

@@ -51,6 +51,12 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--connection-first", options.connection_first, "The number of the first");
   app.add_option("--rate", options.rate,
                  "Requests, or messages published, a second; 0: as fast as it goes");
+  app.add_option("--concurrent", options.concurrent,
+                 "Of request and reply: so many requests under way at once, which are counted; 0: "
+                 "one, which is timed")
+      ->check(CLI::Range(0, 100'000));
+  app.add_flag("--requests", options.requests,
+               "Of request and reply: netio's Request and Reply, instead of two ends of a Pair");
   app.add_option("--provider", options.provider,
                  "The provider of libfabric to run on, such as tcp or verbs; none: sockets");
   app.add_option("--name", options.name, "To meet at in shared memory; none: at host and port");

@@ -40,14 +40,17 @@ struct Options {
   int keep_off_cpu = -1;          // but for this one; -1: none
   std::uint32_t connections = 1;  // sending, subscribing: of its own; receiving: that will come
   std::uint32_t connection_first = 0;  // sending: the number of the first of them
-  double rate = 0;       // requests, or what is published, a second; 0: as fast as it goes
-  bool verify = false;   // fill and check every byte, not the number alone
-  bool loan = false;     // sending: written into the wire's memory; round trips: untouched there
-  bool idle = false;     // connect, and send nothing
-  std::string provider;  // of libfabric, such as tcp or verbs; empty: sockets
-  std::string name;      // to meet at in shared memory; empty: sockets or a fabric
-  bool both = false;     // with a name: the end that binds is a thread of this process too
-  int binder_cpu = -1;   // what that thread runs on; -1: any
+  // Request and reply: how many are under way at once; 0: one, and each is timed.
+  std::uint32_t concurrent = 0;
+  bool requests = false;  // the same, of a system that has a pattern for them beside its usual one
+  double rate = 0;        // requests, or what is published, a second; 0: as fast as it goes
+  bool verify = false;    // fill and check every byte, not the number alone
+  bool loan = false;      // sending: written into the wire's memory; round trips: untouched there
+  bool idle = false;      // connect, and send nothing
+  std::string provider;   // of libfabric, such as tcp or verbs; empty: sockets
+  std::string name;       // to meet at in shared memory; empty: sockets or a fabric
+  bool both = false;      // with a name: the end that binds is a thread of this process too
+  int binder_cpu = -1;    // what that thread runs on; -1: any
   std::uint32_t window = 0;  // messages under way on a fabric; 0: the system's own choice
   // The surface of the system that is used, such as coroutine; empty: the usual one.
   std::string api;

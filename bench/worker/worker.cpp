@@ -143,6 +143,14 @@ void check_reach(const Options& options, const char* system, Reach reach) {
   if (!options.api.empty() && !reach.surfaces) {
     throw std::invalid_argument(who + " has no other surface");
   }
+  const bool asks = options.role == Role::request || options.role == Role::reply;
+  if (options.requests && (!reach.requests || !asks || options.loan || !options.api.empty())) {
+    throw std::invalid_argument(who + " has no --requests here");
+  }
+  if (options.concurrent != 0 &&
+      (!reach.concurrent || !asks || options.loan || !options.api.empty())) {
+    throw std::invalid_argument(who + " has no --concurrent here");
+  }
   const bool dials = options.role == Role::send || options.role == Role::request;
   if (options.both && (options.name.empty() || !dials)) {
     throw std::invalid_argument("--both is for send and request with a --name");

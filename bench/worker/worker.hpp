@@ -115,6 +115,8 @@ struct Reach {
   bool loans = false;
   bool publishes = false;
   bool surfaces = false;  // beside the usual one
+  bool requests = false;  // beside the usual round trips
+  bool concurrent = false;
 };
 
 // Says {"error": ...} and ends the process.

@@ -34,8 +34,9 @@ class Distribution {
   // Its connection ended, and the pattern keeps something for it: an accepted peer stays until the
   // stream comes back, or is given up.
   [[nodiscard]] virtual bool awaits(const Peer&) const noexcept { return false; }
-  // A connection of the stream is coming up. The peer has received what stands before this position,
-  // except what earlier calls told of. What is sent again begins at outgoing.books().expected.
+  // A connection of the stream is coming up. The peer has received what stands before this
+  // position, except what earlier calls told of. What is sent again begins at
+  // outgoing.books().expected.
   virtual void settled(Peer&, std::uint64_t /*arrived*/) noexcept {}
   // The peer has said good-bye: it has received what it has acknowledged, and will receive nothing
   // more. connection_ended() follows.

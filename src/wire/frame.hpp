@@ -153,6 +153,10 @@ class FrameWalker {
     } else if (frame.flags == frame_flag::tagged && left >= frame_word_bytes + sizeof frame.tag) {
       frame.tag = load_once(cursor_ + prefix);
       prefix += sizeof frame.tag;
+    } else if ((frame.flags & 0xffffU) == frame_flag::request &&
+               (offered_ & ability::requests) != 0 && left >= frame_word_bytes + sizeof frame.tag) {
+      frame.tag = load_once(cursor_ + prefix);
+      prefix += sizeof frame.tag;
     } else if (!read_prefix(frame, left, prefix)) [[unlikely]] {
       return false;
     }

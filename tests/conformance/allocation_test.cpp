@@ -140,6 +140,85 @@ TEST_P(Allocation, ping_and_pong_take_nothing_from_the_heap) {
   EXPECT_EQ(refused, 0U);
 }
 
+// Asked and answered: without a limit and with one, a thousand under way and one at a time.
+TEST_P(Allocation, requests_and_answers_take_nothing_from_the_heap) {
+  Request request(here_, {}, options());
+  Reply reply(there_, {}, options());
+  std::uint64_t refused = 0;
+  reply.on_request([&](const MessageView& message, ReplyTo to) {
+    if (to.send(message.bytes()) != Status::ok) ++refused;
+  });
+  request.on_reply([this](std::uint64_t, const MessageView&) { ++received_; });
+  request.on_failed([&](std::uint64_t, Outcome) { ++refused; });
+  join(reply, request);
+  const std::vector<std::byte> message = payload(0, 64);
+  for (const std::chrono::nanoseconds within : {0ns, std::chrono::nanoseconds(1h)}) {
+    for (const std::uint64_t under_way : {std::uint64_t{1000}, std::uint64_t{1}}) {
+      const auto send_one = [&] {
+        std::uint64_t id = 0;
+        if (request.requests().under_way >= under_way) return Status::again;
+        return request.send(message, id, {.within = within});
+      };
+      exchange(5000, send_one);
+      EXPECT_EQ(allocations_during([&] { exchange(10'000, send_one); }), 0U)
+          << under_way << " under way, " << (within == 0ns ? "no limit" : "with a limit");
+    }
+  }
+  EXPECT_EQ(refused, 0U);
+}
+
+// What a link has room for, in every mode. An answer beyond that waits in a copy on the heap.
+constexpr std::uint64_t link_takes = 32;
+
+// Each answer is given outside of the call-back that the request came with, from a ReplyTo that was
+// kept.
+TEST_P(Allocation, answers_that_come_later_take_nothing_from_the_heap) {
+  Request request(here_, {}, options());
+  Reply reply(there_, {}, options());
+  std::vector<ReplyTo> open;
+  open.reserve(link_takes);
+  reply.on_request([&](const MessageView&, ReplyTo to) { open.push_back(std::move(to)); });
+  request.on_reply([this](std::uint64_t, const MessageView&) { ++received_; });
+  join(reply, request);
+  const std::vector<std::byte> message = payload(0, 64);
+  Timer later(there_.loop(), [&] {
+    while (!open.empty() && open.back().send(message) == Status::ok) open.pop_back();
+    later.start_once(100us);
+  });
+  later.start_once(100us);
+  const auto send_one = [&] {
+    std::uint64_t id = 0;
+    if (request.requests().under_way >= link_takes) return Status::again;
+    return request.send(message, id);
+  };
+  exchange(10'000, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(10'000, send_one); }), 0U);
+}
+
+// Requests that end without an answer: cancelled, and not answered.
+TEST_P(Allocation, requests_that_end_otherwise_take_nothing_from_the_heap) {
+  Request request(here_, {}, options());
+  Reply reply(there_, {}, options());
+  reply.on_request([](const MessageView&, ReplyTo) {});
+  request.on_reply([](std::uint64_t, const MessageView&) {});
+  request.on_failed([this](std::uint64_t, Outcome) { ++received_; });
+  join(reply, request);
+  const std::vector<std::byte> message = payload(0, 64);
+  std::uint64_t asked = 0;
+  const auto send_one = [&] {
+    std::uint64_t id = 0;
+    if (request.requests().under_way >= link_takes) return Status::again;
+    const Status status = request.send(message, id, {.within = 1h});
+    if (status == Status::ok && ++asked % 2 == 0) {
+      EXPECT_EQ(request.cancel(id), Status::ok);
+      ++received_;
+    }
+    return status;
+  };
+  exchange(10'000, send_one);
+  EXPECT_EQ(allocations_during([&] { exchange(10'000, send_one); }), 0U);
+}
+
 ON_EVERY_TRANSPORT_AND_MODE(Allocation);
 
 }  // namespace

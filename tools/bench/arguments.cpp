@@ -102,6 +102,19 @@ void add_rate(CLI::App& app, BenchArguments& bench, const std::string& unit,
 
 void add_throughput(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
+  add_choice_to<bool>(
+      app, "--pattern", {{"push", false}, {"request", true}}, bench.requests,
+      "push (one way: Push and Pull); or request: Request and Reply, one of each, against "
+      "ZeroMQ's DEALER and ROUTER, contexts of nng, and pair, two ends of a Pair (push)");
+  add_parsed(
+      app, "--concurrent", "N", parse_count,
+      [&bench](std::uint64_t count) {
+        if (count < 1 || count > 100'000) {
+          throw CLI::ValidationError("--concurrent", "is 1 to 100000");
+        }
+        bench.concurrent = static_cast<std::uint32_t>(count);
+      },
+      "With --pattern request: requests that are under way at once (1000)");
   add_mode(app, bench);
   add_comparison(app, bench);
   add_sizes(app, bench);
@@ -111,6 +124,10 @@ void add_throughput(CLI::App& app, BenchArguments& bench) {
 
 void add_latency(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
+  add_choice_to<bool>(
+      app, "--pattern", {{"pair", false}, {"request", true}}, bench.requests,
+      "pair (two ends of a Pair); or request: Request and Reply, against the same peers and "
+      "against pair (pair)");
   add_mode(app, bench);
   add_comparison(app, bench);
   add_sizes(app, bench);
@@ -252,8 +269,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
     command.footer(std::string(help::bench_exit_codes));
     return &command;
   };
-  add("throughput", "Messages a second, one way, netio and its peers", What::throughput,
-      add_throughput);
+  add("throughput", "Messages a second one way, or answers a second, netio and its peers",
+      What::throughput, add_throughput);
   add("latency", "Round trips, netio and its peers", What::latency, add_latency);
   add("loan", "Messages written in the wire's own memory: untouched, or against peers", What::loan,
       add_loan);

@@ -51,6 +51,9 @@ struct BenchArguments {
   std::chrono::nanoseconds seconds = std::chrono::seconds(2);
   unsigned rounds = 5;
   std::optional<std::vector<std::string>> against;  // none: every peer that fits and is here
+  bool requests = false;  // by Request and Reply, instead of one way or by a Pair
+  // Requests under way; none: 1000. Throughput of requests only.
+  std::optional<std::uint32_t> concurrent;
   double rate = 0;           // requests, or messages published, a second; 0: as fast as it goes
   std::uint32_t window = 0;  // messages under way on a fabric; 0: as each system chooses
   std::uint32_t connections = 1000;

@@ -33,7 +33,7 @@ class Rounds {
       : stage_(stage),
         arguments_(arguments),
         systems_(std::move(systems)),
-        floor_(floor_name(stage.first_case().meeting)) {
+        floor_(floor_name(stage.first_case().meeting, stage.first_case().concurrent != 0)) {
     // The floor first, so that its second run ends the round.
     std::stable_partition(systems_.begin(), systems_.end(),
                           [&](const System* system) { return system->name == floor_; });
@@ -121,6 +121,9 @@ ExitCode compare(const BenchArguments& arguments) {
   const Meeting meeting = meeting_of(arguments.address);
   if (arguments.window != 0 && !meeting.on_fabric()) {
     throw Failure("--window is for fabrics; other addresses have none", {}, ExitCode::usage);
+  }
+  if (arguments.concurrent && !arguments.requests) {
+    throw Failure("--concurrent is of --pattern request", {}, ExitCode::usage);
   }
   std::vector<const System*> systems = systems_for(arguments, meeting, skipped);
   if (!arguments.plot.empty()) check_plot(arguments.plot);

@@ -32,15 +32,15 @@ struct Span {
 };
 
 Sample measure_workers(const System& system, const Case& what, const Places& places) {
-  const bool round_trips = what.round_trips();
+  const bool asks = what.asks();
   std::uint16_t port = what.meeting.port;
   const bool alone = what.meeting.in_one_process();  // both ends are the dialer's process
   const std::unique_ptr<End> binder =
-      alone ? nullptr : start_worker(system, round_trips ? "reply" : "receive", what, places, port);
-  const auto dialer = start_worker(system, round_trips ? "request" : "send", what, places, port);
+      alone ? nullptr : start_worker(system, asks ? "reply" : "receive", what, places, port);
+  const auto dialer = start_worker(system, asks ? "request" : "send", what, places, port);
   End& receiver = alone ? *dialer : *binder;
   let_pass(dialer->loop(), warm_up(what));
-  if (round_trips) (void)dialer->ask("record");
+  if (asks) (void)dialer->ask("record");
   const json binder_from = receiver.ask("snap");
   const json dialer_from = dialer->ask("snap");
   let_pass(dialer->loop(), what.duration());
@@ -53,15 +53,15 @@ Sample measure_workers(const System& system, const Case& what, const Places& pla
 
   const Span binder_did(binder_from, binder_to);
   const Span dialer_did(dialer_from, dialer_to);
-  const double messages = round_trips ? dialer_did.messages : binder_did.messages;
-  const double seconds = round_trips ? dialer_did.seconds : binder_did.seconds;
+  const double messages = asks ? dialer_did.messages : binder_did.messages;
+  const double seconds = asks ? dialer_did.seconds : binder_did.seconds;
   if (messages <= 0) throw EndFailure(fmt::format("{}: nothing arrived", receiver.name()));
   Sample sample;
   sample.messages_per_s = messages / seconds;
   sample.bytes_per_s = sample.messages_per_s * static_cast<double>(what.message_bytes);
   sample.sender = dialer_did.sample(messages);
   if (!alone) sample.receiver = binder_did.sample(messages);
-  if (round_trips) {
+  if (asks) {
     for (const json& step : dialer_last.at("round_trips")) {
       sample.round_trips.add(step.at(0).get<std::uint64_t>(), step.at(1).get<std::uint64_t>());
     }
@@ -175,6 +175,10 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
   }
   if (what.what == What::loan && system.name == our_name) {
     arguments.emplace_back("--loan");
+  }
+  if (what.requests && system.name == our_name) arguments.emplace_back("--requests");
+  if (what.concurrent != 0) {
+    arguments.insert(arguments.end(), {"--concurrent", std::to_string(what.concurrent)});
   }
   if (what.verify) arguments.emplace_back("--verify");
   if (!what.api.empty()) arguments.insert(arguments.end(), {"--api", what.api});

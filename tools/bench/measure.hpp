@@ -30,9 +30,11 @@ struct Case {
   std::uint32_t window = 0;  // on a fabric; 0: as each system chooses
   double seconds = 2;
   std::uint32_t connections = 1;
-  bool touched = false;  // loans: written and read, one way
-  bool verify = false;   // every byte
-  std::string api;       // a surface of netio's; empty: call-backs
+  bool touched = false;          // loans: written and read, one way
+  bool verify = false;           // every byte
+  bool requests = false;         // by Request and Reply
+  std::uint32_t concurrent = 0;  // of them, under way at once; 0: one, which is timed
+  std::string api;               // a surface of netio's; empty: call-backs
 
   [[nodiscard]] std::chrono::nanoseconds duration() const noexcept {
     return std::chrono::nanoseconds(std::llround(seconds * 1e9));
@@ -40,6 +42,8 @@ struct Case {
   [[nodiscard]] bool round_trips() const noexcept {
     return what == What::latency || (what == What::loan && !touched);
   }
+  // Messages go there and back, timed or not.
+  [[nodiscard]] bool asks() const noexcept { return round_trips() || requests; }
 };
 
 [[nodiscard]] std::string_view name_of(Mode mode);

@@ -85,10 +85,12 @@ std::string throughput_script(const std::string& file, const std::vector<Results
   add_by_size(lines, all, [](const Sample& s) {
     return (s.sender.cpu_ns_per_message + s.receiver.cpu_ns_per_message) * s.messages_per_s / 1e9;
   });
+  const std::string title =
+      all.back().what().requests ? "Answers: throughput" : "One way: throughput";
   return lines.data() + head(file) +
          "set multiplot layout 2,1\nset logscale x 2\nset format x '%.0b%BB'\n"
-         "set logscale y\nset ylabel 'GB/s'\nset title 'One way: throughput'\n" +
-         lines.plot(0, rates, "") +
+         "set logscale y\nset ylabel 'GB/s'\nset title '" +
+         title + "'\n" + lines.plot(0, rates, "") +
          "unset logscale y\nset yrange [0:*]\nset ylabel 'cores in use'\n"
          "set xlabel 'message'\nset title 'CPU, both ends together'\n" +
          lines.plot(rates, lines.count(), "") + "unset multiplot\n";

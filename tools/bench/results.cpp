@@ -30,6 +30,12 @@ double switches_per_s(const Sample& sample) {
   return sample.sender.switches_per_s + sample.receiver.switches_per_s;
 }
 
+std::string subject(const Case& what) {
+  if (what.concurrent != 0) return fmt::format("{} requests under way,", what.concurrent);
+  if (what.what != What::latency) return "One way";
+  return what.requests ? "Round trips of requests" : "Round trips";
+}
+
 auto rtt_us(double share) {
   return [share](const Sample& sample) {
     return static_cast<double>(sample.round_trips.at(share)) / 1000;
@@ -67,7 +73,7 @@ std::vector<std::string> Results::systems() const {
     if (everywhere) names.push_back(name);
   }
   const auto rank = [this](const std::string& name) {
-    return name == our_name ? 0 : name == floor() ? 1 : 2;
+    return name == our_name ? 0 : name == pair_name ? 1 : name == floor() ? 2 : 3;
   };
   std::stable_sort(names.begin(), names.end(),
                    [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
@@ -103,7 +109,7 @@ std::optional<Spread> Results::control(Value&& value) const {
 }
 
 std::string Results::why_void() const {
-  if (what_.what != What::throughput || what_.mode != Mode::buffered ||
+  if (what_.what != What::throughput || what_.requests || what_.mode != Mode::buffered ||
       what_.message_bytes != floor_check_bytes || !has(floor()) || !has(zmq_name)) {
     return {};
   }
@@ -120,24 +126,26 @@ bench::Histogram Results::round_trips(const std::string& system) const {
   return all;
 }
 
-std::string Results::floor() const { return std::string(floor_name(what_.meeting)); }
+std::string Results::floor() const {
+  return std::string(floor_name(what_.meeting, what_.concurrent != 0));
+}
 
 std::string Results::title() const {
   const bool latency = what_.what == What::latency;
   std::string pace = "as fast as it goes";
   if (latency) pace = what_.rate > 0 ? scaled(what_.rate, "requests/s") : "closed loop";
   const bool loan = what_.what == What::loan;
-  std::string text =
-      fmt::format("{} over {}, {} {} of {}, {}, when idle: {}; {} is better\n",
-                  latency ? "Round trips" : "One way", what_.meeting.scheme, name_of(what_.mode),
-                  loan ? "loans, written and read," : "messages", binary_bytes(what_.message_bytes),
-                  pace, name_of(what_.wait), latency ? "lower" : "higher");
+  std::string text = fmt::format(
+      "{} over {}, {} {} of {}, {}, when idle: {}; {} is better\n", subject(what_),
+      what_.meeting.scheme, name_of(what_.mode), loan ? "loans, written and read," : "messages",
+      binary_bytes(what_.message_bytes), pace, name_of(what_.wait), latency ? "lower" : "higher");
   if (latency) {
     return text + fmt::format("{:<8} {:>10} {:>10} {:>10} {:>18} {:>12} {:>11}\n", "", "p50 us",
                               "p99 us", "p99.9 us", "p50 min .. max", "CPU ns/trip", "switches/s");
   }
-  return text + fmt::format("{:<8} {:>10} {:>20} {:>10} {:>12} {:>11}\n", "", "messages/s",
-                            "min .. max", "bytes/s", "CPU ns/msg", "switches/s");
+  return text + fmt::format("{:<8} {:>10} {:>20} {:>10} {:>12} {:>11}\n", "",
+                            what_.requests ? "answers/s" : "messages/s", "min .. max", "bytes/s",
+                            "CPU ns/msg", "switches/s");
 }
 
 std::string Results::row(const std::string& system) const {
@@ -200,10 +208,9 @@ std::string Results::to_text() const {
 ordered_json Results::to_json() const {
   const bool latency = what_.what == What::latency;
   const bool loan = what_.what == What::loan;
+  const std::string measured = latency ? "latency" : loan ? "loan" : "throughput";
   ordered_json said;
-  said["case"] = {{"what", latency ? "latency"
-                           : loan  ? "loan"
-                                   : "throughput"},
+  said["case"] = {{"what", measured},
                   {"scheme", what_.meeting.scheme},
                   {"host", what_.meeting.in_memory() ? what_.meeting.name : what_.meeting.host},
                   {"size_bytes", what_.message_bytes},
@@ -213,6 +220,8 @@ ordered_json Results::to_json() const {
                   {"rate_per_s", what_.rate},
                   {"rounds", rounds_.size()},
                   {"rounds_wanted", rounds_wanted_}};
+  if (what_.requests) said["case"]["pattern"] = "request";
+  if (what_.concurrent != 0) said["case"]["concurrent"] = what_.concurrent;
   if (loan) said["case"]["touch"] = "all";
   if (what_.window != 0) said["case"]["window"] = what_.window;
   said["complete"] = complete();

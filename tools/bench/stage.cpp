@@ -13,6 +13,8 @@ namespace netio::cli {
 
 namespace {
 
+constexpr std::uint32_t concurrent_default = 1000;
+
 ContextOptions small_context() {
   ContextOptions options;
   options.send_pool_bytes = 1U << 20U;
@@ -72,6 +74,10 @@ Case Stage::first_case() const {
   what.mode = arguments_.mode.value_or(gathers ? Mode::buffered : Mode::unbuffered);
   what.wait = arguments_.wait;
   what.rate = arguments_.rate;
+  what.requests = arguments_.requests;
+  if (what.requests && what.what == What::throughput) {
+    what.concurrent = arguments_.concurrent.value_or(concurrent_default);
+  }
   what.seconds = std::chrono::duration<double>(arguments_.seconds).count();
   return what;
 }

@@ -25,6 +25,7 @@ constexpr std::string_view peers_command = "script/bench --peers";
 constexpr System our_own = {.name = our_name,
                             .one_thread = true,
                             .adapts = true,
+                            .asks = true,
                             .many_connections = true,
                             .many_connections_on_shm = true,
                             .on_sockets = true,
@@ -32,6 +33,16 @@ constexpr System our_own = {.name = our_name,
                             .on_shm = true,
                             .on_inproc = true,
                             .policies = "block, drop_new, drop_old, sample, disconnect"};
+constexpr System pair = {.name = pair_name,
+                         .program = our_name,
+                         .one_thread = true,
+                         .adapts = true,
+                         .asks = true,
+                         .only_of_requests = true,
+                         .on_sockets = true,
+                         .on_fabrics = true,
+                         .on_shm = true,
+                         .on_inproc = true};
 constexpr System raw = {.name = "raw",
                         .one_thread = true,
                         .many_connections = true,
@@ -49,12 +60,14 @@ constexpr System fabric = {.name = "fabric",
                            .no_sleep_on_shm = "its provider there has no object to wait on"};
 constexpr System zmq = {.name = "zmq",
                         .package = "libzmq3-dev",
+                        .asks = true,
                         .on_sockets = true,
                         .on_shm = true,
                         .on_inproc = true,
                         .policies = "block, drop_new"};
 constexpr System nng = {.name = "nng",
                         .package = "libnng-dev",
+                        .asks = true,
                         .on_sockets = true,
                         .on_shm = true,
                         .on_inproc = true,
@@ -73,7 +86,7 @@ constexpr System aeron = {.name = "aeron",
                           .on_shm = true,
                           .no_sleep_on_shm = "its idle strategies back off, nothing wakes them"};
 
-constexpr std::array systems = {our_own, raw, fabric, zmq, nng, ucx, iperf3, iceoryx2, aeron};
+constexpr std::array systems = {our_own, pair, raw, fabric, zmq, nng, ucx, iperf3, iceoryx2, aeron};
 
 std::string in_path(std::string_view name) {
   const char* const path = std::getenv("PATH");
@@ -121,6 +134,10 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
   if (arguments.wait == IdlePolicy::adaptive && !system.adapts) {
     return "does not know --wait adaptive: compared with sleep or spin";
   }
+  if (system.only_of_requests && !arguments.requests) return "is compared with --pattern request";
+  if (arguments.requests && arguments.what == What::throughput && !system.asks) {
+    return "has no requests of which many are under way";
+  }
   if (arguments.what == What::latency && !system.round_trips) return "has no round trips";
   if (arguments.what == What::fanout) return unfit_publisher(system, arguments.fanout.policy);
   const bool many = meeting.in_memory() ? system.many_connections_on_shm : system.many_connections;
@@ -155,7 +172,8 @@ std::string program_of(const System& system) {
   if (system.name == "iperf3") return in_path(system.name);
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const std::string name = fmt::format("bench-{}", system.name);
+  const std::string name =
+      fmt::format("bench-{}", system.program.empty() ? system.name : system.program);
   for (const fs::path& folder : {here / "bench", here / "../libexec/netio"}) {
     if (access((folder / name).c_str(), X_OK) == 0) return (folder / name).string();
   }

@@ -13,12 +13,15 @@ namespace netio::cli {
 
 struct System {
   std::string_view name;
+  std::string_view program = {};   // of its ends, behind "bench-"; empty: the name
   std::string_view package = {};   // Debian's, that it is built with; empty: none
   std::string_view built_by = {};  // the command, of those measured only if asked for by name
   std::size_t message_bytes_min = 8;
-  bool one_thread = false;  // an end runs on a core of its own; others keep them all
-  bool adapts = false;      // knows --wait adaptive
-  bool round_trips = true;  // can be asked for them
+  bool one_thread = false;        // an end runs on a core of its own; others keep them all
+  bool adapts = false;            // knows --wait adaptive
+  bool round_trips = true;        // can be asked for them
+  bool asks = false;              // has requests, of which many are under way
+  bool only_of_requests = false;  // is measured only beside Request and Reply
   bool many_connections = false;
   bool many_connections_on_shm = false;
   bool on_sockets = false;  // runs on tcp addresses
@@ -30,8 +33,12 @@ struct System {
 };
 
 inline constexpr std::string_view our_name = "netio";
-// The bare program that netio is held against.
-[[nodiscard]] inline std::string_view floor_name(const Meeting& meeting) noexcept {
+// The same netio, by a Pair instead of Request and Reply.
+inline constexpr std::string_view pair_name = "pair";
+// What netio is held against, and is its own control: the bare program. That has no requests under
+// way that belong to each other, so of these it is the Pair.
+[[nodiscard]] inline std::string_view floor_name(const Meeting& meeting, bool concurrent) noexcept {
+  if (concurrent) return pair_name;
   return meeting.on_fabric() ? "fabric" : "raw";
 }
 

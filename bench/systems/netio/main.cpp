@@ -100,7 +100,12 @@ void play(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(
-      argc, argv, "netio", netio::bench::play,
-      {.fabrics = true, .memory = true, .loans = true, .publishes = true, .surfaces = true});
+  return netio::bench::worker_main(argc, argv, "netio", netio::bench::play,
+                                   {.fabrics = true,
+                                    .memory = true,
+                                    .loans = true,
+                                    .publishes = true,
+                                    .surfaces = true,
+                                    .requests = true,
+                                    .concurrent = true});
 }

@@ -1,5 +1,5 @@
-// netio's roles: Push and Pull, and two ends of a Pair, three of them also with loans; Publish and
-// Subscribe.
+// netio's roles: Push and Pull, and two ends of a Pair, three of them also with loans; Request and
+// Reply; Publish and Subscribe.
 #pragma once
 
 #include <netio/netio.hpp>

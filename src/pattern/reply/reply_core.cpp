@@ -66,12 +66,12 @@ RequestTaker::Breach ReplyCore::admit(Label label) noexcept {
     ++books_.expired;
     return {};
   }
-  if (hub_->find(*at_hand_, label.number) != nullptr) {
-    return {"a request with the id of another that is open"};
-  }
-  Breach breach;
+  Breach breach = {"a request with the id of another that is open"};
   guard_memory(
-      [&] { admitted_ = &hub_->open(*at_hand_, label.number); },
+      [&] {
+        admitted_ = hub_->open(*at_hand_, label.number);
+        if (admitted_ != nullptr) breach = {};
+      },
       [&]() noexcept {
         breach = {"a request, and there is no memory here to remember it", DownReason::resources};
       });

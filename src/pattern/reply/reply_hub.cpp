@@ -9,25 +9,33 @@
 
 namespace netio::detail {
 
+namespace {
+
+unsigned shift_for(std::size_t buckets) noexcept {
+  return 64U - static_cast<unsigned>(std::countr_zero(buckets));
+}
+
+}  // namespace
+
 ReplyHub::ReplyHub(ReplyCore& core, Loop& loop)
     : core_(&core),
       loop_(loop),
       buckets_(64),
+      bucket_shift_(shift_for(buckets_.size())),
       multiplier_(std::bit_cast<std::uint64_t>(random_bytes<sizeof(std::uint64_t)>()) | 1U),
       wake_(std::make_unique<Signal>(loop, [this] { take_dropped(); })) {}
 
-std::size_t ReplyHub::bucket_of(const Requester& from, std::uint64_t id) const noexcept {
-  const std::uint64_t mixed = (id ^ reinterpret_cast<std::uintptr_t>(&from)) * multiplier_;
-  return static_cast<std::size_t>(mixed >>
-                                  (64U - static_cast<unsigned>(std::countr_zero(buckets_.size()))));
-}
-
-ReplyTicket* ReplyHub::find(const Requester& from, std::uint64_t id) const noexcept {
-  ReplyTicket* ticket = buckets_[bucket_of(from, id)];
+ReplyTicket* ReplyHub::find_in(ReplyTicket* bucket, const Requester& from,
+                               std::uint64_t id) noexcept {
+  ReplyTicket* ticket = bucket;
   while (ticket != nullptr && (ticket->from != &from || ticket->id != id)) {
     ticket = ticket->next_in_bucket;
   }
   return ticket;
+}
+
+ReplyTicket* ReplyHub::find(const Requester& from, std::uint64_t id) const noexcept {
+  return find_in(buckets_[bucket_of(from, id)], from, id);
 }
 
 // As many buckets as tickets.
@@ -39,6 +47,7 @@ void ReplyHub::make_room() {
   if (tickets_.size() <= buckets_.size()) return;
   std::vector<ReplyTicket*> larger(2 * buckets_.size());
   buckets_.swap(larger);
+  bucket_shift_ = shift_for(buckets_.size());
   for (ReplyTicket* first : larger) {
     while (first != nullptr) {
       ReplyTicket& moved = *std::exchange(first, first->next_in_bucket);
@@ -48,19 +57,20 @@ void ReplyHub::make_room() {
   }
 }
 
-ReplyTicket& ReplyHub::open(Requester& from, std::uint64_t id) {
+ReplyTicket* ReplyHub::open(Requester& from, std::uint64_t id) {
   if (free_ == nullptr) make_room();
+  ReplyTicket*& bucket = buckets_[bucket_of(from, id)];
+  if (find_in(bucket, from, id) != nullptr) return nullptr;
   ReplyTicket& ticket = *std::exchange(free_, free_->next);
   ++out_;
   ticket.from = &from;
   ticket.id = id;
-  ReplyTicket*& bucket = buckets_[bucket_of(from, id)];
   ticket.next_in_bucket = std::exchange(bucket, &ticket);
   ticket.previous = nullptr;
   ticket.next = std::exchange(from.open, &ticket);
   if (ticket.next != nullptr) ticket.next->previous = &ticket;
   ++from.open_count;
-  return ticket;
+  return &ticket;
 }
 
 void ReplyHub::leave(ReplyTicket& ticket) noexcept {

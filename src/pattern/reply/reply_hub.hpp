@@ -39,8 +39,9 @@ class ReplyHub {
   // Null once the socket is gone.
   [[nodiscard]] ReplyCore* core() const noexcept { return core_; }
   [[nodiscard]] ReplyTicket* find(const Requester& from, std::uint64_t id) const noexcept;
-  // A new one, which stands first in the list of the requester. Throws std::bad_alloc.
-  ReplyTicket& open(Requester& from, std::uint64_t id);
+  // A new one, which stands first in the list of the requester; null if one with this id is open.
+  // Throws std::bad_alloc.
+  ReplyTicket* open(Requester& from, std::uint64_t id);
   // Nobody waits for the answer any more; the ReplyTo may still be out.
   void leave(ReplyTicket& ticket) noexcept;
   // The user is done with it, and it was left.
@@ -54,7 +55,12 @@ class ReplyHub {
 
  private:
   ~ReplyHub() = default;
-  [[nodiscard]] std::size_t bucket_of(const Requester& from, std::uint64_t id) const noexcept;
+  [[nodiscard]] std::size_t bucket_of(const Requester& from, std::uint64_t id) const noexcept {
+    const std::uint64_t mixed = (id ^ reinterpret_cast<std::uintptr_t>(&from)) * multiplier_;
+    return static_cast<std::size_t>(mixed >> bucket_shift_);
+  }
+  [[nodiscard]] static ReplyTicket* find_in(ReplyTicket* bucket, const Requester& from,
+                                            std::uint64_t id) noexcept;
   void make_room();
   void take_dropped() noexcept;
 
@@ -65,6 +71,7 @@ class ReplyHub {
   std::size_t out_ = 0;  // tickets that a ReplyTo has
   // Lists of the open ones; a power of two. A peer chooses ids, but not where they come to stand.
   std::vector<ReplyTicket*> buckets_;
+  unsigned bucket_shift_;  // leaves as many bits as number the buckets
   std::uint64_t multiplier_;
 
   std::atomic<bool> frozen_{false};

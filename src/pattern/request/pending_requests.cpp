@@ -8,17 +8,19 @@
 namespace netio::detail {
 
 PendingRequest* PendingRequests::next_free() noexcept {
-  if (free_ == nullptr && requests_.size() <= index_mask) {
-    guard_memory(
-        [this] {
-          const std::uint64_t index = requests_.size();
-          requests_.emplace_back();
-          requests_.back().id = one_use | index;
-          free_ = &requests_.back();
-        },
-        []() noexcept {});
+  if (free_ == nullptr && count_ <= index_mask) {
+    guard_memory([this] { add_record(); }, []() noexcept {});
   }
   return free_;
+}
+
+void PendingRequests::add_record() {
+  if (count_ == chunks_.size() * chunk_records) {
+    chunks_.push_back(std::make_unique<PendingRequest[]>(chunk_records));
+  }
+  const std::uint64_t index = count_++;
+  free_ = at(index);
+  free_->id = one_use | index;
 }
 
 void PendingRequests::take(PendingRequest& request) noexcept {
@@ -31,7 +33,7 @@ void PendingRequests::take(PendingRequest& request) noexcept {
 
 void PendingRequests::free(PendingRequest& request) noexcept {
   request.state = PendingRequest::State::free;
-  request.copy = Message();
+  if (request.idempotent) request.copy = Message();
   renew_id(request);
   if (request.id == 0) return;
   request.next = std::exchange(free_, &request);
@@ -41,19 +43,10 @@ void PendingRequests::renew_id(PendingRequest& request) noexcept {
   request.id = request.id > UINT64_MAX - one_use ? 0 : request.id + one_use;
 }
 
-PendingRequest* PendingRequests::find(std::uint64_t id) noexcept {
-  const std::uint64_t index = id & index_mask;
-  if (index >= requests_.size()) return nullptr;
-  PendingRequest& request = requests_[static_cast<std::size_t>(index)];
-  return request.id == id && request.state != PendingRequest::State::free ? &request : nullptr;
-}
-
 PendingRequest* PendingRequests::find_of_user(std::uint64_t user_id) noexcept {
-  const std::uint64_t index = user_id & index_mask;
-  if (index >= requests_.size()) return nullptr;
-  PendingRequest& request = requests_[static_cast<std::size_t>(index)];
-  const bool used = request.state != PendingRequest::State::free;
-  return used && request.user_id == user_id ? &request : nullptr;
+  PendingRequest* const request = at(user_id & index_mask);
+  if (request == nullptr || request->state == PendingRequest::State::free) return nullptr;
+  return request->user_id == user_id ? request : nullptr;
 }
 
 }  // namespace netio::detail

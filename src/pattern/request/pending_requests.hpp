@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
+#include <vector>
 
 #include <netio/message.hpp>
 #include <netio/request.hpp>
@@ -13,7 +14,9 @@ namespace netio::detail {
 
 struct Replier;
 
-struct PendingRequest {
+// What every request touches comes first, and fills one cache line. The line behind it is only for
+// those that are idempotent, or end without an answer: of a thousand under way each line counts.
+struct alignas(64) PendingRequest {
   enum class State : std::uint8_t {
     free,
     under_way,  // sent to a peer, which is to answer
@@ -31,14 +34,17 @@ struct PendingRequest {
   std::uint64_t user_id = 0;       // the first of these
   std::uint64_t position = 0;      // in the stream that it was sent on
   std::int64_t deadline_ns = 0;    // 0: none
-  std::uint64_t only_peer = 0;     // PeerInfo::id; 0: any
   Replier* to = nullptr;           // while it stands in the list of that peer
   PendingRequest* next = nullptr;  // there, by position
   PendingRequest* previous = nullptr;
+
   PendingRequest* next_owed = nullptr;   // of the same peer
   PendingRequest* next_to_do = nullptr;  // of those that failed, or are repeated
-  Message copy;                          // if it is idempotent
+  // If it is idempotent:
+  std::uint64_t only_peer = 0;  // PeerInfo::id; 0: any
+  Message copy;
 };
+static_assert(offsetof(PendingRequest, next_owed) == 64 && sizeof(PendingRequest) == 128);
 
 // A queue of requests, linked through one of their pointers.
 template <PendingRequest* PendingRequest::*next>
@@ -75,11 +81,17 @@ class PendingRequests {
   // Another id for the next time that it is sent; 0 if there is none left.
   void renew_id(PendingRequest& request) noexcept;
   // The request with this id on the wire, or with this id for the user; null if there is none.
-  [[nodiscard]] PendingRequest* find(std::uint64_t id) noexcept;
+  [[nodiscard]] PendingRequest* find(std::uint64_t id) noexcept {
+    PendingRequest* const request = at(id & index_mask);
+    return request != nullptr && request->id == id && request->state != PendingRequest::State::free
+               ? request
+               : nullptr;
+  }
   [[nodiscard]] PendingRequest* find_of_user(std::uint64_t user_id) noexcept;
   // Forgets all of them. No more may be asked for.
   void clear() noexcept {
-    requests_.clear();
+    chunks_.clear();
+    count_ = 0;
     free_ = nullptr;
   }
 
@@ -90,7 +102,17 @@ class PendingRequests {
   static constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
   static constexpr std::uint64_t one_use = std::uint64_t{1} << index_bits;
 
-  std::deque<PendingRequest> requests_;
+  static constexpr std::uint64_t chunk_records = 64;
+
+  [[nodiscard]] PendingRequest* at(std::uint64_t index) noexcept {
+    if (index >= count_) return nullptr;
+    return &chunks_[static_cast<std::size_t>(index / chunk_records)][index % chunk_records];
+  }
+  void add_record();
+
+  // Records never move. Each answer is looked up by index: shorter here than in a std::deque.
+  std::vector<std::unique_ptr<PendingRequest[]>> chunks_;
+  std::uint64_t count_ = 0;
   PendingRequest* free_ = nullptr;  // linked by `next`
 };
 

@@ -88,8 +88,10 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
   pending_.take(*request);
   id = request->user_id;
   request->idempotent = ask.idempotent;
-  request->only_peer = ask.peer;
-  request->copy = std::move(copy);
+  if (ask.idempotent) {
+    request->only_peer = ask.peer;
+    request->copy = std::move(copy);
+  }
   request->deadline_ns = within_ns == 0 ? 0 : socket_.context().loop.now().count() + within_ns;
   if (within_ns != 0) {
     deadlines_.add(request->deadline_ns, id);
@@ -105,6 +107,7 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
 // What is needed once it was sent, while it may still be refused.
 template <typename Payload>
 bool RequestCore::prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept {
+  if (ask.within.count() == 0 && !ask.idempotent) return true;
   bool prepared = true;
   guard_memory(
       [&] {

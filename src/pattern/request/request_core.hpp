@@ -125,6 +125,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Timer deadline_timer_;
   std::int64_t timer_ns_ = 0;  // when it expires, if it runs
   std::unordered_map<const Peer*, Replier> repliers_;
+  Replier* last_found_ = nullptr;  // one of them: mostly the next that is looked for, too
   ReadyPeers ready_;
   ToDoQueue failed_;
   ToDoQueue repeating_;

@@ -11,8 +11,11 @@
 namespace netio::detail {
 
 Replier* RequestCore::find(const Peer& peer) noexcept {
+  if (last_found_ != nullptr && last_found_->peer == &peer) return last_found_;
   const auto found = repliers_.find(&peer);
-  return found != repliers_.end() ? &found->second : nullptr;
+  if (found == repliers_.end()) return nullptr;
+  last_found_ = &found->second;
+  return last_found_;
 }
 
 // It is up, and nothing was said of its end.
@@ -118,6 +121,7 @@ void RequestCore::given_up(Peer& peer, DropReason reason) noexcept {
   fail_from(*replier, peer.outgoing.next_position(), Outcome::not_executed);
   fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
   while (!replier->owed.empty()) leave_owed(replier->owed.pop());
+  if (last_found_ == replier) last_found_ = nullptr;
   repliers_.erase(&peer);
   worth_trying_ = true;
 }
@@ -155,6 +159,7 @@ void RequestCore::stop() noexcept {
   ready_.clear();
   deadline_timer_.stop();
   books_.ended[static_cast<std::size_t>(Outcome::cancelled)] += std::exchange(books_.under_way, 0);
+  last_found_ = nullptr;
   repliers_.clear();
   failed_.clear();
   repeating_.clear();
