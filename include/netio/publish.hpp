@@ -83,6 +83,7 @@ class NETIO_API Publish : public Socket {
   // Sends one message of several segments, as Push::send_segments() does. It is put together once,
   // for all subscribers.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept;
+  // The same with a list in braces.
   [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments,
                                      std::uint64_t tag) noexcept {
     return send_segments(std::span(segments.begin(), segments.size()), tag);

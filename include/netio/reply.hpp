@@ -54,6 +54,7 @@ class NETIO_API ReplyTo {
   [[nodiscard]] Status send(Message&& answer) noexcept;
   // The same with segments, as Push::send_segments() does.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments) noexcept;
+  // The same with a list in braces.
   [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments) noexcept {
     return send_segments(std::span(segments.begin(), segments.size()));
   }

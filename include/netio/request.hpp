@@ -94,6 +94,7 @@ class NETIO_API Request : public Socket {
   // The same with segments, as Push::send_segments() does.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments, std::uint64_t& id,
                                      const Ask& ask = {}) noexcept;
+  // The same with a list in braces.
   [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments, std::uint64_t& id,
                                      const Ask& ask = {}) noexcept {
     return send_segments(std::span(segments.begin(), segments.size()), id, ask);

@@ -18,6 +18,7 @@ inline constexpr std::size_t segments_max = 64;
 // message that was kept or allocated.
 class Segment {
  public:
+  // Of bytes, and of a text:
   Segment(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
   Segment(std::string_view text) noexcept : bytes_(std::as_bytes(std::span(text))) {}
   // The message is empty afterwards if the answer is ok, and untouched otherwise. Its tag is not
@@ -92,6 +93,7 @@ class Segments {
   // How many there are, up to segments_max. On shm a peer that breaks the rules may change its
   // message later: then there may be fewer.
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  // Whether there are none.
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   // Below size().
   [[nodiscard]] std::span<const std::byte> operator[](std::size_t index) const noexcept {

@@ -41,6 +41,7 @@ class NETIO_API Sending {
   // afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments,
                                      std::uint64_t tag = 0) noexcept;
+  // The same with a list in braces.
   [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments,
                                      std::uint64_t tag = 0) noexcept {
     return send_segments(std::span(segments.begin(), segments.size()), tag);
@@ -81,6 +82,7 @@ class NETIO_API Sending {
   // The same, with segments: see send_segments().
   [[nodiscard]] Status send_segments_to(std::uint64_t peer, std::span<const Segment> segments,
                                         std::uint64_t tag = 0) noexcept;
+  // The same with a list in braces.
   [[nodiscard]] Status send_segments_to(std::uint64_t peer, std::initializer_list<Segment> segments,
                                         std::uint64_t tag = 0) noexcept {
     return send_segments_to(peer, std::span(segments.begin(), segments.size()), tag);

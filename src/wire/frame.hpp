@@ -26,8 +26,9 @@ inline constexpr std::uint32_t request_shift = 16;  // time or status of a reque
 // A number stands behind the word: a tag, or an id.
 inline constexpr std::uint32_t numbered = tagged | request;
 // What belongs to the message, beside the number of its segments.
-inline constexpr std::uint32_t of_message = numbered | segmented | (0xffffU << request_shift);
-inline constexpr std::uint32_t known = more | continued | control | 0xff00U | of_message;
+inline constexpr std::uint32_t request_mask = 0xffffU << request_shift;
+inline constexpr std::uint32_t of_message = numbered | segmented | request_mask;
+inline constexpr std::uint32_t known = more | continued | control | segments_mask | of_message;
 }  // namespace frame_flag
 
 enum class ControlKind : std::uint8_t {
@@ -80,8 +81,10 @@ inline void store_u64(std::byte* to, std::uint64_t value) noexcept {
 
 // Of these flags, those that belong to the message, and not to how it is cut.
 [[nodiscard]] constexpr std::uint32_t flags_of_message(std::uint32_t flags) noexcept {
-  const bool segmented = (flags & frame_flag::segmented) != 0;
-  return flags & (frame_flag::of_message | (segmented ? frame_flag::segments_mask : 0U));
+  std::uint32_t known = frame_flag::numbered | frame_flag::segmented;
+  if ((flags & frame_flag::segmented) != 0) known |= frame_flag::segments_mask;
+  if ((flags & frame_flag::request) != 0) known |= frame_flag::request_mask;
+  return flags & known;
 }
 
 // What a frame says of its message beside the size: flags (frame_flag::of_message), and the number
@@ -199,7 +202,8 @@ class FrameWalker {
       if (frame.part() || (frame.flags & frame_flag::of_message) != 0) {
         return fail_if(true, "control frame with flags of a message");
       }
-    } else if ((frame.flags & 0xff00U) != 0 && (frame.flags & frame_flag::segmented) == 0) {
+    } else if ((frame.flags & frame_flag::segments_mask) != 0 &&
+               (frame.flags & frame_flag::segmented) == 0) {
       return fail_if(true, "control kind in a frame that is not control");
     }
     if ((frame.flags & frame_flag::continued) != 0 && (frame.flags & frame_flag::of_message) != 0) {

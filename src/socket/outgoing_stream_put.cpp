@@ -1,0 +1,93 @@
+// Messages of the user's memory, and of several segments: gathered, or a post of their own.
+#include <utility>
+
+#include "memory/copy_thresholds.hpp"
+#include "socket/outgoing_stream.hpp"
+
+namespace netio::detail {
+
+Status OutgoingStream::put(Message& message, Label label, Mode mode) noexcept {
+  if (link_ == nullptr) return Status::not_connected;
+  const std::span<const std::byte> bytes = payload_of(message);
+  if (message.segmented()) {
+    if (!takes_segments_) return Status::too_big;
+    label.flags |= label_of(message).flags & ~frame_flag::tagged;
+  }
+  const bool gathers = mode == Mode::buffered && bytes.size() <= body_max() / gathered_page_part;
+  Lease lease = Lease::adopt(message.release_block());
+  Status status = Status::ok;
+  if (gathers || copies_to_resend(*lease.get(), bytes.size())) {
+    status = gathers ? put(bytes, label, mode) : post_now(bytes, label);
+    if (status == Status::ok) copies_.add(bytes.size());
+  } else {
+    status = pass(lease, bytes, label);
+  }
+  if (status == Status::ok) {
+    lease.reset();
+    message = Message();
+  } else {
+    message.take_back(lease.release());
+  }
+  return status;
+}
+
+Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
+  status = sendable(bytes);
+  if (status == Status::ok && resends_) status = share_to_resend();
+  if (status != Status::ok) return {};
+  Fit::Taken taken = link_->fit().take_to_write(loan_headroom + wire_padded(bytes));
+  if (!taken.lease) {
+    status = taken.short_of != nullptr ? wait_for(*taken.short_of) : Status::too_big;
+  }
+  return std::move(taken.lease);
+}
+
+// `head_bytes` more may stand in front of it, with a table of any number of segments.
+Message OutgoingStream::allocate_message(std::size_t bytes, std::uint64_t tag, Status& status,
+                                         std::size_t head_bytes) noexcept {
+  const std::size_t room = head_room(head_bytes);
+  if (room > UINT32_MAX || bytes > SIZE_MAX - room) {
+    status = Status::too_big;
+    return {};
+  }
+  Lease lease = allocate(room + bytes, status);
+  if (!lease) return {};
+  std::byte* const payload = lease->data() + loan_headroom + room;
+  Message message = Message::writable(lease.release(), {payload, bytes}, tag);
+  message.set_head_room(room);
+  return message;
+}
+
+// Where it is copied to, it is copied once.
+Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) noexcept {
+  const std::size_t bytes = segments.bytes();
+  if (const Status status = sendable(bytes); status != Status::ok) return status;
+  if (!takes_segments_) return Status::too_big;
+  label.flags |= segments.flags();
+  Message* const roomy = segments.roomy();
+  const std::size_t frame = OpenPage::frame_bytes(bytes, label);
+  const std::size_t most = roomy != nullptr ? body_max() / gathered_page_part : body_max();
+  if (mode == Mode::buffered && frame <= most) {
+    if (frame > page_.room()) {
+      if (const Status status = post_pending(); status != Status::ok) return status;
+      if (const Status status = open_page(); status != Status::ok) return status;
+    }
+    segments.write(page_.add(bytes, label));
+    return Status::ok;
+  }
+  if (roomy != nullptr) {
+    const std::span<const std::byte> whole = segments.write_head();
+    Lease lease = Lease::adopt(roomy->release_block());
+    const Status status = pass(lease, whole, label);
+    roomy->take_back(status == Status::ok ? nullptr : lease.release());
+    return status;
+  }
+  Status status = Status::ok;
+  Lease lease = allocate(bytes, status);
+  if (status != Status::ok) return status;
+  std::byte* const begin = lease->data() + loan_headroom;
+  segments.write(begin);
+  return pass(lease, {begin, bytes}, label);
+}
+
+}  // namespace netio::detail
