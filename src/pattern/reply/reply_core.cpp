@@ -52,6 +52,7 @@ void ReplyCore::begin_page(Peer& peer, bool fresh) noexcept {
 
 RequestTaker::Breach ReplyCore::admit(Label label) noexcept {
   admitted_ = nullptr;
+  if (at_hand_ == nullptr) return {"a request, and was given up here"};
   if (!is_request(label)) return {"a message that is no request"};
   const std::uint16_t field = request_field(label);
   if (field == withdrawn) {
