@@ -427,7 +427,6 @@ TEST_F(StaleConnection, is_ended_for_what_was_not_offered) {
   };
   const std::vector<Case> cases = {
       {page(all({frame_word(8, frame_flag::request), word(7), word(1)}), 1), "request"},
-      {page(all({frame_word(8, frame_flag::segmented), word(1)}), 1), "segment"},
       {page(all({frame_word(8), word(1)}), 1, 0, detail::page_flag::redelivered), "redelivery"},
       {control(7), "*stay*"},
       {control(8), "*ask*"},
