@@ -66,7 +66,7 @@ class NETIO_API Message {
     std::swap(size_, other.size_);
     std::swap(tag_, other.tag_);
     std::swap(writable_, other.writable_);
-    std::swap(segmented_, other.segmented_);
+    std::swap(segments_, other.segments_);
     std::swap(head_room_, other.head_room_);
   }
 
@@ -84,8 +84,14 @@ class NETIO_API Message {
   }
   // For the library: it was received, or put together, in segments, and their table stands in front
   // of the bytes.
-  [[nodiscard]] bool segmented() const noexcept { return segmented_; }
-  void set_segmented(bool segmented) noexcept { segmented_ = segmented; }
+  [[nodiscard]] bool segmented() const noexcept { return segments_ != 0; }
+  // So many of them; if it is segmented.
+  [[nodiscard]] std::size_t segments_count() const noexcept { return segments_ - 1U; }
+  // There is a table, within the memory: takes their number from there.
+  void find_segments() noexcept;
+  void set_segments(std::size_t count) noexcept {
+    segments_ = static_cast<std::uint8_t>(count + 1);
+  }
   // So many bytes in front of the others may be written to, while the message is writable.
   [[nodiscard]] std::size_t head_room() const noexcept { return writable_ ? head_room_ : 0; }
   void set_head_room(std::size_t bytes) noexcept { head_room_ = static_cast<std::uint32_t>(bytes); }
@@ -98,7 +104,7 @@ class NETIO_API Message {
   std::size_t size_ = 0;
   std::uint64_t tag_ = 0;
   bool writable_ = false;
-  bool segmented_ = false;
+  std::uint8_t segments_ = 0;  // their number and one more; 0: it was not sent in segments
   std::uint32_t head_room_ = 0;
 };
 

@@ -46,7 +46,7 @@ Message from_c(const netio_message& owned) noexcept {
     return Message::writable(block, {data, owned.size}, owned.tag);
   }
   Message message(block, {data, owned.size}, owned.tag);
-  message.set_segmented((memory & segmented_mark) != 0);
+  if ((memory & segmented_mark) != 0) message.find_segments();
   return message;
 }
 

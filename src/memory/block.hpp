@@ -15,6 +15,8 @@ class BlockOwner {
  public:
   // The last count is gone. Any thread. The owner may reuse or free the block at once.
   virtual void give_back(Block& block) noexcept = 0;
+  // A peer owns the bytes, and may change them at any time.
+  [[nodiscard]] virtual bool peer_writes() const noexcept { return false; }
 
  protected:
   ~BlockOwner() = default;

@@ -41,19 +41,22 @@ std::optional<std::size_t> segments_before(const Block* block, const std::byte* 
   return static_cast<std::size_t>(count);
 }
 
-Segments segments_of(bool segmented, const Block* block,
-                     std::span<const std::byte> bytes) noexcept {
-  const std::optional<std::size_t> count =
-      segmented ? segments_before(block, bytes.data()) : std::nullopt;
-  return count ? Segments(bytes, *count) : Segments(bytes);
-}
-
 }  // namespace
 
-Segments Message::segments() const noexcept { return segments_of(segmented_, block_, bytes()); }
+Segments Message::segments() const noexcept {
+  return segmented() ? Segments(bytes(), segments_count()) : Segments(bytes());
+}
+
+void Message::find_segments() noexcept {
+  const std::optional<std::size_t> count = segments_before(block_, data_);
+  if (count) set_segments(*count);
+}
 
 Segments MessageView::segments() const noexcept {
-  return segments_of(segmented(), reinterpret_cast<Block*>(memory_ & ~marks), bytes());
+  const auto* const block = reinterpret_cast<Block*>(memory_ & ~marks);
+  const std::optional<std::size_t> count =
+      segmented() ? segments_before(block, data_) : std::nullopt;
+  return count ? Segments(bytes(), *count) : Segments(bytes());
 }
 
 Message Message::of_size(std::size_t bytes, std::uint64_t tag) {
@@ -88,7 +91,7 @@ Message MessageView::keep() const noexcept {
     kept = detail::KeptMemory::keep(*block, {data_ - table, size_ + table});
   }
   Message message(kept.block, {kept.data + table, size_}, tag_);
-  message.set_segmented(table != 0);
+  if (count) message.set_segments(*count);
   return message;
 }
 

@@ -83,7 +83,7 @@ namespace {
 template <typename Call>
 Status with_core(detail::ReplyTicket*& ticket, Call&& call) noexcept {
   if (ticket == nullptr) return Status::invalid;
-  ReplyCore* const core = ticket->hub->core();
+  ReplyCore* const core = ticket->hub->is_own() ? ticket->hub->core() : nullptr;
   const Status status = core != nullptr ? call(*core) : Status::closed;
   if (status == Status::ok) ticket = nullptr;
   return status;

@@ -108,10 +108,10 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
     if (frame.size > message_bytes_max_) {
       return fail("a message larger than is allowed here", DownReason::message_too_big);
     }
-    const RequestTaker::Breach breach = delivery_.requests->admit(frame.label());
-    if (breach.what != nullptr) return fail(breach.what, breach.reason);
     MessageView view(&block, {frame.payload, frame.size}, 0);
     if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    const RequestTaker::Breach breach = delivery_.requests->admit(frame.label());
+    if (breach.what != nullptr) return fail(breach.what, breach.reason);
     count(1, view.size());
     delivery_.requests->take(view, frame.label());
     if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);

@@ -32,8 +32,8 @@ static_assert(MessageCursor::word_bytes == frame_word_bytes &&
 // Who takes requests, or answers to them, in place of the call-backs for messages.
 class RequestTaker {
  public:
-  // A page of this peer is about to be delivered; `fresh`: it has just come.
-  virtual void begin_page(Peer& peer, bool fresh) noexcept = 0;
+  // A page of this peer is about to be delivered, which came at this time.
+  virtual void begin_page(Peer& peer, std::int64_t came_ns) noexcept = 0;
   // The next message of it, before it counts as received: what is wrong with it; or what it needs
   // here and cannot have.
   struct Breach {

@@ -8,6 +8,8 @@ namespace netio::detail {
 
 Status OutgoingStream::put(Message& message, Label label, Mode mode) noexcept {
   if (link_ == nullptr) return Status::not_connected;
+  if (may_change(message)) [[unlikely]]
+    return put_own_copy(message, label, mode);
   const std::span<const std::byte> bytes = payload_of(message);
   if (message.segmented()) {
     if (!takes_segments_) return Status::too_big;
@@ -28,6 +30,16 @@ Status OutgoingStream::put(Message& message, Label label, Mode mode) noexcept {
   } else {
     message.take_back(lease.release());
   }
+  return status;
+}
+
+Status OutgoingStream::put_own_copy(Message& message, Label label, Mode mode) noexcept {
+  Message copy = own_copy(message);
+  if (!copy) return Status::again;
+  const Status status = put(copy, label, mode);
+  if (status != Status::ok) return status;
+  copies_.add(message.size());
+  message = Message();
   return status;
 }
 

@@ -155,7 +155,7 @@ void Peer::end_connection() noexcept {
   const bool awaited = socket_.distribution().awaits(*this);
   const bool may_come_back = adopted_ && !in_order && !closing_;
   if (may_come_back) outgoing.keep_pending_to_resend();
-  const bool stays = retrying() || (awaited && may_come_back);
+  const bool stays = retrying() || (awaited && may_come_back && socket_.has_room_for_absent(*this));
   if (!stays) {
     socket_.distribution().given_up(*this, reason);
     outgoing.drop_pending(reason);

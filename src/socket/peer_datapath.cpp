@@ -56,7 +56,8 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
-  begin_delivery(true);
+  page_came_ns_ = socket_.context().loop.now().count();
+  begin_delivery();
   after_delivery(incoming_.take(header, block, body));
   if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());
 }
@@ -71,11 +72,11 @@ void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   (void)send_acknowledgement();
 }
 
-void Peer::begin_delivery(bool fresh) noexcept {
+void Peer::begin_delivery() noexcept {
   socket_.receiving.begin_page(id_, paused_);
   RequestTaker* const requests = socket_.receiving.delivery.requests;
   if (requests != nullptr) [[unlikely]]
-    requests->begin_page(*this, fresh);
+    requests->begin_page(*this, page_came_ns_);
 }
 
 bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }
@@ -119,7 +120,7 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
 void Peer::go_on() noexcept {
   if (closing_) return;
   if (incoming_.holding()) {
-    begin_delivery(false);
+    begin_delivery();
     after_delivery(incoming_.go_on());
   }
   if (open() && !incoming_.holding() && !not_to_be_read()) link_->pause(false);

@@ -198,6 +198,15 @@ bool SocketCore::busy(const StreamId& stream, const Peer& from, std::string& tex
   return true;
 }
 
+bool SocketCore::has_room_for_absent(const Peer& absent) const noexcept {
+  const auto is_absent = [&](const auto& peer) {
+    return peer.get() != &absent && !peer->dialed() && !peer->gone() && peer->adopted() &&
+           peer->link() == nullptr;
+  };
+  const auto absents = std::ranges::count_if(peers_, is_absent);
+  return static_cast<std::size_t>(absents) < options_.peers_max;
+}
+
 const StreamIdentity* SocketCore::find_stream(const StreamId& stream) const noexcept {
   for (const auto& peer : peers_) {
     if (peer->adopted() && peer->stream().id == stream) return &peer->stream();

@@ -92,6 +92,8 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // Whether there are as many peers as there may be, without counting `from` and older connections
   // of its stream.
   bool busy(const StreamId& stream, const Peer& from, std::string& text) const;
+  // Not as many accepted peers are away and awaited as may be connected.
+  [[nodiscard]] bool has_room_for_absent(const Peer& absent) const noexcept;
   // A connection of this stream was confirmed, and it is not forgotten.
   [[nodiscard]] bool knows(const StreamId& stream) const noexcept;
   // `newer` was confirmed. Ends the older connection of its stream, or `newer` itself if that is

@@ -25,16 +25,22 @@ namespace netio::detail {
 // What a message says of itself in a frame.
 [[nodiscard]] inline Label label_of(const Message& message) noexcept {
   Label label(message.tag());
-  if (message.segmented()) label.flags |= segment_flags(message.segments().size());
+  if (message.segmented()) label.flags |= segment_flags(message.segments_count());
   return label;
 }
 
 // What is sent of it: the bytes, with the table of its segments in front, if there is one.
 [[nodiscard]] inline std::span<const std::byte> payload_of(const Message& message) noexcept {
   if (!message.segmented()) return message.bytes();
-  const std::size_t table = segment_table_bytes(message.segments().size());
+  const std::size_t table = segment_table_bytes(message.segments_count());
   return {message.data() - table, message.size() + table};
 }
+
+// A message of segments in memory that a peer may change, over shm, is copied before it is sent on,
+// and the copy checked: nobody else is sent a table that is wrong. Without a table if it is. Empty
+// without memory for it.
+[[nodiscard]] bool may_change(const Message& message) noexcept;
+[[nodiscard]] Message own_copy(const Message& message) noexcept;
 
 // What allocate() leaves in front of a message, for segments of so many bytes and any table.
 [[nodiscard]] constexpr std::size_t head_room(std::size_t head_bytes) noexcept {

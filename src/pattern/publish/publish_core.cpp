@@ -132,6 +132,16 @@ Status PublishCore::send(Message& message) noexcept {
   if (stopped_) return Status::closed;
   TagRow* const row = row_of(message.tag());
   if (row == nullptr) return refuse(nullptr);
+  if (may_change(message)) {
+    Message copy = own_copy(message);
+    if (!copy) return refuse(nullptr);
+    const Status status = send(copy);
+    if (status == Status::ok) {
+      socket_.copies().add(message.size());
+      message = Message();
+    }
+    return status;
+  }
   const Label label = label_of(message);
   const std::span<const std::byte> bytes = payload_of(message);
   Lease lease = Lease::adopt(message.release_block());

@@ -40,14 +40,14 @@ void ReplyCore::on_request(std::function<void(const MessageView&, ReplyTo)> call
   } else {
     on_request_ = std::move(call);
   }
-  socket_.receiving.take_requests(on_request_ || next_on_request_ ? this : nullptr);
+  const bool takes =
+      next_on_request_ ? static_cast<bool>(*next_on_request_) : static_cast<bool>(on_request_);
+  socket_.receiving.take_requests(takes ? this : nullptr);
 }
 
-void ReplyCore::begin_page(Peer& peer, bool fresh) noexcept {
+void ReplyCore::begin_page(Peer& peer, std::int64_t came_ns) noexcept {
   at_hand_ = find(peer);
-  if (at_hand_ != nullptr && fresh) {
-    at_hand_->page_came_ns = socket_.context().loop.now().count();
-  }
+  page_came_ns_ = came_ns;
 }
 
 RequestTaker::Breach ReplyCore::admit(Label label) noexcept {
@@ -62,7 +62,7 @@ RequestTaker::Breach ReplyCore::admit(Label label) noexcept {
   const std::uint64_t left_ms = time_left(field);
   if (field != 0 && left_ms == 0) return {"a request with a time that makes no sense"};
   const std::int64_t until_ns =
-      left_ms == 0 ? 0 : at_hand_->page_came_ns + static_cast<std::int64_t>(left_ms) * ns_per_ms;
+      left_ms == 0 ? 0 : page_came_ns_ + static_cast<std::int64_t>(left_ms) * ns_per_ms;
   if (until_ns != 0 && monotonic_ns() >= until_ns) {
     ++books_.expired;
     return {};
@@ -205,7 +205,9 @@ void ReplyCore::dropped(ReplyTicket& ticket) noexcept {
 void ReplyCore::refuse_to_answer(ReplyTicket& ticket) noexcept {
   Message nothing;
   const Label label = answer_label(ticket.id, AnswerStatus::not_answered);
-  if (give(*ticket.from, nothing, label) != Status::ok) ticket.from->peer->fail(out_of_memory());
+  Peer& peer = *ticket.from->peer;
+  const bool given = give(*ticket.from, nothing, label) == Status::ok;
+  if (!given && peer.up()) peer.fail(out_of_memory());
   ++books_.not_answered;
   leave(ticket);
 }

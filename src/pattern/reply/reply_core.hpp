@@ -22,14 +22,13 @@ class SocketCore;
 
 // A peer of a Reply socket, by its stream.
 struct Requester {
-  Requester(Peer& its_peer, ReplyCore& core) noexcept : peer(&its_peer), waiting(core) {}
+  Requester(Peer& its_peer, ReplyCore& core) noexcept : peer(&its_peer), waiting(core, *this) {}
 
   Peer* peer;  // never null; another one after it has come back
   WaitingAnswers waiting;
   ReplyTicket* open = nullptr;  // the last of a list
   std::size_t open_count = 0;
-  std::int64_t page_came_ns = 0;  // the page that is being delivered
-  bool held = false;              // no more of its requests are taken for now
+  bool held = false;  // no more of its requests are taken for now
 };
 
 class ReplyCore final : public Distribution, private RequestTaker {
@@ -48,7 +47,8 @@ class ReplyCore final : public Distribution, private RequestTaker {
                    std::size_t head_bytes) noexcept;
   void dropped(ReplyTicket& ticket) noexcept;
 
-  // For WaitingAnswers: gives an answer to the stream.
+  // For WaitingAnswers: no answer waits any more; gives one to the stream.
+  void waits_no_more(Requester& requester) noexcept { look_whether_held(requester); }
   Status post(OutgoingStream& stream, Message& message, Label label) noexcept;
 
   // The socket's side.
@@ -73,7 +73,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
 
  private:
   // RequestTaker
-  void begin_page(Peer& peer, bool fresh) noexcept override;
+  void begin_page(Peer& peer, std::int64_t came_ns) noexcept override;
   Breach admit(Label label) noexcept override;
   void take(const MessageView& message, Label label) noexcept override;
 
@@ -101,6 +101,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   std::unordered_map<const Peer*, Requester> requesters_;
   std::function<void(const MessageView&, ReplyTo)> on_request_;
   std::optional<std::function<void(const MessageView&, ReplyTo)>> next_on_request_;
+  std::int64_t page_came_ns_ = 0;    // the page that is being delivered
   Requester* at_hand_ = nullptr;     // whose page is being delivered
   ReplyTicket* admitted_ = nullptr;  // the request that take() is about to be given; null: none
   ReplyBooks books_;

@@ -137,10 +137,7 @@ void ReplyCore::stop() noexcept {
   stopped_ = true;
 }
 
-void ReplyCore::freeze() noexcept {
-  stopped_ = true;
-  hub_->freeze();
-}
+void ReplyCore::freeze() noexcept { stopped_ = true; }
 
 // Of the requester for which most waits.
 double ReplyCore::fill() const noexcept {

@@ -90,7 +90,7 @@ void ReplyHub::recycle(ReplyTicket& ticket) noexcept {
 }
 
 void ReplyHub::drop(ReplyTicket& ticket) noexcept {
-  if (frozen_) return;
+  if (!is_own()) return;
   {
     const std::lock_guard lock(mutex_);
     if (!retired_ && !loop_.on_owner_thread()) {
@@ -117,6 +117,7 @@ void ReplyHub::take_dropped() noexcept {
 }
 
 void ReplyHub::retire() noexcept {
+  if (!is_own()) return;
   {
     const std::lock_guard lock(mutex_);
     retired_ = true;

@@ -2,7 +2,6 @@
 // and id. A hub outlives its socket as long as a ReplyTo is out. Owner thread only, but drop().
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include <netio/loop.hpp>
+
+#include "base/fork_watch.hpp"
 
 namespace netio::detail {
 
@@ -50,8 +51,8 @@ class ReplyHub {
   void drop(ReplyTicket& ticket) noexcept;
   // The socket goes. The hub destroys itself once no ReplyTo is out.
   void retire() noexcept;
-  // In a child of fork(): the parent's threads may have held the lock.
-  void freeze() noexcept { frozen_ = true; }
+  // False in a child of fork(), where all of it is a copy, and its lock may never be free.
+  [[nodiscard]] bool is_own() const noexcept { return made_at_ == fork_depth(); }
 
  private:
   ~ReplyHub() = default;
@@ -74,7 +75,7 @@ class ReplyHub {
   unsigned bucket_shift_;  // leaves as many bits as number the buckets
   std::uint64_t multiplier_;
 
-  std::atomic<bool> frozen_{false};
+  const unsigned made_at_ = fork_depth();
   std::mutex mutex_;                // of what follows
   ReplyTicket* dropped_ = nullptr;  // on other threads, and not known to the socket yet
   bool retired_ = false;

@@ -28,8 +28,7 @@ void WaitingAnswers::go_to(OutgoingStream* stream) noexcept {
   if (stream_ != nullptr) stream_->put_below(this);
 }
 
-// An answer that there is no memory for is lost, and the connection with it: the requester hears
-// that the request is in doubt when it is not answered in time.
+// Answers that there is no memory for are dropped: their requests end when their time is over.
 void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
   GrowingRing<Answer> before;
   std::size_t bytes = 0;
@@ -40,7 +39,9 @@ void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
     return true;
   });
   if (before.empty()) return;
-  if (!before.make_room(answers_.size())) return;
+  if (!before.make_room(answers_.size())) {
+    return stream.drop_unposted(DropReason::not_sent, before.size());
+  }
   while (!answers_.empty()) {
     before.push_back(std::move(answers_[0]));
     answers_.pop_front();
@@ -78,6 +79,7 @@ Status WaitingAnswers::post_waiting() noexcept {
     if (status != Status::ok) return status;
     bytes_ -= bytes;
     answers_.pop_front();
+    if (answers_.empty()) core_.waits_no_more(requester_);
   }
   return Status::ok;
 }

@@ -16,10 +16,12 @@ namespace netio::detail {
 
 class OutgoingStream;
 class ReplyCore;
+struct Requester;
 
 class WaitingAnswers final : public Upstream {
  public:
-  explicit WaitingAnswers(ReplyCore& core) noexcept : core_(core) {}
+  WaitingAnswers(ReplyCore& core, Requester& requester) noexcept
+      : core_(core), requester_(requester) {}
 
   // Takes the message. False without memory: then it is untouched.
   [[nodiscard]] bool add(Message& answer, Label label) noexcept;
@@ -44,6 +46,7 @@ class WaitingAnswers final : public Upstream {
     Label label;
   };
   ReplyCore& core_;
+  Requester& requester_;
   OutgoingStream* stream_ = nullptr;
   GrowingRing<Answer> answers_;
   std::size_t bytes_ = 0;

@@ -17,12 +17,17 @@ namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
-std::uint16_t field_of(std::int64_t left_ns) noexcept {
+std::uint16_t field_of_time(std::int64_t left_ns) noexcept {
   return time_left_field(
       static_cast<std::uint64_t>(std::max<std::int64_t>(left_ns + ns_per_ms - 1, 0) / ns_per_ms));
 }
 
 }  // namespace
+
+std::uint16_t RequestCore::field_of(const PendingRequest& request) const noexcept {
+  if (!request.limited) return 0;
+  return field_of_time(request.deadline_ns - socket_.context().loop.now().count());
+}
 
 RequestCore::RequestCore(SocketCore& socket, const RequestOptions& options)
     : socket_(socket),
@@ -62,7 +67,7 @@ Message copy_of(const Message& message) {
   Message copy = Message::copy_of(payload);
   const std::size_t table = payload.size() - message.size();
   copy = Message(copy.release_block(), copy.bytes().subspan(table), 0);
-  copy.set_segmented(message.segmented());
+  if (message.segmented()) copy.set_segments(message.segments_count());
   return copy;
 }
 Message copy_of(const SegmentList& segments) { return segments.copied(0); }
@@ -78,10 +83,14 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
   Message copy;
   if (request == nullptr || !prepare(ask, payload, copy)) return refused(bytes);
   const std::int64_t within_ns = ask.within.count();
-  const Label label = request_label(request->id, within_ns == 0 ? 0 : field_of(within_ns));
+  const Label label = request_label(request->id, within_ns == 0 ? 0 : field_of_time(within_ns));
   Peer* asked = nullptr;
   const Status status =
       ask.peer == 0 ? ask_any(payload, label, asked) : ask_one(ask.peer, payload, label, asked);
+  if (status == Status::again || status == Status::not_connected) {
+    const Status refusal = refused(bytes);
+    return refusal == Status::too_big || ask.peer == 0 ? refusal : status;
+  }
   if (status != Status::ok) return status;
   pending_.take(*request);
   id = request->user_id;
@@ -90,6 +99,7 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
     request->only_peer = ask.peer;
     request->copy = std::move(copy);
   }
+  request->limited = within_ns != 0;
   request->deadline_ns = within_ns == 0 ? 0 : socket_.context().loop.now().count() + within_ns;
   if (within_ns != 0) {
     deadlines_.add(request->deadline_ns, id);
@@ -106,19 +116,9 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
 template <typename Payload>
 bool RequestCore::prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept {
   if (ask.within.count() == 0 && !ask.idempotent) return true;
-  bool prepared = true;
-  guard_memory(
-      [&] {
-        if (ask.within.count() != 0) {
-          deadlines_.make_room([this](std::uint64_t id) {
-            const PendingRequest* const request = pending_.find_of_user(id);
-            return request != nullptr && (request->state == PendingRequest::State::under_way ||
-                                          request->state == PendingRequest::State::repeating);
-          });
-        }
-        if (ask.idempotent) copy = copy_of(payload);
-      },
-      [&]() noexcept { prepared = false; });
+  bool prepared = ask.within.count() == 0 || make_room_for_deadline();
+  if (!prepared || !ask.idempotent) return prepared;
+  guard_memory([&] { copy = copy_of(payload); }, [&]() noexcept { prepared = false; });
   return prepared;
 }
 
@@ -127,6 +127,7 @@ void RequestCore::under_way(PendingRequest& request, Peer& peer) noexcept {
   request.state = PendingRequest::State::under_way;
   request.position = peer.outgoing.next_position() - 1;
   ++request.attempts;
+  if (!request.limited) request.deadline_ns = 0;
   request.to = &replier;
   request.previous = std::exchange(replier.last, &request);
   request.next = nullptr;
@@ -156,27 +157,22 @@ Status RequestCore::ask_any(Payload& payload, Label label, Peer*& asked) noexcep
       return status;
     }
   }
-  if (!ready_.empty() && ready_.size() == socket_.peers_connected()) return Status::too_big;
-  return refused(size_of(payload));
+  const bool all = !ready_.empty() && ready_.size() == socket_.peers_connected();
+  return all ? Status::too_big : Status::again;
 }
 
 template <typename Payload>
 Status RequestCore::ask_one(std::uint64_t id, Payload& payload, Label label,
                             Peer*& asked) noexcept {
   Peer* const peer = socket_.find_peer(id);
-  const std::size_t bytes = size_of(payload);
-  if (peer == nullptr || !may_ask(*peer)) {
-    const Status status = refused(bytes);
-    return status == Status::again ? Status::not_connected : status;
-  }
-  if (full(*find(*peer))) return refused(bytes);
+  if (peer == nullptr || !may_ask(*peer)) return Status::not_connected;
+  if (full(*find(*peer))) return Status::again;
   const Status status = post(*peer, payload, label);
   if (status == Status::ok) {
     asked = peer;
   } else if (status == Status::again || status == Status::not_connected) {
     ready_.leave(*peer);
     peer->behind_since_ns = socket_.context().loop.now().count();
-    return refused(bytes);
   }
   return status;
 }
@@ -225,7 +221,7 @@ RequestTaker::Breach RequestCore::admit(Label label) noexcept {
   return {};
 }
 
-void RequestCore::begin_page(Peer& peer, bool) noexcept { at_hand_ = &peer; }
+void RequestCore::begin_page(Peer& peer, std::int64_t) noexcept { at_hand_ = &peer; }
 
 // Whatever a peer sends, an answer ends a request that this peer was asked, and nothing else.
 void RequestCore::take(const MessageView& message, Label label) noexcept {
@@ -280,9 +276,7 @@ void RequestCore::repeat() noexcept {
       continue;
     }
     pending_.renew_id(request);
-    const std::int64_t left_ns =
-        request.deadline_ns == 0 ? 0 : request.deadline_ns - socket_.context().loop.now().count();
-    Label label = request_label(request.id, request.deadline_ns == 0 ? 0 : field_of(left_ns));
+    Label label = request_label(request.id, field_of(request));
     label.flags |= label_of(request.copy).flags;
     const std::span<const std::byte> bytes = payload_of(request.copy);
     Peer* asked = nullptr;

@@ -75,7 +75,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
 
  private:
   // RequestTaker
-  void begin_page(Peer& peer, bool fresh) noexcept override;
+  void begin_page(Peer& peer, std::int64_t came_ns) noexcept override;
   Breach admit(Label label) noexcept override;
   void take(const MessageView& message, Label label) noexcept override;
   // Deferred
@@ -99,6 +99,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Status post(Peer& peer, const SegmentList& segments, Label label) noexcept;
   template <typename Payload>
   [[nodiscard]] bool prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept;
+  // The time that it has left, as a frame says it.
+  [[nodiscard]] std::uint16_t field_of(const PendingRequest& request) const noexcept;
   void under_way(PendingRequest& request, Peer& peer) noexcept;
 
   // Ends, and what follows from them.
@@ -116,6 +118,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void repeat() noexcept;
   void post_cancels(Replier& replier) noexcept;
   void expire() noexcept;
+  [[nodiscard]] bool make_room_for_deadline() noexcept;
   void look_at_deadlines() noexcept;
 
   SocketCore& socket_;

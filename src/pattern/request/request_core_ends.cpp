@@ -61,10 +61,19 @@ void RequestCore::end_or_repeat(PendingRequest& request, Outcome outcome,
   if (!request.idempotent || request.attempts >= attempts_max || stopped_) {
     return end(request, outcome, owes_cancel);
   }
-  --request.to->under_way;
+  // Without a limit of its own it is given up when nobody has taken it for as long as a peer may be
+  // away.
+  if (!request.limited && !make_room_for_deadline()) return end(request, outcome, owes_cancel);
   leave_list(request);
+  request.outcome = outcome;
   request.state = PendingRequest::State::repeating;
   repeating_.push(request);
+  if (!request.limited) {
+    request.deadline_ns =
+        socket_.context().loop.now().count() + socket_.options().resume_within.count();
+    deadlines_.add(request.deadline_ns, request.user_id);
+    look_at_deadlines();
+  }
   socket_.context().loop.defer(*this);
 }
 
@@ -83,7 +92,7 @@ void RequestCore::has_room(Replier& replier) noexcept {
   if (stopped_ || !may_ask(peer)) return;
   guard_memory([&] { ready_.join(peer); }, []() noexcept {});
   worth_trying_ = true;
-  if (wanted_) socket_.context().loop.defer(*this);
+  if (wanted_ || !repeating_.empty()) socket_.context().loop.defer(*this);
 }
 
 void RequestCore::run_deferred() noexcept {
@@ -149,6 +158,21 @@ void RequestCore::forget_cancel(PendingRequest& request) noexcept {
   if (std::exchange(request.owes_cancel, false)) leave_list(request);
 }
 
+bool RequestCore::make_room_for_deadline() noexcept {
+  bool made = true;
+  guard_memory(
+      [&] {
+        deadlines_.make_room([this](std::uint64_t id) {
+          const PendingRequest* const request = pending_.find_of_user(id);
+          return request != nullptr && request->deadline_ns != 0 &&
+                 (request->state == PendingRequest::State::under_way ||
+                  request->state == PendingRequest::State::repeating);
+        });
+      },
+      [&]() noexcept { made = false; });
+  return made;
+}
+
 void RequestCore::look_at_deadlines() noexcept {
   if (deadlines_.empty()) return deadline_timer_.stop();
   const std::int64_t first_ns = deadlines_.first_ns();
@@ -163,10 +187,10 @@ void RequestCore::expire() noexcept {
   while (!deadlines_.empty() && deadlines_.first_ns() <= now_ns) {
     PendingRequest* const request = pending_.find_of_user(deadlines_.pop());
     if (request == nullptr || stopped_) continue;
-    if (request->state == PendingRequest::State::under_way ||
-        request->state == PendingRequest::State::repeating) {
-      end(*request, Outcome::timed_out, true);
-    }
+    const bool repeating = request->state == PendingRequest::State::repeating;
+    if (!repeating && request->state != PendingRequest::State::under_way) continue;
+    if (request->deadline_ns == 0 || request->deadline_ns > now_ns) continue;
+    end(*request, request->limited ? Outcome::timed_out : request->outcome, true);
   }
   look_at_deadlines();
 }

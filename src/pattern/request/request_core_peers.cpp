@@ -81,10 +81,13 @@ void RequestCore::settled(Peer& peer, std::uint64_t arrived) noexcept {
     if (request.position < arrived) continue;
     if (request.position < begin) {
       fail(request, Outcome::not_executed, false);
-    } else if (request.state != PendingRequest::State::under_way &&
-               request.position < peer.outgoing.books().next_sequence) {
+    } else if (request.position >= peer.outgoing.books().next_sequence) {
+      break;  // what was not posted is sent for the first time
+    } else if (request.state != PendingRequest::State::under_way) {
       peer.outgoing.set_request_field(request.position, withdrawn);
       forget_cancel(request);
+    } else if (request.limited) {
+      peer.outgoing.set_request_field(request.position, field_of(request));
     }
   }
 }
@@ -128,7 +131,7 @@ void RequestCore::given_up(Peer& peer, DropReason reason) noexcept {
 
 bool RequestCore::awaits(const Peer& peer) const noexcept {
   const auto found = repliers_.find(&peer);
-  return found != repliers_.end() && found->second.under_way != 0;
+  return found != repliers_.end() && found->second.count != 0;
 }
 
 void RequestCore::comes_as(Peer& gone, Peer& peer) noexcept {

@@ -21,6 +21,7 @@ namespace netio::detail {
 class ShmPeerMemory final : public Store {
  public:
   using Ptr = std::unique_ptr<ShmPeerMemory, Store::Retire>;
+  [[nodiscard]] bool peer_writes() const noexcept override { return true; }
   class Owner {
    public:
     // A page was given back; the peer may have to be told.
