@@ -23,16 +23,17 @@ int main() {
     std::printf("run %u, event %u: %zu bytes\n", header.run, header.event, segments[1].size());
     push.close();
   });
-  push.on_writable([&] {  // connected
+  const auto send = [&] {
     const Header header{42, 1};
     netio::Status status;
     netio::Message body = push.allocate(std::size_t{8} << 20U, status, 0, sizeof header);
-    if (!body) return;
+    if (!body) return;  // not connected: on_writable follows
     std::memset(body.writable_bytes().data(), 0xda, body.size());
     (void)push.send_segments({std::as_bytes(std::span(&header, 1)), std::move(body)});
-  });
+  };
+  push.on_writable(send);
   push.on_closed([&](const netio::Books&) { context.stop(); });
   push.connect(pull.bind("tcp://127.0.0.1:0"));
-  (void)push.send_segments({});  // not_connected: on_writable follows
+  send();
   context.run();
 }
