@@ -1,11 +1,13 @@
 // Walks a body and checks what the walker promises, whatever the bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
 #include "require.hpp"
 #include "wire/frame.hpp"
+#include "wire/segments.hpp"
 
 struct Walked {
   std::size_t frames = 0;
@@ -34,6 +36,29 @@ inline void check_frame(const netio::detail::Frame& frame, const std::byte* at) 
   if ((frame.flags & frame_flag::control) != 0) require(!frame.part());
 }
 
+// A table that was found right is of segments that make up the payload; and segments() stays within
+// the payload whatever the table is.
+inline void check_segments(const netio::detail::Frame& frame) {
+  using namespace netio::detail;
+  const std::size_t count = segments_of(frame.flags);
+  const std::size_t table = segment_table_bytes(count);
+  const bool right = has_segments(frame.payload, frame.size, count);
+  require(!right || (count <= netio::segments_max && table <= frame.size));
+  if (count > netio::segments_max || table > frame.size) return;
+  const netio::Segments segments({frame.payload + table, frame.size - table}, count);
+  require(!right || segments.size() == count);
+  const std::byte* const end = frame.payload + frame.size;
+  const std::byte* at = frame.payload + table;
+  for (const std::span<const std::byte> segment : segments) {
+    require(segment.data() == at && segment.size() <= static_cast<std::size_t>(end - at));
+    if (&segment + 1 != segments.end()) {
+      at += std::min(segment_padded(segment.size()), static_cast<std::size_t>(end - at));
+    } else if (right) {
+      require(at + segment.size() == end);
+    }
+  }
+}
+
 inline Walked walk(std::span<const std::byte> body, std::uint64_t offered = 0) {
   using namespace netio::detail;
   FrameWalker walker(body.data(), body.size(), offered);
@@ -49,6 +74,7 @@ inline Walked walk(std::span<const std::byte> body, std::uint64_t offered = 0) {
     for (std::uint32_t index = 0; index < frame.size; ++index) {
       payload_sum += std::to_integer<std::size_t>(frame.payload[index]);
     }
+    if (frame.whole_message() && (frame.flags & frame_flag::segmented) != 0) check_segments(frame);
     if ((frame.flags & (frame_flag::more | frame_flag::control)) == 0) ++walked.messages_ended;
   }
   volatile std::size_t read = payload_sum;  // Every byte was touched.

@@ -341,8 +341,7 @@ NETIO_API double netio_fill(const struct netio_socket* socket);
 NETIO_API uint64_t netio_kept_bytes(const struct netio_socket* socket);
 NETIO_API size_t netio_connections(const struct netio_socket* socket);  // the number that are up
 
-// --- Sending. Unbuffered: each message is posted by itself. The least latency, and for large
-// messages.
+// --- Sending. Unbuffered: each message is posted by itself. For large ones, and least latency.
 struct netio_send_socket {
   struct netio_socket socket;  // what calls take
   void* reserved[4];
@@ -497,4 +496,5 @@ NETIO_API int netio_unsubscribe_range(struct netio_subscribe_socket* socket, uin
 }
 #endif
 #include <netio/requests.h>
+#include <netio/segments.h>
 #endif

@@ -37,6 +37,7 @@ struct SendArguments {
   PeerArguments peer;
   ReportArguments report;
   Mode mode = Mode::buffered;
+  std::size_t head_bytes = 0;  // 0: messages are not cut into segments
   std::string input = "-";
   FrameSpec frame;
   std::optional<LoadSpec> load;  // instead of the input

@@ -35,6 +35,7 @@ inline constexpr std::string_view send_footer =
   zcat log.gz | netio send tcp://host:5555 --frame line    standard input, as it comes
   netio send tcp://host:5555 --size 1KiB --seconds 10 --rate 100k --verify
   netio send shm://name --size 64 --count 10M              to a process of this machine and user
+  netio send tcp://host:5555 --size 1MiB --head 64         a header and a body, as two segments
 
 Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.
 Either side may start first. A lost receiver is waited for as long as --connect-timeout says.
@@ -56,6 +57,8 @@ inline constexpr std::string_view recv_footer =
   netio recv tcp://readout:5555 --connect       from a sender that was started with --bind
   netio recv 'tcp://*:5555' --verify --json     check numbers and checksums, report as JSON
 
+Of a message of several segments all bytes are written, one segment after the other; the summary
+says how many such messages came.
 Messages are written as they come: with send --frame line, fixed or length the output is the file
 that was sent, byte for byte. What a sender counts as acknowledged has been written. If the reader
 of the output pipe ends, so does recv, in order (exit code 0); the page that was then on its way

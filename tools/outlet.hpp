@@ -1,6 +1,7 @@
 // Where a source's messages go: a socket that sends, whichever it is. The answers are the socket's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,8 +28,14 @@ class Outlet {
 
 class PushOutlet : public Outlet {
  public:
-  explicit PushOutlet(Push& push) noexcept : push_(push) {}
-  Status send(std::span<const std::byte> message) noexcept override { return push_.send(message); }
+  // With `head_bytes` each message that is sent (not lent) is of two segments: so many bytes, and
+  // the rest.
+  PushOutlet(Push& push, std::size_t head_bytes) noexcept : push_(push), head_bytes_(head_bytes) {}
+  Status send(std::span<const std::byte> message) noexcept override {
+    if (head_bytes_ == 0) return push_.send(message);
+    const std::size_t head = std::min(head_bytes_, message.size());
+    return push_.send_segments({message.first(head), message.subspan(head)});
+  }
   Status lend(std::span<const std::byte> message, std::uint64_t token) noexcept override {
     return push_.lend(message, token);
   }
@@ -38,6 +45,7 @@ class PushOutlet : public Outlet {
 
  private:
   Push& push_;
+  std::size_t head_bytes_;
 };
 
 // Each message bears the next tag of a range; behind its last comes its first again.

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <netio/context.hpp>
 #include <netio/receiving.hpp>
@@ -72,6 +74,7 @@ class ReceivingSession {
   void receive_each();
   void receive_pages();
   void take(const MessageView& message);
+  std::span<const std::byte> joined(const MessageView& message);
   void write_out();
   void on_up(const PeerInfo& peer);
   bool came_back(const PeerInfo& peer);
@@ -106,6 +109,8 @@ class ReceivingSession {
   Absences absences_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t segmented_ = 0;    // messages of several segments
+  std::vector<std::byte> joined_;  // the latest of them, without what stands between segments
   std::uint64_t sampled_messages_ = 0;
   std::uint64_t sampled_arrived_ = 0;
   std::uint64_t sampled_bytes_ = 0;

@@ -19,7 +19,7 @@ class SendSession final : public SendingSession {
   explicit SendSession(const SendArguments& arguments)
       : SendingSession(arguments, "send", "receiver"),
         push_(context_, socket_options(arguments.peer, arguments.mode)),
-        outlet_(push_) {
+        outlet_(push_, arguments.head_bytes) {
     push_.on_writable([this] { on_writable(); });
     use(push_, outlet_);
   }

@@ -52,9 +52,10 @@ void SendingSession::use(Socket& socket, Outlet& outlet) {
 
 void SendingSession::make_source() {
   const auto on_ready = [this] { pump(); };
-  const bool unbuffered = arguments_.mode == Mode::unbuffered;
+  // Unbuffered messages are lent; segments are copied, behind each other.
+  const bool lends = arguments_.mode == Mode::unbuffered && arguments_.head_bytes == 0;
   if (arguments_.load) {
-    source_ = make_load(*arguments_.load, unbuffered, *outlet_, on_ready,
+    source_ = make_load(*arguments_.load, lends, *outlet_, on_ready,
                         [this] { progress_.note("preparing the load ..."); });
   } else {
     if (arguments_.input == "-" && ::isatty(STDIN_FILENO) == 1) {
@@ -63,9 +64,9 @@ void SendingSession::make_source() {
     } else if (arguments_.input == "-" && arguments_.rate) {
       progress_.note("sending standard input (generated load: --size)");
     }
-    source_ = open_input(
-        {arguments_.input, arguments_.frame, arguments_.peer.message_bytes_max, unbuffered},
-        context_.loop(), *outlet_, on_ready);
+    source_ =
+        open_input({arguments_.input, arguments_.frame, arguments_.peer.message_bytes_max, lends},
+                   context_.loop(), *outlet_, on_ready);
   }
 }
 

@@ -305,6 +305,9 @@ std::string to_text(const Summary& summary) {
     row("rate", fmt::format("{}, {} ({})", scaled(*messages, fmt::format("{}s/s", noun)),
                             scaled(*bytes, "B/s"), scaled(*bytes * 8, "b/s")));
   }
+  if (summary.segmented != 0) {
+    row("segments", counted(summary.segmented, "message") + " of several");
+  }
   if (summary.asked) row("requests", to_text(*summary.asked));
   if (summary.replied) row("requests", to_text(*summary.replied));
   if (summary.trips && summary.trips->answered != 0) row("times", times_text(*summary.trips));
@@ -363,6 +366,7 @@ std::string to_json(const Summary& summary) {
   if (summary.kind == Summary::Kind::sent || summary.kind == Summary::Kind::published) {
     json["connections_lost"] = summary.connections_lost;
   }
+  if (summary.receiving()) json["segmented"] = summary.segmented;
   if (summary.receiving()) json["kept_bytes"] = summary.kept_bytes;
   if (summary.kind != Summary::Kind::sent) {
     json[peers_word(summary)] = json_of(summary.peers, summary);

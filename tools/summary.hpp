@@ -57,6 +57,7 @@ struct Summary {
   std::string error;  // empty: none
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t segmented = 0;  // received: messages of several segments
   // From the first message (receiving: or its sender's coming just before it) to the last, or to
   // its acknowledgement; sent: without the time in which there was no receiver.
   double seconds = 0;

@@ -121,6 +121,8 @@ void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
   add_sending(app, send, choice, {"receiver", false});
   add_choice_to(app, "--mode", modes(), send.mode,
                 "buffered (most messages a second; default) or unbuffered (least latency)");
+  add_parsed_to(app, "--head", "BYTES", parse_message_bytes, send.head_bytes,
+                "Send each message as two segments: its first BYTES, and the rest");
   app.footer(std::string(help::send_footer));
 }
 

@@ -13,7 +13,7 @@ CORPUS = HERE.parent.parent / "fuzz" / "corpus"
 MAGIC = bytes([0x93]) + b"netio\r\n"
 PATTERNS = {"push": 1, "pull": 2, "pair": 3, "publish": 4, "subscribe": 5, "request": 6, "reply": 7}
 TAGGED, MORE, CONTINUED, CONTROL, REQUEST, SEGMENTED = 1, 2, 4, 8, 16, 32
-REQUESTS = 1  # an ability
+REQUESTS, SEGMENTS = 1, 2  # abilities
 BYE, SUBSCRIBE, SUBSCRIBED, GAP, ENDING, CONFIRM, STAY, ASK, GRANT, CANCEL = range(1, 11)
 WHOLE, REMOVE, LAST = 1, 2, 4
 EVERY_TAG = [0, (1 << 64) - 1]
@@ -229,7 +229,7 @@ def page_vectors():
 
 
 def frame(payload=b"", flags=0, tag=None, total=None, kind=0, field=0):
-    """`tag` of a request is its id, `field` its time or status."""
+    """`tag` of a request is its id, `field` its time or status; `kind` of segments their number."""
     if tag is not None and not flags & REQUEST:
         flags |= TAGGED
     data = struct.pack("<II", len(payload), flags | kind << 8 | field << 16)
@@ -399,22 +399,45 @@ def control_vectors():
     return out
 
 
+def table(sizes, number=None):
+    """In front of segments: the size of each, and their number."""
+    return struct.pack(f"<{len(sizes) + 1}Q", *sizes, len(sizes) if number is None else number)
+
+
+def segments(*parts):
+    """The payload of a message of segments: padding between two of them, none behind the last."""
+    return (table([len(part) for part in parts]) + b"".join(padded(part) for part in parts[:-1]) +
+            b"".join(parts[-1:]))
+
+
 def frame_vectors():
     out = []
 
-    def add(name, meaning, frames, defect=None, tail=b"", offered=0):
+    def add(name, meaning, frames, defect=None, tail=b"", offered=0, segmented=None):
+        """`segmented`: whether the tables are those of their segments, if frames have any."""
         data, fields = body(*frames)
         vector = dict(name=name, meaning=meaning, hex=(data + tail).hex(), frames=fields,
                       defect=defect)
         if offered:
             vector["offered"] = offered
+        if segmented is not None:
+            vector["segmented"] = segmented
         out.append(vector)
 
     def word(size, flags):
         return struct.pack("<II", size, flags)
 
-    def ask(field, payload=b"", flags=0, number=0x0123456789abcdef, total=None):
-        return frame(payload, REQUEST | flags, number, total, field=field)
+    def ask(field, payload=b"", flags=0, number=0x0123456789abcdef, total=None, kind=0):
+        return frame(payload, REQUEST | flags, number, total, kind, field)
+
+    def cut(*parts, flags=0, **more):
+        return frame(segments(*parts), SEGMENTED | flags, kind=len(parts), **more)
+
+    def lie(name, meaning, payload, number):
+        add(f"segments_{name}", meaning, [frame(payload, SEGMENTED, kind=number)],
+            offered=SEGMENTS, segmented=False)
+
+    most = (1 << 64) - 1
 
     add("none", "an empty body", [])
     add("plain", "one message, padded", [frame(b"hello")])
@@ -486,6 +509,39 @@ def frame_vectors():
         word(8, CONTINUED | 5 << 16) + bytes(8), offered=REQUESTS)
     add("segmented", "segments, which nobody has offered to take", [], "segments",
         word(8, SEGMENTED) + bytes(8))
+    add("segments_two", "a head and a body, with padding between them", [cut(b"head", b"body!")],
+        offered=SEGMENTS, segmented=True)
+    add("segments_tagged", "of one segment, of one that is empty, and of none, with tags",
+        [cut(b"one", tag=5), cut(b"", tag=most), cut(tag=7)], offered=SEGMENTS, segmented=True)
+    add("segments_beside_others", "between messages that have none",
+        [frame(b"x"), cut(b"12345678", b"", b"1"), frame(b"y", tag=1)], offered=SEGMENTS,
+        segmented=True)
+    add("segments_most", "of 64 segments", [cut(*[b"s"] * 64)], offered=SEGMENTS, segmented=True)
+    add("segments_of_request", "the id of a request stands in the place of the tag",
+        [ask(1, segments(b"head", b"body"), SEGMENTED, kind=2)], offered=REQUESTS | SEGMENTS,
+        segmented=True)
+    add("segments_first_part", "the table may be cut; the number is in the first part",
+        [frame(segments(b"p" * 40, b"q")[:16], SEGMENTED | MORE, kind=2, total=65)],
+        offered=SEGMENTS)
+    lie("other_number", "two in the flags, one in the table", table([8]) + bytes(8), 2)
+    lie("other_number_in_table", "one in the flags, two in the table", table([8], 2) + bytes(8), 1)
+    lie("too_many", "more than 64", table([0] * 65), 65)
+    lie("table_cut", "a table that is longer than the payload", bytes(16), 2)
+    lie("without_table", "no room for a table", bytes(7), 0)
+    lie("size_largest", "a size of 2^64-1", table([most]) + bytes(8), 1)
+    lie("sizes_that_wrap", "sizes whose sum is that of the payload", table([1 << 63, 1 << 63, 8]) +
+        bytes(8), 3)
+    lie("too_long", "a size above what is left", table([8, 9]) + bytes(16), 2)
+    lie("rest", "bytes behind the last segment", table([8]) + bytes(9), 1)
+    lie("padding_cut", "padding that passes the end", table([1, 0]) + bytes(7), 2)
+    add("segments_in_later_part", "only the first part has the flag", [], "later part",
+        word(8, SEGMENTED | CONTINUED | 1 << 8) + bytes(8), offered=SEGMENTS)
+    add("segments_in_middle_part", "the same in the middle", [], "later part",
+        word(8, SEGMENTED | MORE | CONTINUED) + bytes(8), offered=SEGMENTS)
+    add("segments_and_control", "a control frame is no message of segments", [], "control",
+        word(0, SEGMENTED | CONTROL | BYE << 8), offered=SEGMENTS)
+    add("segments_without_flag", "a number of segments that are none", [], "control",
+        word(8, 1 << 8) + bytes(8), offered=SEGMENTS)
     add("flag_unknown", "a flag that nobody defined", [], "flags", word(0, 64))
     add("flag_unknown_high", "another one", [], "flags", word(0, 1 << 31))
     add("kind_without_control", "a control kind, not in a control frame", [], "control",
@@ -656,6 +712,11 @@ def main():
     controls = [(v["name"], frame(bytes.fromhex(v["hex"]), CONTROL, kind=v["kind"])[0])
                 for v in vectors["control"]]
     write_corpus("control", controls)
+    # To a pull, behind a good hello and confirm.
+    write_corpus("connection", [
+        (f"page_{v['name']}", b"\1" + page_bytes(page_fields(
+            bytes=len(v["hex"]) // 2, messages=len(v["frames"]))) + bytes.fromhex(v["hex"]))
+        for v in vectors["frame"] if "segmented" in v])
     # To a publisher (even) and to a subscriber (odd), behind a good hello.
     write_corpus("publish", [(f"{who}_{v['name']}", bytes([2 + who]) +
                               bytes.fromhex(control_page(0, v["kind"], bytes.fromhex(v["hex"]))["hex"]))

@@ -8,6 +8,7 @@
 
 #include "c_api/error.hpp"
 #include "c_api/message.hpp"
+#include "c_api/segments.hpp"
 #include "c_api/socket.hpp"
 
 namespace netio::c_api {
@@ -42,6 +43,18 @@ int answer(const char* call, netio_reply_to* to, Answer&& answered) noexcept {
   if (status != Status::not_connected) return result(call, status);
   return fail(NETIO_NOT_CONNECTED, call, "nobody waits for this answer any more",
               "call netio_reply_to_drop()");
+}
+
+int allocate(const char* call, netio_reply_to* to, std::size_t head_bytes, std::size_t bytes,
+             netio_message* message, void** room) noexcept {
+  if (message == nullptr || room == nullptr) {
+    return fail(NETIO_INVALID, call, "a null pointer was given");
+  }
+  return answer(call, to, [=](ReplyTo& own) {
+    Status status = Status::ok;
+    give_room(own.allocate(bytes, status, head_bytes), status, message, room);
+    return status;
+  });
 }
 
 static_assert(std::is_standard_layout_v<netio_reply_socket>);
@@ -82,16 +95,22 @@ NETIO_API int netio_reply_to_send_message(netio_reply_to* to, netio_message* mes
   });
 }
 
+NETIO_API int netio_reply_to_send_segments(netio_reply_to* to, const netio_segment* segments,
+                                           size_t count) {
+  return send_segments(__func__, segments, count, [to](std::span<const Segment> sent) {
+    return answer("netio_reply_to_send_segments", to,
+                  [sent](ReplyTo& own) { return own.send_segments(sent); });
+  });
+}
+
 NETIO_API int netio_reply_to_allocate(netio_reply_to* to, size_t bytes, netio_message* message,
                                       void** room) {
-  if (message == nullptr || room == nullptr) {
-    return fail(NETIO_INVALID, __func__, "a null pointer was given");
-  }
-  return answer(__func__, to, [=](ReplyTo& own) {
-    Status status = Status::ok;
-    give_room(own.allocate(bytes, status), status, message, room);
-    return status;
-  });
+  return allocate(__func__, to, 0, bytes, message, room);
+}
+
+NETIO_API int netio_reply_to_allocate_behind(netio_reply_to* to, size_t head_bytes, size_t bytes,
+                                             netio_message* message, void** room) {
+  return allocate(__func__, to, head_bytes, bytes, message, room);
 }
 
 NETIO_API int netio_reply_to_drop(netio_reply_to* to) {

@@ -9,6 +9,7 @@
 
 #include "c_api/error.hpp"
 #include "c_api/message.hpp"
+#include "c_api/segments.hpp"
 #include "c_api/socket.hpp"
 #include "socket/option_bounds.hpp"
 
@@ -55,6 +56,18 @@ Status send(Request& request, Payload&& payload, const netio_ask* ask, std::uint
   return status;
 }
 
+int allocate(const char* call, netio_request_socket* socket, std::size_t head_bytes,
+             std::size_t bytes, netio_message* message, void** room) noexcept {
+  if (message == nullptr || room == nullptr) {
+    return fail(NETIO_INVALID, call, "a null pointer was given");
+  }
+  return with_request(call, socket, [=](Request& request) {
+    Status status = Status::ok;
+    give_room(request.allocate(bytes, status, head_bytes), status, message, room);
+    return status;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -86,16 +99,27 @@ NETIO_API int netio_request_send_message(netio_request_socket* socket, netio_mes
   });
 }
 
+NETIO_API int netio_request_send_segments(netio_request_socket* socket,
+                                          const netio_segment* segments, size_t count,
+                                          const netio_ask* ask, uint64_t* id) {
+  return send_segments(__func__, segments, count, [=](std::span<const Segment> sent) {
+    return with_request("netio_request_send_segments", socket, [=](Request& request) {
+      std::uint64_t number = 0;
+      const Status status = request.send_segments(sent, number, from_c(ask));
+      if (status == Status::ok && id != nullptr) *id = number;
+      return status;
+    });
+  });
+}
+
 NETIO_API int netio_request_allocate(netio_request_socket* socket, size_t bytes,
                                      netio_message* message, void** room) {
-  if (message == nullptr || room == nullptr) {
-    return fail(NETIO_INVALID, __func__, "a null pointer was given");
-  }
-  return with_request(__func__, socket, [=](Request& request) {
-    Status status = Status::ok;
-    give_room(request.allocate(bytes, status), status, message, room);
-    return status;
-  });
+  return allocate(__func__, socket, 0, bytes, message, room);
+}
+
+NETIO_API int netio_request_allocate_behind(netio_request_socket* socket, size_t head_bytes,
+                                            size_t bytes, netio_message* message, void** room) {
+  return allocate(__func__, socket, head_bytes, bytes, message, room);
 }
 
 NETIO_API int netio_request_cancel(netio_request_socket* socket, uint64_t id) {

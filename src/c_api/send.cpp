@@ -9,6 +9,7 @@
 
 #include "c_api/error.hpp"
 #include "c_api/message.hpp"
+#include "c_api/segments.hpp"
 #include "c_api/socket.hpp"
 
 namespace netio::c_api {
@@ -44,6 +45,24 @@ inline int send(const char* call, netio_socket* socket, std::uint64_t tag, const
     if (bytes != 0) return fail(NETIO_INVALID, call, "data is a null pointer");
   }
   return by_role(call, socket, [=](auto& role) { return role.send(bytes_of(data, bytes), tag); });
+}
+
+int allocate(const char* call, netio_socket* socket, std::uint64_t tag, std::size_t head_bytes,
+             std::size_t bytes, netio_message* message, void** room) noexcept {
+  if (message == nullptr || room == nullptr) {
+    return fail(NETIO_INVALID, call, "a null pointer was given");
+  }
+  return by_role(call, socket, [=](auto& role) {
+    Status status = Status::ok;
+    Message made;
+    if constexpr (requires { role.allocate(bytes, status, tag, head_bytes); }) {
+      made = role.allocate(bytes, status, tag, head_bytes);
+    } else {
+      made = role.allocate(bytes, tag, status, head_bytes);
+    }
+    give_room(std::move(made), status, message, room);
+    return status;
+  });
 }
 
 // Of a buffered send or pair socket.
@@ -99,22 +118,27 @@ NETIO_API int netio_pass_on(netio_socket* socket, netio_message* message) {
   });
 }
 
+NETIO_API int netio_send_segments(netio_socket* socket, uint64_t tag, const netio_segment* segments,
+                                  size_t count) {
+  return send_segments(__func__, segments, count, [=](std::span<const Segment> sent) {
+    return by_role("netio_send_segments", socket, [=](auto& role) {
+      if constexpr (requires { role.send_segments(sent, tag); }) {
+        return role.send_segments(sent, tag);
+      } else {
+        return role.send(detail::SegmentList(sent), tag);
+      }
+    });
+  });
+}
+
 NETIO_API int netio_allocate(netio_socket* socket, uint64_t tag, size_t bytes,
                              netio_message* message, void** room) {
-  if (message == nullptr || room == nullptr) {
-    return fail(NETIO_INVALID, __func__, "a null pointer was given");
-  }
-  return by_role(__func__, socket, [=](auto& role) {
-    Status status = Status::ok;
-    Message made;
-    if constexpr (requires { role.allocate(bytes, status, tag); }) {
-      made = role.allocate(bytes, status, tag);
-    } else {
-      made = role.allocate(bytes, tag, status);
-    }
-    give_room(std::move(made), status, message, room);
-    return status;
-  });
+  return allocate(__func__, socket, tag, 0, bytes, message, room);
+}
+
+NETIO_API int netio_allocate_behind(netio_socket* socket, uint64_t tag, size_t head_bytes,
+                                    size_t bytes, netio_message* message, void** room) {
+  return allocate(__func__, socket, tag, head_bytes, bytes, message, room);
 }
 
 NETIO_API int netio_reserve(netio_socket* socket, size_t bytes, void** room) {

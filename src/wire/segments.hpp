@@ -42,8 +42,10 @@ namespace netio::detail {
 [[nodiscard]] bool may_change(const Message& message) noexcept;
 [[nodiscard]] Message own_copy(const Message& message) noexcept;
 
-// What allocate() leaves in front of a message, for segments of so many bytes and any table.
+// What allocate() leaves in front of a message, for segments of so many bytes and any table. More
+// than a message may be long if `head_bytes` is.
 [[nodiscard]] constexpr std::size_t head_room(std::size_t head_bytes) noexcept {
+  if (head_bytes > UINT32_MAX) return SIZE_MAX;  // its sum would wrap
   return head_bytes == 0 ? 0 : segment_table_bytes(segments_max) + segment_padded(head_bytes);
 }
 

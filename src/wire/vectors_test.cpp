@@ -17,6 +17,7 @@
 #include "wire/hello.hpp"
 #include "wire/page.hpp"
 #include "wire/request.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::detail {
 namespace {
@@ -143,6 +144,18 @@ void expect_frames(const Bytes& body, const Json& frames, const Json& defect,
   expect_defect(walker.defect(), defect);
 }
 
+// Of the frames that say they have a table.
+void expect_tables(const Bytes& body, std::uint64_t offered, bool right) {
+  FrameWalker walker(body.data(), body.size(), offered);
+  std::size_t tables = 0;
+  for (Frame frame; walker.next(frame);) {
+    if ((frame.flags & frame_flag::segmented) == 0) continue;
+    ++tables;
+    EXPECT_EQ(has_segments(frame.payload, frame.size, segments_of(frame.flags)), right);
+  }
+  EXPECT_NE(tables, 0U);
+}
+
 TEST(Vectors, are_of_this_version) { EXPECT_EQ(vectors().at("version"), wire_version); }
 
 TEST(Vectors, every_hello_is_parsed_as_documented) {
@@ -192,6 +205,9 @@ TEST(Vectors, every_body_is_walked_as_documented) {
     const Bytes body = from_hex(vector.at("hex"));
     expect_frames(body, vector.at("frames"), vector.at("defect"),
                   vector.value("offered", std::uint64_t{0}));
+    if (vector.contains("segmented")) {
+      expect_tables(body, vector.at("offered"), vector.at("segmented"));
+    }
     Bytes written = encoded_frames(vector.at("frames"));
     EXPECT_TRUE(std::equal(written.begin(), written.end(), body.begin()));
     if (vector.at("defect").is_null()) {

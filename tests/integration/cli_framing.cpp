@@ -54,6 +54,17 @@ class CliFraming : public ::testing::TestWithParam<const char*> {
   Folder folder_;
 };
 
+// What stands between two segments is not written.
+TEST_P(CliFraming, a_head_of_each_record_changes_no_byte) {
+  const std::string bytes = some_bytes(100'003);
+  const Transfer result = send(bytes, {"--frame", "fixed:1000", "--head", "13"});
+  EXPECT_EQ(result.send_code, 1) << "the last record is cut off";
+  EXPECT_TRUE(result.received == bytes.substr(0, 100'000));
+  EXPECT_EQ(result.recv["segmented"], 100);
+  const std::string lines = "one\n\ntwo words\n";
+  expect_all(send(lines, {"--frame", "line", "--head", "3"}), lines, 3);
+}
+
 TEST_P(CliFraming, a_whole_file_is_one_message) {
   const std::string bytes = some_bytes(3'000'001);
   expect_all(send(bytes, {}), bytes, 1);

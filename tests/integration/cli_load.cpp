@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Value;
 
 class CliLoad : public ::testing::Test {
  protected:
@@ -35,6 +36,35 @@ TEST_F(CliLoad, every_size_passes_verification_in_both_modes) {
       EXPECT_EQ(result.recv["verification"]["intact"], std::stoul(count));
       EXPECT_EQ(result.recv["verification"]["passed"], true);
     }
+  }
+}
+
+// Heads of any size, also larger than the messages.
+TEST_F(CliLoad, messages_of_a_head_and_a_body_pass_verification) {
+  for (const char* const mode : {"buffered", "unbuffered"}) {
+    for (const char* const head : {"1", "24", "1000", "64KiB"}) {
+      const Transfer result = transfer(
+          folder_,
+          {"--size", "30000", "--count", "200", "--verify", "--head", head, "--mode", mode},
+          {"--verify"});
+      EXPECT_EQ(result.send_code, 0) << result.send_err;
+      EXPECT_EQ(result.recv_code, 0) << result.recv_err;
+      EXPECT_EQ(result.recv["segmented"], 200);
+      EXPECT_EQ(result.recv["bytes"], 200 * 30'000);
+      EXPECT_EQ(result.recv["verification"]["intact"], 200);
+    }
+  }
+  const Transfer whole = transfer(folder_, {"--size", "100", "--count", "3"}, {});
+  EXPECT_EQ(whole.recv["segmented"], 0);
+  for (const bool cut : {false, true}) {
+    Process recv(netio_command({"recv", any_port}));
+    Words words = {"send", address_of(recv), "--count", "2000"};
+    if (cut) words.insert(words.end(), {"--head", "8"});
+    Process send(netio_command(words));
+    EXPECT_EQ(send.wait(), 0) << send.err();
+    EXPECT_EQ(recv.wait(), 0) << recv.err();
+    const auto line = HasSubstr("\nsegments   2,000 messages of several\n");
+    EXPECT_EQ(Value(recv.out() + recv.err(), line), cut) << recv.out() << recv.err();
   }
 }
 

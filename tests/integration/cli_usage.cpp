@@ -38,6 +38,7 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "--size", "-1"}, "-1"},
       {{"send", address, "--size", "2GiB"}, "2 GiB is larger than --message-max, 1 GiB"},
       {{"send", address, "--size", "8", "--verify"}, "at least 16 bytes"},
+      {{"send", address, "--head", "some"}, "is not a number of bytes"},
       {{"send", address, "--rate", "0"}, "is not a rate"},
       {{"send", address, "--seconds", "soon"}, "is not a time"},
       {{"send", address, "--mode", "fast"}, "buffered or unbuffered"},

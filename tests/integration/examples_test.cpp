@@ -249,6 +249,10 @@ TEST_F(Examples, an_event_is_read_where_it_was_written) {
   EXPECT_EQ(output_of("loan"), events + "10 delivered\n");
 }
 
+TEST_F(Examples, segments_are_a_header_and_a_body) {
+  EXPECT_EQ(output_of("segments"), "run 42, event 1: 8388608 bytes\n");
+}
+
 TEST_F(Examples, subscribers_get_the_readings_they_asked_for) {
   Process publish(example("publish", "tcp://127.0.0.1:0"));
   const std::string greeting = "publishing at tcp://127.0.0.1:";
