@@ -53,12 +53,15 @@ struct RequestBooks {
 struct Ask {
   // Its time limit; 0: none. Without one, a request whose replier is away ends once that was away
   // for SocketOptions::resume_within. The time that is left travels with the request, and a request
-  // whose time is over is not delivered.
+  // whose time is over is not delivered. The replier counts it from when it has read the request: a
+  // replier that was stopped, or a network that was, may deliver a request that has timed out here.
   std::chrono::nanoseconds within{0};
   // Whom to ask, by PeerInfo::id; 0: the next peer that is ready, in turn.
   std::uint64_t peer = 0;
-  // It does no harm to execute it twice. Then it is sent again, to any peer, where it would end as
-  // not_executed or in_doubt; up to 8 times. A copy of it is kept for that.
+  // It does no harm to execute it twice. Then it is sent again, to any peer, as soon as its
+  // connection ends, and where it would end as not_executed or in_doubt; up to 8 times. A copy of
+  // it is kept for that. Without a time limit it ends when nobody has taken it for
+  // SocketOptions::resume_within.
   bool idempotent = false;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,9 +19,11 @@ inline constexpr std::size_t segments_max = 64;
 // message that was kept or allocated.
 class Segment {
  public:
-  // Of bytes, and of a text:
-  Segment(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
-  Segment(std::string_view text) noexcept : bytes_(std::as_bytes(std::span(text))) {}
+  // Of bytes, and of a text: of whatever send() takes.
+  template <std::convertible_to<std::span<const std::byte>> Bytes>
+  Segment(const Bytes& bytes) noexcept : bytes_(std::span<const std::byte>(bytes)) {}
+  template <std::convertible_to<std::string_view> Text>
+  Segment(const Text& text) noexcept : bytes_(std::as_bytes(std::span(std::string_view(text)))) {}
   // The message is empty afterwards if the answer is ok, and untouched otherwise. Its tag is not
   // sent.
   inline Segment(Message&& message) noexcept;

@@ -364,6 +364,7 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] bool waits_above() const noexcept {
     return upstream_ != nullptr && !upstream_->empty();
   }
+  void count_copies(const SegmentList& segments) noexcept;
   Status put_own_copy(Message& message, Label label, Mode mode) noexcept;
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>

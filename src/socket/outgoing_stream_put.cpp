@@ -43,6 +43,11 @@ Status OutgoingStream::put_own_copy(Message& message, Label label, Mode mode) no
   return status;
 }
 
+// Those that are messages were copied out of their memory.
+void OutgoingStream::count_copies(const SegmentList& segments) noexcept {
+  segments.each_message([this](std::size_t bytes) { copies_.add(bytes); });
+}
+
 Lease OutgoingStream::allocate(std::size_t bytes, Status& status) noexcept {
   status = sendable(bytes);
   if (status == Status::ok && resends_) status = share_to_resend();
@@ -85,6 +90,7 @@ Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) 
       if (const Status status = open_page(); status != Status::ok) return status;
     }
     segments.write(page_.add(bytes, label));
+    count_copies(segments);
     return Status::ok;
   }
   if (roomy != nullptr) {
@@ -99,7 +105,9 @@ Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) 
   if (status != Status::ok) return status;
   std::byte* const begin = lease->data() + loan_headroom;
   segments.write(begin);
-  return pass(lease, {begin, bytes}, label);
+  status = pass(lease, {begin, bytes}, label);
+  if (status == Status::ok) count_copies(segments);
+  return status;
 }
 
 }  // namespace netio::detail

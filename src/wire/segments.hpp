@@ -90,6 +90,13 @@ class SegmentList {
   void part(Message& joined) const noexcept {
     if (roomy() != nullptr) roomy()->take_back(joined.release_block());
   }
+  // Calls with the size of each that is a message.
+  template <typename Call>
+  void each_message(Call&& call) const {
+    for (const Segment& segment : segments_) {
+      if (segment.message() != nullptr) call(segment.bytes().size());
+    }
+  }
   // The messages among them were sent.
   void take_messages() const noexcept {
     for (const Segment& segment : segments_) {

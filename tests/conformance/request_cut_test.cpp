@@ -116,7 +116,9 @@ TEST_P(RequestCut, all_are_answered_once_where_both_sides_keep) {
   request.connect(relay.address());
   flood_over_cuts(request, relay);
   expect_truth();
-  EXPECT_EQ(count(Outcome::answered), asked_);
+  EXPECT_EQ(count(Outcome::answered), asked_)
+      << count(Outcome::in_doubt) << " in doubt, " << count(Outcome::not_executed)
+      << " not executed";
 }
 
 TEST_P(RequestCut, all_are_answered_where_both_sides_keep_and_the_replier_dials) {
@@ -128,7 +130,10 @@ TEST_P(RequestCut, all_are_answered_where_both_sides_keep_and_the_replier_dials)
   reply.connect(relay.address());
   flood_over_cuts(request, relay);
   expect_truth();
-  EXPECT_EQ(count(Outcome::answered), asked_);
+  EXPECT_EQ(count(Outcome::answered), asked_)
+      << count(Outcome::in_doubt) << " in doubt, " << count(Outcome::not_executed)
+      << " not executed, given up: " << request.counters().resume_given_up << ", "
+      << reply.counters().resume_given_up;
 }
 
 // Executed once or more, and answered.

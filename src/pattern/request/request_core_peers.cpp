@@ -107,11 +107,19 @@ void RequestCore::ended_in_order(Peer& peer) noexcept {
   peer.outgoing.drop_pending(DropReason::peer_closed);
 }
 
-// What was not posted, and is not kept, was not executed. The rest waits for the peer.
+// Those that may be executed twice do not wait for the peer: another one may be there. What was not
+// posted, and is not kept, was not executed. The rest waits.
 void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   ready_.leave(peer);
   Replier* const replier = find(peer);
-  if (replier == nullptr || peer.outgoing.resends()) return;
+  if (replier == nullptr) return;
+  PendingRequest* next = replier->first;
+  while (next != nullptr) {
+    PendingRequest& request = *std::exchange(next, next->next);
+    const bool may_repeat = request.state == PendingRequest::State::under_way && request.idempotent;
+    if (may_repeat) end_or_repeat(request, Outcome::in_doubt, false);
+  }
+  if (peer.outgoing.resends()) return;
   peer.outgoing.drop_pending(reason);
   fail_from(*replier, peer.outgoing.next_position(), Outcome::not_executed);
 }
