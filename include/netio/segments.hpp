@@ -19,11 +19,13 @@ inline constexpr std::size_t segments_max = 64;
 class Segment {
  public:
   // Of bytes, and of a text:
-  Segment(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
-  Segment(std::string_view text) noexcept : bytes_(std::as_bytes(std::span(text))) {}
+  Segment(std::span<const std::byte> bytes) noexcept  // NOLINT(google-explicit-constructor)
+      : bytes_(bytes) {}
+  Segment(std::string_view text) noexcept  // NOLINT(google-explicit-constructor)
+      : bytes_(std::as_bytes(std::span(text))) {}
   // The message is empty afterwards if the answer is ok, and untouched otherwise. Its tag is not
   // sent.
-  inline Segment(Message&& message) noexcept;
+  inline Segment(Message&& message) noexcept;  // NOLINT(google-explicit-constructor)
 
   // The bytes:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
