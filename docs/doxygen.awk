@@ -27,7 +27,7 @@ function release(is_last) {
 
 NR == 1 { top = 1; behind = -1; print "/// @file " FILENAME substr($0, 3); next }
 top && /^\/\// { print comment("///"); next }
-{ top = 0 }
+{ top = 0; sub(/ +\/\/ NOLINT.*/, "") }
 
 hidden && (!/^$/ || braces > 0) { print; braces += gsub(/{/, "") - gsub(/}/, ""); next }
 /^$/ { release(1); print hidden ? "/// @endcond" : ""; hidden = braces = 0; family = ""; next }

@@ -21,12 +21,14 @@ class Segment {
  public:
   // Of bytes, and of a text: of whatever send() takes.
   template <std::convertible_to<std::span<const std::byte>> Bytes>
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Segment(const Bytes& bytes) noexcept : bytes_(std::span<const std::byte>(bytes)) {}
   template <std::convertible_to<std::string_view> Text>
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Segment(const Text& text) noexcept : bytes_(std::as_bytes(std::span(std::string_view(text)))) {}
   // The message is empty afterwards if the answer is ok, and untouched otherwise. Its tag is not
   // sent.
-  inline Segment(Message&& message) noexcept;
+  inline Segment(Message&& message) noexcept;  // NOLINT(google-explicit-constructor)
 
   // The bytes:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }

@@ -14,7 +14,7 @@
 namespace netio::c_api {
 namespace {
 
-netio_reply_to* to_c(ReplyTo&& to) noexcept {
+netio_reply_to* ticket_of(ReplyTo&& to) noexcept {
   return reinterpret_cast<netio_reply_to*>(to.release_ticket());
 }
 
@@ -67,7 +67,7 @@ void SocketObject::take_requests() {
   if (own->cb_request_received == nullptr || std::exchange(takes_messages_, true)) return;
   replying->on_request([own](const MessageView& request, ReplyTo to) {
     if (own->cb_request_received != nullptr) {
-      own->cb_request_received(own, c_api::to_c(request), to_c(std::move(to)));
+      own->cb_request_received(own, to_c(request), ticket_of(std::move(to)));
     }
   });
 }

@@ -18,7 +18,7 @@ namespace netio::c_api {
 // The messages among them are taken over with take(), and given back with end().
 class SentSegments {
  public:
-  SentSegments() noexcept {}  // NOLINT(modernize-use-equals-default): the rooms stay empty
+  SentSegments() noexcept {}
   SentSegments(const SentSegments&) = delete;
   SentSegments& operator=(const SentSegments&) = delete;
   ~SentSegments() { std::destroy_n(messages_.of, taken_); }
@@ -71,8 +71,8 @@ class SentSegments {
   // Room for as many as there may be, of which only some are made.
   template <typename T>
   union Room {
-    Room() noexcept {}   // NOLINT(modernize-use-equals-default)
-    ~Room() noexcept {}  // NOLINT(modernize-use-equals-default)
+    Room() noexcept {}
+    ~Room() noexcept {}
     T of[segments_max];
   };
 
