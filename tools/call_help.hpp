@@ -45,7 +45,8 @@ cancelled, or whose requester has gone for good; expired are those whose time wa
 came, which are not answered. One that takes its answers slowly is held back.
 
 Exit codes: 0 --count or --seconds is over, 1 failed, or an answer could not be sent, 2 usage,
-3 no requester came back within --connect-timeout, 130 Ctrl-C.
+3 a requester was lost and none came back within --connect-timeout, 130 Ctrl-C.
+Without a requester it ends after --connect-timeout: well, if the last one had ended in order.
 )";
 
 }  // namespace netio::cli::help

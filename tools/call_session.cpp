@@ -116,7 +116,9 @@ void CallSession::interrupt() {
 }
 
 void CallSession::give_up() {
-  fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  if (!wait_.ended() || !ends_with_peer()) {
+    fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  }
   gave_up();
 }
 

@@ -45,8 +45,12 @@ class CallSession {
   virtual void peer_up() {}
   // --seconds have passed.
   virtual void time_is_up() { close(); }
-  // No peer came, or came back. fail() was called.
+  // No peer came, or came back. fail() was called, unless ends_with_peer() says that it is no
+  // error.
   virtual void gave_up() { close(); }
+  // Whether it is no error that no other peer comes after one that has ended in order.
+  [[nodiscard]] virtual bool ends_with_peer() const { return false; }
+  [[nodiscard]] std::uint64_t peers_lost() const noexcept { return peers_.lost; }
   [[nodiscard]] virtual ProgressSample sample() = 0;
   // It has ended, and not by Ctrl-C: says what is wrong, if anything.
   virtual void judge() = 0;

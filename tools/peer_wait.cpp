@@ -102,6 +102,7 @@ void PeerWait::up() {
 void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connected) {
   last_down_ = down;
   last_why_ = why(peer, down);
+  if (peer.was_up) ended_ = ended_in_order(down);
   if (connected != 0) return;
   if (peer.dialed && !peer.retrying && !closing_) {
     // The only peer there could be will not come. (When closing, the socket knows what is owed.)
@@ -130,15 +131,14 @@ void PeerWait::give_up() {
 }
 
 std::string PeerWait::cause() const {
-  std::string text = met_ ? fmt::format("the peer at {} was lost", address_)
-                          : fmt::format("no peer at {}", address_);
+  std::string text =
+      met_ ? fmt::format("the peer at {} {}", address_, ended_ ? "has ended" : "was lost")
+           : fmt::format("no peer at {}", address_);
   if (waited_) {
     const double seconds = std::chrono::duration<double>(*waited_).count();
     text += fmt::format("{} within {}", met_ ? " and none came back" : "", duration_text(seconds));
   }
-  if (last_down_) {
-    text += ": " + last_why_;
-  }
+  if (last_down_ && !ended_in_order(*last_down_)) text += ": " + last_why_;
   return text;
 }
 

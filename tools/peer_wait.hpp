@@ -43,6 +43,8 @@ class PeerWait {
 
   // A peer was there once.
   [[nodiscard]] bool met() const noexcept { return met_; }
+  // The peer that went last had ended in order.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
   // Why it gave up, and what can be done about it.
   [[nodiscard]] std::string cause() const;
   [[nodiscard]] std::string advice() const;
@@ -57,6 +59,7 @@ class PeerWait {
   std::optional<std::chrono::nanoseconds> waited_;      // the limit that ran out; none: hopeless
   bool by_user_ = false;                                // limit_
   bool met_ = false;
+  bool ended_ = false;
   bool closing_ = false;
   bool gave_up_ = false;
   std::optional<Down> last_down_;

@@ -120,23 +120,11 @@ void ReceivingSession::take(const MessageView& message) {
     begun_ = seen_coming ? looked_ : last_;
     look_timer_.stop();
   }
-  const std::span<const std::byte> bytes = message.segmented() ? joined(message) : message.bytes();
+  const std::span<const std::byte> bytes = payload_.of(message);
   bytes_ += bytes.size();
   if (verifier_) verifier_->check(receiving_->sender_id(), message.tag(), bytes);
   if (output_) output_->append(bytes);
   taken(message);
-}
-
-// All bytes of its segments.
-std::span<const std::byte> ReceivingSession::joined(const MessageView& message) {
-  const Segments segments = message.segments();
-  if (segments.size() == 1) return segments[0];
-  ++segmented_;
-  joined_.clear();
-  for (const std::span<const std::byte> segment : segments) {
-    joined_.insert(joined_.end(), segment.begin(), segment.end());
-  }
-  return joined_;
 }
 
 // A large message begins long before it is here.
@@ -317,7 +305,7 @@ Summary ReceivingSession::summary() const {
   result.error = error_;
   result.messages = messages_;
   result.bytes = bytes_;
-  result.segmented = segmented_;
+  result.segmented = payload_.segmented();
   result.seconds = std::chrono::duration<double>(last_ - begun_).count();
   result.timed = messages_ != 1 || begun_ != last_ || begun_ == up_at_;
   result.books = socket_->books();

@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
-#include <vector>
 
 #include <netio/context.hpp>
 #include <netio/receiving.hpp>
@@ -19,6 +17,7 @@
 #include "exit_code.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "payload.hpp"
 #include "peer_table.hpp"
 #include "peer_wait.hpp"
 #include "progress.hpp"
@@ -74,7 +73,6 @@ class ReceivingSession {
   void receive_each();
   void receive_pages();
   void take(const MessageView& message);
-  std::span<const std::byte> joined(const MessageView& message);
   void write_out();
   void on_up(const PeerInfo& peer);
   bool came_back(const PeerInfo& peer);
@@ -109,8 +107,7 @@ class ReceivingSession {
   Absences absences_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
-  std::uint64_t segmented_ = 0;    // messages of several segments
-  std::vector<std::byte> joined_;  // the latest of them, without what stands between segments
+  Payload payload_;
   std::uint64_t sampled_messages_ = 0;
   std::uint64_t sampled_arrived_ = 0;
   std::uint64_t sampled_bytes_ = 0;

@@ -1,8 +1,10 @@
 #include "reply.hpp"
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,12 +24,14 @@ class ReplySession final : public CallSession {
 
  private:
   void take(const MessageView& request, ReplyTo to);
+  [[nodiscard]] bool ends_with_peer() const override { return true; }
   [[nodiscard]] ProgressSample sample() override;
   void judge() override;
   void complete(Summary& summary) const override;
 
   const ReplyArguments& asked_;
   Reply reply_;
+  std::vector<Segment> segments_;  // of the answer at hand
   std::uint64_t answers_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t refused_ = 0;
@@ -45,16 +49,26 @@ ReplySession::ReplySession(const ReplyArguments& arguments)
 
 void ReplySession::take(const MessageView& request, ReplyTo to) {
   if (closing_) return;  // and the requester is told that it has no answer
-  const std::span<const std::byte> answer =
-      asked_.text ? std::as_bytes(std::span<const char>(*asked_.text)) : request.bytes();
-  const Status status = to.send(answer);
+  segments_.clear();
+  std::size_t bytes = 0;
+  if (asked_.text) {
+    segments_.emplace_back(std::string_view(*asked_.text));
+    bytes = asked_.text->size();
+  } else {
+    for (const std::span<const std::byte> segment : request.segments()) {
+      segments_.emplace_back(segment);
+      bytes += segment.size();
+    }
+  }
+  const Status status =
+      segments_.size() == 1 ? to.send(segments_.front().bytes()) : to.send_segments(segments_);
   if (status == Status::ok) {
-    bytes_ += answer.size();
+    bytes_ += bytes;
     if (++answers_ == asked_.count) close();
   } else if (status != Status::not_connected) {  // nobody waits for it: the books count that
     why_refused_ = status;
     if (refused_++ == 0) {
-      progress_.note(fmt::format("an answer of {} was not sent: {}", counted(answer.size(), "byte"),
+      progress_.note(fmt::format("an answer of {} was not sent: {}", counted(bytes, "byte"),
                                  to_string(status)));
     }
   }

@@ -21,6 +21,7 @@
 #include "call_session.hpp"
 #include "input.hpp"
 #include "output.hpp"
+#include "payload.hpp"
 #include "round_trips.hpp"
 #include "session_options.hpp"
 #include "units.hpp"
@@ -34,6 +35,8 @@ using Clock = std::chrono::steady_clock;  // the loop's time stands still within
 // A request that nobody has answered when its replier was away for so long is in doubt. Without
 // this it would end only with --within, and as timed out, which says less.
 constexpr std::chrono::seconds away_within{2};
+// A requester that binds says after this time that nobody has connected.
+constexpr std::chrono::seconds alone_after{2};
 // Asked in one turn of the loop at most.
 constexpr int asked_per_turn = 1024;
 
@@ -88,12 +91,14 @@ class RequestSession final : public CallSession {
   void complete(Summary& summary) const override;
   [[nodiscard]] bool to_be_told(const Summary& summary) const override;
 
+  void note_alone();
   void read_input();
   void ask_on();
   void fail_to_ask(Status status);
   void answered(std::uint64_t id, const MessageView& answer);
-  void write_out(const MessageView& answer);
+  void write_out(std::span<const std::byte> answer);
   [[nodiscard]] bool all_asked() const noexcept;
+  [[nodiscard]] std::string advice_after_time() const;
 
   const RequestArguments& asked_;
   const Ask ask_;
@@ -102,8 +107,10 @@ class RequestSession final : public CallSession {
   std::unique_ptr<MessageSource> source_;
   std::optional<Output> output_;
   Timer turn_;
+  Timer alone_;                                                // says that nobody is there
   std::unordered_map<std::uint64_t, Clock::time_point> left_;  // of what is under way
   RoundTrips trips_;
+  Payload payload_;
   std::uint64_t bytes_ = 0;   // of answers
   std::uint64_t differ_ = 0;  // from the request
   bool ready_ = false;        // the request is known
@@ -116,7 +123,8 @@ RequestSession::RequestSession(const RequestArguments& arguments)
       asked_(arguments),
       ask_{.within = arguments.within, .peer = 0, .idempotent = arguments.idempotent},
       request_(context_, asking_of(arguments), options_of(arguments)),
-      turn_(context_.loop(), [this] { ready_ ? ask_on() : read_input(); }) {
+      turn_(context_.loop(), [this] { ready_ ? ask_on() : read_input(); }),
+      alone_(context_.loop(), [this] { note_alone(); }) {
   request_.on_reply([this](std::uint64_t id, const MessageView& answer) { answered(id, answer); });
   request_.on_failed([this](std::uint64_t id, Outcome) {
     left_.erase(id);
@@ -130,6 +138,7 @@ RequestSession::RequestSession(const RequestArguments& arguments)
 }
 
 void RequestSession::prepare() {
+  if (asked_.peer.binds) alone_.start_once(alone_after);
   if (asked_.text) {
     const auto bytes = std::as_bytes(std::span<const char>(*asked_.text));
     input_.kept.assign(bytes.begin(), bytes.end());
@@ -146,6 +155,14 @@ void RequestSession::prepare() {
   if (asked_.out.empty()) return;
   output_.emplace(asked_.out);
   if (asked_.out == "-" && ::isatty(STDOUT_FILENO) == 1) progress_.stay_off_terminal();
+}
+
+void RequestSession::note_alone() {
+  if (wait_.met() || closing_) return;
+  progress_.note(asked_.peer.connect_timeout
+                     ? "no replier has connected yet"
+                     : "no replier has connected yet: waiting for one until Ctrl-C "
+                       "(--connect-timeout gives up)");
 }
 
 // The whole of it is one request.
@@ -215,15 +232,16 @@ void RequestSession::answered(std::uint64_t id, const MessageView& answer) {
     trips_.add(static_cast<std::uint64_t>(time.count()));
     left_.erase(left);
   }
-  bytes_ += answer.size();
-  if (asked_.verify && !std::ranges::equal(answer.bytes(), input_.kept)) ++differ_;
-  if (output_ && !closing_) write_out(answer);
+  const std::span<const std::byte> bytes = payload_.of(answer);
+  bytes_ += bytes.size();
+  if (asked_.verify && !std::ranges::equal(bytes, input_.kept)) ++differ_;
+  if (output_ && !closing_) write_out(bytes);
   ask_on();
 }
 
 // A reader that left has what it wanted.
-void RequestSession::write_out(const MessageView& answer) {
-  output_->append(answer.bytes());
+void RequestSession::write_out(std::span<const std::byte> answer) {
+  output_->append(answer);
   output_->flush();
   switch (output_->state()) {
     case Output::State::open:
@@ -275,8 +293,9 @@ void RequestSession::judge() {
          "with --verify the other side has to be netio reply without --text");
   }
   if (missing == 0) return;
-  const std::string cause = fmt::format("{} {} not answered: {}", counted(missing, "request"),
-                                        missing == 1 ? "was" : "were", ends_text(books, false));
+  std::string cause =
+      fmt::format("{} {} not answered", counted(missing, "request"), missing == 1 ? "was" : "were");
+  if (books.of(Outcome::not_answered) != missing) cause += ": " + ends_text(books, false);
   if (!error_.empty()) {
     error_ += "; " + cause;
   } else if (lost != 0) {
@@ -285,12 +304,24 @@ void RequestSession::judge() {
              ? "the replier was lost: what is in doubt may have been executed"
              : "the replier was lost before it had received this: it is safe to ask again");
   } else if (books.of(Outcome::timed_out) != 0) {
-    fail(ExitCode::failed, cause,
-         up_.empty() ? "the replier was lost, and did not come back within --within"
-                     : "the replier is connected: is it busy, or stopped? --within waits longer");
+    fail(ExitCode::failed, cause, advice_after_time());
   } else {
-    fail(ExitCode::failed, cause, {});
+    std::string advice;
+    if (books.of(Outcome::not_answered) != 0) {
+      advice = missing == 1 ? "the replier received it and gave it up: look there"
+                            : "the replier received them and gave them up: look there";
+    }
+    fail(ExitCode::failed, cause, std::move(advice));
   }
+}
+
+std::string RequestSession::advice_after_time() const {
+  if (peers_lost() != 0) {
+    return up_.empty() ? "the replier was lost, and did not come back within --within"
+                       : "a replier was lost: what timed out may have been executed";
+  }
+  if (up_.empty()) return "the replier has ended, and none came back within --within";
+  return "the replier is connected: is it busy, or stopped? --within waits longer";
 }
 
 void RequestSession::complete(Summary& summary) const {

@@ -1,6 +1,7 @@
 #include "request_options.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -47,8 +48,9 @@ void add_request(CLI::App& app, RequestArguments& request, RequestChoice& choice
       "What to ask, instead of FILE");
   add_parsed_to(app, "--within", "TIME", parse_more_than_no_time, request.within,
                 "How long each request may take (10s). Without --connect-timeout a replier is "
-                "waited for as long");
-  add_call(app, request, side, "Ask N times (1; with --seconds until these are over)");
+                "waited for as long; with --bind for ever, or for --seconds");
+  add_call(app, request, side,
+           "Ask N times (as often as --concurrent says; with --seconds until these are over)");
   add_parsed_to(app, "--concurrent", "N", parse_concurrent, request.concurrent,
                 "How many requests may be under way at a time (1)");
   app.add_flag("--idempotent", request.idempotent,
@@ -86,9 +88,11 @@ void settle_request(RequestArguments& request, const RequestChoice& choice) {
     throw CLI::ValidationError("--text", fmt::format("is larger than --message-max, {}",
                                                      binary_bytes(request.peer.message_bytes_max)));
   }
-  if (!request.count && !request.seconds) request.count = 1;
-  if (!request.peer.connect_timeout && !request.peer.binds) {
-    request.peer.connect_timeout = request.within;
+  if (!request.count && !request.seconds) request.count = request.concurrent;
+  if (!request.peer.connect_timeout) {
+    // Nobody may ever connect to one that binds.
+    request.peer.connect_timeout =
+        request.peer.binds ? request.seconds : std::optional(request.within);
   }
   if (request.out == "-" && request.report.json == "-") {
     throw CLI::ValidationError("--json", "standard output carries the answers: use --json=FILE");

@@ -333,7 +333,7 @@ std::string to_text(const Summary& summary) {
                       : fmt::format("FAILED: {} not the request", grouped(*summary.differ)));
   }
   if (summary.output) {
-    row("written", fmt::format("{}, {} to {}", counted(summary.output->messages, "message"),
+    row("written", fmt::format("{}, {} to {}", counted(summary.output->messages, noun),
                                counted(summary.output->bytes, "byte"), summary.output->name));
   }
   return text;

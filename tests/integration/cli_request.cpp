@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <netio/netio.hpp>
+
 #include "integration/cli_support.hpp"
 #include "support/raw_tcp.hpp"
 
@@ -299,6 +301,112 @@ TEST_F(CliRequest, ctrl_c_ends_both_with_what_there_was) {
   EXPECT_EQ(reply.wait(), 130) << reply.err();
   EXPECT_THAT(reply.out(), HasSubstr("1 came, 1 ended in order, 0 lost"));
   expect_reply_law(report("reply"));
+}
+
+TEST_F(CliRequest, a_replier_that_ends_in_order_is_not_called_lost) {
+  Process reply(netio_command({"reply", any_port, "--text", "yes", "--count", "5"}));
+  Process request(netio_command(
+      {"request", address_of(reply), "--text", "x", "--count", "9", "--connect-timeout", "300ms"}));
+  EXPECT_EQ(request.wait(10s), 3) << request.err();
+  EXPECT_THAT(request.err(), HasSubstr(" has ended and none came back within 0.300 s"));
+  EXPECT_THAT(request.err(), Not(HasSubstr("was lost")));
+  EXPECT_THAT(request.out(), HasSubstr("1 ended in order, 0 lost"));
+}
+
+TEST_F(CliRequest, for_a_replier_a_requester_that_ended_in_order_is_no_error) {
+  Process request(netio_command({"request", any_port, "--bind", "--text", "x"}));
+  Process reply(
+      netio_command({"reply", address_of(request), "--connect", "--connect-timeout", "300ms"}));
+  EXPECT_EQ(request.wait(), 0) << request.err();
+  EXPECT_EQ(reply.wait(10s), 0) << reply.err();
+  EXPECT_THAT(reply.err(), Not(HasSubstr("error")));
+}
+
+TEST_F(CliRequest, nobody_who_connects_is_said_and_waited_for_as_long_as_seconds_say) {
+  Process patient(netio_command({"request", any_port, "--bind", "--text", "x", "--within", "1s"}));
+  Process request(
+      netio_command({"request", any_port, "--bind", "--text", "x", "--seconds", "500ms"}));
+  EXPECT_EQ(request.wait(10s), 1);
+  EXPECT_THAT(request.err(), HasSubstr("no peer at "));
+  EXPECT_THAT(request.err(), HasSubstr(" within 0.500 s"));
+  EXPECT_TRUE(patient.wait_for_err("no replier has connected yet"));
+  EXPECT_TRUE(patient.running());
+  patient.signal(SIGINT);
+  EXPECT_EQ(patient.wait(10s), 130);
+}
+
+TEST_F(CliRequest, as_many_are_asked_as_may_be_under_way) {
+  Process reply(netio_command({"reply", any_port}));
+  Process request(netio_command({"request", address_of(reply), "--text", "x", "--concurrent", "5",
+                                 "--out", folder_.path("answers")}));
+  EXPECT_EQ(request.wait(), 0) << request.err();
+  EXPECT_THAT(request.out(), HasSubstr("5 asked: 5 answered"));
+  EXPECT_THAT(request.out(), HasSubstr("written    5 answers, 5 bytes to "));
+  EXPECT_EQ(read_file(folder_.path("answers")), "xxxxx");
+}
+
+// What netio reply does not do: a replier of the library.
+TEST_F(CliRequest, segments_of_an_answer_are_written_without_the_padding) {
+  Context context;
+  Reply reply(context);
+  reply.on_request([](const MessageView&, ReplyTo to) {
+    EXPECT_EQ(to.send_segments({std::string_view("head"), std::string_view("body")}), Status::ok);
+  });
+  const std::string address = reply.bind(any_port);
+  Process request(netio_command({"request", address, "--text", "x"}));
+  while (request.running()) context.loop().run_once(10ms);
+  EXPECT_EQ(request.wait(), 0) << request.err();
+  EXPECT_EQ(request.out(), "headbody");
+}
+
+TEST_F(CliRequest, segments_of_a_request_come_back_as_segments) {
+  Process reply(netio_command({"reply", any_port, "--count", "1", json_option("reply")}));
+  Context context;
+  Request request(context);
+  std::size_t segments = 0;
+  request.on_reply([&](std::uint64_t, const MessageView& answer) {
+    segments = answer.segments().size();
+    context.close();
+  });
+  request.on_up([&](const PeerInfo&) {
+    std::uint64_t id = 0;
+    EXPECT_EQ(request.send_segments({std::string_view("head"), std::string_view("body")}, id),
+              Status::ok);
+  });
+  request.connect(address_of(reply));
+  context.run();
+  EXPECT_EQ(segments, 2U);
+  EXPECT_EQ(reply.wait(), 0) << reply.err();
+  EXPECT_EQ(report("reply")["bytes"], 8);
+}
+
+TEST_F(CliRequest, a_request_that_was_given_up_is_said_once_with_what_to_do) {
+  Context context;
+  Reply reply(context);
+  reply.on_request([](const MessageView&, ReplyTo) {});
+  const std::string address = reply.bind(any_port);
+  Process request(netio_command({"request", address, "--text", "x"}));
+  while (request.running()) context.loop().run_once(10ms);
+  EXPECT_EQ(request.wait(), 1);
+  EXPECT_THAT(request.err(), HasSubstr("error: 1 request was not answered\n  the replier received "
+                                       "it and gave it up: look there\n"));
+}
+
+TEST_F(CliRequest, time_that_was_over_since_the_replier_was_killed_is_not_blamed_on_a_busy_one) {
+  const std::string address = free_address();
+  std::optional<Process> reply(netio_command({"reply", address}));
+  EXPECT_TRUE(reply->wait_for_err("listening"));
+  Process request(
+      netio_command({"request", address, "--within", "700ms", "--connect-timeout", "10s"}));
+  std::this_thread::sleep_for(300ms);
+  reply->signal(SIGSTOP);
+  request.feed("x");
+  request.end_input();
+  std::this_thread::sleep_for(200ms);
+  reply->signal(SIGKILL);
+  EXPECT_EQ(request.wait(10s), 1) << request.err();
+  EXPECT_THAT(request.err(), HasSubstr("1 timed out\n  the replier was lost"));
+  EXPECT_THAT(request.err(), Not(HasSubstr("is it busy")));
 }
 
 TEST_F(CliRequest, a_full_disk_ends_it_with_an_error) {
