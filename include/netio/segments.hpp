@@ -19,10 +19,11 @@ inline constexpr std::size_t segments_max = 64;
 // message that was kept or allocated.
 class Segment {
  public:
-  // Of bytes, and of a text: of whatever send() takes.
+  // Of bytes: of whatever send() takes.
   template <std::convertible_to<std::span<const std::byte>> Bytes>
   // NOLINTNEXTLINE(google-explicit-constructor)
   Segment(const Bytes& bytes) noexcept : bytes_(std::span<const std::byte>(bytes)) {}
+  // Of a text.
   template <std::convertible_to<std::string_view> Text>
   // NOLINTNEXTLINE(google-explicit-constructor)
   Segment(const Text& text) noexcept : bytes_(std::as_bytes(std::span(std::string_view(text)))) {}

@@ -1,7 +1,7 @@
 // Turns the messages for one peer into posts: gathers them in an open page (buffered), or posts
-// each by itself (unbuffered), or in parts if it is too large for one page. Owner thread only.
-// Messages that the wire does not have yet outlive a connection, and so do those that are kept
-// until they are acknowledged: both go first on the next one (outgoing_stream_return.cpp).
+// each by itself (unbuffered), or in parts if it is too large for one page. Owner thread only. What
+// the wire does not have yet, and what is kept until it is acknowledged, goes first on the next
+// connection (outgoing_stream_return.cpp).
 #pragma once
 
 #include <algorithm>
@@ -243,7 +243,6 @@ class OutgoingStream final : private StoreWaiter {
   void keep_pending_to_resend() noexcept;
   [[nodiscard]] ResendQueue surrender_resend() noexcept { return std::move(resend_); }
   void restore(ResendQueue resend) noexcept { resend_ = std::move(resend); }
-
   // Hands out the messages that were taken and not posted, in order, and forgets them. What `take`
   // refuses is dropped. There is no connection.
   template <typename Take>

@@ -3,6 +3,7 @@
 
 #include "memory/copy_thresholds.hpp"
 #include "socket/outgoing_stream.hpp"
+#include "socket/own_copy.hpp"
 
 namespace netio::detail {
 

@@ -36,12 +36,6 @@ namespace netio::detail {
   return {message.data() - table, message.size() + table};
 }
 
-// A message of segments in memory that a peer may change, over shm, is copied before it is sent on,
-// and the copy checked: nobody else is sent a table that is wrong. Without a table if it is. Empty
-// without memory for it.
-[[nodiscard]] bool may_change(const Message& message) noexcept;
-[[nodiscard]] Message own_copy(const Message& message) noexcept;
-
 // What allocate() leaves in front of a message, for segments of so many bytes and any table. More
 // than a message may be long if `head_bytes` is.
 [[nodiscard]] constexpr std::size_t head_room(std::size_t head_bytes) noexcept {

@@ -174,6 +174,20 @@ TEST_F(BadRequest, of_another_kind_is_refused) {
   }
 }
 
+// A request that was not delivered is not in the books.
+TEST_F(BadRequest, of_segments_that_lie_leaves_nothing_open) {
+  for (int i = 0; i < 3; ++i) {
+    RawTcp raw = raw_requester();
+    const std::uint32_t flags =
+        frame_flag::request | frame_flag::segmented | (3U << frame_flag::segments_shift);
+    expect_refused(raw, at_reply_,
+                   {"lies", page(all({frame_word(8, flags), word(1), word(9)}), 1)});
+  }
+  const ReplyBooks books = reply_.requests();
+  EXPECT_EQ(books.open, 0U);
+  EXPECT_EQ(books.requests, books.answered + books.not_answered + books.unwanted + books.open);
+}
+
 TEST_F(BadRequest, with_the_id_of_an_open_one_is_refused) {
   RawTcp raw = raw_requester();
   raw.send(page(all({request_frame(7, "keep"), request_frame(8, "keep")}), 2));

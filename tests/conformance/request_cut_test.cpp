@@ -107,22 +107,22 @@ TEST_P(RequestCut, the_same_where_the_replier_dials) {
   EXPECT_GT(count(Outcome::answered), 0U);
 }
 
+// What is under way is less than what both sides keep.
 TEST_P(RequestCut, all_are_answered_once_where_both_sides_keep) {
   Reply reply(there_, {}, keeping());
-  Request request(here_, {}, keeping());
+  Request request(here_, {.pending_max = 32}, keeping());
   write_down(request);
   answer_all(reply);
   Relay relay(bind(reply));
   request.connect(relay.address());
   flood_over_cuts(request, relay);
   expect_truth();
-  EXPECT_EQ(count(Outcome::answered), asked_)
-      << count(Outcome::in_doubt) << " in doubt, " << count(Outcome::not_executed)
-      << " not executed";
+  EXPECT_EQ(count(Outcome::answered), asked_) << count(Outcome::in_doubt) << " in doubt, "
+                                              << count(Outcome::not_executed) << " not executed";
 }
 
 TEST_P(RequestCut, all_are_answered_where_both_sides_keep_and_the_replier_dials) {
-  Request request(here_, {}, keeping());
+  Request request(here_, {.pending_max = 32}, keeping());
   Reply reply(there_, {}, keeping());
   write_down(request);
   answer_all(reply);

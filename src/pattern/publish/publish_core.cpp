@@ -9,6 +9,7 @@
 
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
+#include "socket/own_copy.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {

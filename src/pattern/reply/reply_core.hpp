@@ -85,6 +85,8 @@ class ReplyCore final : public Distribution, private RequestTaker {
   Status give(Requester& requester, Answer& answer, Label label) noexcept;
   // What may wait for one requester, and one answer more.
   [[nodiscard]] std::size_t waiting_bytes_max() const noexcept;
+  // If so much waits, no more requests of it are taken.
+  [[nodiscard]] std::size_t held_bytes(const Requester& requester) const noexcept;
   Status wait(Requester& requester, std::span<const std::byte> bytes, Label label) noexcept;
   Status wait(Requester& requester, Message& message, Label label) noexcept;
   Status wait(Requester& requester, const SegmentList& segments, Label label) noexcept;

@@ -35,14 +35,20 @@ void ReplyCore::ready(Peer& peer) noexcept {
 }
 
 std::size_t ReplyCore::waiting_bytes_max() const noexcept {
-  return socket_.options().send_bytes_max;
+  return 2 * socket_.options().send_bytes_max;
+}
+
+std::size_t ReplyCore::held_bytes(const Requester& requester) const noexcept {
+  const std::size_t part = requester.peer->outgoing.resends() ? 2 : 4;
+  return waiting_bytes_max() / part;
 }
 
 // While many answers have to wait, or too many requests are open, no more are taken from this
-// requester. With few that wait it is read, because it brings acknowledgements too.
+// requester. With few that wait it is read, because it brings acknowledgements too; where answers
+// are kept until they are acknowledged, with more.
 void ReplyCore::look_whether_held(Requester& requester) noexcept {
   const bool waits = requester.held ? !requester.waiting.empty()
-                                    : requester.waiting.bytes() >= waiting_bytes_max() / 2;
+                                    : requester.waiting.bytes() >= held_bytes(requester);
   const bool holds = waits || requester.open_count >= options_.open_max;
   if (stopped_ || holds == requester.held) return;
   requester.held = holds;

@@ -221,7 +221,12 @@ RequestTaker::Breach RequestCore::admit(Label label) noexcept {
   return {};
 }
 
-void RequestCore::begin_page(Peer& peer, std::int64_t) noexcept { at_hand_ = &peer; }
+void RequestCore::begin_page(Peer& peer, std::int64_t) noexcept {
+  at_hand_ = &peer;
+  Replier* const replier = find(peer);
+  if (replier != nullptr && !replier->told.empty()) [[unlikely]]
+    forget_told(*replier);
+}
 
 // Whatever a peer sends, an answer ends a request that this peer was asked, and nothing else.
 void RequestCore::take(const MessageView& message, Label label) noexcept {

@@ -32,6 +32,7 @@ struct Replier {
   std::size_t count = 0;      // of these
   std::size_t under_way = 0;  // of these
   OwedQueue owed;             // whose end it is to be told
+  OwedQueue told;             // the same, which may be sent again if the connection breaks
   std::uint64_t arrived = 0;  // when the connection came up, it had received what is before that
 };
 
@@ -111,6 +112,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void fail_before(Replier& replier, std::uint64_t position, Outcome outcome,
                    bool owes_cancel) noexcept;
   void leave_list(PendingRequest& request) noexcept;
+  void was_told(Replier& replier, PendingRequest& request) noexcept;
+  void forget_told(Replier& replier) noexcept;
   void leave_owed(PendingRequest& request) noexcept;
   void forget_cancel(PendingRequest& request) noexcept;
   void has_room(Replier& replier) noexcept;

@@ -143,7 +143,26 @@ void RequestCore::post_cancels(Replier& replier) noexcept {
       bytes += frame_bytes;
     }
     if (bytes != 0 && stream.post_control_frames({frames.data(), bytes}) != Status::ok) return;
-    for (; looked_at != 0; --looked_at) leave_owed(replier.owed.pop());
+    for (; looked_at != 0; --looked_at) was_told(replier, replier.owed.pop());
+  }
+}
+
+// The connection may break before the peer has received the request and its end. Then the request,
+// which is kept, is marked before it is sent again.
+void RequestCore::was_told(Replier& replier, PendingRequest& request) noexcept {
+  const OutgoingStream& stream = replier.peer->outgoing;
+  const bool kept = stream.resends() && request.position >= stream.books().expected;
+  if (!kept || !request.owes_cancel) return leave_owed(request);
+  replier.told.push(request);
+}
+
+// The peer has received them.
+void RequestCore::forget_told(Replier& replier) noexcept {
+  const std::uint64_t expected = replier.peer->outgoing.books().expected;
+  while (!replier.told.empty()) {
+    const PendingRequest& first = replier.told.front();
+    if (first.owes_cancel && first.position >= expected) return;
+    leave_owed(replier.told.pop());
   }
 }
 

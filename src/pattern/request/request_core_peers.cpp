@@ -113,6 +113,7 @@ void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   ready_.leave(peer);
   Replier* const replier = find(peer);
   if (replier == nullptr) return;
+  while (!replier->told.empty()) replier->owed.push(replier->told.pop());
   PendingRequest* next = replier->first;
   while (next != nullptr) {
     PendingRequest& request = *std::exchange(next, next->next);
@@ -132,6 +133,7 @@ void RequestCore::given_up(Peer& peer, DropReason reason) noexcept {
   fail_from(*replier, peer.outgoing.next_position(), Outcome::not_executed);
   fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
   while (!replier->owed.empty()) leave_owed(replier->owed.pop());
+  while (!replier->told.empty()) leave_owed(replier->told.pop());
   if (last_found_ == replier) last_found_ = nullptr;
   repliers_.erase(&peer);
   worth_trying_ = true;
