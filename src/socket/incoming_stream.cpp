@@ -11,6 +11,7 @@ namespace netio::detail {
 
 namespace {
 constexpr const char* wrong_number = "a page without the number of messages it says";
+constexpr const char* too_large = "a message larger than is allowed here";
 constexpr const char* wrong_table = "a message whose table of segments is not that of its segments";
 }  // namespace
 
@@ -83,11 +84,13 @@ IncomingStream::Result IncomingStream::go_on_with_page() {
 // A page is either one part of a large message or whole messages only (docs/wire.md).
 IncomingStream::Result IncomingStream::start(Block& block) {
   if (delivery_.stopped) return hold(block, Result::held);
-  FrameWalker probe(body_.data(), body_.size(), delivery_.offered);
-  Frame frame;
-  if (probe.next(frame) && frame.part()) {
-    if (!probe.at_end()) return fail("a part shares its page");
-    return take_part(frame, block);
+  if (FrameWalker::begins_with_part(body_)) [[unlikely]] {
+    FrameWalker probe(body_.data(), body_.size(), delivery_.offered);
+    Frame frame;
+    if (probe.next(frame) && frame.part()) {
+      if (!probe.at_end()) return fail("a part shares its page");
+      return take_part(frame, block);
+    }
   }
   if (large_ && !body_.empty()) return fail("a message begins inside another");
   walker_ = FrameWalker(body_.data(), body_.size(), delivery_.offered);
@@ -106,7 +109,7 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
   while (walker_.next(frame)) {
     if (!frame.whole_message()) return fail("a frame of the wrong kind");
     if (frame.size > message_bytes_max_) {
-      return fail("a message larger than is allowed here", DownReason::message_too_big);
+      return fail(too_large, DownReason::message_too_big);
     }
     MessageView view(&block, {frame.payload, frame.size}, 0);
     if (!view_segments(view, frame.flags)) return fail(wrong_table);
@@ -120,23 +123,34 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
 }
 
 IncomingStream::Result IncomingStream::walk(Block& block) {
-  Frame frame;
-  while (walker_.next(frame)) {
-    if (frame.size > message_bytes_max_) [[unlikely]] {
-      return fail("a message larger than is allowed here", DownReason::message_too_big);
+  for (;;) {
+    Frame frame;
+    if (!walker_.next_plain(frame)) [[unlikely]] {
+      if (walker_.at_end()) return finish_page();
+      if (const Result result = walk_other(block); result != Result::done) return result;
+    } else if (frame.size > message_bytes_max_) [[unlikely]] {
+      return fail(too_large, DownReason::message_too_big);
+    } else [[likely]] {
+      // Before the call: what the user is given counts as delivered, in a reply from inside it too.
+      count(1, frame.size);
+      delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
     }
-    MessageView view(&block, {frame.payload, frame.size}, frame.tag);
-    if (frame.flags > frame_flag::tagged) [[unlikely]] {
-      if (!frame.whole_message()) return fail("a frame of the wrong kind");
-      if (!view_segments(view, frame.flags)) return fail(wrong_table);
-    }
-    // Before the call: what the user is given counts as delivered, in a reply from inside it too.
-    count(1, view.size());
-    delivery_.on_message(view);
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
   }
-  return finish_page();
+}
+
+// A frame that is not a whole message with at most a tag.
+IncomingStream::Result IncomingStream::walk_other(Block& block) {
+  Frame frame;
+  if (!walker_.next(frame)) return fail(walker_.defect());
+  if (!frame.whole_message()) return fail("a frame of the wrong kind");
+  if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
+  MessageView view(&block, {frame.payload, frame.size}, frame.tag);
+  if (!view_segments(view, frame.flags)) return fail(wrong_table);
+  count(1, view.size());
+  delivery_.on_message(view);
+  return Result::done;
 }
 
 IncomingStream::Result IncomingStream::walk_batch(Block& block) {
@@ -146,7 +160,7 @@ IncomingStream::Result IncomingStream::walk_batch(Block& block) {
   std::size_t bytes = 0;
   while (walker_.next(frame)) {
     if (frame.size > message_bytes_max_) {
-      return fail("a message larger than is allowed here", DownReason::message_too_big);
+      return fail(too_large, DownReason::message_too_big);
     }
     ++messages;
     bytes += frame.size;
@@ -182,7 +196,7 @@ IncomingStream::Result IncomingStream::begin_parts(const Frame& frame, Block& bl
     return fail("a message that is neither request nor answer");
   }
   if (frame.total > message_bytes_max_) {
-    return fail("a message larger than is allowed here", DownReason::message_too_big);
+    return fail(too_large, DownReason::message_too_big);
   }
   large_ = large_pool_.take(frame.total, large_quota_);
   if (!large_) {

@@ -143,6 +143,7 @@ class IncomingStream {
   Result start(Block& block);
   Result deliver(Block& block);
   Result walk(Block& block);
+  Result walk_other(Block& block);
   Result walk_requests(Block& block);
   [[nodiscard]] static bool view_segments(MessageView& view, std::uint32_t flags) noexcept;
   Result walk_batch(Block& block);

@@ -56,7 +56,8 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
-  page_came_ns_ = socket_.context().loop.now().count();
+  if ((socket_.receiving.delivery.offered & ability::requests) != 0) [[unlikely]]
+    page_came_ns_ = socket_.context().loop.now().count();
   begin_delivery();
   after_delivery(incoming_.take(header, block, body));
   if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());

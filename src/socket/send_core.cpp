@@ -97,7 +97,16 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 }
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  return gather({{}, tag}, message);
+  if (tag_peers_ || stopped_) return gather({{}, tag}, message);
+  const Status status = offer_in_turn(message.size(), [&](Peer& peer) noexcept {
+    return mode_ == Mode::buffered ? peer.outgoing.gather(message, tag)
+                                   : peer.outgoing.post_now(message, tag);
+  });
+  if (status == Status::ok) {
+    bytes_sent_ += message.size();
+    if (mode_ == Mode::unbuffered) socket_.fill_changed();
+  }
+  return status;
 }
 
 Status SendCore::gather(const Target& target, std::span<const std::byte> message) noexcept {

@@ -142,35 +142,37 @@ class FrameWalker {
   FrameWalker(const std::byte* body, std::size_t bytes, std::uint64_t offered = 0) noexcept
       : cursor_(body), end_(body + bytes), offered_(offered) {}
 
-  // False at the end of the body, or at a defect (see defect()).
-  bool next(Frame& frame) noexcept {
+  // The first frame says that it is a part of a message; it is not checked.
+  [[nodiscard]] static bool begins_with_part(std::span<const std::byte> body) noexcept {
+    constexpr std::uint64_t part = std::uint64_t{frame_flag::more | frame_flag::continued} << 32U;
+    return body.size() >= frame_word_bytes && (load_once(body.data()) & part) != 0;
+  }
+  // A whole message with at most a tag, as nearly all are. False, and nothing is walked, if the
+  // next frame is another one, or there is none.
+  bool next_plain(Frame& frame) noexcept {
     const auto left = static_cast<std::size_t>(end_ - cursor_);
     if (left < frame_word_bytes) [[unlikely]]
-      return fail_if(left != 0, "frame cut short");
+      return false;
     const std::uint64_t word = load_once(cursor_);
     frame.size = static_cast<std::uint32_t>(word);
     frame.flags = static_cast<std::uint32_t>(word >> 32U);
+    frame.tag = 0;
     std::size_t prefix = frame_word_bytes;
-    if (frame.flags == 0) {
-      frame.tag = 0;
-    } else if (frame.flags == frame_flag::tagged && left >= frame_word_bytes + sizeof frame.tag) {
+    if (frame.flags != 0) {
+      if (frame.flags != frame_flag::tagged || left < frame_word_bytes + sizeof frame.tag)
+        return false;
       frame.tag = load_once(cursor_ + prefix);
       prefix += sizeof frame.tag;
-    } else if ((frame.flags & 0xffffU) == frame_flag::request &&
-               (offered_ & ability::requests) != 0 && left >= frame_word_bytes + sizeof frame.tag) {
-      frame.tag = load_once(cursor_ + prefix);
-      prefix += sizeof frame.tag;
-    } else if (!read_prefix(frame, left, prefix)) [[unlikely]] {
-      return false;
     }
     // 64-bit sums of a 32-bit size: cannot wrap.
-    if (wire_padded(frame.size) > left - prefix) [[unlikely]] {
-      return fail_if(true, "frame longer than its page");
-    }
+    if (wire_padded(frame.size) > left - prefix) [[unlikely]]
+      return false;
     frame.payload = cursor_ + prefix;
     cursor_ += prefix + wire_padded(frame.size);
     return true;
   }
+  // False at the end of the body, or at a defect (see defect()).
+  bool next(Frame& frame) noexcept { return next_plain(frame) || next_other(frame); }
 
   // What ended the walk early; null if the body was walked to its end, or not yet.
   [[nodiscard]] const char* defect() const noexcept { return defect_; }
@@ -183,7 +185,27 @@ class FrameWalker {
     if (bad) defect_ = what;
     return false;
   }
+  [[gnu::noinline]] bool next_other(Frame& frame) noexcept {
+    const auto left = static_cast<std::size_t>(end_ - cursor_);
+    if (left < frame_word_bytes) return fail_if(left != 0, "frame cut short");
+    const std::uint64_t word = load_once(cursor_);
+    frame.size = static_cast<std::uint32_t>(word);
+    frame.flags = static_cast<std::uint32_t>(word >> 32U);
+    std::size_t prefix = frame_word_bytes;
+    if (!read_prefix(frame, left, prefix)) return false;
+    if (wire_padded(frame.size) > left - prefix) return fail_if(true, "frame longer than its page");
+    frame.payload = cursor_ + prefix;
+    cursor_ += prefix + wire_padded(frame.size);
+    return true;
+  }
   bool read_prefix(Frame& frame, std::size_t left, std::size_t& prefix) noexcept {
+    // First what a request has.
+    if ((frame.flags & 0xffffU) == frame_flag::request && (offered_ & ability::requests) != 0 &&
+        left >= frame_word_bytes + sizeof frame.tag) {
+      frame.tag = load_once(cursor_ + prefix);
+      prefix += sizeof frame.tag;
+      return true;
+    }
     const bool request = (frame.flags & frame_flag::request) != 0;
     if (request && (offered_ & ability::requests) == 0) {
       return fail_if(true, "request, though requests were not offered to be taken");

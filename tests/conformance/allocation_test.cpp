@@ -168,7 +168,7 @@ TEST_P(Allocation, requests_and_answers_take_nothing_from_the_heap) {
 }
 
 // What a link has room for, in every mode. An answer beyond that waits in a copy on the heap.
-constexpr std::uint64_t link_takes = 32;
+constexpr std::uint64_t link_takes = 4;
 
 // Each answer is given outside of the call-back that the request came with, from a ReplyTo that was
 // kept.
