@@ -72,9 +72,12 @@ class Side {
     if (parse(header, body, lent) != nullptr) return;
     require(header.messages == 1 && header.flags == page_flag::lent);
     require(lent.size != 0 && lent.size == static_cast<std::uint32_t>(load_u64(body.data())));
-    const bool tagged = lent.prefix_bytes == 2 * sizeof(std::uint64_t);
-    require(tagged || lent.prefix_bytes == sizeof(std::uint64_t));
-    require(load_u64(body.data()) == frame_word(lent.size, tagged ? frame_flag::tagged : 0U));
+    const bool numbered = lent.prefix_bytes == 2 * sizeof(std::uint64_t);
+    require(numbered || lent.prefix_bytes == sizeof(std::uint64_t));
+    const auto flags = static_cast<std::uint32_t>(load_u64(body.data()) >> 32U);
+    require(numbered == ((flags & frame_flag::numbered) != 0));
+    require(flags == flags_of_message(flags));
+    require((flags & frame_flag::numbered) != frame_flag::numbered);
     require(std::equal(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(lent.prefix_bytes),
                        lent.prefix.begin()));
     require(body.size() == lent.prefix_bytes + 2 * sizeof(std::uint64_t));

@@ -75,8 +75,8 @@ struct LentMessage {
   const auto flags = static_cast<std::uint32_t>(word >> 32U);
   lent.size = static_cast<std::uint32_t>(word);
   lent.prefix_bytes = Label(0, flags).bytes();
-  if (flags_of_message(flags) != flags || body.size() != lent.prefix_bytes + place_bytes ||
-      lent.size == 0) {
+  if (flags_of_message(flags) != flags || (flags & frame_flag::numbered) == frame_flag::numbered ||
+      body.size() != lent.prefix_bytes + place_bytes || lent.size == 0) {
     return "lends a message in a frame of the wrong kind";
   }
   std::memcpy(lent.prefix.data(), body.data(), lent.prefix_bytes);
