@@ -67,7 +67,7 @@ void SocketObject::take_requests() {
   if (own->cb_request_received == nullptr || std::exchange(takes_messages_, true)) return;
   replying->on_request([own](const MessageView& request, ReplyTo to) {
     if (own->cb_request_received != nullptr) {
-      own->cb_request_received(own, to_c(request), ticket_of(std::move(to)));
+      own->cb_request_received(own, c_api::to_c(request), ticket_of(std::move(to)));
     }
   });
 }

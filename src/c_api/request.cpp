@@ -18,7 +18,7 @@ namespace {
 
 void set_call_backs(Request& request, netio_request_socket* own) {
   request.on_reply([own](std::uint64_t id, const MessageView& answer) {
-    if (own->cb_reply_received != nullptr) own->cb_reply_received(own, id, to_c(answer));
+    if (own->cb_reply_received != nullptr) own->cb_reply_received(own, id, c_api::to_c(answer));
   });
   request.on_failed([own](std::uint64_t id, Outcome outcome) {
     if (own->cb_request_failed != nullptr) {
