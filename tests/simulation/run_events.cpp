@@ -38,7 +38,7 @@ void Run::on_up(const PeerInfo& info) {
   seen->revision = 0;
   seen->refused = false;
   // One that wanted nothing when it went may have been given up: nobody is told.
-  seen->behind_known = !seen->came_before || (was_away && seen->set != 0);
+  seen->behind_known = !seen->came_before || (seen->behind_known && was_away && seen->set != 0);
   seen->came_before = true;
   seen->behind = seen->behind && was_away && seen->set != 0;
   world_.say(name_, " is told that peer ", info.id, " is up: ", seen->remote->name(), " by wire ",
