@@ -39,11 +39,11 @@ class NETIO_API ReplyTo {
   }
 
   // Answers. ok: the answer was taken, and this is empty. In the call-back that the request came
-  // with, the first answer is never refused for lack of room: it waits here, and no more requests
-  // of that peer are delivered until it has left. again: twice SocketOptions::send_bytes_max
-  // waits for that requester already; on_writable of the socket follows. not_connected: nobody
-  // waits for this answer any more. too_big: the requester does not take so much; a shorter answer
-  // may be sent. closed: the socket was closed. invalid: this is empty.
+  // with, the first answer is never refused for lack of room: it waits here, and while many wait,
+  // no more requests of that peer are delivered. again: twice SocketOptions::send_bytes_max waits
+  // for that requester already; on_writable of the socket follows. not_connected: nobody waits for
+  // this answer any more. too_big: the requester does not take so much; a shorter answer may be
+  // sent. closed: the socket was closed. invalid: this is empty.
   [[nodiscard]] Status send(std::span<const std::byte> answer) noexcept;
   // The same with text.
   [[nodiscard]] Status send(std::string_view text) noexcept {

@@ -51,9 +51,9 @@ class Distribution {
   // std::bad_alloc; the connection must be ended then.
   virtual const char* take_control(Peer& peer, const Frame& frame) = 0;
   // `count` messages from the peer, from the number `first` on, were lost with a connection.
-  virtual void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept = 0;
+  virtual void lost(Peer&, std::uint64_t /*first*/, std::uint64_t /*count*/) noexcept {}
   // Messages taken for the peer that its outgoing stream does not know of yet.
-  [[nodiscard]] virtual std::uint64_t gathered_for(const Peer& peer) const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t gathered_for(const Peer&) const noexcept { return 0; }
   // True if the peer may hold large memory for as long as it likes, even if others lack it.
   [[nodiscard]] virtual bool bears_with(const Peer&) const noexcept { return false; }
   // Fills in what the pattern knows: the policy, and what waits that the stream does not know of.

@@ -98,26 +98,21 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
   if (tag_peers_ || stopped_) return gather({{}, tag}, message);
-  const Status status = offer_in_turn(message.size(), [&](Peer& peer) noexcept {
-    return mode_ == Mode::buffered ? peer.outgoing.gather(message, tag)
-                                   : peer.outgoing.post_now(message, tag);
-  });
-  if (status == Status::ok) {
-    bytes_sent_ += message.size();
-    if (mode_ == Mode::unbuffered) socket_.fill_changed();
-  }
-  return status;
+  const auto put = [&](Peer& peer) noexcept { return peer.outgoing.put(message, tag, mode_); };
+  return sent(offer_in_turn(message.size(), put), message.size());
 }
 
 Status SendCore::gather(const Target& target, std::span<const std::byte> message) noexcept {
-  const Status status = offer_to(target, message.size(), [&](Peer& peer) noexcept {
-    return mode_ == Mode::buffered ? peer.outgoing.gather(message, target.tag)
-                                   : peer.outgoing.post_now(message, target.tag);
-  });
-  if (status == Status::ok) {
-    bytes_sent_ += message.size();
-    if (mode_ == Mode::unbuffered) socket_.fill_changed();
-  }
+  const auto put = [&](Peer& peer) noexcept {
+    return peer.outgoing.put(message, target.tag, mode_);
+  };
+  return sent(offer_to(target, message.size(), put), message.size());
+}
+
+Status SendCore::sent(Status status, std::size_t bytes) noexcept {
+  if (status != Status::ok) return status;
+  bytes_sent_ += bytes;
+  if (mode_ == Mode::unbuffered) socket_.fill_changed();
   return status;
 }
 
@@ -127,11 +122,8 @@ Status SendCore::gather_segments(const Target& target, const SegmentList& segmen
   const Status status = offer_to(target, bytes, [&](Peer& peer) noexcept {
     return peer.outgoing.put(segments, target.tag, mode_);
   });
-  if (status != Status::ok) return status;
-  segments.take_messages();
-  bytes_sent_ += bytes - segment_table_bytes(segments.count());
-  if (mode_ == Mode::unbuffered) socket_.fill_changed();
-  return status;
+  if (status == Status::ok) segments.take_messages();
+  return sent(status, bytes - segment_table_bytes(segments.count()));
 }
 
 Status SendCore::pass(const Target& target, Message& message) noexcept {
@@ -215,8 +207,7 @@ Status SendCore::commit(std::size_t bytes, std::uint64_t tag) noexcept {
 }
 
 void SendCore::flush() noexcept {
-  if (stopped_) return;
-  for (const auto& peer : socket_.peers()) peer->outgoing.flush();
+  if (!stopped_) socket_.flush_streams();
 }
 
 // The socket may be one that receives, and sends nothing.
@@ -224,16 +215,7 @@ void SendCore::lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexce
   socket_.receiving.tell_gap(peer, {first, count, DropReason::connection_lost});
 }
 
-// Returns whether a page stays open. If the wire keeps up, none does, and no timer is needed.
-bool SendCore::end_turn() noexcept {
-  if (mode_ != Mode::buffered) return false;
-  bool pending = false;
-  for (const auto& peer : socket_.peers()) {
-    peer->outgoing.end_turn(socket_.options().flush_when_idle);
-    pending = pending || peer->outgoing.pending();
-  }
-  return pending;
-}
+bool SendCore::end_turn() noexcept { return socket_.end_turn_of_streams(); }
 
 // Of the peer with the most room; by tag, of the one with the least.
 double SendCore::fill() const noexcept {

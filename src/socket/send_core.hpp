@@ -85,7 +85,6 @@ class SendCore final : public Distribution, private Deferred {
     return "sent a control frame that is not known here";
   }
   void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
-  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
   void flush() noexcept override;
@@ -117,6 +116,8 @@ class SendCore final : public Distribution, private Deferred {
   Status refused_by(Peer* peer, const Target& target, Status status) noexcept;
   Status send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status gather(const Target& target, std::span<const std::byte> message) noexcept;
+  // What became of a message is counted.
+  Status sent(Status status, std::size_t bytes) noexcept;
   Status gather_segments(const Target& target, const SegmentList& segments) noexcept;
   Status pass(const Target& target, Message& message) noexcept;
   Status lend_by(const Target& target, std::span<const std::byte> message,

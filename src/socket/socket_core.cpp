@@ -147,7 +147,7 @@ Refusal SocketCore::objection(const Hello& theirs, const Peer& from, std::string
            std::string(to_string(pattern_.other));
     return Refusal::pattern;
   }
-  // Of those, a socket offers what its pattern cannot do without.
+  // Requests are of no use to one side alone.
   const std::uint64_t needed = receiving.delivery.offered & ability::requests;
   if ((theirs.can & needed) != needed) {
     text = "the peer does not take requests and answers";

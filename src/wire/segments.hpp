@@ -36,6 +36,14 @@ namespace netio::detail {
   return {message.data() - table, message.size() + table};
 }
 
+// How much goes over the wire.
+[[nodiscard]] inline std::size_t payload_bytes(std::span<const std::byte> bytes) noexcept {
+  return bytes.size();
+}
+[[nodiscard]] inline std::size_t payload_bytes(const Message& message) noexcept {
+  return payload_of(message).size();
+}
+
 // What allocate() leaves in front of a message, for segments of so many bytes and any table. More
 // than a message may be long if `head_bytes` is.
 [[nodiscard]] constexpr std::size_t head_room(std::size_t head_bytes) noexcept {
@@ -118,5 +126,9 @@ class SegmentList {
   std::span<const Segment> segments_;
   std::size_t bytes_ = 0;
 };
+
+[[nodiscard]] inline std::size_t payload_bytes(const SegmentList& segments) noexcept {
+  return segments.bytes();
+}
 
 }  // namespace netio::detail

@@ -60,7 +60,6 @@ class PublishCore final : public Distribution {
   [[nodiscard]] bool may_drop(const Peer& peer) const noexcept override;
   void wire_idle(Peer& peer) noexcept override;
   const char* take_control(Peer& peer, const Frame& frame) override;
-  void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
   [[nodiscard]] std::uint64_t gathered_for(const Peer& peer) const noexcept override;
   [[nodiscard]] bool bears_with(const Peer& peer) const noexcept override;
   void describe(const Peer& peer, PeerSnapshot& snapshot) const override;

@@ -52,7 +52,7 @@ void ReplyCore::begin_page(Peer& peer, std::int64_t came_ns) noexcept {
 
 RequestTaker::Breach ReplyCore::admit(Label label) noexcept {
   admitted_ = nullptr;
-  if (at_hand_ == nullptr) return {"a request, and was given up here"};
+  if (at_hand_ == nullptr) return {"a request on a connection that was given up here"};
   if (!is_request(label)) return {"a message that is no request"};
   const std::uint16_t field = request_field(label);
   if (field == withdrawn) {
@@ -108,18 +108,12 @@ Status ReplyCore::answer(ReplyTicket& ticket, const SegmentList& segments) noexc
   return status;
 }
 
-namespace {
-std::size_t size_of(std::span<const std::byte> bytes) noexcept { return bytes.size(); }
-std::size_t size_of(const Message& message) noexcept { return payload_of(message).size(); }
-std::size_t size_of(const SegmentList& segments) noexcept { return segments.bytes(); }
-}  // namespace
-
 template <typename Answer>
 Status ReplyCore::finish(ReplyTicket& ticket, Answer& answer) noexcept {
   if (stopped_) return Status::closed;
   if (ticket.from == nullptr) return Status::not_connected;
   Requester& requester = *ticket.from;
-  const std::size_t bytes = size_of(answer);
+  const std::size_t bytes = payload_bytes(answer);
   if (bytes > socket_.options().message_bytes_max) return Status::too_big;
   if (requester.waiting.bytes() >= waiting_bytes_max()) {
     wanted_ = true;

@@ -61,8 +61,6 @@ class ReplyCore final : public Distribution, private RequestTaker {
   void comes_as(Peer& gone, Peer& peer) noexcept override;
   void wire_idle(Peer& peer) noexcept override;
   const char* take_control(Peer& peer, const Frame& frame) override;
-  void lost(Peer&, std::uint64_t, std::uint64_t) noexcept override {}
-  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
   void flush() noexcept override;

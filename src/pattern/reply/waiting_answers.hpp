@@ -35,7 +35,7 @@ class WaitingAnswers final : public Upstream {
   [[nodiscard]] std::size_t bytes() const noexcept override { return bytes_; }
   [[nodiscard]] std::size_t bytes_in(const StorePart& memory) const noexcept override;
   Status post_waiting() noexcept override;
-  [[nodiscard]] bool failed() const noexcept override { return failed_; }
+  [[nodiscard]] bool failed() const noexcept override { return false; }
   void begin_connection() noexcept override {}
   Status tell_again(std::uint64_t, const Told&) noexcept override { return Status::ok; }
   void clear() noexcept override;
@@ -51,7 +51,6 @@ class WaitingAnswers final : public Upstream {
   GrowingRing<Answer> answers_;
   std::size_t bytes_ = 0;
   bool posting_ = false;  // the stream asks for them while it is given one
-  bool failed_ = false;
 };
 
 }  // namespace netio::detail

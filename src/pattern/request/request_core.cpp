@@ -3,11 +3,13 @@
 #include "pattern/request/request_core.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/option_bounds.hpp"
+#include "socket/own_copy.hpp"
 #include "socket/socket_core.hpp"
 #include "wire/request.hpp"
 
@@ -55,19 +57,11 @@ Status RequestCore::send(const SegmentList& segments, std::uint64_t& id, const A
 
 namespace {
 
-// What goes over the wire.
-std::size_t size_of(std::span<const std::byte> bytes) noexcept { return bytes.size(); }
-std::size_t size_of(const Message& message) noexcept { return payload_of(message).size(); }
-std::size_t size_of(const SegmentList& segments) noexcept { return segments.bytes(); }
-
 // Copies to be sent again. Throw std::bad_alloc.
 Message copy_of(std::span<const std::byte> bytes) { return Message::copy_of(bytes); }
 Message copy_of(const Message& message) {
-  const std::span<const std::byte> payload = payload_of(message);
-  Message copy = Message::copy_of(payload);
-  const std::size_t table = payload.size() - message.size();
-  copy = Message(copy.release_block(), copy.bytes().subspan(table), 0);
-  if (message.segmented()) copy.set_segments(message.segments_count());
+  Message copy = own_copy(message);
+  if (!copy) throw std::bad_alloc();
   return copy;
 }
 Message copy_of(const SegmentList& segments) { return segments.copied(0); }
@@ -78,7 +72,7 @@ template <typename Payload>
 Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept {
   if (stopped_) return Status::closed;
   if (ask.within.count() < 0 || ask.within > time_most) return Status::invalid;
-  const std::size_t bytes = size_of(payload);
+  const std::size_t bytes = payload_bytes(payload);
   PendingRequest* const request = pending_.next_free();
   Message copy;
   if (request == nullptr || !prepare(ask, payload, copy)) return refused(bytes);
@@ -141,7 +135,7 @@ template <typename Payload>
 Status RequestCore::ask_any(Payload& payload, Label label, Peer*& asked) noexcept {
   for (std::size_t too_small = 0; too_small < ready_.size();) {
     Peer& peer = ready_.next();
-    const Status status = post(peer, payload, label);
+    const Status status = peer.outgoing.put(payload, label, socket_.options().mode);
     if (status == Status::ok) {
       ready_.next_turn();
       asked = &peer;
@@ -167,7 +161,7 @@ Status RequestCore::ask_one(std::uint64_t id, Payload& payload, Label label,
   Peer* const peer = socket_.find_peer(id);
   if (peer == nullptr || !may_ask(*peer)) return Status::not_connected;
   if (full(*find(*peer))) return Status::again;
-  const Status status = post(*peer, payload, label);
+  const Status status = peer->outgoing.put(payload, label, socket_.options().mode);
   if (status == Status::ok) {
     asked = peer;
   } else if (status == Status::again || status == Status::not_connected) {
@@ -184,18 +178,6 @@ Status RequestCore::refused(std::size_t bytes) noexcept {
   ++agains_;
   socket_.touch();
   return socket_.peers_connected() != 0 ? Status::again : Status::not_connected;
-}
-
-Status RequestCore::post(Peer& peer, std::span<const std::byte> bytes, Label label) noexcept {
-  return peer.outgoing.put(bytes, label, socket_.options().mode);
-}
-
-Status RequestCore::post(Peer& peer, Message& message, Label label) noexcept {
-  return peer.outgoing.put(message, label, socket_.options().mode);
-}
-
-Status RequestCore::post(Peer& peer, const SegmentList& segments, Label label) noexcept {
-  return peer.outgoing.put(segments, label, socket_.options().mode);
 }
 
 Message RequestCore::allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept {

@@ -65,7 +65,6 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
     return "sent a control frame that is not known here";
   }
   void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
-  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
   void tell_writable() noexcept override;
   bool end_turn() noexcept override;
   void flush() noexcept override;
@@ -95,9 +94,6 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Status ask_one(std::uint64_t id, Payload& payload, Label label, Peer*& asked) noexcept;
   template <typename Payload>
   Status begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept;
-  Status post(Peer& peer, std::span<const std::byte> bytes, Label label) noexcept;
-  Status post(Peer& peer, Message& message, Label label) noexcept;
-  Status post(Peer& peer, const SegmentList& segments, Label label) noexcept;
   template <typename Payload>
   [[nodiscard]] bool prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept;
   // The time that it has left, as a frame says it.

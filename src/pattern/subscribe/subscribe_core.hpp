@@ -38,7 +38,6 @@ class SubscribeCore final : public Distribution {
   void wire_idle(Peer&) noexcept override {}
   const char* take_control(Peer& peer, const Frame& frame) override;
   void lost(Peer& peer, std::uint64_t first, std::uint64_t count) noexcept override;
-  [[nodiscard]] std::uint64_t gathered_for(const Peer&) const noexcept override { return 0; }
   void tell_writable() noexcept override {}
   bool end_turn() noexcept override;
   void flush() noexcept override {}
