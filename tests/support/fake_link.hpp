@@ -31,6 +31,7 @@ class FakeLink final : public detail::Link {
     queued_bytes_ = 0;
   }
   std::size_t posts_max = 4;
+  std::vector<std::vector<std::byte>> controls;  // the payloads of all control frames so far
 
   void start(detail::LinkEvents&) noexcept override {}
   bool hear_greeting() noexcept override { return true; }
@@ -38,6 +39,9 @@ class FakeLink final : public detail::Link {
   Status post(detail::Post& post) noexcept override {
     if (posts_.size() == posts_max) return Status::again;
     queued_bytes_ += post.body.bytes;
+    if ((post.flags & detail::page_flag::control) != 0) {
+      controls.emplace_back(post.body.data, post.body.data + post.body.bytes);
+    }
     posts_.push_back(std::move(post.body.lease));
     return Status::ok;
   }

@@ -35,6 +35,7 @@ Feed::Feed(OutgoingStream& stream)
       message_bytes_max_(stream.link()->limits().message_bytes_max),
       link_bytes_max_(stream.link()->limits().queue_bytes_max) {
   stream.put_below(this);
+  stream.mark(told_);  // nothing yet: what an earlier subscriber was told, it took with it
   const std::uint64_t dropped = stream.books().dropped_unposted;
   if (dropped != 0) backlog.add_gap(dropped, DropReason::not_sent);
 }

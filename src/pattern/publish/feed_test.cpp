@@ -2,6 +2,8 @@
 // backlog or not.
 #include "pattern/publish/feed.hpp"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "memory/large_pool.hpp"
@@ -48,6 +50,34 @@ TEST_F(FeedOfOne, goes_on_by_what_had_to_wait) {
   stream_->flush();
   link_.wire_takes_all();
   EXPECT_EQ(feed_.progress() - before, 6 * std::int64_t{parcel_bytes});
+}
+
+SubscribedFrame answer_to(std::uint64_t revision) {
+  SubscribedFrame answer;
+  answer.revision = revision;
+  return answer;
+}
+
+// The stream's object is the same: it is that of an address that is dialed.
+TEST(FeedOfAnother, is_not_told_what_an_earlier_subscriber_was) {
+  const Pool::Ptr pool = Pool::create(test::fake_page_bytes, 64);
+  test::UnwatchedStream stream;
+  test::FakeLink first(*pool, stream);
+  std::optional<Feed> feed(*stream);
+  feed->answer(answer_to(2));
+  EXPECT_EQ(first.controls.size(), 1U);
+  feed.emplace(*stream);
+  first.posts_max = 1;  // the link is full
+  feed->answer(answer_to(1));
+  EXPECT_EQ(feed->backlog.controls(), 1U);
+
+  stream->detach();
+  test::FakeLink second(*pool, stream);
+  stream->flush();
+  ASSERT_EQ(second.controls.size(), 1U);
+  SubscribedFrame told;
+  ASSERT_EQ(parse(second.controls[0], told), nullptr);
+  EXPECT_EQ(told.revision, 1U);
 }
 
 }  // namespace
