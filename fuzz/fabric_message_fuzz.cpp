@@ -80,9 +80,15 @@ class Side {
     require((flags & frame_flag::numbered) != frame_flag::numbered);
     require(std::equal(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(lent.prefix_bytes),
                        lent.prefix.begin()));
-    require(body.size() == lent.prefix_bytes + 2 * sizeof(std::uint64_t));
-    require(lent.address == load_u64(body.data() + lent.prefix_bytes));
-    require(lent.key == load_u64(body.data() + lent.prefix_bytes + sizeof(std::uint64_t)));
+    // What of its payload came with the page is within it, and so is the place behind that.
+    const std::size_t front = lent.front.size();
+    require(body.size() == lent.prefix_bytes + front + 2 * sizeof(std::uint64_t));
+    require(front == 0 || lent.front.data() == body.data() + lent.prefix_bytes);
+    require(front == 0 || (flags & frame_flag::segmented) != 0);
+    require(front < lent.size && front % wire_align == 0);
+    const std::byte* const place = body.data() + lent.prefix_bytes + front;
+    require(lent.address == load_u64(place));
+    require(lent.key == load_u64(place + sizeof(std::uint64_t)));
   }
 
   Credits credits_;

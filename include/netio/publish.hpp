@@ -95,6 +95,15 @@ class NETIO_API Publish : public Socket {
   // bytes.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag) noexcept;
+  // As Sending::lend_segments(). All of it is copied once, for all subscribers, and the loan ends
+  // at once. So the last segment is better a message of allocate() with room for the others.
+  [[nodiscard]] Status lend_segments(std::span<const Segment> segments, std::uint64_t token,
+                                     std::uint64_t tag) noexcept;
+  // The same with a list in braces.
+  [[nodiscard]] Status lend_segments(std::initializer_list<Segment> segments, std::uint64_t token,
+                                     std::uint64_t tag) noexcept {
+    return lend_segments(std::span(segments.begin(), segments.size()), token, tag);
+  }
   // Sets the call for the end of a loan: what was lent with this token is the caller's again.
   void on_released(std::function<void(std::uint64_t token)> call);
   // As Sending::allocate(), in memory that the wire of the first subscriber of `tag` reads in

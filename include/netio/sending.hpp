@@ -36,9 +36,12 @@ class NETIO_API Sending {
   // one. The receiver sees them as they were sent (MessageView::segments()), and all of them, or
   // none. They are copied once, behind each other, with a table in front: together they may not be
   // larger than a message (too_big, also if a peer is of a release that does not take segments).
-  // Only if the last one is a message of allocate() with room for the others (`head_bytes`),
-  // nothing but they are copied, to in front of it. Messages among the segments are empty
-  // afterwards if the answer is ok, and untouched otherwise.
+  //
+  // The last segment is not copied where the wire sends it from where it lies: if it is a message
+  // of allocate() with room for the others (`head_bytes`), on every wire; if it is another message
+  // that was kept or allocated, and larger than a quarter of a page, on tcp and fabrics. So give
+  // the large one last. Messages among the segments are empty afterwards if the answer is ok, and
+  // untouched otherwise.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments,
                                      std::uint64_t tag = 0) noexcept;
   // The same with a list in braces.
@@ -54,6 +57,16 @@ class NETIO_API Sending {
   // whatever they hold then: see "Locked memory" in docs/guide.md.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag = 0) noexcept;
+  // As send_segments(), with the last segment, which is bytes and no message (else invalid), lent
+  // as lend() does: a head and a large body leave as one message. The body is copied where lend()
+  // would copy it, and if it is at most a quarter of a page.
+  [[nodiscard]] Status lend_segments(std::span<const Segment> segments, std::uint64_t token,
+                                     std::uint64_t tag = 0) noexcept;
+  // The same with a list in braces.
+  [[nodiscard]] Status lend_segments(std::initializer_list<Segment> segments, std::uint64_t token,
+                                     std::uint64_t tag = 0) noexcept {
+    return lend_segments(std::span(segments.begin(), segments.size()), token, tag);
+  }
   // Sets the call for the end of a loan: what was lent with this token is the caller's again.
   void on_released(std::function<void(std::uint64_t token)> call);
 

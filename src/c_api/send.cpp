@@ -106,6 +106,19 @@ NETIO_API int netio_lend(netio_socket* socket, uint64_t tag, const void* data, s
                  [=](auto& role) { return role.lend(bytes_of(data, bytes), key, tag); });
 }
 
+NETIO_API int netio_lend_segments(netio_socket* socket, uint64_t tag, const netio_segment* segments,
+                                  size_t count, uint64_t key) {
+  return send_segments(__func__, segments, count, [=](std::span<const Segment> sent) {
+    return by_role("netio_lend_segments", socket, [=](auto& role) {
+      if constexpr (requires { role.lend_segments(sent, key, tag); }) {
+        return role.lend_segments(sent, key, tag);
+      } else {
+        return role.lend(sent, key, tag);
+      }
+    });
+  });
+}
+
 NETIO_API int netio_pass_on(netio_socket* socket, netio_message* message) {
   return pass_on(__func__, message, [socket](Message& owned) {
     return by_role("netio_pass_on", socket, [&owned](auto& role) {

@@ -44,6 +44,10 @@ void Publish::on_released(std::function<void(std::uint64_t)> call) {
 Status Publish::send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept {
   return publish_core_->send(detail::SegmentList(segments), tag);
 }
+Status Publish::lend_segments(std::span<const Segment> segments, std::uint64_t token,
+                              std::uint64_t tag) noexcept {
+  return publish_core_->lend(segments, token, tag);
+}
 Message Publish::allocate(std::size_t bytes, Status& status, std::uint64_t tag,
                           std::size_t head_bytes) noexcept {
   return publish_core_->allocate(bytes, status, tag, head_bytes);

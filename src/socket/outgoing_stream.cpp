@@ -147,45 +147,47 @@ Status OutgoingStream::pass(Lease& lease, std::span<const std::byte> message,
   return status;
 }
 
-Status OutgoingStream::pass_now(Lease& lease, std::span<const std::byte> message,
-                                Label label) noexcept {
-  if (message.size() > body_max() && stranger()) [[unlikely]]
-    return pass_to_stranger(lease, message, label);
-  return post_whole(lease, message, label);
+Status OutgoingStream::pass_now(Lease& lease, std::span<const std::byte> message, Label label,
+                                const PostBody& front) noexcept {
+  if (front.bytes + message.size() > body_max() && stranger()) [[unlikely]]
+    return pass_to_stranger(lease, message, label, front);
+  return post_whole(lease, message, label, front);
 }
 
 // Memory that the user allocated or kept, or that a publisher shares, is charged to the quota of
 // strangers as a copy is.
 Status OutgoingStream::pass_to_stranger(Lease& lease, std::span<const std::byte> message,
-                                        Label label) noexcept {
+                                        Label label, const PostBody& front) noexcept {
   return link_->fit().with_large([&](auto& store) {
-    return store.owns(*lease.get()) ? pass_charged(store, lease, message, label)
-                                    : post_whole(lease, message, label);
+    return store.owns(*lease.get()) ? pass_charged(store, lease, message, label, front)
+                                    : post_whole(lease, message, label, front);
   });
 }
 
 template <typename SizedPool>
 Status OutgoingStream::pass_charged(SizedPool& pool, Lease& lease,
-                                    std::span<const std::byte> message, Label label) noexcept {
+                                    std::span<const std::byte> message, Label label,
+                                    const PostBody& front) noexcept {
   Quota& strangers = pool.strangers();
   const std::size_t bytes = lease->capacity();
   if (lease->quota == &strangers || bytes > strangers.bytes_max()) {
-    return post_whole(lease, message, label);
+    return post_whole(lease, message, label, front);
   }
   if (!strangers.fits(bytes)) return keep_from_stranger(pool);
   const Lease posted = lease;
-  const Status status = post_whole(lease, message, label);
+  const Status status = post_whole(lease, message, label, front);
   if (status == Status::ok) Store::charge(*posted.get(), strangers);
   return status;
 }
 
-Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> message,
-                                  Label label) noexcept {
+Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> message, Label label,
+                                  const PostBody& front) noexcept {
   const Fit& fit = link_->fit();
-  const Fit::Answer answer = fit.of(*lease.get(), message, label);
+  const std::size_t bytes = front.bytes + message.size();
+  const Fit::Answer answer = fit.of(*lease.get(), message, label, front.bytes);
   if (answer.way == Fit::Way::in_parts) {
     if (const Status status = may_begin_large(); status != Status::ok) return status;
-    return begin_large(std::move(lease), message.data(), message.size(), label);
+    return begin_large({std::move(lease), message.data(), bytes, 0, label, front});
   }
   if (fit.before_post(answer)) {
     const Status status = gather_large(message, label);
@@ -201,13 +203,15 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     if (upstream_ != nullptr) {
       if (const Status status = share_to_resend(); status != Status::ok) return status;
     }
-    const std::size_t frame = OpenPage::frame_bytes(message.size(), label);
+    const std::size_t frame =
+        front.bytes != 0 ? SIZE_MAX : OpenPage::frame_bytes(message.size(), label);
     const Status status = room_to_resend(*lease.get(), frame, copy);
     if (status != Status::ok) return status;
     kept = lease;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  post.prepend_frame(message.size(), 0, label);
+  post.prepend_frame(bytes, 0, label);
+  if (front.bytes != 0) post.front = front;
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);
@@ -216,7 +220,7 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
     resend_.copy_message(post.sequence, message, label);
     copies_.add(message.size());
   } else {
-    resend_.add_message(post.sequence, kept, message, label);
+    resend_.add_message(post.sequence, kept, message, label, front);
   }
   return status;
 }

@@ -18,6 +18,7 @@
 #include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
+#include "socket/large_message.hpp"
 #include "socket/open_page.hpp"
 #include "socket/resend_queue.hpp"
 #include "socket/send_books.hpp"
@@ -138,8 +139,10 @@ class OutgoingStream final : private StoreWaiter {
   }
   // A message of up to fit().borrowed_bytes_max, which is copied if the wire does not take it.
   Status post_borrowed(std::span<const std::byte> message, Label label) noexcept;
-  // A message that lies in this memory; whole, or in parts if it has to. Takes the lease on ok.
-  Status pass_now(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
+  // A message that lies in this memory, behind its front; whole, or in parts if it has to. Takes
+  // the lease on ok.
+  Status pass_now(Lease& lease, std::span<const std::byte> message, Label label,
+                  const PostBody& front = {}) noexcept;
   // The frames of a page, with a count more on it; `alone`: no other peer is sent them.
   Status pass_frames(const Lease& lease, std::span<const std::byte> frames, std::uint32_t messages,
                      bool alone) noexcept;
@@ -156,9 +159,7 @@ class OutgoingStream final : private StoreWaiter {
   // The link's pool had no page. Always `again`.
   Status wait_for_page() noexcept;
   // Of the message in parts that is under way.
-  [[nodiscard]] std::uint64_t large_bytes_left() const noexcept {
-    return large_.total - large_.done;
-  }
+  [[nodiscard]] std::uint64_t large_bytes_left() const noexcept { return large_.left(); }
 
   // Memory that pass() takes without a copy, for `bytes` from loan_headroom on.
   Lease allocate(std::size_t bytes, Status& status) noexcept;
@@ -247,18 +248,17 @@ class OutgoingStream final : private StoreWaiter {
   // refuses is dropped. There is no connection.
   template <typename Take>
   void take_back_pending(Take&& take) noexcept {
-    const auto hand_out = [&](Lease lease, std::span<const std::byte> bytes, Label label) {
-      if (!take(Message(lease.release(), bytes, 0), label)) {
-        books_.drop_unposted(DropReason::not_sent, 1);
-      }
+    const auto hand_out = [&](Message message, Label label) {
+      const bool taken = message && take(std::move(message), label);
+      if (!taken) books_.drop_unposted(DropReason::not_sent, 1);
     };
-    if (large_.active())
-      hand_out(std::move(large_.lease), {large_.data, large_.total}, large_.label);
+    if (large_.active()) hand_out(large_.take(), large_.label);
     large_ = {};
     if (!page_.is_open()) return;
     FrameWalker walker(page_.data(), page_.bytes(), ability::every_frame);
     for (Frame frame; walker.next(frame);) {
-      hand_out(page_.lease(), {frame.payload, frame.size}, frame.label());
+      Lease lease = page_.lease();
+      hand_out({lease.release(), {frame.payload, frame.size}, 0}, frame.label());
     }
     close_page();
   }
@@ -341,16 +341,6 @@ class OutgoingStream final : private StoreWaiter {
   }
 
  private:
-  // A message that is posted in parts, or that waits to be posted whole.
-  struct Large {
-    Lease lease;
-    const std::byte* data = nullptr;
-    std::uint64_t total = 0;
-    std::uint64_t done = 0;
-    Label label;
-    [[nodiscard]] bool active() const noexcept { return static_cast<bool>(lease); }
-  };
-
   template <bool numbered>
   bool gather_framed(std::span<const std::byte> message, Label label) noexcept {
     constexpr std::size_t prefix = frame_word_bytes + (numbered ? sizeof label.number : 0);
@@ -375,15 +365,19 @@ class OutgoingStream final : private StoreWaiter {
   Status gather_large(std::span<const std::byte> message, Label label) noexcept;
   Status open_page() noexcept;
   void close_page() noexcept;
-  Status begin_large(Lease lease, const std::byte* data, std::size_t bytes, Label label) noexcept;
+  Status begin_large(LargeMessage message) noexcept;
+  Status put_behind_front(const SegmentList& segments, Label label) noexcept;
+  [[nodiscard]] bool goes_behind_front(const SegmentList& segments, Label label) const noexcept;
   Status post_page() noexcept;
   void keep_page(std::uint64_t position, std::uint32_t messages, const Lease& page,
                  std::span<const std::byte> frames, bool copy) noexcept;
-  Status pass_to_stranger(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
+  Status pass_to_stranger(Lease& lease, std::span<const std::byte> message, Label label,
+                          const PostBody& front) noexcept;
   template <typename SizedPool>
   Status pass_charged(SizedPool& pool, Lease& lease, std::span<const std::byte> message,
-                      Label label) noexcept;
-  Status post_whole(Lease& lease, std::span<const std::byte> message, Label label) noexcept;
+                      Label label, const PostBody& front) noexcept;
+  Status post_whole(Lease& lease, std::span<const std::byte> message, Label label,
+                    const PostBody& front) noexcept;
   Status wait_for(Store& store, Lack lack = Lack::memory) noexcept;
   // Messages of an earlier connection are still to be posted again, or what goes before them.
   [[nodiscard]] bool behind() const noexcept {
@@ -392,9 +386,9 @@ class OutgoingStream final : private StoreWaiter {
   Status post_behind() noexcept;
   Status post_next_again() noexcept;
   Status post_again(const ResendQueue::Item& item) noexcept;
-  Status post_message_again(const Lease& lease, std::span<const std::byte> message,
-                            Label label) noexcept;
-  Status post_parts_of(Large& large) noexcept;
+  Status post_message_again(const Lease& lease, std::span<const std::byte> message, Label label,
+                            const PostBody& front = {}) noexcept;
+  Status post_parts_of(LargeMessage& large) noexcept;
   // What is being posted again stays.
   [[nodiscard]] bool gives_way() const noexcept {
     return unread_ && resends_ && !resend_.empty() && !behind();
@@ -430,14 +424,14 @@ class OutgoingStream final : private StoreWaiter {
   std::size_t borrowed_bytes_max_ = 0;  // of a message that is posted without a lease
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
-  Large large_;
+  LargeMessage large_;
   ResendQueue resend_;
   bool takes_segments_ = false;
   bool unread_ = false;
   bool resends_ = false;                   // on this connection
   bool wants_resend_room_ = false;         // a send was refused because too much is kept
   std::uint64_t posted_to_ = 0;            // the position of the next message on this connection
-  Large again_;                            // of what is posted again: a message in parts
+  LargeMessage again_;                     // of what is posted again: a message in parts
   std::uint64_t acknowledged_before_ = 0;  // on other connections
   const Store* waits_in_ = nullptr;        // the store of the last wait, and
   Lack lack_ = Lack::memory;               // the reason for it

@@ -61,12 +61,11 @@ Status OutgoingStream::copy_large(std::span<const std::byte>& message, Lease& co
 Status OutgoingStream::gather_large(std::span<const std::byte> message, Label label) noexcept {
   Lease copy;
   if (const Status status = copy_large(message, copy); status != Status::ok) return status;
-  return begin_large(std::move(copy), message.data(), message.size(), label);
+  return begin_large({std::move(copy), message.data(), message.size(), 0, label, {}});
 }
 
-Status OutgoingStream::begin_large(Lease lease, const std::byte* data, std::size_t bytes,
-                                   Label label) noexcept {
-  large_ = {std::move(lease), data, bytes, 0, label};
+Status OutgoingStream::begin_large(LargeMessage message) noexcept {
+  large_ = std::move(message);
   (void)post_parts();  // what is left goes on when the link has room
   link_->flush();
   owner_.on_large_begun();
@@ -85,29 +84,28 @@ Status OutgoingStream::post_parts() noexcept {
   const std::uint64_t position = posted_to_;
   if (const Status status = post_parts_of(large_); status != Status::ok) return status;
   if (resends_) {
-    resend_.add_message(position, large_.lease, {large_.data, large_.total}, large_.label);
+    resend_.add_message(position, large_.lease, large_.body(), large_.label, large_.front);
   }
   large_ = {};
   return Status::ok;
 }
 
 // `ok` once the last part is posted.
-Status OutgoingStream::post_parts_of(Large& large) noexcept {
+Status OutgoingStream::post_parts_of(LargeMessage& large) noexcept {
   for (bool last = false; !last;) {
-    const std::uint64_t left = large.total - large.done;
     const std::size_t part_max = (body_max() - frame_prefix_bytes_max) & ~(wire_align - 1);
     const bool whole = large.done == 0 && link_->fit().peer_reads(*large.lease.get(), large.total);
-    const auto part =
-        static_cast<std::size_t>(whole ? left : std::min<std::uint64_t>(left, part_max));
+    PostBody part = large.next(whole ? large.total : part_max);
+    const std::size_t bytes = part.bytes;
     const bool first = large.done == 0;
-    last = part == left;
+    last = bytes == large.left();
     Post post{.sequence = posted_to_, .messages = last ? 1U : 0U};
-    post.prepend_frame(part, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
+    post.prepend_frame(bytes, (last ? 0U : frame_flag::more) | (first ? 0U : frame_flag::continued),
                        large.label);
     if (first && !last) post.prepend(large.total);
-    post.body = {large.lease, large.data + large.done, part};
+    post.body = std::move(part);
     if (const Status status = post_counted(post); status != Status::ok) return status;
-    large.done += part;
+    large.done += bytes;
   }
   return Status::ok;
 }

@@ -44,7 +44,7 @@ Status OutgoingStream::put_own_copy(Message& message, Label label, Mode mode) no
   return status;
 }
 
-// Those that are messages were copied out of their memory.
+// Those that are messages, or lent, were copied out of their memory.
 void OutgoingStream::count_copies(const SegmentList& segments) noexcept {
   segments.each_message([this](std::size_t bytes) { copies_.add(bytes); });
 }
@@ -76,6 +76,49 @@ Message OutgoingStream::allocate_message(std::size_t bytes, std::uint64_t tag, S
   return message;
 }
 
+// The wire reads the last segment where it lies, which is worth a post of its own; what stands in
+// front of it is put together in a page. Not on wires whose memory the peer reads: there the whole
+// message lies in one piece.
+bool OutgoingStream::goes_behind_front(const SegmentList& segments, Label label) const noexcept {
+  const Block* const memory = segments.last_memory();
+  const Fit& fit = link_->fit();
+  if (memory == nullptr || fit.loans != nullptr) return false;
+  const std::span<const std::byte> last = segments.last();
+  const std::size_t front = segments.head_bytes();
+  const std::size_t gathered_most = body_max() / gathered_page_part;
+  if (last.size() <= gathered_most || front > gathered_most) return false;
+  if (!segments.lends() && copies_to_resend(*memory, last.size())) return false;
+  return fit.of(*memory, last, label, front).way != Fit::Way::copied;
+}
+
+Status OutgoingStream::put_behind_front(const SegmentList& segments, Label label) noexcept {
+  if (pending()) {
+    if (const Status status = post_pending(); status != Status::ok) return status;
+  }
+  FrontPage& fronts = resend_.fronts();
+  const std::size_t bytes = segments.head_bytes();
+  if (!fronts.has_room(bytes)) {
+    if (resends_) {
+      if (const Status status = share_to_resend(); status != Status::ok) return status;
+    }
+    Lease page = link_->pool().take();
+    if (!page) return wait_for(link_->pool());
+    fronts.open(std::move(page));
+  }
+  const PostBody front = fronts.add(bytes);
+  segments.write_front(const_cast<std::byte*>(front.data));
+  Lease lease = Lease::adopt(segments.release_last());
+  const Status status = pass_now(lease, segments.last(), label, front);
+  if (status == Status::ok) {
+    link_->flush();
+  } else {
+    segments.take_back_last(lease.release());
+    fronts.take_back(bytes);
+  }
+  if (resend_.empty()) fronts.close();
+  return status;
+}
+
 // Where it is copied to, it is copied once.
 Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) noexcept {
   const std::size_t bytes = segments.bytes();
@@ -84,7 +127,8 @@ Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) 
   label.flags |= segments.flags();
   Message* const roomy = segments.roomy();
   const std::size_t frame = OpenPage::frame_bytes(bytes, label);
-  const std::size_t most = roomy != nullptr ? body_max() / gathered_page_part : body_max();
+  const bool in_place = roomy != nullptr || goes_behind_front(segments, label);
+  const std::size_t most = in_place ? body_max() / gathered_page_part : body_max();
   if (mode == Mode::buffered && frame <= most) {
     if (frame > page_.room()) {
       if (const Status status = post_pending(); status != Status::ok) return status;
@@ -101,6 +145,7 @@ Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) 
     roomy->take_back(status == Status::ok ? nullptr : lease.release());
     return status;
   }
+  if (in_place) return put_behind_front(segments, label);
   Status status = Status::ok;
   Lease lease = allocate(bytes, status);
   if (status != Status::ok) return status;

@@ -97,7 +97,9 @@ bool OutgoingStream::post_behind_kept(const Lease& lease, std::span<const std::b
 
 // The item has the message that is next; posts as much of it as makes a page.
 Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
-  if (!item.framed) return post_message_again(item.lease, {item.data, item.bytes}, item.label);
+  if (!item.framed) {
+    return post_message_again(item.lease, {item.data, item.bytes}, item.label, item.front);
+  }
   FrameWalker walker(item.data, item.bytes, ability::every_frame);
   Frame frame;
   for (std::uint64_t skip = posted_to_ - item.position; skip != 0; --skip) (void)walker.next(frame);
@@ -122,20 +124,22 @@ Status OutgoingStream::post_again(const ResendQueue::Item& item) noexcept {
 }
 
 Status OutgoingStream::post_message_again(const Lease& lease, std::span<const std::byte> message,
-                                          Label label) noexcept {
+                                          Label label, const PostBody& front) noexcept {
   const Fit& fit = link_->fit();
-  const Fit::Answer answer = fit.of(*lease.get(), message, label);
+  const std::size_t bytes = front.bytes + message.size();
+  const Fit::Answer answer = fit.of(*lease.get(), message, label, front.bytes);
   if (answer.way == Fit::Way::in_parts || fit.before_post(answer)) {
-    again_ = {lease, message.data(), message.size(), 0, label};
+    again_ = {lease, message.data(), bytes, 0, label, front};
     return Status::ok;
   }
   Post post{.sequence = posted_to_, .messages = 1};
-  post.prepend_frame(message.size(), 0, label);
+  post.prepend_frame(bytes, 0, label);
+  post.front = front;
   post.body = {lease, message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) return status;
   ++resent_;
-  resent_bytes_ += message.size();
+  resent_bytes_ += bytes;
   return status;
 }
 
@@ -190,8 +194,8 @@ void OutgoingStream::detach() noexcept {
 void OutgoingStream::keep_pending_to_resend() noexcept {
   if (!resends_) return;
   if (large_.active() && resend_.make_room()) {
-    resend_.add_message(books_.next_sequence++, large_.lease, {large_.data, large_.total},
-                        large_.label);
+    resend_.add_message(books_.next_sequence++, large_.lease, large_.body(), large_.label,
+                        large_.front);
     large_ = {};
   }
   if (page_.messages() != 0 && !large_.active() && resend_.make_room()) {

@@ -11,6 +11,7 @@ ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
   clear();
   leave();
   other.seal();
+  other.fronts_.close();
   if (!other.alone()) join(other);
   other.leave();
   bytes_max_ = other.bytes_max_;
@@ -26,7 +27,7 @@ ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
 
 // An item takes memory itself, which counts where messages are small and many.
 std::size_t ResendQueue::cost(const Item& item) noexcept {
-  return sizeof(Item) + item.lease->capacity();
+  return sizeof(Item) + item.lease->capacity() + item.front.bytes;
 }
 
 bool ResendQueue::make_room_to_copy(std::size_t bytes) noexcept {
@@ -51,19 +52,20 @@ ResendQueue::Item& ResendQueue::push(Item item) noexcept {
 void ResendQueue::add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
                            std::span<const std::byte> frames) noexcept {
   seal();
-  push({position, messages, true, {}, lease, frames.data(), frames.size()});
+  push({position, messages, true, {}, lease, frames.data(), frames.size(), {}});
 }
 
 void ResendQueue::add_message(std::uint64_t position, const Lease& lease,
-                              std::span<const std::byte> message, Label label) noexcept {
+                              std::span<const std::byte> message, Label label,
+                              const PostBody& front) noexcept {
   seal();
-  push({position, 1, false, label, lease, message.data(), message.size()});
+  push({position, 1, false, label, lease, message.data(), message.size(), front});
 }
 
 // The item that the open page of copies is of. A page that was opened for it has no item yet.
 ResendQueue::Item& ResendQueue::item_of_copies(std::uint64_t position) noexcept {
   if (copies_.messages() != 0) return items_[items_.size() - 1];
-  return push({position, 0, true, {}, copies_.lease(), copies_.data(), 0});
+  return push({position, 0, true, {}, copies_.lease(), copies_.data(), 0, {}});
 }
 
 void ResendQueue::copy_page(std::uint64_t position, std::uint32_t messages,
@@ -87,7 +89,9 @@ void ResendQueue::pop() noexcept {
   bytes_held_ -= cost(item);
   if (item.lease->owner() == pool_) --pages_held_;
   items_.pop_front();
-  if (empty()) seal();
+  if (!empty()) return;
+  seal();
+  fronts_.close();
 }
 
 void ResendQueue::clear() noexcept {
@@ -140,8 +144,17 @@ void ResendQueue::give_up_oldest() noexcept {
 
 void ResendQueue::give_up_some(const StorePart& memory) noexcept {
   std::size_t index = 0;
-  while (index < items_.size() && !memory.has(items_[index].lease)) ++index;
+  const auto holds = [&](const Item& item) {
+    return memory.has(item.lease) || memory.has(item.front.lease);
+  };
+  while (index < items_.size() && !holds(items_[index])) ++index;
   if (index == items_.size()) return;
+  // A page of fronts is several items'.
+  const Block* const page = items_[index].front.lease.get();
+  while (page != nullptr && index + 1 < items_.size() &&
+         items_[index + 1].front.lease.get() == page) {
+    ++index;
+  }
   for (++index; index != 0; --index) give_up_oldest();
 }
 

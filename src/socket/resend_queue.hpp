@@ -11,6 +11,7 @@
 #include "base/growing_ring.hpp"
 #include "memory/pool.hpp"
 #include "memory/quota.hpp"
+#include "socket/front_page.hpp"
 #include "socket/open_page.hpp"
 #include "wire/frame.hpp"
 
@@ -34,7 +35,8 @@ class ResendQueue final : public Reserve {
     Lease lease;
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    Told told{};  // before it
+    PostBody front;  // of one message: what stands before its payload here
+    Told told{};     // before it
 
     [[nodiscard]] std::uint64_t end() const noexcept { return position + messages; }
   };
@@ -85,11 +87,14 @@ class ResendQueue final : public Reserve {
   void add_page(std::uint64_t position, std::uint32_t messages, const Lease& lease,
                 std::span<const std::byte> frames) noexcept;
   void add_message(std::uint64_t position, const Lease& lease, std::span<const std::byte> message,
-                   Label label) noexcept;
+                   Label label, const PostBody& front = {}) noexcept;
   void copy_page(std::uint64_t position, std::uint32_t messages,
                  std::span<const std::byte> frames) noexcept;
   void copy_message(std::uint64_t position, std::span<const std::byte> message,
                     Label label) noexcept;
+
+  // The page for fronts. It is closed when nothing is kept: nobody holds a page to no purpose.
+  [[nodiscard]] FrontPage& fronts() noexcept { return fronts_; }
 
   // The peer has been told this before the next message to be added.
   void mark(const Told& told) noexcept {
@@ -146,6 +151,7 @@ class ResendQueue final : public Reserve {
   std::uint64_t given_up_ = 0;
   Told told_;
   OpenPage copies_;  // of the last item, while more is copied behind it
+  FrontPage fronts_;
 };
 
 }  // namespace netio::detail

@@ -116,7 +116,7 @@ Status SendCore::sent(Status status, std::size_t bytes) noexcept {
   return status;
 }
 
-Status SendCore::gather_segments(const Target& target, const SegmentList& segments) noexcept {
+Status SendCore::put_segments(const Target& target, const SegmentList& segments) noexcept {
   if (segments.count() > segments_max) return Status::invalid;
   const std::size_t bytes = segments.bytes();
   const Status status = offer_to(target, bytes, [&](Peer& peer) noexcept {
@@ -178,6 +178,22 @@ Status SendCore::lend_by(const Target& target, std::span<const std::byte> messag
     socket_.fill_changed();
   } else {
     lent_.take_back(std::move(lease));
+  }
+  return status;
+}
+
+Status SendCore::lend(std::span<const Segment> segments, std::uint64_t token,
+                      std::uint64_t tag) noexcept {
+  if (segments.empty() || segments.back().message() != nullptr) return Status::invalid;
+  Lease lease = lent_.lend(segments.back().bytes(), token);
+  if (!lease) return Status::again;
+  Block* lent = lease.release();
+  const Status status = put_segments({{}, tag}, SegmentList(segments, &lent));
+  lease = Lease::adopt(lent);
+  if (status != Status::ok) {
+    lent_.take_back(std::move(lease));
+  } else {
+    socket_.fill_changed();
   }
   return status;
 }

@@ -46,10 +46,10 @@ class SendCore final : public Distribution, private Deferred {
     return gather({peer, tag}, message);
   }
   Status send(const SegmentList& segments, std::uint64_t tag) noexcept {
-    return gather_segments({{}, tag}, segments);
+    return put_segments({{}, tag}, segments);
   }
   Status send_to(std::uint64_t peer, const SegmentList& segments, std::uint64_t tag) noexcept {
-    return gather_segments({peer, tag}, segments);
+    return put_segments({peer, tag}, segments);
   }
   Status send(Message& message) noexcept { return pass({{}, message.tag()}, message); }
   Status send_to(std::uint64_t peer, Message& message) noexcept {
@@ -62,6 +62,8 @@ class SendCore final : public Distribution, private Deferred {
                  std::uint64_t tag) noexcept {
     return lend_by({peer, tag}, message, token);
   }
+  // The last of them is lent.
+  Status lend(std::span<const Segment> segments, std::uint64_t token, std::uint64_t tag) noexcept;
   Message allocate(std::size_t bytes, std::uint64_t tag, Status& status,
                    std::size_t head_bytes = 0) noexcept {
     return allocate_by({{}, tag}, bytes, status, head_bytes);
@@ -118,7 +120,7 @@ class SendCore final : public Distribution, private Deferred {
   Status gather(const Target& target, std::span<const std::byte> message) noexcept;
   // What became of a message is counted.
   Status sent(Status status, std::size_t bytes) noexcept;
-  Status gather_segments(const Target& target, const SegmentList& segments) noexcept;
+  Status put_segments(const Target& target, const SegmentList& segments) noexcept;
   Status pass(const Target& target, Message& message) noexcept;
   Status lend_by(const Target& target, std::span<const std::byte> message,
                  std::uint64_t token) noexcept;

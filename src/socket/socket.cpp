@@ -72,6 +72,10 @@ void Sending::on_released(std::function<void(std::uint64_t)> call) {
 Status Sending::send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept {
   return send_core_->send(detail::SegmentList(segments), tag);
 }
+Status Sending::lend_segments(std::span<const Segment> segments, std::uint64_t token,
+                              std::uint64_t tag) noexcept {
+  return send_core_->lend(segments, token, tag);
+}
 Status Sending::send_segments_to(std::uint64_t peer, std::span<const Segment> segments,
                                  std::uint64_t tag) noexcept {
   return send_core_->send_to(peer, detail::SegmentList(segments), tag);

@@ -23,9 +23,9 @@ bool Fit::reads(const Block& memory, const std::byte* data) const noexcept {
          large->owns(memory);
 }
 
-Fit::Answer Fit::of(const Block& memory, std::span<const std::byte> message,
-                    Label label) const noexcept {
-  const std::size_t bytes = message.size();
+Fit::Answer Fit::of(const Block& memory, std::span<const std::byte> message, Label label,
+                    std::size_t front_bytes) const noexcept {
+  const std::size_t bytes = front_bytes + message.size();
   const bool whole = bytes <= whole_page_bytes_max - page_header_bytes - frame_prefix_bytes_max;
   if (body_bytes(bytes, label) <= short_body_bytes_max) return {Way::copied, nullptr};
   if (loans != nullptr) {

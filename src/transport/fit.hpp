@@ -55,9 +55,9 @@ struct Fit {
   // Of a page that is one message, header included. It may shrink while the link is up.
   std::size_t whole_page_bytes_max = 0;
 
-  // Of a message in counted or lent memory.
-  [[nodiscard]] Answer of(const Block& memory, std::span<const std::byte> message,
-                          Label label) const noexcept;
+  // Of a message in counted or lent memory, with so many bytes of it in a front.
+  [[nodiscard]] Answer of(const Block& memory, std::span<const std::byte> message, Label label,
+                          std::size_t front_bytes = 0) const noexcept;
   // Of a message in memory that is borrowed until the call returns.
   [[nodiscard]] Answer of_borrowed(std::size_t bytes, Label label) const noexcept;
   // The peer reads the message where it lies, behind loan_headroom: it is one post, however large.

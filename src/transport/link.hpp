@@ -28,14 +28,23 @@ struct PostBody {
   std::size_t bytes = 0;
 };
 
-// One page to send. The link writes the page header itself, per link, in front of prefix and body;
-// bodies may be shared with other links.
+// Around the front of a post there is room, in which a link may write what stands there on its
+// wire: the page header and the prefix; and what a fabric says of a body that it lends.
+inline constexpr std::size_t front_room_before = 64;
+inline constexpr std::size_t front_room_behind = 16;
+static_assert(front_room_before >= page_header_bytes + frame_prefix_bytes_max);
+
+// One page to send. The link writes the page header itself, per link, in front of prefix, front and
+// body; bodies may be shared with other links.
 struct Post {
   std::uint64_t sequence = 0;
   std::uint32_t messages = 0;
   std::uint16_t flags = 0;
   std::uint16_t prefix_bytes = 0;  // frame word (tag, total) that belongs in front of the body
   std::array<std::byte, frame_prefix_bytes_max> prefix{};
+  // What stands in front of the last segment of a message, in a page of the link's pool, if that
+  // segment is the body where it lies; else empty. A multiple of 8, with room around it.
+  PostBody front{};
   PostBody body{};  // padded to 8 by the link; may be empty
 
   void prepend(std::uint64_t value) noexcept {
@@ -55,7 +64,8 @@ struct Post {
 [[nodiscard]] inline PageHeader page_header_of(const Post& post,
                                                std::uint64_t acknowledged) noexcept {
   PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + wire_padded(post.body.bytes));
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front.bytes +
+                                            wire_padded(post.body.bytes));
   header.messages = post.messages;
   header.flags = post.flags;
   header.sequence = post.sequence;
@@ -127,7 +137,7 @@ class Link {
   // The memory in which pages arrive: where to wait for messages that the user kept to come home.
   [[nodiscard]] virtual Store& receive_store() noexcept = 0;
 
-  // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
+  // Takes the post (ok, its leases moved from), or nothing (again: on_writable follows;
   // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by
   // itself when much is posted and at the end of the turn.
   // Without a lease the body is only borrowed until return (up to Fit::borrowed_bytes_max; a

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <netio/message.hpp>
 #include <netio/segments.hpp>
@@ -53,7 +54,9 @@ namespace netio::detail {
 
 class SegmentList {
  public:
-  explicit SegmentList(std::span<const Segment> segments) noexcept : segments_(segments) {
+  // If the last segment is lent, `lent` points to the count on its memory.
+  explicit SegmentList(std::span<const Segment> segments, Block** lent = nullptr) noexcept
+      : segments_(segments), lent_(lent) {
     bytes_ = segment_table_bytes(segments.size());
     for (const Segment& segment : segments) {
       // The sizes of things that exist do not wrap when they are added.
@@ -76,6 +79,32 @@ class SegmentList {
     return last != nullptr && last->head_room() >= head_bytes() ? last : nullptr;
   }
 
+  // The memory of the last segment, if that is a message or lent: a wire may read it there, behind
+  // what write_front() writes elsewhere. Null if it is only borrowed.
+  [[nodiscard]] const Block* last_memory() const noexcept {
+    if (lent_ != nullptr) return *lent_;
+    const Message* const last = segments_.empty() ? nullptr : segments_.back().message();
+    return last != nullptr ? last->block() : nullptr;
+  }
+  [[nodiscard]] std::span<const std::byte> last() const noexcept {
+    return segments_.back().bytes();
+  }
+  [[nodiscard]] bool lends() const noexcept { return lent_ != nullptr; }
+  // Hands out the count on that memory; and takes it back, if it was not sent.
+  [[nodiscard]] Block* release_last() const noexcept {
+    return lent_ != nullptr ? std::exchange(*lent_, nullptr)
+                            : segments_.back().message()->release_block();
+  }
+  void take_back_last(Block* block) const noexcept {
+    if (lent_ != nullptr) {
+      *lent_ = block;
+    } else {
+      segments_.back().message()->take_back(block);
+    }
+  }
+  // All but the last segment, padded: head_bytes().
+  void write_front(std::byte* to) const noexcept { write(to, segments_.size() - 1); }
+
   // All of it, to where `bytes()` fit. What stands between segments is written too.
   void write(std::byte* to) const noexcept { write(to, segments_.size()); }
   // Writes all but the last segment in front of that one, which is roomy(). All of it.
@@ -92,12 +121,13 @@ class SegmentList {
   void part(Message& joined) const noexcept {
     if (roomy() != nullptr) roomy()->take_back(joined.release_block());
   }
-  // Calls with the size of each that is a message.
+  // Calls with the size of each that is a message, or lent.
   template <typename Call>
   void each_message(Call&& call) const {
     for (const Segment& segment : segments_) {
       if (segment.message() != nullptr) call(segment.bytes().size());
     }
+    if (lent_ != nullptr) call(last().size());
   }
   // The messages among them were sent.
   void take_messages() const noexcept {
@@ -124,6 +154,7 @@ class SegmentList {
   }
 
   std::span<const Segment> segments_;
+  Block** lent_;
   std::size_t bytes_ = 0;
 };
 

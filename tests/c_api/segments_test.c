@@ -6,7 +6,7 @@ enum { large_bytes = 300000 };
 static struct netio_context here, there;
 static const char* wire;
 static char body[large_bytes];
-static uint64_t received, room_came, answered;
+static uint64_t received, room_came, answered, completed;
 static struct netio_message kept;
 
 static void on_room(struct netio_socket* socket) {
@@ -97,6 +97,40 @@ static void send_in_each_way(struct netio_socket* out) {
   CHECK_OK(netio_release(&kept));
 }
 
+static void on_completed(struct netio_socket* socket, uint64_t key) {
+  (void)socket;
+  CHECK(key == 5);
+  ++completed;
+}
+// The body is lent; it comes back once for each that was taken.
+static void lend_all(struct netio_socket* out) {
+  struct netio_segment segments[] = {{"head", 4, NULL}, {NULL, 0, NULL}, {body, 100, NULL}};
+  struct netio_message message = {NULL, NULL, 0, 0};
+  void* room = NULL;
+  out->cb_send_completed = on_completed;
+  received = completed = 0;
+  CHECK(netio_lend_segments(out, 7, segments, 0, 5) == NETIO_INVALID);
+  for (int large = 0; large < 2; ++large) {
+    int result = NETIO_OK;
+    segments[2].size = large ? large_bytes : 100;
+    while ((result = netio_lend_segments(out, 7, segments, 3, 5)) != NETIO_OK) {
+      CHECK(result == NETIO_AGAIN || result == NETIO_NOT_CONNECTED);
+      CHECK_OK(netio_run_once(&here.evloop, 0));
+      CHECK_OK(netio_run_once(&there.evloop, 1000000));
+    }
+    wait_for((uint64_t)large + 1);
+  }
+  TURN_UNTIL(here, there, completed == 2);
+  CHECK_OK(netio_release(&kept));
+  // What is lent is bytes.
+  if (netio_allocate_behind(out, 7, 0, 100, &message, &room) == NETIO_OK) {
+    segments[2].message = &message;
+    CHECK(netio_lend_segments(out, 7, segments, 3, 5) == NETIO_INVALID);
+    CHECK(message.memory != NULL);
+    CHECK_OK(netio_release(&message));
+  }
+}
+
 static void by_send_sockets(void) {
   struct netio_send_socket out;
   struct netio_buffered_send_socket buffered;
@@ -110,10 +144,12 @@ static void by_send_sockets(void) {
   CHECK_OK(netio_send_socket_init(&here, &out, NULL));
   CHECK_OK(netio_connect(&out.socket, netio_address(&in.socket)));
   send_in_each_way(&out.socket);
+  lend_all(&out.socket);
   CHECK_OK(netio_socket_free(&out.socket));
   CHECK_OK(netio_buffered_send_socket_init(&here, &buffered, NULL));
   CHECK_OK(netio_connect(&buffered.socket, netio_address(&in.socket)));
   send_in_each_way(&buffered.socket);
+  lend_all(&buffered.socket);
   CHECK_OK(netio_socket_free(&buffered.socket));
   CHECK_OK(netio_socket_free(&in.socket));
 }
@@ -132,6 +168,7 @@ static void by_publish_sockets(void) {
   TURN_UNTIL(here, there, netio_connections(&out.socket) == 1);
   TURN_A_WHILE(here, there);
   send_in_each_way(&out.socket);
+  lend_all(&out.socket);
   CHECK_OK(netio_socket_free(&out.socket));
   CHECK_OK(netio_socket_free(&in.socket));
 }

@@ -1,6 +1,7 @@
 // Which messages are copied on their way to a wire: the table of ARCHITECTURE.md, "Memory", held
 // against the counters of real sockets, and against what their links say of themselves.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -162,8 +163,18 @@ class Copies : public Conformance {
       Users users(bytes_);
       return text_of(fit, fit.of(users.block, bytes_, 0), "copied");
     }
-    Message message = message_for(push, line);
     const bool small = line.bytes <= page / detail::gathered_page_part;
+    if (line.memory == "of `lend_segments()`, behind a head") {
+      const std::array<std::byte, 40> head{};
+      EXPECT_EQ(push.lend_segments({std::span(head), bytes_}, 1, 0), Status::ok);
+      Users users(bytes_);
+      const std::size_t front = detail::segment_table_bytes(2) + head.size();
+      const Fit::Answer answer = fit.of(users.block, bytes_, 0, front);
+      if (small && buffered) return "copied into the open page";
+      if (!small && fit.loans == nullptr && answer.way == Fit::Way::in_place) return "in place";
+      return std::string("copied into ") + (fit.loans != nullptr ? "a loan" : "a page");
+    }
+    Message message = message_for(push, line);
     const std::string answer =
         buffered && small ? "copied into the open page"
                           : text_of(fit, fit.of(*message.block(), message.bytes(), 0), "copied");
@@ -181,7 +192,9 @@ class Copies : public Conformance {
     OpenedPush push(here_, options);
     std::size_t came = 0;
     pull.on_message([&](const MessageView& message) {
-      if (is_payload(message.bytes(), 1) && message.size() == line.bytes) ++came;
+      const Segments segments = message.segments();
+      const std::span<const std::byte> body = segments[segments.size() - 1];
+      if (is_payload(body, 1) && body.size() == line.bytes) ++came;
     });
     join(pull, push);
     if (HasFatalFailure()) return;

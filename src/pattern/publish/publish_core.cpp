@@ -189,6 +189,17 @@ Status PublishCore::lend(std::span<const std::byte> message, std::uint64_t token
   return status;
 }
 
+Status PublishCore::lend(std::span<const Segment> segments, std::uint64_t token,
+                         std::uint64_t tag) noexcept {
+  if (segments.empty() || segments.back().message() != nullptr) return Status::invalid;
+  LentMemory& lent = socket_.sending.lent();
+  Lease lease = lent.lend(segments.back().bytes(), token);
+  if (!lease) return refuse(nullptr);
+  const Status status = send(SegmentList(segments), tag);
+  if (status != Status::ok) lent.take_back(std::move(lease));
+  return status;
+}
+
 Message PublishCore::allocate(std::size_t bytes, Status& status, std::uint64_t tag,
                               std::size_t head_bytes) noexcept {
   const std::size_t room = head_room(head_bytes);

@@ -40,6 +40,8 @@ class PublishCore final : public Distribution {
   Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
   Status send(Message& message) noexcept;
   Status send(const SegmentList& segments, std::uint64_t tag) noexcept;
+  // The last of them is lent.
+  Status lend(std::span<const Segment> segments, std::uint64_t token, std::uint64_t tag) noexcept;
   Status lend(std::span<const std::byte> message, std::uint64_t token, std::uint64_t tag) noexcept;
   Message allocate(std::size_t bytes, Status& status, std::uint64_t tag,
                    std::size_t head_bytes) noexcept;

@@ -61,6 +61,8 @@ struct LentMessage {
   std::array<std::byte, frame_prefix_bytes_max> prefix{};  // of the frame: its word, and a number
   std::size_t prefix_bytes = 0;
   std::uint32_t size = 0;  // of the payload; not 0
+  // What the payload begins with, if that came with the page; the rest of it is lent.
+  std::span<const std::byte> front;
   std::uint64_t address = 0;
   std::uint64_t key = 0;
 };
@@ -76,12 +78,19 @@ struct LentMessage {
   lent.size = static_cast<std::uint32_t>(word);
   lent.prefix_bytes = Label(0, flags).bytes();
   if (flags_of_message(flags) != flags || (flags & frame_flag::numbered) == frame_flag::numbered ||
-      body.size() != lent.prefix_bytes + place_bytes || lent.size == 0) {
+      body.size() < lent.prefix_bytes + place_bytes || lent.size == 0) {
     return "lends a message in a frame of the wrong kind";
   }
+  lent.front = body.subspan(lent.prefix_bytes, body.size() - place_bytes - lent.prefix_bytes);
+  const bool segmented = (flags & frame_flag::segmented) != 0;
+  if (!lent.front.empty() &&
+      (!segmented || lent.front.size() % wire_align != 0 || lent.front.size() >= lent.size)) {
+    return "lends a message whose beginning is not that of its segments";
+  }
   std::memcpy(lent.prefix.data(), body.data(), lent.prefix_bytes);
-  lent.address = load_u64(body.data() + lent.prefix_bytes);
-  lent.key = load_u64(body.data() + lent.prefix_bytes + sizeof(std::uint64_t));
+  const std::byte* const place = body.data() + body.size() - place_bytes;
+  lent.address = load_u64(place);
+  lent.key = load_u64(place + sizeof(std::uint64_t));
   return nullptr;
 }
 

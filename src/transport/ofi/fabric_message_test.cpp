@@ -95,17 +95,18 @@ class LentPage : public testing::Test {
 
   // The words of the body, one after the other.
   const char* parse_words(std::initializer_list<std::uint64_t> words, std::uint32_t messages = 1) {
-    Bytes body(words.size() * sizeof(std::uint64_t));
-    std::byte* to = body.data();
+    body_.resize(words.size() * sizeof(std::uint64_t));
+    std::byte* to = body_.data();
     for (const std::uint64_t word : words) {
       store_u64(to, word);
       to += sizeof word;
     }
     PageHeader header;
     header.messages = messages;
-    return parse(header, body, lent_);
+    return parse(header, body_, lent_);
   }
 
+  Bytes body_;
   LentMessage lent_;
 };
 
@@ -125,6 +126,23 @@ TEST_F(LentPage, may_say_a_tag) {
   EXPECT_EQ(load_u64(lent_.prefix.data() + 8), tag);
   EXPECT_EQ(lent_.address, address);
   EXPECT_EQ(lent_.key, key);
+}
+
+// A table of two segments, the first of 8 bytes, and that segment.
+TEST_F(LentPage, may_have_the_beginning_of_a_message_of_segments) {
+  constexpr std::uint32_t flags = frame_flag::segmented | 2U << frame_flag::segments_shift;
+  constexpr std::uint64_t head = 0x1122334455667788;
+  EXPECT_EQ(parse_words({frame_word(5032, flags), 8, 5000, 2, head, address, key}), nullptr);
+  EXPECT_EQ(lent_.size, 5032U);
+  ASSERT_EQ(lent_.front.size(), 32U);
+  EXPECT_EQ(load_u64(lent_.front.data()), 8U);
+  EXPECT_EQ(load_u64(lent_.front.data() + 24), head);
+  EXPECT_EQ(lent_.address, address);
+  EXPECT_EQ(lent_.key, key);
+  // Something of it is lent, and only of a message of segments.
+  EXPECT_EQ(parse_words({frame_word(33, flags), 8, 1, 2, head, address, key}), nullptr);
+  EXPECT_NE(parse_words({frame_word(32, flags), 8, 0, 2, head, address, key}), nullptr);
+  EXPECT_NE(parse_words({frame_word(5032, 0), 8, 5000, 2, head, address, key}), nullptr);
 }
 
 TEST_F(LentPage, lends_one_whole_message_and_not_an_empty_one) {

@@ -48,6 +48,13 @@ std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const st
   fetch.header.flags = 0;
   fetch.header.bytes = static_cast<std::uint32_t>(page_body);
   fetch.lent = lent;
+  fetch.lent_bytes = lent.size - lent.front.size();
+  // Not before an earlier one has its memory, which would then lack what is taken here.
+  const bool may_take = used_ == 0 || at(used_ - 1).block;
+  if (!lent.front.empty() && !(may_take && make_room(fetch))) {
+    fetch.front.assign(lent.front.begin(), lent.front.end());
+    fetch.lent.front = fetch.front;
+  }
   ++used_;
   return std::nullopt;
 }
@@ -59,6 +66,8 @@ bool OfiFetches::make_room(Fetch& fetch) noexcept {
   if (!fetch.block) return false;
   std::byte* const to = fetch.block->data() + large_offset;
   std::memcpy(to, fetch.lent.prefix.data(), fetch.lent.prefix_bytes);
+  const std::span<const std::byte> front = fetch.lent.front;
+  if (!front.empty()) std::memcpy(to + fetch.lent.prefix_bytes, front.data(), front.size());
   store_u64(to + fetch.header.bytes - wire_align, 0);  // the padding; the payload comes over it
   return true;
 }
@@ -71,13 +80,14 @@ long OfiFetches::go_on(Endpoint& endpoint) noexcept {
       starved_ = true;
       return 0;
     }
-    std::byte* const payload = fetch.block->data() + large_offset + fetch.lent.prefix_bytes;
+    std::byte* const payload = fetch.block->data() + large_offset + fetch.lent.prefix_bytes +
+                               (fetch.lent.size - fetch.lent_bytes);
     const Device::Local memory =
         device_.local(fetch.block.get(), {fetch.block->data(), large_offset + fetch.header.bytes});
     if (!memory.usable) return -ENOMEM;
-    while (fetch.asked < fetch.lent.size) {
+    while (fetch.asked < fetch.lent_bytes) {
       if (free_reads_count_ == 0) return 0;
-      const std::size_t bytes = std::min(fetch.lent.size - fetch.asked, read_bytes_max_);
+      const std::size_t bytes = std::min(fetch.lent_bytes - fetch.asked, read_bytes_max_);
       const std::uint8_t index = free_reads_[free_reads_count_ - 1];
       const long answer =
           endpoint.read({payload + fetch.asked, bytes}, memory.descriptor,
@@ -116,7 +126,7 @@ void OfiFetches::on_completion(Operation& operation, std::size_t) noexcept {
   fetches_[read.fetch].done += read.bytes;
   bytes_fetched_ += read.bytes;
   free_reads_[free_reads_count_++] = static_cast<std::uint8_t>(index);
-  while (complete_ < used_ && at(complete_).done == at(complete_).lent.size) ++complete_;
+  while (complete_ < used_ && at(complete_).done == at(complete_).lent_bytes) ++complete_;
   owner_.on_progress();
 }
 

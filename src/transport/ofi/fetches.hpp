@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "fabric/endpoint.hpp"
 #include "memory/large_pool.hpp"
@@ -26,7 +27,8 @@ class OfiFetches final : private OfiOperations {
   OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, LargePool& pool,
              const LinkOptions& options, std::size_t read_bytes_max);
 
-  // A page came that says where its message lies. Why it cannot be fetched, or nothing.
+  // A page came that says where its message lies. Why it cannot be fetched, or nothing. Throws
+  // std::bad_alloc.
   std::optional<Down> add(const PageHeader& header, std::span<const std::byte> body);
   // Starts what can be started. 0, or a negative error.
   long go_on(Endpoint& endpoint) noexcept;
@@ -56,9 +58,11 @@ class OfiFetches final : private OfiOperations {
   struct Fetch {
     PageHeader header;
     LentMessage lent;
+    std::size_t lent_bytes = 0;  // of the payload: what is to be read
     std::size_t asked = 0;
     std::size_t done = 0;
     Lease block;
+    std::vector<std::byte> front;  // a copy, while there is no block for it
   };
   struct Read {
     std::uint32_t fetch = 0;

@@ -31,10 +31,21 @@ std::size_t put_head(std::byte* to, const PageHeader& header, const Post& post) 
   return page_header_bytes + post.prefix_bytes;
 }
 
+// In the room around a front: the head before it. Where it begins.
+std::byte* put_before(const PostBody& front, const PageHeader& header, const Post& post) noexcept {
+  std::byte* const at = const_cast<std::byte*>(front.data);
+  std::byte* const begin = at - page_header_bytes - post.prefix_bytes;
+  store(begin, header);
+  std::memcpy(begin + page_header_bytes, post.prefix.data(), post.prefix_bytes);
+  return begin;
+}
+
 // The page as one piece, padded; its bytes. `to` has room for a whole head.
 std::size_t copy_page(std::byte* to, const PageHeader& header, const Post& post) noexcept {
-  const std::size_t head = put_head(to, header, post);
+  std::size_t head = put_head(to, header, post);
   const std::size_t bytes = page_header_bytes + header.bytes;
+  if (post.front.bytes != 0) std::memcpy(to + head, post.front.data, post.front.bytes);
+  head += post.front.bytes;
   if (post.body.bytes != 0) std::memcpy(to + head, post.body.data, post.body.bytes);
   std::memset(to + head + post.body.bytes, 0, bytes - head - post.body.bytes);
   return bytes;
@@ -97,7 +108,11 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   }
   const std::size_t index = past_last();
   Entry& entry = append({});
-  entry.head_bytes = put_head(head(index), header, post);
+  if (post.front.bytes != 0) {
+    use_front(entry, post, put_before(post.front, header, post));
+  } else {
+    entry.head_bytes = put_head(head(index), header, post);
+  }
   store_u64(head(index) + zeros_at, 0);
   entry.data = post.body.data;
   entry.bytes = post.body.bytes;
@@ -106,6 +121,15 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   entry.lease = std::move(post.body.lease);
   posted_bytes_ += page_header_bytes + header.bytes;
   return true;
+}
+
+// Its head is what stands from here to the end of the front.
+void OfiSends::use_front(Entry& entry, Post& post, std::byte* begin) noexcept {
+  entry.front = begin;
+  entry.head_bytes = static_cast<std::size_t>(post.front.data - begin) + post.front.bytes;
+  entry.front_descriptor =
+      device_.local(post.front.lease.get(), {begin, entry.head_bytes}).descriptor;
+  entry.front_lease = std::move(post.front.lease);
 }
 
 // Behind the copies that wait already, or on a page of its own.
@@ -136,7 +160,9 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
 long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
   const std::size_t index = first_unsent();
   Entry& entry = entries_[index];
-  std::byte* const page = entry.head_bytes != 0 ? head(index) : entry.lease->data();
+  std::byte* const page = entry.front != nullptr  ? entry.front
+                          : entry.head_bytes != 0 ? head(index)
+                                                  : entry.lease->data();
   PageHeader header = load_page_header(page);
   header.credits = tells.credits;
   header.fetched = tells.fetched;
@@ -150,7 +176,8 @@ long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
     parts[used] = part(data, bytes);
     descriptors[used++] = descriptor;
   };
-  add_part(head(index), entry.head_bytes, heads_descriptor_);
+  add_part(entry.front != nullptr ? entry.front : head(index), entry.head_bytes,
+           entry.front != nullptr ? entry.front_descriptor : heads_descriptor_);
   add_part(entry.data, entry.bytes, entry.descriptor);
   add_part(head(index) + zeros_at, entry.pad(), heads_descriptor_);
   const long answer =
@@ -183,13 +210,20 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   if (region == nullptr) return false;
   static_assert(page_header_bytes + 2 * sizeof(std::uint64_t) + place_bytes == head_slot_bytes,
                 "a word, a tag and the place fill a slot");
+  static_assert(front_room_behind >= place_bytes);
   header.flags |= page_flag::lent;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + place_bytes);
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front.bytes + place_bytes);
   const std::size_t index = past_last();
-  std::byte* const place = head(index) + put_head(head(index), header, post);
+  Entry& tells = append({});
+  std::byte* place = nullptr;
+  if (post.front.bytes != 0) {
+    place = const_cast<std::byte*>(post.front.data) + post.front.bytes;
+    use_front(tells, post, put_before(post.front, header, post));
+  } else {
+    place = head(index) + put_head(head(index), header, post);
+  }
   store_u64(place, region->remote_address(post.body.data));
   store_u64(place + sizeof(std::uint64_t), region->key());
-  Entry& tells = append({});
   tells.head_bytes = page_header_bytes + header.bytes;
   tells.lent = true;
   entry.all_bytes = post.body.bytes;
@@ -199,6 +233,11 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   ++lends_unsent_;
   posted_bytes_ += page_header_bytes + header.bytes + entry.bytes;
   return true;
+}
+
+void OfiSends::drop_memory(Entry& entry) noexcept {
+  entry.lease.reset();
+  entry.front_lease.reset();
 }
 
 void OfiSends::end_lend(Lend& lend) noexcept {
@@ -239,7 +278,7 @@ Holding OfiSends::holding(const StorePart& of) const noexcept {
   for (std::size_t i = 0; i < used_; ++i) {
     const Entry& entry = entries_[(first_ + i) % entries_max];
     bytes += entry.head_bytes + entry.bytes + entry.pad();
-    if (of.has(entry.lease)) posted.left = bytes;
+    if (of.has(entry.lease) || of.has(entry.front_lease)) posted.left = bytes;
   }
   return posted;
 }
@@ -249,7 +288,7 @@ void OfiSends::drop_unsent() noexcept {
     --used_;
     Entry& entry = entries_[past_last()];
     done_bytes_ += entry.head_bytes + entry.bytes + entry.pad();
-    entry.lease.reset();
+    drop_memory(entry);
     if (!entry.lent) continue;
     --lends_unsent_;
     end_lend(lends_[(first_lend_ + --lends_used_) % lends_max]);
@@ -274,7 +313,7 @@ void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
   while (used_ != 0 && entries_[first_].done) {
     Entry& entry = entries_[first_];
     done_bytes_ += entry.head_bytes + entry.bytes + entry.pad();
-    entry.lease.reset();
+    drop_memory(entry);
     entry.done = false;
     first_ = (first_ + 1) % entries_max;
     --used_;

@@ -88,6 +88,9 @@ class OfiSends final : private OfiOperations {
     std::size_t bytes = 0;       // of the body or the copies
     std::size_t head_bytes = 0;  // 0: copies
     void* descriptor = nullptr;
+    std::byte* front = nullptr;  // where the head stands with the front behind it; null: in a slot
+    void* front_descriptor = nullptr;
+    Lease front_lease{};
     bool bye = false;
     bool lent = false;
     bool done = false;
@@ -105,8 +108,10 @@ class OfiSends final : private OfiOperations {
       copied_->add(post.body.bytes);
     }
   }
+  static void drop_memory(Entry& entry) noexcept;
   void end_lend(Lend& lend) noexcept;
   bool add_copy(const PageHeader& header, const Post& post) noexcept;
+  void use_front(Entry& entry, Post& post, std::byte* begin) noexcept;
   [[nodiscard]] std::size_t first_unsent() const noexcept {
     return (first_ + used_ - unsent_) % entries_max;
   }

@@ -52,6 +52,7 @@ void TcpWriter::enqueue(Post& post, std::uint64_t acknowledged) noexcept {
   ++count_;
   entry.head = make_head(post, acknowledged);
   entry.pad = pad_of(post);
+  entry.front = std::move(post.front);
   entry.body = std::move(post.body);
   queued_bytes_ += entry.bytes();
   last_is_spill_ = false;
@@ -114,6 +115,7 @@ void TcpWriter::copy_behind(Lease spill, const Head& head, const Post& post,
     ++count_;
     entry.head.bytes = 0;
     entry.pad = 0;
+    entry.front = {};
     entry.body.data = spill->data();
     entry.body.bytes = 0;
     entry.body.lease = std::move(spill);
@@ -148,9 +150,10 @@ WriteResult TcpWriter::write(int fd) noexcept {
       if (bytes != skipped) parts[used++] = part(data + skipped, bytes - skipped);
     };
     std::size_t asked = 0;
-    for (std::size_t i = 0; i < count_ && used + 3 <= iovecs_max; ++i) {
+    for (std::size_t i = 0; i < count_ && used + 4 <= iovecs_max; ++i) {
       const Entry& entry = at(i);
       add(entry.head.data.data(), entry.head.bytes);
+      add(entry.front.data, entry.front.bytes);
       add(entry.body.data, entry.body.bytes);
       add(zeros.data(), entry.pad);
       asked += entry.bytes();
@@ -169,8 +172,13 @@ WriteResult TcpWriter::write(int fd) noexcept {
   return WriteResult::drained;
 }
 
+void TcpWriter::drop(Entry& entry) noexcept {
+  entry.front.lease.reset();
+  entry.body.lease.reset();
+}
+
 void TcpWriter::clear() noexcept {
-  for (; count_ != 0; --count_) at(count_ - 1).body.lease.reset();
+  for (; count_ != 0; --count_) drop(at(count_ - 1));
   queued_bytes_ = 0;
   last_is_spill_ = false;
 }
@@ -181,7 +189,7 @@ Holding TcpWriter::holding(const StorePart& of) const noexcept {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     bytes += at(i).bytes();
-    if (of.has(at(i).body.lease)) held.left = bytes - first_done_;
+    if (of.has(at(i).body.lease) || of.has(at(i).front.lease)) held.left = bytes - first_done_;
   }
   return held;
 }
@@ -192,7 +200,7 @@ void TcpWriter::took(std::size_t bytes) noexcept {
   bytes += first_done_;
   while (count_ != 0 && bytes >= at(0).bytes()) {
     bytes -= at(0).bytes();
-    at(0).body.lease.reset();
+    drop(at(0));
     first_ = (first_ + 1) % entries_max;
     --count_;
   }

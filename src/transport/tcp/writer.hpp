@@ -54,7 +54,7 @@ class TcpWriter {
   [[nodiscard]] int error() const noexcept { return error_; }
 
  private:
-  // What stands before a body: the page header, then frame word, tag and total as needed.
+  // What stands before front and body: the page header, then frame word, tag and total as needed.
   struct Head {
     std::array<std::byte, page_header_bytes + frame_prefix_bytes_max> data;
     std::uint32_t bytes = 0;
@@ -62,12 +62,15 @@ class TcpWriter {
   struct Entry {
     Head head;
     std::uint32_t pad = 0;
+    PostBody front;
     PostBody body;
-    [[nodiscard]] std::size_t bytes() const noexcept { return head.bytes + body.bytes + pad; }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+      return head.bytes + front.bytes + body.bytes + pad;
+    }
   };
-  // A full queue of 16 KiB pages at the default queue_bytes_max; 64 x 104 B = 6.5 KiB a link.
+  // A full queue of 16 KiB pages at the default queue_bytes_max; 64 x 128 B = 8 KiB a link.
   static constexpr std::size_t entries_max = 64;
-  // iovecs of one system call: 3 an entry at most.
+  // iovecs of one system call: 4 an entry at most.
   static constexpr std::size_t iovecs_max = 48;
 
   static Head make_head(const Post& post, std::uint64_t acknowledged) noexcept;
@@ -79,6 +82,7 @@ class TcpWriter {
   void copy_behind(Lease spill, const Head& head, const Post& post, std::size_t skip) noexcept;
   [[nodiscard]] std::size_t spill_room() noexcept;
   void took(std::size_t bytes) noexcept;
+  static void drop(Entry& entry) noexcept;
 
   Pool& pool_;
   std::size_t queue_bytes_max_;
