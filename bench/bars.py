@@ -72,6 +72,10 @@ SURFACE_COROUTINE_SHM = ["surface", SHM, "--api", "coroutine"]
 # Spinning: one that sleeps at times finds the other end looking on, and at times does not.
 SURFACE_COROUTINE_SHM_SPINNING = [*SURFACE_COROUTINE_SHM, "--wait", "spin"]
 SURFACE_ASIO = ["surface", "--api", "asio"]
+# A head of 64 bytes and a body of 64 KiB, as two segments, against one message of that size; and the
+# CPU against who copies them together first.
+SEGMENTS = ["--api", "segments", "--size", "65600", "--mode", "unbuffered"]
+SEGMENTS_TCP, SEGMENTS_SHM = ["surface", *SEGMENTS], ["surface", SHM, *SEGMENTS]
 BEST_PEER = "best peer"  # of those in the command, but for the floor
 
 # name, command, path into its JSON, bound (or a function of the JSON), whether more is better, unit
@@ -165,6 +169,12 @@ BARS = [
     ("request-shm-rtt-spin-zmq", REQUEST_SHM_RTT_SPINNING, ("ratio", "zmq", "rtt_us_p50"), OF_ZEROMQ,
      False, "x zmq"),
     ("request-tcp-1000-zmq", REQUEST_1000, ("ratio", "zmq", RATE), 8, True, "x zmq"),
+    ("segments-tcp", SEGMENTS_TCP, ("ratio", "callbacks", RATE), 0.97, True, "x one message"),
+    ("segments-tcp-cpu", SEGMENTS_TCP, ("ratio", "gathered", "cpu_ns_per_message"), 1.0, False,
+     "x gathering"),
+    ("segments-shm", SEGMENTS_SHM, ("ratio", "callbacks", RATE), 0.97, True, "x one message"),
+    ("segments-shm-cpu", SEGMENTS_SHM, ("ratio", "gathered", "cpu_ns_per_message"), 1.0, False,
+     "x gathering"),
     ("surface-c", SURFACE_C, ("ratio", "callbacks", RATE), 0.95, True, "x C++"),
     ("surface-c-shm", SURFACE_C_SHM, ("ratio", "callbacks", RATE), 0.95, True, "x C++"),
     ("surface-coroutine", SURFACE_COROUTINE, ("ratio", "callbacks", RATE), 0.7, True,

@@ -244,11 +244,15 @@ void add_surface(CLI::App& app, BenchArguments& bench) {
        {"asio", "asio"},
        {"blocking", "blocking"},
        {"queued", "queued"},
-       {"resume", "resume"}},
+       {"resume", "resume"},
+       {"segments", "segments"},
+       {"gathered", "gathered"}},
       bench.api,
       "c; coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop while it "
       "waits); queued (a loop and a queue beside it; one way only); resume (call-backs again, and "
-      "both ends keep 8 MiB of what is not acknowledged) (coroutine)");
+      "both ends keep 8 MiB of what is not acknowledged); segments (call-backs again, and each "
+      "message is sent as its first 64 bytes and the rest; one way only, and its CPU against "
+      "gathered); gathered (these two are copied together first) (coroutine)");
   add_choice_to(app, "--mode", modes(), bench.mode,
                 "One way, of asio, resume and the call-backs: buffered or unbuffered (buffered)");
   app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")

@@ -76,8 +76,9 @@ void play(Worker& worker) {
   if (api == "coroutine") return run_coroutine(worker);
   if (api == "blocking") return run_blocking(worker);
   if (api == "queued") return run_queued(worker);
-  // These two differ in how the loop is turned, and in an option.
-  const bool known = api.empty() || api == "asio" || api == "resume";
+  // These differ in how the loop is turned, in an option, and in what one message is sent as.
+  const bool known =
+      api.empty() || api == "asio" || api == "resume" || api == "segments" || api == "gathered";
   if (!known) throw std::invalid_argument("no such surface: " + api);
   switch (worker.options.role) {
     case Role::receive:

@@ -24,6 +24,11 @@ std::size_t buffers_for(const Options& options, bool lends) {
   return std::clamp<std::size_t>(bytes_under_way / options.message_bytes, 2, 64);
 }
 
+// Of a message that is sent as a head and a body; a multiple of 8, so that nothing stands between.
+constexpr std::size_t head_bytes_of(std::size_t message_bytes) {
+  return std::min<std::size_t>(64, message_bytes / 16 * 8);
+}
+
 class Sender {
  public:
   // It is in `ready` whenever it can send.
@@ -32,9 +37,12 @@ class Sender {
       : push_(context, socket_options(options)),
         ahead_(number, options),
         stamp_(number, options.verify),
+        segments_(options.api == "segments"),
+        gathers_(options.api == "gathered"),
         lends_(!options.buffered && options.name.empty() &&
                options.message_bytes >= lent_bytes_min),
         messages_(buffers_for(options, lends_)),
+        gathered_(messages_.size()),
         free_(messages_.size()),
         in_turn_(std::max<std::size_t>(1, bytes_in_turn / options.message_bytes)) {
     for (std::vector<std::byte>& message : messages_) message.resize(options.message_bytes);
@@ -63,15 +71,34 @@ class Sender {
 
  private:
   bool copy() {
-    if (push_.send(ahead_.next()) != Status::ok) return false;
+    if (send(ahead_.next()) != Status::ok) return false;
     ahead_.advance();
     return true;
+  }
+  Status send(std::span<const std::byte> message) {
+    if (segments_) {
+      const std::size_t head = head_bytes_of(message.size());
+      return push_.send_segments({message.first(head), message.subspan(head)});
+    }
+    return push_.send(gathers_ ? gathered(message, together_) : message);
+  }
+  Status lend(std::span<const std::byte> message, std::size_t place) {
+    if (segments_) {
+      const std::size_t head = head_bytes_of(message.size());
+      return push_.lend_segments({message.first(head), message.subspan(head)}, place);
+    }
+    return push_.lend(gathers_ ? gathered(message, gathered_[place]) : message, place);
+  }
+  static std::span<const std::byte> gathered(std::span<const std::byte> message,
+                                             std::vector<std::byte>& to) {
+    to.assign(message.begin(), message.end());
+    return to;
   }
   bool lend() {
     if (free_ == 0) return false;
     std::vector<std::byte>& message = messages_[next_];
     stamp_.write(message);
-    if (push_.lend(message, next_) != Status::ok) return false;
+    if (lend(message, next_) != Status::ok) return false;
     stamp_.advance();
     --free_;
     next_ = (next_ + 1) % messages_.size();
@@ -81,9 +108,13 @@ class Sender {
   Push push_;
   Ahead ahead_;  // copied; the rest is of those that are lent
   Stamp stamp_;
+  bool segments_;
+  bool gathers_;  // copies head and body together first
   bool lends_;
   bool connected_ = false;
   std::vector<std::vector<std::byte>> messages_;  // in turn, as they come back in order
+  std::vector<std::byte> together_;               // gathered, of the last that is copied
+  std::vector<std::vector<std::byte>> gathered_;  // and of those that are lent
   std::size_t next_ = 0;
   std::size_t free_;
   std::size_t in_turn_;  // messages
