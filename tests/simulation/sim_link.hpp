@@ -118,6 +118,7 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   struct Outstanding {
     std::uint64_t id = 0;
     detail::Lease lease;
+    detail::Lease front;
     std::size_t bytes = 0;
     std::int64_t done_ns = never;
   };

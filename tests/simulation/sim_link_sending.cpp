@@ -86,7 +86,7 @@ detail::Holding SimLink::holding(const detail::StorePart& of) const noexcept {
   std::uint64_t bytes = 0;
   for (const Outstanding& entry : outstanding_) {
     bytes += entry.bytes;
-    if (of.has(entry.lease)) held.left = bytes;
+    if (of.has(entry.lease) || of.has(entry.front)) held.left = bytes;
   }
   return held;
 }
@@ -104,7 +104,8 @@ bool SimLink::storms() noexcept {
 
 // What a link may expect of its owner.
 void SimLink::check_post(const Post& post) noexcept {
-  const std::size_t all = page_header_bytes + post.prefix_bytes + wire_padded(post.body.bytes);
+  const std::size_t all =
+      page_header_bytes + post.prefix_bytes + post.front.bytes + wire_padded(post.body.bytes);
   const bool control = (post.flags & detail::page_flag::control) != 0;
   // Behind the confirm, a stream may begin again with what was lost on an earlier connection.
   if (!confirm_posted_ || (!begun_ && post.sequence < next_sequence_)) {
@@ -118,6 +119,9 @@ void SimLink::check_post(const Post& post) noexcept {
   if (all > limits_.page_bytes_max &&
       (post.messages != 1 || control || all > fit_.whole_page_bytes_max)) {
     world_.fail("a page of " + std::to_string(all) + " bytes was posted, which the limits forbid");
+  }
+  if (post.front.bytes % detail::wire_align != 0 || (post.front.bytes != 0 && !post.body.lease)) {
+    world_.fail("a front was posted that no body can follow");
   }
   if (!post.body.lease && !control && post.body.bytes > fit_.borrowed_bytes_max) {
     world_.fail("more bytes were posted without a lease than the limits allow");
@@ -138,6 +142,8 @@ Status SimLink::post(Post& post) noexcept {
   last_acknowledged_ = packet.header.acknowledged;
   packet.prefix = post.prefix;
   packet.prefix_bytes = post.prefix_bytes;
+  packet.front = post.front.data;
+  packet.front_bytes = post.front.bytes;
   packet.body = post.body.data;
   packet.body_bytes = post.body.bytes;
   packet.bytes = page_header_bytes + packet.header.bytes;
@@ -155,9 +161,13 @@ Status SimLink::post(Post& post) noexcept {
   world_.say("  wire ", wire_->number, " is given a page at side ", side_, ": ",
              world_.settings.trace ? page_text(packet.header) : std::string());
   Direction& to = out();
-  Outstanding entry{to.first_id + to.packets.size(), std::move(post.body.lease), packet.bytes};
+  Outstanding entry{to.first_id + to.packets.size(), std::move(post.body.lease),
+                    std::move(post.front.lease), packet.bytes};
   if (traits().completes == Completes::at_once || !entry.lease) packet.part_from_memory();
-  if (traits().completes == Completes::at_once) entry.lease.reset();
+  if (traits().completes == Completes::at_once) {
+    entry.lease.reset();
+    entry.front.reset();
+  }
   outstanding_bytes_ += entry.bytes;
   outstanding_.push_back(std::move(entry));
   wire_->put(side_, std::move(packet));
@@ -243,6 +253,7 @@ void SimLink::let_go(std::size_t index) noexcept {
     world_.hoard.push_back(entry.lease);
   }
   entry.lease.reset();
+  entry.front.reset();
 }
 
 // Outside of calls only. Which of the events comes first differs between wires.

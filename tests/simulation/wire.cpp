@@ -30,12 +30,18 @@ std::size_t Packet::arrived(std::int64_t now_ns) const noexcept {
 void Packet::write_body(std::span<std::byte> to) const noexcept {
   if (to.empty()) return;
   std::memcpy(to.data(), prefix.data(), prefix_bytes);
-  if (body_bytes != 0) std::memcpy(to.data() + prefix_bytes, body, body_bytes);
-  const std::size_t end = prefix_bytes + body_bytes;
+  if (front_bytes != 0) std::memcpy(to.data() + prefix_bytes, front, front_bytes);
+  const std::size_t before = prefix_bytes + front_bytes;
+  if (body_bytes != 0) std::memcpy(to.data() + before, body, body_bytes);
+  const std::size_t end = before + body_bytes;
   std::memset(to.data() + end, 0, header.bytes - end);
 }
 
 void Packet::part_from_memory() {
+  if (front_bytes != 0 && front_copy.empty()) {
+    front_copy.assign(front, front + front_bytes);
+    front = front_copy.data();
+  }
   if (body_bytes == 0 || !copy.empty()) return;
   copy.assign(body, body + body_bytes);
   body = copy.data();

@@ -66,6 +66,9 @@ struct Packet {
   detail::PageHeader header;
   std::array<std::byte, detail::frame_prefix_bytes_max> prefix{};
   std::size_t prefix_bytes = 0;
+  const std::byte* front = nullptr;  // in the sender's memory, or in `front_copy`
+  std::size_t front_bytes = 0;
+  std::vector<std::byte> front_copy;
   const std::byte* body = nullptr;  // in the sender's memory, or in `copy`
   std::size_t body_bytes = 0;
   std::vector<std::byte> copy;
@@ -83,7 +86,7 @@ struct Packet {
   std::size_t tried = 0;      // when so much had arrived, nothing more was to be handed up
 
   [[nodiscard]] std::size_t arrived(std::int64_t now_ns) const noexcept;
-  // What the receiver gets: prefix, body and padding, without the header.
+  // What the receiver gets: prefix, front, body and padding, without the header.
   void write_body(std::span<std::byte> to) const noexcept;
   // Has a copy of its own from now on: the sender's memory goes.
   void part_from_memory();
