@@ -10,6 +10,7 @@
 
 #include "support/region_leaks.hpp"
 #include "wire/frame.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::test {
 namespace {
@@ -213,7 +214,54 @@ TEST_F(BadFabric, lent_pages_of_the_wrong_form_are_refused) {
       {"a page behind it", {all({lent, page(frame_word(0), 1, 1)})}},
       {"a page before it", {all({page(frame_word(0), 1), lent_page(4096, nowhere, 1)})}},
       {"inside a message in parts", {first_part, lent}},
+      {"a front of a message without segments", {of(all({frame_word(4096), Bytes(64), place}))}},
+      {"a front that is all of it",
+       {of(all({frame_word(64, detail::segment_flags(2)), Bytes(64), place}))}},
+      {"a front longer than the message",
+       {of(all({frame_word(16, detail::segment_flags(2)), Bytes(64), place}))}},
   });
+}
+
+// A table of two segments and the first of them, of 8 bytes; the second one is lent.
+Bytes front_page(std::uint64_t body_bytes, RawFabric::Place place, std::uint64_t sequence,
+                 std::uint64_t head_bytes = 8, std::uint64_t said_bytes = 0) {
+  const std::uint64_t said = said_bytes != 0 ? said_bytes : body_bytes;
+  const auto size = static_cast<std::uint32_t>(32 + body_bytes);
+  return page(all({frame_word(size, detail::segment_flags(2)), word(head_bytes), word(said),
+                   word(2), word(0x64616568), word(place.address), word(place.key)}),
+              1, sequence, page_flag::lent);
+}
+
+TEST_F(BadFabric, a_lent_segment_behind_a_front_arrives_with_it) {
+  const Bytes memory = payload(1, 100'000);
+  std::size_t right = 0;
+  pull_.on_message([&](const MessageView& message) {
+    take(message);
+    const Segments segments = message.segments();
+    if (segments.size() == 2 && segments[0].size() == 8 && segments[0][0] == std::byte{'h'} &&
+        is_payload(segments[1], 1)) {
+      ++right;
+    }
+  });
+  const RawFabricPtr raw = met();
+  const RawFabric::Place place = raw->lend(memory);
+  for (std::uint64_t i = 0; i < 40; ++i) raw->send(front_page(100'000, place, i));
+  EXPECT_SOON(pump_, (raw->turn(), right == 40));
+}
+
+TEST_F(BadFabric, a_front_whose_table_lies_is_refused) {
+  const Bytes memory(100'000, std::byte{1});
+  constexpr std::uint64_t wraps = ~std::uint64_t{0} - 7;
+  const std::pair<std::uint64_t, std::uint64_t> lies[] = {
+      {8, 99'999}, {8, 100'001}, {16, 100'000}, {0, 100'000}, {wraps, 100'000}, {8, wraps}};
+  for (const auto& [head, said] : lies) {
+    SCOPED_TRACE(std::to_string(head) + " and " + std::to_string(said));
+    const RawFabricPtr raw = met();
+    raw->send(front_page(100'000, raw->lend(memory), 0, head, said));
+    EXPECT_EQ(down_of(*raw).reason, DownReason::protocol_error);
+    good_messages(3);
+  }
+  EXPECT_TRUE(evil_received_.empty());
 }
 
 TEST_F(BadFabric, places_that_are_not_lent_are_refused) {
