@@ -380,7 +380,8 @@ INSTANTIATE_TEST_SUITE_P(without_descriptors, FailingAllocator,
 INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,
                          testing::Combine(testing::Values(Play{"pull", pull}, Play{"push", push},
                                                           Play{"publish", publish},
-                                                          Play{"subscribe", subscribe}),
+                                                          Play{"subscribe", subscribe},
+                                                          Play{"ask", ask}, Play{"answer", answer}),
                                           testing::ValuesIn(ways())),
                          name_of);
 

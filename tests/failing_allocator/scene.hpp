@@ -125,5 +125,8 @@ void through_c(Scene& scene);
 // The victim waits (blocking_play.cpp); and has a loop in a thread of its own.
 void blocking_pull(Scene& scene);
 void queued_pull(Scene& scene);
+// It asks, or answers (request_play.cpp).
+void ask(Scene& scene);
+void answer(Scene& scene);
 
 }  // namespace netio::test
