@@ -53,9 +53,38 @@ class Resend : public testing::Test {
     return text(frame.payload, frame.size);
   }
 
+  // Behind a front, as of a message whose last segment lies elsewhere.
+  void keep_behind(std::uint64_t position, std::string_view front, std::string_view text) {
+    ASSERT_TRUE(queue.make_room());
+    if (!queue.fronts().has_room(front.size())) queue.fronts().open(pool->take());
+    const PostBody before = queue.fronts().add(front.size());
+    std::memcpy(const_cast<std::byte*>(before.data), front.data(), front.size());
+    const Lease lease = pool->take();
+    queue.add_message(position, lease, {lease->data(), text.size()}, 7, before);
+  }
+
   Pool::Ptr pool = Pool::create(kept_block_bytes, 8);
   ResendQueue queue;
 };
+
+TEST_F(Resend, fronts_lie_behind_each_other_and_hold_no_page_once_nothing_is_kept) {
+  keep_behind(0, "front of 0......", "zero");
+  keep_behind(1, "front of 1......", "one");
+  EXPECT_EQ(pool->blocks_free(), 8U - 3U);
+  const PostBody& front = queue.find(1)->front;
+  EXPECT_EQ(front.bytes, 16U);
+  EXPECT_EQ(std::memcmp(front.data, "front of 1......", 16), 0);
+  EXPECT_GE(front.data - queue.find(0)->front.data, 16 + front_room_before + front_room_behind);
+  queue.release(1);
+  EXPECT_EQ(pool->blocks_free(), 8U - 2U);
+  queue.release(2);
+  EXPECT_EQ(pool->blocks_free(), 8U);
+  // The page is nobody's to give way with: it comes home with all that lie in it.
+  keep_behind(2, "front of 2......", "two");
+  keep_behind(3, "front of 3......", "three");
+  queue.give_up_some({pool.get()});
+  EXPECT_EQ(pool->blocks_free(), 8U);
+}
 
 TEST_F(Resend, small_messages_lie_behind_each_other_in_one_page) {
   for (std::uint64_t i = 0; i < 50; ++i) copy(100 + i, "event " + std::to_string(i));

@@ -249,6 +249,31 @@ TEST_F(BadFabric, a_lent_segment_behind_a_front_arrives_with_it) {
   EXPECT_SOON(pump_, (raw->turn(), right == 40));
 }
 
+// The reader keeps them until there is no memory for more: their fronts wait with them.
+TEST_F(BadFabric, fronts_wait_until_there_is_memory) {
+  constexpr std::size_t bytes = 1'000'000;
+  constexpr std::uint64_t count = 60;
+  const Bytes memory = payload(1, bytes);
+  std::vector<Message> kept;
+  std::uint64_t taken = 0;
+  pull_.on_message([&](const MessageView& message) {
+    take(message);
+    if (message.tag() == good_tag) return;
+    const Segments segments = message.segments();
+    ASSERT_EQ(segments.size(), 2U);
+    EXPECT_EQ(segments[0][0], std::byte{'h'});
+    EXPECT_TRUE(is_payload(segments[1], 1));
+    kept.push_back(message.keep());
+    ++taken;
+  });
+  const RawFabricPtr raw = met();
+  const RawFabric::Place place = raw->lend(memory);
+  for (std::uint64_t i = 0; i < count; ++i) raw->send(front_page(bytes, place, i));
+  EXPECT_SOON(pump_, (raw->turn(), pull_.counters().starved != 0));
+  EXPECT_LT(taken, count);
+  EXPECT_SOON(pump_, (raw->turn(), kept.clear(), taken == count));
+}
+
 TEST_F(BadFabric, a_front_whose_table_lies_is_refused) {
   const Bytes memory(100'000, std::byte{1});
   constexpr std::uint64_t wraps = ~std::uint64_t{0} - 7;
