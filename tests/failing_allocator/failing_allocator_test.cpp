@@ -341,7 +341,7 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Play, Way>>& row) {
 std::vector<Way> ways() {
   std::vector<Way> ways;
   ways.push_back({"tcp_once", "tcp://127.0.0.1:0", 1, 1});
-  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+tcp://127.0.0.1:0", 1, 4});
+  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+tcp://127.0.0.1:0", 1, 12});
   for (const std::uint64_t failures : {1U, 8U}) {
     const std::string suffix = failures == 1 ? "_once" : "_for_a_while";
     if (failures > 1) ways.push_back({"tcp" + suffix, "tcp://127.0.0.1:0", failures, 1});
