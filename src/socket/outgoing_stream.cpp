@@ -211,7 +211,7 @@ Status OutgoingStream::post_whole(Lease& lease, std::span<const std::byte> messa
   }
   Post post{.sequence = posted_to_, .messages = 1};
   post.prepend_frame(bytes, 0, label);
-  if (front.bytes != 0) post.front = front;
+  if (front.bytes != 0) post.front = &front;
   post.body = {std::move(lease), message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) lease = std::move(post.body.lease);

@@ -134,7 +134,7 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
   }
   Post post{.sequence = posted_to_, .messages = 1};
   post.prepend_frame(bytes, 0, label);
-  post.front = front;
+  if (front.bytes != 0) post.front = &front;
   post.body = {lease, message.data(), message.size()};
   const Status status = post_counted(post);
   if (status != Status::ok) return status;

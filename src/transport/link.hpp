@@ -43,10 +43,14 @@ struct Post {
   std::uint16_t prefix_bytes = 0;  // frame word (tag, total) that belongs in front of the body
   std::array<std::byte, frame_prefix_bytes_max> prefix{};
   // What stands in front of the last segment of a message, in a page of the link's pool, if that
-  // segment is the body where it lies; else empty. A multiple of 8, with room around it.
-  PostBody front{};
+  // segment is the body where it lies; else null. A multiple of 8, with room around it. A link that
+  // keeps it beyond post() adds a count.
+  const PostBody* front = nullptr;
   PostBody body{};  // padded to 8 by the link; may be empty
 
+  [[nodiscard]] std::size_t front_bytes() const noexcept {
+    return front != nullptr ? front->bytes : 0;
+  }
   void prepend(std::uint64_t value) noexcept {
     store_u64(prefix.data() + prefix_bytes, value);
     prefix_bytes = static_cast<std::uint16_t>(prefix_bytes + sizeof value);
@@ -64,7 +68,7 @@ struct Post {
 [[nodiscard]] inline PageHeader page_header_of(const Post& post,
                                                std::uint64_t acknowledged) noexcept {
   PageHeader header;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front.bytes +
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front_bytes() +
                                             wire_padded(post.body.bytes));
   header.messages = post.messages;
   header.flags = post.flags;
@@ -137,7 +141,7 @@ class Link {
   // The memory in which pages arrive: where to wait for messages that the user kept to come home.
   [[nodiscard]] virtual Store& receive_store() noexcept = 0;
 
-  // Takes the post (ok, its leases moved from), or nothing (again: on_writable follows;
+  // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
   // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by
   // itself when much is posted and at the end of the turn.
   // Without a lease the body is only borrowed until return (up to Fit::borrowed_bytes_max; a

@@ -105,7 +105,7 @@ bool SimLink::storms() noexcept {
 // What a link may expect of its owner.
 void SimLink::check_post(const Post& post) noexcept {
   const std::size_t all =
-      page_header_bytes + post.prefix_bytes + post.front.bytes + wire_padded(post.body.bytes);
+      page_header_bytes + post.prefix_bytes + post.front_bytes() + wire_padded(post.body.bytes);
   const bool control = (post.flags & detail::page_flag::control) != 0;
   // Behind the confirm, a stream may begin again with what was lost on an earlier connection.
   if (!confirm_posted_ || (!begun_ && post.sequence < next_sequence_)) {
@@ -120,7 +120,7 @@ void SimLink::check_post(const Post& post) noexcept {
       (post.messages != 1 || control || all > fit_.whole_page_bytes_max)) {
     world_.fail("a page of " + std::to_string(all) + " bytes was posted, which the limits forbid");
   }
-  if (post.front.bytes % detail::wire_align != 0 || (post.front.bytes != 0 && !post.body.lease)) {
+  if (post.front_bytes() % detail::wire_align != 0 || (post.front != nullptr && !post.body.lease)) {
     world_.fail("a front was posted that no body can follow");
   }
   if (!post.body.lease && !control && post.body.bytes > fit_.borrowed_bytes_max) {
@@ -142,8 +142,8 @@ Status SimLink::post(Post& post) noexcept {
   last_acknowledged_ = packet.header.acknowledged;
   packet.prefix = post.prefix;
   packet.prefix_bytes = post.prefix_bytes;
-  packet.front = post.front.data;
-  packet.front_bytes = post.front.bytes;
+  if (post.front != nullptr) packet.front = post.front->data;
+  packet.front_bytes = post.front_bytes();
   packet.body = post.body.data;
   packet.body_bytes = post.body.bytes;
   packet.bytes = page_header_bytes + packet.header.bytes;
@@ -162,7 +162,7 @@ Status SimLink::post(Post& post) noexcept {
              world_.settings.trace ? page_text(packet.header) : std::string());
   Direction& to = out();
   Outstanding entry{to.first_id + to.packets.size(), std::move(post.body.lease),
-                    std::move(post.front.lease), packet.bytes};
+                    post.front != nullptr ? post.front->lease : detail::Lease(), packet.bytes};
   if (traits().completes == Completes::at_once || !entry.lease) packet.part_from_memory();
   if (traits().completes == Completes::at_once) {
     entry.lease.reset();

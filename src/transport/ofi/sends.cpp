@@ -44,8 +44,8 @@ std::byte* put_before(const PostBody& front, const PageHeader& header, const Pos
 std::size_t copy_page(std::byte* to, const PageHeader& header, const Post& post) noexcept {
   std::size_t head = put_head(to, header, post);
   const std::size_t bytes = page_header_bytes + header.bytes;
-  if (post.front.bytes != 0) std::memcpy(to + head, post.front.data, post.front.bytes);
-  head += post.front.bytes;
+  if (post.front != nullptr) std::memcpy(to + head, post.front->data, post.front->bytes);
+  head += post.front_bytes();
   if (post.body.bytes != 0) std::memcpy(to + head, post.body.data, post.body.bytes);
   std::memset(to + head + post.body.bytes, 0, bytes - head - post.body.bytes);
   return bytes;
@@ -108,8 +108,8 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   }
   const std::size_t index = past_last();
   Entry& entry = append({});
-  if (post.front.bytes != 0) {
-    use_front(entry, post, put_before(post.front, header, post));
+  if (post.front != nullptr) {
+    use_front(entry, *post.front, put_before(*post.front, header, post));
   } else {
     entry.head_bytes = put_head(head(index), header, post);
   }
@@ -124,12 +124,11 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
 }
 
 // Its head is what stands from here to the end of the front.
-void OfiSends::use_front(Entry& entry, Post& post, std::byte* begin) noexcept {
+void OfiSends::use_front(Entry& entry, const PostBody& front, std::byte* begin) noexcept {
   entry.front = begin;
-  entry.head_bytes = static_cast<std::size_t>(post.front.data - begin) + post.front.bytes;
-  entry.front_descriptor =
-      device_.local(post.front.lease.get(), {begin, entry.head_bytes}).descriptor;
-  entry.front_lease = std::move(post.front.lease);
+  entry.head_bytes = static_cast<std::size_t>(front.data - begin) + front.bytes;
+  entry.front_descriptor = device_.local(front.lease.get(), {begin, entry.head_bytes}).descriptor;
+  entry.front_lease = front.lease;
 }
 
 // Behind the copies that wait already, or on a page of its own.
@@ -212,13 +211,13 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
                 "a word, a tag and the place fill a slot");
   static_assert(front_room_behind >= place_bytes);
   header.flags |= page_flag::lent;
-  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front.bytes + place_bytes);
+  header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front_bytes() + place_bytes);
   const std::size_t index = past_last();
   Entry& tells = append({});
   std::byte* place = nullptr;
-  if (post.front.bytes != 0) {
-    place = const_cast<std::byte*>(post.front.data) + post.front.bytes;
-    use_front(tells, post, put_before(post.front, header, post));
+  if (post.front != nullptr) {
+    place = const_cast<std::byte*>(post.front->data) + post.front->bytes;
+    use_front(tells, *post.front, put_before(*post.front, header, post));
   } else {
     place = head(index) + put_head(head(index), header, post);
   }

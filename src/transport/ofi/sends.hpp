@@ -111,7 +111,7 @@ class OfiSends final : private OfiOperations {
   static void drop_memory(Entry& entry) noexcept;
   void end_lend(Lend& lend) noexcept;
   bool add_copy(const PageHeader& header, const Post& post) noexcept;
-  void use_front(Entry& entry, Post& post, std::byte* begin) noexcept;
+  void use_front(Entry& entry, const PostBody& front, std::byte* begin) noexcept;
   [[nodiscard]] std::size_t first_unsent() const noexcept {
     return (first_ + used_ - unsent_) % entries_max;
   }

@@ -52,7 +52,11 @@ void TcpWriter::enqueue(Post& post, std::uint64_t acknowledged) noexcept {
   ++count_;
   entry.head = make_head(post, acknowledged);
   entry.pad = pad_of(post);
-  entry.front = std::move(post.front);
+  if (post.front != nullptr) {
+    entry.front = *post.front;
+  } else {
+    entry.front.bytes = 0;
+  }
   entry.body = std::move(post.body);
   queued_bytes_ += entry.bytes();
   last_is_spill_ = false;
