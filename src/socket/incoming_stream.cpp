@@ -123,34 +123,38 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
 }
 
 IncomingStream::Result IncomingStream::walk(Block& block) {
-  for (;;) {
-    Frame frame;
-    if (!walker_.next_plain(frame)) [[unlikely]] {
-      if (walker_.at_end()) return finish_page();
-      if (const Result result = walk_other(block); result != Result::done) return result;
-    } else if (frame.size > message_bytes_max_) [[unlikely]] {
+  Frame frame;
+  while (walker_.next_plain(frame)) {
+    if (frame.size > message_bytes_max_) [[unlikely]]
       return fail(too_large, DownReason::message_too_big);
-    } else [[likely]] {
-      // Before the call: what the user is given counts as delivered, in a reply from inside it too.
-      count(1, frame.size);
-      delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
-    }
+    // Before the call: what the user is given counts as delivered, in a reply from inside it too.
+    count(1, frame.size);
+    delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
   }
+  return end_walk(block);
 }
 
-// A frame that is not a whole message with at most a tag.
-IncomingStream::Result IncomingStream::walk_other(Block& block) {
+// The end of the page, mostly. It is a function of its own so that what it looks at takes no
+// registers in the loop of walk().
+IncomingStream::Result IncomingStream::end_walk(Block& block) {
+  return walker_.at_end() ? finish_page() : walk_rest(block);
+}
+
+// From a frame on that is not a whole message with at most a tag: frames of any kind.
+IncomingStream::Result IncomingStream::walk_rest(Block& block) {
   Frame frame;
-  if (!walker_.next(frame)) return fail(walker_.defect());
-  if (!frame.whole_message()) return fail("a frame of the wrong kind");
-  if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
-  MessageView view(&block, {frame.payload, frame.size}, frame.tag);
-  if (!view_segments(view, frame.flags)) return fail(wrong_table);
-  count(1, view.size());
-  delivery_.on_message(view);
-  return Result::done;
+  while (walker_.next(frame)) {
+    if (!frame.whole_message()) return fail("a frame of the wrong kind");
+    if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
+    MessageView view(&block, {frame.payload, frame.size}, frame.tag);
+    if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    count(1, view.size());
+    delivery_.on_message(view);
+    if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
+  }
+  return finish_page();
 }
 
 IncomingStream::Result IncomingStream::walk_batch(Block& block) {

@@ -143,7 +143,8 @@ class IncomingStream {
   Result start(Block& block);
   Result deliver(Block& block);
   Result walk(Block& block);
-  Result walk_other(Block& block);
+  [[gnu::noinline]] Result end_walk(Block& block);
+  [[gnu::noinline]] Result walk_rest(Block& block);
   Result walk_requests(Block& block);
   [[nodiscard]] static bool view_segments(MessageView& view, std::uint32_t flags) noexcept;
   Result walk_batch(Block& block);

@@ -193,8 +193,9 @@ class Peer final : public Newcomer,
   void draw_stream();
   void end_connection() noexcept;
   void release_link() noexcept;
-  void begin_delivery() noexcept;
+  void begin_requests() noexcept;
   void after_delivery(IncomingStream::Result result) noexcept;
+  [[gnu::noinline]] void after_part(IncomingStream::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool not_to_be_read()
       const noexcept;  // not to be read: paused, by itself or with all

@@ -56,9 +56,11 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
-  if ((socket_.receiving.delivery.offered & ability::requests) != 0) [[unlikely]]
+  socket_.receiving.begin_page(id_, paused_);
+  if ((socket_.receiving.delivery.offered & ability::requests) != 0) [[unlikely]] {
     page_came_ns_ = socket_.context().loop.now().count();
-  begin_delivery();
+    begin_requests();
+  }
   after_delivery(incoming_.take(header, block, body));
   if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());
 }
@@ -73,11 +75,9 @@ void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   (void)send_acknowledgement();
 }
 
-void Peer::begin_delivery() noexcept {
-  socket_.receiving.begin_page(id_, paused_);
+void Peer::begin_requests() noexcept {
   RequestTaker* const requests = socket_.receiving.delivery.requests;
-  if (requests != nullptr) [[unlikely]]
-    requests->begin_page(*this, page_came_ns_);
+  if (requests != nullptr) requests->begin_page(*this, page_came_ns_);
 }
 
 bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }
@@ -91,9 +91,15 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
   // that up, it could get the buffer while all the other memory is with peers that wait for it.
   link_->assembling(incoming_.assembling() || result == IncomingStream::Result::starved);
   if (incoming_.waits_for_release()) socket_.watch_released();
+  if (result != IncomingStream::Result::done) [[unlikely]]
+    return after_part(result);
+  socket_.page_received();
+}
+
+// The page was not delivered to its end.
+void Peer::after_part(IncomingStream::Result result) noexcept {
   switch (result) {
     case IncomingStream::Result::done:
-      socket_.page_received();
       break;
     case IncomingStream::Result::held:
       socket_.page_received();
@@ -121,7 +127,8 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
 void Peer::go_on() noexcept {
   if (closing_) return;
   if (incoming_.holding()) {
-    begin_delivery();
+    socket_.receiving.begin_page(id_, paused_);
+    begin_requests();
     after_delivery(incoming_.go_on());
   }
   if (open() && !incoming_.holding() && !not_to_be_read()) link_->pause(false);
