@@ -26,6 +26,8 @@ void Peer::on_page(const PageHeader& header, Block& block,
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }
+  if (RequestTaker* const requests = socket_.receiving.delivery.requests; requests != nullptr)
+    requests->begin_page(*this, 0);
   const bool no_stranger = was_stranger && outgoing.starved() && !outgoing.stranger();
   if (outgoing.take_resend_room() || no_stranger) {
     room_found_ = true;
@@ -57,10 +59,6 @@ void Peer::on_page(const PageHeader& header, Block& block,
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
   socket_.receiving.begin_page(id_, paused_);
-  if ((socket_.receiving.delivery.offered & ability::requests) != 0) [[unlikely]] {
-    page_came_ns_ = socket_.context().loop.now().count();
-    begin_requests();
-  }
   after_delivery(incoming_.take(header, block, body));
   if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());
 }
@@ -73,11 +71,6 @@ void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   if (bytes_to_acknowledge_ < acknowledged_at_bytes || !open()) return;
   bytes_to_acknowledge_ = 0;
   (void)send_acknowledgement();
-}
-
-void Peer::begin_requests() noexcept {
-  RequestTaker* const requests = socket_.receiving.delivery.requests;
-  if (requests != nullptr) requests->begin_page(*this, page_came_ns_);
 }
 
 bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }
@@ -98,6 +91,7 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
 
 // The page was not delivered to its end.
 void Peer::after_part(IncomingStream::Result result) noexcept {
+  if (held_since_ns_ == 0) held_since_ns_ = socket_.context().loop.now().count();
   switch (result) {
     case IncomingStream::Result::done:
       break;
@@ -128,8 +122,10 @@ void Peer::go_on() noexcept {
   if (closing_) return;
   if (incoming_.holding()) {
     socket_.receiving.begin_page(id_, paused_);
-    begin_requests();
+    RequestTaker* const requests = socket_.receiving.delivery.requests;
+    if (requests != nullptr) requests->begin_page(*this, held_since_ns_);
     after_delivery(incoming_.go_on());
+    if (!incoming_.holding()) held_since_ns_ = 0;
   }
   if (open() && !incoming_.holding() && !not_to_be_read()) link_->pause(false);
 }

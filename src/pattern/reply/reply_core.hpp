@@ -71,16 +71,24 @@ class ReplyCore final : public Distribution, private RequestTaker {
 
  private:
   // RequestTaker
-  void begin_page(Peer& peer, std::int64_t came_ns) noexcept override;
-  Breach admit(Label label) noexcept override;
-  void take(const MessageView& message, Label label) noexcept override;
+  const Breach* take(const MessageView& message, Label label) noexcept override;
 
-  [[nodiscard]] Requester* find(const Peer& peer) noexcept;
+  void call_user_with(const MessageView& message, ReplyTicket& ticket) noexcept;
+  [[nodiscard]] Requester* find(const Peer& peer) noexcept {
+    return last_found_ != nullptr && last_found_->peer == &peer ? last_found_ : look_up(peer);
+  }
+  [[nodiscard]] Requester* look_up(const Peer& peer) noexcept;
+  // The request that is with the call-back is this requester's.
+  [[nodiscard]] bool asks_now(const Requester& requester) const noexcept {
+    return called_with_ != nullptr && called_with_->from == &requester;
+  }
   Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
   Status post(OutgoingStream& stream, const SegmentList& segments, Label label) noexcept;
   // Answers in memory that is only borrowed, or takes the message.
   template <typename Answer>
   Status give(Requester& requester, Answer& answer, Label label) noexcept;
+  template <typename Answer>
+  [[gnu::noinline]] Status give_later(Requester& requester, Answer& answer, Label label) noexcept;
   // What may wait for one requester, and one answer more.
   [[nodiscard]] std::size_t waiting_bytes_max() const noexcept;
   // If so much waits, no more requests of it are taken.
@@ -91,7 +99,13 @@ class ReplyCore final : public Distribution, private RequestTaker {
   template <typename Answer>
   Status finish(ReplyTicket& ticket, Answer& answer) noexcept;
   void refuse_to_answer(ReplyTicket& ticket) noexcept;
-  void leave(ReplyTicket& ticket) noexcept;
+  // Nobody waits for its answer any more.
+  void leave(ReplyTicket& ticket) noexcept {
+    if (&ticket != called_with_) return leave_open(ticket);
+    called_with_ = nullptr;
+    ticket.from = nullptr;
+  }
+  void leave_open(ReplyTicket& ticket) noexcept;
   void give_up(Requester& requester) noexcept;
   void look_whether_held(Requester& requester) noexcept;
 
@@ -101,9 +115,10 @@ class ReplyCore final : public Distribution, private RequestTaker {
   std::unordered_map<const Peer*, Requester> requesters_;
   std::function<void(const MessageView&, ReplyTo)> on_request_;
   std::optional<std::function<void(const MessageView&, ReplyTo)>> next_on_request_;
-  std::int64_t page_came_ns_ = 0;    // the page that is being delivered
-  Requester* at_hand_ = nullptr;     // whose page is being delivered
-  ReplyTicket* admitted_ = nullptr;  // the request that take() is about to be given; null: none
+  Requester* last_found_ = nullptr;  // mostly the next that is looked for, too
+  // The request that the call-back was given, until it is answered or the call-back returns: only
+  // then is it entered in the hub, as most requests are answered before that.
+  ReplyTicket* called_with_ = nullptr;
   ReplyBooks books_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;
