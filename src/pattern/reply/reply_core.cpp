@@ -79,34 +79,34 @@ const RequestTaker::Breach* ReplyCore::take(const MessageView& message, Label la
     return &no_memory;
   ticket->until_ns = until_ns;
   ++books_.requests;
-  call_user_with(message, *ticket);
-  return nullptr;
-}
-
-void ReplyCore::call_user_with(const MessageView& message, ReplyTicket& ticket) noexcept {
-  called_with_ = &ticket;
+  called_with_ = ticket;
   calling_ = true;
-  on_request_(message, ReplyTo(&ticket));
+  on_request_(message, ReplyTo(ticket));
   calling_ = false;
-  if (ReplyTicket* const open = std::exchange(called_with_, nullptr); open != nullptr) {
-    hub_->enter(*open);
-    look_whether_held(*open->from);
-  }
+  if (called_with_ != nullptr) enter_open();
   if (next_on_request_) [[unlikely]] {
     on_request_ = std::move(*next_on_request_);
     next_on_request_.reset();
   }
+  return nullptr;
 }
 
-Status ReplyCore::answer(ReplyTicket& ticket, std::span<const std::byte> bytes) noexcept {
+// The request was not answered from inside the call-back.
+void ReplyCore::enter_open() noexcept {
+  ReplyTicket& open = *std::exchange(called_with_, nullptr);
+  hub_->enter(open);
+  look_whether_held(*open.from);
+}
+
+Status ReplyCore::answer(ReplyTicket*& ticket, std::span<const std::byte> bytes) noexcept {
   return finish(ticket, bytes);
 }
 
-Status ReplyCore::answer(ReplyTicket& ticket, Message& message) noexcept {
+Status ReplyCore::answer(ReplyTicket*& ticket, Message& message) noexcept {
   return message ? finish(ticket, message) : Status::invalid;
 }
 
-Status ReplyCore::answer(ReplyTicket& ticket, const SegmentList& segments) noexcept {
+Status ReplyCore::answer(ReplyTicket*& ticket, const SegmentList& segments) noexcept {
   if (segments.count() > segments_max) return Status::invalid;
   const Status status = finish(ticket, segments);
   if (status == Status::ok) segments.take_messages();
@@ -114,28 +114,34 @@ Status ReplyCore::answer(ReplyTicket& ticket, const SegmentList& segments) noexc
 }
 
 template <typename Answer>
-Status ReplyCore::finish(ReplyTicket& ticket, Answer& answer) noexcept {
+Status ReplyCore::finish(ReplyTicket*& ticket, Answer& answer) noexcept {
   if (stopped_) [[unlikely]]
     return Status::closed;
-  if (ticket.from == nullptr) [[unlikely]]
+  Requester* const requester = ticket->from;
+  if (requester == nullptr) [[unlikely]]
     return Status::not_connected;
-  Requester& requester = *ticket.from;
   const std::size_t bytes = payload_bytes(answer);
-  if (bytes > socket_.options().message_bytes_max) [[unlikely]]
-    return Status::too_big;
-  if (!requester.waiting.empty() && requester.waiting.bytes() >= waiting_bytes_max()) [[unlikely]] {
-    wanted_ = true;
-    ++agains_;
-    return Status::again;
+  if (!requester->waiting.empty()) [[unlikely]] {
+    if (const Status status = may_give(*requester, bytes); status != Status::ok) return status;
   }
-  const Status status = give(requester, answer, answer_label(ticket.id, AnswerStatus::answered));
+  const Status status = give(*requester, answer, answer_label(ticket->id, AnswerStatus::answered));
   if (status != Status::ok) [[unlikely]]
     return status;
+  ReplyTicket& done = *std::exchange(ticket, nullptr);
   bytes_sent_ += bytes;
   ++books_.answered;
-  leave(ticket);
-  hub_->recycle(ticket);
+  leave(done);
+  hub_->recycle(done);
   return status;
+}
+
+// Behind what waits already.
+Status ReplyCore::may_give(const Requester& requester, std::size_t bytes) noexcept {
+  if (bytes > socket_.options().message_bytes_max) return Status::too_big;
+  if (requester.waiting.bytes() < waiting_bytes_max()) return Status::ok;
+  wanted_ = true;
+  ++agains_;
+  return Status::again;
 }
 
 // To the stream, or behind what waits for it already.
@@ -155,6 +161,7 @@ Status ReplyCore::give(Requester& requester, Answer& answer, Label label) noexce
 
 template <typename Answer>
 Status ReplyCore::give_later(Requester& requester, Answer& answer, Label label) noexcept {
+  if (payload_bytes(answer) > socket_.options().message_bytes_max) return Status::too_big;
   const Status status = wait(requester, answer, label);
   look_whether_held(requester);
   socket_.fill_changed();

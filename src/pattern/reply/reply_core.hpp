@@ -40,9 +40,10 @@ class ReplyCore final : public Distribution, private RequestTaker {
   void on_request(std::function<void(const MessageView&, ReplyTo)> call);
   std::function<void()> on_writable;
   [[nodiscard]] ReplyBooks books() const noexcept;
-  Status answer(ReplyTicket& ticket, std::span<const std::byte> bytes) noexcept;
-  Status answer(ReplyTicket& ticket, Message& message) noexcept;
-  Status answer(ReplyTicket& ticket, const SegmentList& segments) noexcept;
+  // The ticket is null afterwards if the answer is ok.
+  Status answer(ReplyTicket*& ticket, std::span<const std::byte> bytes) noexcept;
+  Status answer(ReplyTicket*& ticket, Message& message) noexcept;
+  Status answer(ReplyTicket*& ticket, const SegmentList& segments) noexcept;
   Message allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status,
                    std::size_t head_bytes) noexcept;
   void dropped(ReplyTicket& ticket) noexcept;
@@ -73,11 +74,11 @@ class ReplyCore final : public Distribution, private RequestTaker {
   // RequestTaker
   const Breach* take(const MessageView& message, Label label) noexcept override;
 
-  void call_user_with(const MessageView& message, ReplyTicket& ticket) noexcept;
   [[nodiscard]] Requester* find(const Peer& peer) noexcept {
     return last_found_ != nullptr && last_found_->peer == &peer ? last_found_ : look_up(peer);
   }
   [[nodiscard]] Requester* look_up(const Peer& peer) noexcept;
+  void enter_open() noexcept;
   // The request that is with the call-back is this requester's.
   [[nodiscard]] bool asks_now(const Requester& requester) const noexcept {
     return called_with_ != nullptr && called_with_->from == &requester;
@@ -89,6 +90,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   Status give(Requester& requester, Answer& answer, Label label) noexcept;
   template <typename Answer>
   [[gnu::noinline]] Status give_later(Requester& requester, Answer& answer, Label label) noexcept;
+  [[nodiscard]] Status may_give(const Requester& requester, std::size_t bytes) noexcept;
   // What may wait for one requester, and one answer more.
   [[nodiscard]] std::size_t waiting_bytes_max() const noexcept;
   // If so much waits, no more requests of it are taken.
@@ -97,7 +99,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   Status wait(Requester& requester, Message& message, Label label) noexcept;
   Status wait(Requester& requester, const SegmentList& segments, Label label) noexcept;
   template <typename Answer>
-  Status finish(ReplyTicket& ticket, Answer& answer) noexcept;
+  Status finish(ReplyTicket*& ticket, Answer& answer) noexcept;
   void refuse_to_answer(ReplyTicket& ticket) noexcept;
   // Nobody waits for its answer any more.
   void leave(ReplyTicket& ticket) noexcept {

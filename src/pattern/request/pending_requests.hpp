@@ -86,7 +86,7 @@ class PendingRequests {
     request.outcome = Outcome::answered;
     request.owes_cancel = request.in_owed = false;
     request.idempotent = request.limited = false;
-    request.attempts = 0;
+    request.attempts = 1;
     request.user_id = request.id;
     request.deadline_ns = 0;
   }

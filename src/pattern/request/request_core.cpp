@@ -70,7 +70,8 @@ Message copy_of(const SegmentList& segments) { return segments.copied(0); }
 
 template <typename Payload>
 inline Status RequestCore::ask_any(Payload& payload, Label label, Peer*& asked) noexcept {
-  for (std::size_t too_small = 0; too_small < ready_.size();) {
+  std::size_t too_small = 0;
+  while (!ready_.empty() && too_small != ready_.size()) {
     Peer& peer = ready_.next();
     const Status status = peer.outgoing.put(payload, label, socket_.options().mode);
     if (status == Status::ok) [[likely]] {
@@ -95,7 +96,6 @@ inline void RequestCore::begun(PendingRequest& request, Peer& peer, std::size_t 
 inline void RequestCore::under_way(PendingRequest& request, Peer& peer) noexcept {
   Replier& replier = *find(peer);
   request.position = peer.outgoing.next_position() - 1;
-  ++request.attempts;
   replier.append(request);
   if (replier.count >= options_.pending_max) ready_.leave(peer);
   if (socket_.options().mode != Mode::buffered) socket_.fill_changed();
@@ -293,6 +293,7 @@ void RequestCore::repeat() noexcept {
     if (status == Status::ok) {
       ++books_.repeated;
       request.state = PendingRequest::State::under_way;
+      ++request.attempts;
       if (!request.limited) request.deadline_ns = 0;
       under_way(request, *asked);
     } else if (status == Status::again || status == Status::not_connected) {

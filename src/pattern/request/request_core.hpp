@@ -30,7 +30,7 @@ struct Replier {
   Peer* peer;                       // never null; another one after it has come back
   PendingRequest* first = nullptr;  // by position, those included that owe it a cancel
   PendingRequest* last = nullptr;
-  std::size_t count = 0;            // of these
+  std::size_t count = 0;      // of these
   OwedQueue owed;             // whose end it is to be told
   OwedQueue told;             // the same, which may be sent again if the connection breaks
   std::uint64_t arrived = 0;  // when the connection came up, it had received what is before that
@@ -106,7 +106,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   [[nodiscard]] bool may_ask(const Peer& peer) const noexcept;
   Status refused(std::size_t bytes) noexcept;
   // `payload`: the bytes, which are borrowed; or a message, which is taken.
-  // Posts it to whom it is for: `peer`, by PeerInfo::id, or anybody if that is 0. `asked`: who it was.
+  // Posts it to whom it is for: `peer`, by PeerInfo::id, or anybody if that is 0. `asked`: who it
+  // was.
   template <typename Payload>
   Status put(std::uint64_t peer, Payload& payload, Label label, Peer*& asked) noexcept;
   template <typename Payload>
@@ -117,7 +118,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   template <typename Payload>
   Status begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept;
   template <typename Payload>
-  [[gnu::noinline]] Status begin_with_more(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept;
+  [[gnu::noinline]] Status begin_with_more(Payload& payload, std::uint64_t& id,
+                                           const Ask& ask) noexcept;
   Status not_begun(Status status, std::size_t bytes, const Ask& ask) noexcept;
   void begun(PendingRequest& request, Peer& peer, std::size_t bytes) noexcept;
   template <typename Payload>

@@ -147,8 +147,8 @@ void RequestCore::was_told(Replier& replier, PendingRequest& request) noexcept {
 void RequestCore::look_at_acknowledged(Peer& peer) noexcept {
   Replier* const replier = find(peer);
   if (replier != nullptr) forget_told(*replier);
-  wants_acknowledgements_ = std::ranges::any_of(
-      repliers_, [](const auto& entry) { return !entry.second.told.empty(); });
+  wants_acknowledgements_ =
+      std::ranges::any_of(repliers_, [](const auto& entry) { return !entry.second.told.empty(); });
 }
 
 // The peer has received them.
