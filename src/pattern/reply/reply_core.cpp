@@ -163,6 +163,10 @@ template <typename Answer>
 Status ReplyCore::give_later(Requester& requester, Answer& answer, Label label) noexcept {
   if (payload_bytes(answer) > socket_.options().message_bytes_max) return Status::too_big;
   const Status status = wait(requester, answer, label);
+  if (status == Status::again) {  // without memory
+    wanted_ = true;
+    ++agains_;
+  }
   look_whether_held(requester);
   socket_.fill_changed();
   return status;
@@ -170,9 +174,7 @@ Status ReplyCore::give_later(Requester& requester, Answer& answer, Label label) 
 
 Status ReplyCore::wait(Requester& requester, std::span<const std::byte> bytes,
                        Label label) noexcept {
-  Message copy;
-  guard_memory([&] { copy = Message::copy_of(bytes); }, []() noexcept {});
-  return copy ? wait(requester, copy, label) : Status::again;
+  return requester.waiting.add(bytes, label) ? Status::ok : Status::again;
 }
 
 Status ReplyCore::wait(Requester& requester, Message& message, Label label) noexcept {
@@ -195,9 +197,7 @@ Status ReplyCore::post(OutgoingStream& stream, std::span<const std::byte> bytes,
   return stream.put(bytes, label, socket_.options().mode);
 }
 
-// One that says "not answered" has no memory.
 Status ReplyCore::post(OutgoingStream& stream, Message& message, Label label) noexcept {
-  if (!message) return post(stream, std::span<const std::byte>(), label);
   return stream.put(message, label, socket_.options().mode);
 }
 
@@ -218,7 +218,7 @@ void ReplyCore::dropped(ReplyTicket& ticket) noexcept {
 
 // Whatever waits already: it takes no memory but the record of it.
 void ReplyCore::refuse_to_answer(ReplyTicket& ticket) noexcept {
-  Message nothing;
+  const std::span<const std::byte> nothing;
   const Label label = answer_label(ticket.id, AnswerStatus::not_answered);
   Peer& peer = *ticket.from->peer;
   const bool given = give(*ticket.from, nothing, label) == Status::ok;

@@ -51,6 +51,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   // For WaitingAnswers: no answer waits any more; gives one to the stream.
   void waits_no_more(Requester& requester) noexcept { look_whether_held(requester); }
   Status post(OutgoingStream& stream, Message& message, Label label) noexcept;
+  Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;
@@ -83,7 +84,6 @@ class ReplyCore final : public Distribution, private RequestTaker {
   [[nodiscard]] bool asks_now(const Requester& requester) const noexcept {
     return called_with_ != nullptr && called_with_->from == &requester;
   }
-  Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
   Status post(OutgoingStream& stream, const SegmentList& segments, Label label) noexcept;
   // Answers in memory that is only borrowed, or takes the message.
   template <typename Answer>
