@@ -13,7 +13,7 @@ struct ForkHandlers {
   static void lock() noexcept { mutex().lock(); }
   static void unlock() noexcept { mutex().unlock(); }
   static void in_child() noexcept {
-    ++depth;
+    ++forks_before;
     for (ForkWatch* watch = first; watch != nullptr; watch = watch->next_) watch->in_child_();
     mutex().unlock();
   }
@@ -30,10 +30,9 @@ struct ForkHandlers {
   }
 
   static inline ForkWatch* first = nullptr;
-  static inline unsigned depth = 0;
 };
 
-unsigned fork_depth() noexcept { return ForkHandlers::depth; }
+unsigned forks_before = 0;
 
 ForkWatch::ForkWatch(std::function<void()> in_child) : in_child_(std::move(in_child)) {
   ForkHandlers::install();

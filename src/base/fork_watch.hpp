@@ -9,7 +9,8 @@ namespace netio::detail {
 
 // How many calls of fork() lie between the program's first process and this one. What was made at
 // another depth is a copy.
-[[nodiscard]] unsigned fork_depth() noexcept;
+extern unsigned forks_before;  // written in the child of each fork() only
+[[nodiscard]] inline unsigned fork_depth() noexcept { return forks_before; }
 
 // While it lives, `in_child` is called in each child of fork(), on its only thread, before fork()
 // returns there. The forking thread may be any: what belongs to another one may have been left in

@@ -79,27 +79,26 @@ void Reply::on_writable(std::function<void()> call) { reply_core_->on_writable =
 
 namespace {
 
-// Calls with the core of the socket, or answers closed if that is gone.
+// Calls with the core of the socket, which takes the ticket if the answer is ok. Closed if the
+// socket is gone.
 template <typename Call>
 Status with_core(detail::ReplyTicket*& ticket, Call&& call) noexcept {
   if (ticket == nullptr) return Status::invalid;
   ReplyCore* const core = ticket->hub->is_own() ? ticket->hub->core() : nullptr;
-  const Status status = core != nullptr ? call(*core) : Status::closed;
-  if (status == Status::ok) ticket = nullptr;
-  return status;
+  return core != nullptr ? call(*core) : Status::closed;
 }
 
 }  // namespace
 
 Status ReplyTo::send(std::span<const std::byte> answer) noexcept {
-  return with_core(ticket_, [&](ReplyCore& core) { return core.answer(*ticket_, answer); });
+  return with_core(ticket_, [&](ReplyCore& core) { return core.answer(ticket_, answer); });
 }
 Status ReplyTo::send(Message&& answer) noexcept {
-  return with_core(ticket_, [&](ReplyCore& core) { return core.answer(*ticket_, answer); });
+  return with_core(ticket_, [&](ReplyCore& core) { return core.answer(ticket_, answer); });
 }
 Status ReplyTo::send_segments(std::span<const Segment> segments) noexcept {
   return with_core(ticket_, [&](ReplyCore& core) {
-    return core.answer(*ticket_, detail::SegmentList(segments));
+    return core.answer(ticket_, detail::SegmentList(segments));
   });
 }
 Message ReplyTo::allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept {

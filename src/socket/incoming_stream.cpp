@@ -105,52 +105,82 @@ IncomingStream::Result IncomingStream::deliver(Block& block) {
 }
 
 IncomingStream::Result IncomingStream::walk_requests(Block& block) {
+  RequestTaker& taker = *delivery_.requests;
+  Frame frame;
+  while (walker_.next_request(frame)) {
+    if (frame.size > message_bytes_max_) [[unlikely]]
+      return fail(too_large, DownReason::message_too_big);
+    count(1, frame.size);
+    const MessageView view(&block, {frame.payload, frame.size}, 0);
+    const RequestTaker::Breach* const breach = taker.take(view, {frame.tag, frame.flags});
+    if (breach != nullptr) [[unlikely]]
+      return refuse_request(*breach, frame.size);
+    if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
+      return hold(block, Result::held);
+  }
+  return end_walk(block);
+}
+
+// From a frame on that is not a whole request or answer in one segment: frames of any kind.
+IncomingStream::Result IncomingStream::walk_other_requests(Block& block) {
   Frame frame;
   while (walker_.next(frame)) {
     if (!frame.whole_message()) return fail("a frame of the wrong kind");
-    if (frame.size > message_bytes_max_) {
-      return fail(too_large, DownReason::message_too_big);
-    }
+    if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
     MessageView view(&block, {frame.payload, frame.size}, 0);
     if (!view_segments(view, frame.flags)) return fail(wrong_table);
-    const RequestTaker::Breach breach = delivery_.requests->admit(frame.label());
-    if (breach.what != nullptr) return fail(breach.what, breach.reason);
     count(1, view.size());
-    delivery_.requests->take(view, frame.label());
+    const RequestTaker::Breach* const breach = delivery_.requests->take(view, frame.label());
+    if (breach != nullptr) return refuse_request(*breach, view.size());
     if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
   }
   return finish_page();
 }
 
+// The request, or answer, was not taken: it does not count.
+IncomingStream::Result IncomingStream::refuse_request(const RequestTaker::Breach& breach,
+                                                      std::size_t bytes) noexcept {
+  --books_.expected;
+  --books_.delivered;
+  delivery_.bytes -= bytes;
+  return fail(breach.what, breach.reason);
+}
+
 IncomingStream::Result IncomingStream::walk(Block& block) {
-  for (;;) {
-    Frame frame;
-    if (!walker_.next_plain(frame)) [[unlikely]] {
-      if (walker_.at_end()) return finish_page();
-      if (const Result result = walk_other(block); result != Result::done) return result;
-    } else if (frame.size > message_bytes_max_) [[unlikely]] {
+  Frame frame;
+  while (walker_.next_plain(frame)) {
+    if (frame.size > message_bytes_max_) [[unlikely]]
       return fail(too_large, DownReason::message_too_big);
-    } else [[likely]] {
-      // Before the call: what the user is given counts as delivered, in a reply from inside it too.
-      count(1, frame.size);
-      delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
-    }
+    // Before the call: what the user is given counts as delivered, in a reply from inside it too.
+    count(1, frame.size);
+    delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
   }
+  return end_walk(block);
 }
 
-// A frame that is not a whole message with at most a tag.
-IncomingStream::Result IncomingStream::walk_other(Block& block) {
+// The end of the page, mostly. It is a function of its own so that what it looks at takes no
+// registers in the loops of walk() and walk_requests().
+IncomingStream::Result IncomingStream::end_walk(Block& block) {
+  if (walker_.at_end()) [[likely]]
+    return finish_page();
+  return delivery_.requests != nullptr ? walk_other_requests(block) : walk_rest(block);
+}
+
+// From a frame on that is not a whole message with at most a tag: frames of any kind.
+IncomingStream::Result IncomingStream::walk_rest(Block& block) {
   Frame frame;
-  if (!walker_.next(frame)) return fail(walker_.defect());
-  if (!frame.whole_message()) return fail("a frame of the wrong kind");
-  if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
-  MessageView view(&block, {frame.payload, frame.size}, frame.tag);
-  if (!view_segments(view, frame.flags)) return fail(wrong_table);
-  count(1, view.size());
-  delivery_.on_message(view);
-  return Result::done;
+  while (walker_.next(frame)) {
+    if (!frame.whole_message()) return fail("a frame of the wrong kind");
+    if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
+    MessageView view(&block, {frame.payload, frame.size}, frame.tag);
+    if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    count(1, view.size());
+    delivery_.on_message(view);
+    if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
+  }
+  return finish_page();
 }
 
 IncomingStream::Result IncomingStream::walk_batch(Block& block) {
@@ -239,13 +269,10 @@ IncomingStream::Result IncomingStream::deliver_whole() {
   whole->kept_memory = delivery_.kept_memory;
   MessageView view(whole.get(), {whole->data(), large_bytes_}, large_label_.number);
   if (!view_segments(view, large_label_.flags)) return fail(wrong_table);
-  if (delivery_.requests != nullptr) {
-    const RequestTaker::Breach breach = delivery_.requests->admit(large_label_);
-    if (breach.what != nullptr) return fail(breach.what, breach.reason);
-  }
   count(1, view.size());
   if (delivery_.requests != nullptr) {
-    delivery_.requests->take(view, large_label_);
+    const RequestTaker::Breach* const breach = delivery_.requests->take(view, large_label_);
+    if (breach != nullptr) return refuse_request(*breach, view.size());
   } else if (delivery_.on_batch) {
     give_batch(Batch(view, 1, false));
   } else if (delivery_.on_message) {

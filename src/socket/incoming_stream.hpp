@@ -32,20 +32,30 @@ static_assert(MessageCursor::word_bytes == frame_word_bytes &&
 // Who takes requests, or answers to them, in place of the call-backs for messages.
 class RequestTaker {
  public:
-  // A page of this peer is about to be delivered, which came at this time.
-  virtual void begin_page(Peer& peer, std::int64_t came_ns) noexcept = 0;
-  // The next message of it, before it counts as received: what is wrong with it; or what it needs
-  // here and cannot have.
+  // A page of this peer is at hand, and what it acknowledges is in the books. Of one that was held:
+  // since when; 0: it has just come.
+  void begin_page(Peer& peer, std::int64_t held_since_ns) noexcept {
+    page_peer_ = &peer;
+    page_held_since_ns_ = held_since_ns;
+    if (wants_acknowledgements_) [[unlikely]]
+      look_at_acknowledged(peer);
+  }
+  // What is wrong with a message; or what it needs here and cannot have.
   struct Breach {
-    const char* what = nullptr;  // null: nothing
+    const char* what;
     DownReason reason = DownReason::protocol_error;
   };
-  virtual Breach admit(Label label) noexcept = 0;
-  // The same message.
-  virtual void take(const MessageView& message, Label label) noexcept = 0;
+  // The next message of the page, which counts as received already. If it cannot be taken, the
+  // answer says why, and nothing was done; else the answer is null.
+  virtual const Breach* take(const MessageView& message, Label label) noexcept = 0;
 
  protected:
   ~RequestTaker() = default;
+  virtual void look_at_acknowledged(Peer&) noexcept {}
+
+  Peer* page_peer_ = nullptr;  // whose page is at hand
+  std::int64_t page_held_since_ns_ = 0;
+  bool wants_acknowledgements_ = false;
 };
 
 // Where the messages of all peers of a socket go.
@@ -143,8 +153,11 @@ class IncomingStream {
   Result start(Block& block);
   Result deliver(Block& block);
   Result walk(Block& block);
-  Result walk_other(Block& block);
+  [[gnu::noinline]] Result end_walk(Block& block);
+  [[gnu::noinline]] Result walk_rest(Block& block);
   Result walk_requests(Block& block);
+  [[gnu::noinline]] Result walk_other_requests(Block& block);
+  Result refuse_request(const RequestTaker::Breach& breach, std::size_t bytes) noexcept;
   [[nodiscard]] static bool view_segments(MessageView& view, std::uint32_t flags) noexcept;
   Result walk_batch(Block& block);
   Result take_part(const Frame& frame, Block& block);

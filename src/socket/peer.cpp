@@ -216,6 +216,7 @@ void Peer::release_link() noexcept {
   bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = kept_unread_ = starved_for_long_ =
       false;
   was_unread_at_ = never_unread;
+  held_since_ns_ = 0;
   confirm_timer_.stop();
   heartbeat_timer_.stop();
   confirm_owed_ = false;

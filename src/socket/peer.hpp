@@ -193,8 +193,8 @@ class Peer final : public Newcomer,
   void draw_stream();
   void end_connection() noexcept;
   void release_link() noexcept;
-  void begin_delivery() noexcept;
   void after_delivery(IncomingStream::Result result) noexcept;
+  [[gnu::noinline]] void after_part(IncomingStream::Result result) noexcept;
   void go_on() noexcept;
   [[nodiscard]] bool not_to_be_read()
       const noexcept;  // not to be read: paused, by itself or with all
@@ -251,7 +251,7 @@ class Peer final : public Newcomer,
   bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
   bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 
-  std::int64_t page_came_ns_ = 0;  // the page at hand, or the one that is held
+  std::int64_t held_since_ns_ = 0;  // the page that is held
   static constexpr std::uint64_t never_unread = UINT64_MAX;
   std::uint64_t was_unread_at_ = never_unread;  // heard(), if it was not read at the last look
   std::uint64_t arrived_before_ = 0;            // bytes on links that are gone

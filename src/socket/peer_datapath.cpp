@@ -26,6 +26,8 @@ void Peer::on_page(const PageHeader& header, Block& block,
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }
+  if (RequestTaker* const requests = socket_.receiving.delivery.requests; requests != nullptr)
+    requests->begin_page(*this, 0);
   const bool no_stranger = was_stranger && outgoing.starved() && !outgoing.stranger();
   if (outgoing.take_resend_room() || no_stranger) {
     room_found_ = true;
@@ -56,9 +58,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     return;
   }
   if ((header.flags & page_flag::begun) == 0) socket_.count_page();
-  if ((socket_.receiving.delivery.offered & ability::requests) != 0) [[unlikely]]
-    page_came_ns_ = socket_.context().loop.now().count();
-  begin_delivery();
+  socket_.receiving.begin_page(id_, paused_);
   after_delivery(incoming_.take(header, block, body));
   if (socket_.options().resume_bytes_max != 0) acknowledge_in_time(body.size());
 }
@@ -73,13 +73,6 @@ void Peer::acknowledge_in_time(std::size_t bytes) noexcept {
   (void)send_acknowledgement();
 }
 
-void Peer::begin_delivery() noexcept {
-  socket_.receiving.begin_page(id_, paused_);
-  RequestTaker* const requests = socket_.receiving.delivery.requests;
-  if (requests != nullptr) [[unlikely]]
-    requests->begin_page(*this, page_came_ns_);
-}
-
 bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving.paused(); }
 
 void Peer::after_delivery(IncomingStream::Result result) noexcept {
@@ -91,9 +84,16 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
   // that up, it could get the buffer while all the other memory is with peers that wait for it.
   link_->assembling(incoming_.assembling() || result == IncomingStream::Result::starved);
   if (incoming_.waits_for_release()) socket_.watch_released();
+  if (result != IncomingStream::Result::done) [[unlikely]]
+    return after_part(result);
+  socket_.page_received();
+}
+
+// The page was not delivered to its end.
+void Peer::after_part(IncomingStream::Result result) noexcept {
+  if (held_since_ns_ == 0) held_since_ns_ = socket_.context().loop.now().count();
   switch (result) {
     case IncomingStream::Result::done:
-      socket_.page_received();
       break;
     case IncomingStream::Result::held:
       socket_.page_received();
@@ -121,8 +121,11 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
 void Peer::go_on() noexcept {
   if (closing_) return;
   if (incoming_.holding()) {
-    begin_delivery();
+    socket_.receiving.begin_page(id_, paused_);
+    RequestTaker* const requests = socket_.receiving.delivery.requests;
+    if (requests != nullptr) requests->begin_page(*this, held_since_ns_);
     after_delivery(incoming_.go_on());
+    if (!incoming_.holding()) held_since_ns_ = 0;
   }
   if (open() && !incoming_.holding() && !not_to_be_read()) link_->pause(false);
 }

@@ -171,6 +171,24 @@ class FrameWalker {
     cursor_ += prefix + wire_padded(frame.size);
     return true;
   }
+  // The same for a whole request or answer that was not sent in segments. Only if requests were
+  // offered to be taken.
+  bool next_request(Frame& frame) noexcept {
+    constexpr std::size_t prefix = frame_word_bytes + sizeof frame.tag;
+    const auto left = static_cast<std::size_t>(end_ - cursor_);
+    if (left < prefix) [[unlikely]]
+      return false;
+    const std::uint64_t word = load_once(cursor_);
+    frame.size = static_cast<std::uint32_t>(word);
+    frame.flags = static_cast<std::uint32_t>(word >> 32U);
+    if ((frame.flags & ~frame_flag::request_mask) != frame_flag::request ||
+        wire_padded(frame.size) > left - prefix) [[unlikely]]
+      return false;
+    frame.tag = load_once(cursor_ + frame_word_bytes);
+    frame.payload = cursor_ + prefix;
+    cursor_ += prefix + wire_padded(frame.size);
+    return true;
+  }
   // False at the end of the body, or at a defect (see defect()).
   bool next(Frame& frame) noexcept { return next_plain(frame) || next_other(frame); }
 

@@ -229,6 +229,21 @@ TEST_P(RequestOrdersOverCuts, a_request_that_is_sent_again_has_the_time_that_is_
   EXPECT_GE(*open_[0].time_left(), 30s - gone - 50ms);
 }
 
+// It counts until the replier has received it, which no answer tells.
+TEST_P(RequestOrdersOverCuts, a_cancelled_request_makes_room_when_it_is_acknowledged) {
+  Reply reply(there_, {}, keeping());
+  Request request(here_, {.pending_max = 1}, keeping());
+  std::vector<ReplyTo> open;
+  reply.on_request([&](const MessageView&, ReplyTo to) { open.push_back(std::move(to)); });
+  request.connect(bind(reply));
+  for (int i = 0; i < 3; ++i) {
+    std::uint64_t id = 0;
+    ASSERT_SOON(pump_, request.send(payload(0, 8), id) == Status::ok) << i;
+    EXPECT_EQ(request.cancel(id), Status::ok);
+  }
+  ASSERT_SOON(pump_, reply.requests().unwanted + reply.requests().withdrawn == 3);
+}
+
 ON_TCP_IN_EVERY_MODE(RequestOrdersOverCuts);
 
 }  // namespace

@@ -45,63 +45,68 @@ void ReplyCore::on_request(std::function<void(const MessageView&, ReplyTo)> call
   socket_.receiving.take_requests(takes ? this : nullptr);
 }
 
-void ReplyCore::begin_page(Peer& peer, std::int64_t came_ns) noexcept {
-  at_hand_ = find(peer);
-  page_came_ns_ = came_ns;
-}
-
-RequestTaker::Breach ReplyCore::admit(Label label) noexcept {
-  admitted_ = nullptr;
-  if (at_hand_ == nullptr) return {"a request on a connection that was given up here"};
-  if (!is_request(label)) return {"a message that is no request"};
-  const std::uint16_t field = request_field(label);
-  if (field == withdrawn) {
-    ++books_.withdrawn;
-    return {};
+const RequestTaker::Breach* ReplyCore::take(const MessageView& message, Label label) noexcept {
+  static constexpr Breach given_up{"a request on a connection that was given up here"};
+  static constexpr Breach no_request{"a message that is no request"};
+  static constexpr Breach no_time{"a request with a time that makes no sense"};
+  static constexpr Breach twice{"a request with the id of another that is open"};
+  static constexpr Breach no_memory{"a request, and there is no memory here to remember it",
+                                    DownReason::resources};
+  Requester* const requester = find(*page_peer_);
+  if (requester == nullptr) [[unlikely]]
+    return &given_up;
+  if (!is_request(label)) [[unlikely]]
+    return &no_request;
+  std::int64_t until_ns = 0;
+  if (const std::uint16_t field = request_field(label); field != 0) {
+    if (field == withdrawn) {
+      ++books_.withdrawn;
+      return nullptr;
+    }
+    const std::uint64_t left_ms = time_left(field);
+    if (left_ms == 0) return &no_time;
+    const std::int64_t came_ns =
+        page_held_since_ns_ != 0 ? page_held_since_ns_ : socket_.context().loop.now().count();
+    until_ns = came_ns + static_cast<std::int64_t>(left_ms) * ns_per_ms;
+    if (monotonic_ns() >= until_ns) {
+      ++books_.expired;
+      return nullptr;
+    }
   }
-  const std::uint64_t left_ms = time_left(field);
-  if (field != 0 && left_ms == 0) return {"a request with a time that makes no sense"};
-  const std::int64_t until_ns =
-      left_ms == 0 ? 0 : page_came_ns_ + static_cast<std::int64_t>(left_ms) * ns_per_ms;
-  if (until_ns != 0 && monotonic_ns() >= until_ns) {
-    ++books_.expired;
-    return {};
-  }
-  Breach breach = {"a request with the id of another that is open"};
-  guard_memory(
-      [&] {
-        admitted_ = hub_->open(*at_hand_, label.number);
-        if (admitted_ != nullptr) breach = {};
-      },
-      [&]() noexcept {
-        breach = {"a request, and there is no memory here to remember it", DownReason::resources};
-      });
-  if (admitted_ != nullptr) admitted_->until_ns = until_ns;
-  return breach;
-}
-
-void ReplyCore::take(const MessageView& message, Label) noexcept {
-  if (admitted_ == nullptr) return;
+  if (requester->open_count != 0 && hub_->find(*requester, label.number) != nullptr) return &twice;
+  ReplyTicket* const ticket = hub_->issue(*requester, label.number);
+  if (ticket == nullptr) [[unlikely]]
+    return &no_memory;
+  ticket->until_ns = until_ns;
   ++books_.requests;
-  look_whether_held(*at_hand_);
+  called_with_ = ticket;
   calling_ = true;
-  on_request_(message, ReplyTo(std::exchange(admitted_, nullptr)));
+  on_request_(message, ReplyTo(ticket));
   calling_ = false;
-  if (next_on_request_) {
+  if (called_with_ != nullptr) enter_open();
+  if (next_on_request_) [[unlikely]] {
     on_request_ = std::move(*next_on_request_);
     next_on_request_.reset();
   }
+  return nullptr;
 }
 
-Status ReplyCore::answer(ReplyTicket& ticket, std::span<const std::byte> bytes) noexcept {
+// The request was not answered from inside the call-back.
+void ReplyCore::enter_open() noexcept {
+  ReplyTicket& open = *std::exchange(called_with_, nullptr);
+  hub_->enter(open);
+  look_whether_held(*open.from);
+}
+
+Status ReplyCore::answer(ReplyTicket*& ticket, std::span<const std::byte> bytes) noexcept {
   return finish(ticket, bytes);
 }
 
-Status ReplyCore::answer(ReplyTicket& ticket, Message& message) noexcept {
+Status ReplyCore::answer(ReplyTicket*& ticket, Message& message) noexcept {
   return message ? finish(ticket, message) : Status::invalid;
 }
 
-Status ReplyCore::answer(ReplyTicket& ticket, const SegmentList& segments) noexcept {
+Status ReplyCore::answer(ReplyTicket*& ticket, const SegmentList& segments) noexcept {
   if (segments.count() > segments_max) return Status::invalid;
   const Status status = finish(ticket, segments);
   if (status == Status::ok) segments.take_messages();
@@ -109,39 +114,59 @@ Status ReplyCore::answer(ReplyTicket& ticket, const SegmentList& segments) noexc
 }
 
 template <typename Answer>
-Status ReplyCore::finish(ReplyTicket& ticket, Answer& answer) noexcept {
-  if (stopped_) return Status::closed;
-  if (ticket.from == nullptr) return Status::not_connected;
-  Requester& requester = *ticket.from;
+Status ReplyCore::finish(ReplyTicket*& ticket, Answer& answer) noexcept {
+  if (stopped_) [[unlikely]]
+    return Status::closed;
+  Requester* const requester = ticket->from;
+  if (requester == nullptr) [[unlikely]]
+    return Status::not_connected;
   const std::size_t bytes = payload_bytes(answer);
-  if (bytes > socket_.options().message_bytes_max) return Status::too_big;
-  if (requester.waiting.bytes() >= waiting_bytes_max()) {
-    wanted_ = true;
-    ++agains_;
-    return Status::again;
+  if (!requester->waiting.empty()) [[unlikely]] {
+    if (const Status status = may_give(*requester, bytes); status != Status::ok) return status;
   }
-  const Status status = give(requester, answer, answer_label(ticket.id, AnswerStatus::answered));
-  if (status != Status::ok) return status;
+  const Status status = give(*requester, answer, answer_label(ticket->id, AnswerStatus::answered));
+  if (status != Status::ok) [[unlikely]]
+    return status;
+  ReplyTicket& done = *std::exchange(ticket, nullptr);
   bytes_sent_ += bytes;
   ++books_.answered;
-  leave(ticket);
-  hub_->recycle(ticket);
+  leave(done);
+  hub_->recycle(done);
   return status;
+}
+
+// Behind what waits already.
+Status ReplyCore::may_give(const Requester& requester, std::size_t bytes) noexcept {
+  if (bytes > socket_.options().message_bytes_max) return Status::too_big;
+  if (requester.waiting.bytes() < waiting_bytes_max()) return Status::ok;
+  wanted_ = true;
+  ++agains_;
+  return Status::again;
 }
 
 // To the stream, or behind what waits for it already.
 template <typename Answer>
 Status ReplyCore::give(Requester& requester, Answer& answer, Label label) noexcept {
   Peer& peer = *requester.peer;
-  if (requester.waiting.empty() && peer.up() && !peer.leaving()) {
+  if (requester.waiting.empty() && peer.up() && !peer.leaving()) [[likely]] {
     const Status status = post(peer.outgoing, answer, label);
-    if (status == Status::ok || status == Status::too_big) {
+    if (status == Status::ok || status == Status::too_big) [[likely]] {
       socket_.fill_changed();
       return status;
     }
     peer.behind_since_ns = socket_.context().loop.now().count();
   }
+  return give_later(requester, answer, label);
+}
+
+template <typename Answer>
+Status ReplyCore::give_later(Requester& requester, Answer& answer, Label label) noexcept {
+  if (payload_bytes(answer) > socket_.options().message_bytes_max) return Status::too_big;
   const Status status = wait(requester, answer, label);
+  if (status == Status::again) {  // without memory
+    wanted_ = true;
+    ++agains_;
+  }
   look_whether_held(requester);
   socket_.fill_changed();
   return status;
@@ -149,9 +174,7 @@ Status ReplyCore::give(Requester& requester, Answer& answer, Label label) noexce
 
 Status ReplyCore::wait(Requester& requester, std::span<const std::byte> bytes,
                        Label label) noexcept {
-  Message copy;
-  guard_memory([&] { copy = Message::copy_of(bytes); }, []() noexcept {});
-  return copy ? wait(requester, copy, label) : Status::again;
+  return requester.waiting.add(bytes, label) ? Status::ok : Status::again;
 }
 
 Status ReplyCore::wait(Requester& requester, Message& message, Label label) noexcept {
@@ -174,9 +197,7 @@ Status ReplyCore::post(OutgoingStream& stream, std::span<const std::byte> bytes,
   return stream.put(bytes, label, socket_.options().mode);
 }
 
-// One that says "not answered" has no memory.
 Status ReplyCore::post(OutgoingStream& stream, Message& message, Label label) noexcept {
-  if (!message) return post(stream, std::span<const std::byte>(), label);
   return stream.put(message, label, socket_.options().mode);
 }
 
@@ -197,7 +218,7 @@ void ReplyCore::dropped(ReplyTicket& ticket) noexcept {
 
 // Whatever waits already: it takes no memory but the record of it.
 void ReplyCore::refuse_to_answer(ReplyTicket& ticket) noexcept {
-  Message nothing;
+  const std::span<const std::byte> nothing;
   const Label label = answer_label(ticket.id, AnswerStatus::not_answered);
   Peer& peer = *ticket.from->peer;
   const bool given = give(*ticket.from, nothing, label) == Status::ok;
@@ -209,6 +230,7 @@ void ReplyCore::refuse_to_answer(ReplyTicket& ticket) noexcept {
 ReplyBooks ReplyCore::books() const noexcept {
   ReplyBooks books = books_;
   for (const auto& [peer, requester] : requesters_) books.open += requester.open_count;
+  if (called_with_ != nullptr) ++books.open;
   return books;
 }
 

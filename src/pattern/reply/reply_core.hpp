@@ -40,9 +40,10 @@ class ReplyCore final : public Distribution, private RequestTaker {
   void on_request(std::function<void(const MessageView&, ReplyTo)> call);
   std::function<void()> on_writable;
   [[nodiscard]] ReplyBooks books() const noexcept;
-  Status answer(ReplyTicket& ticket, std::span<const std::byte> bytes) noexcept;
-  Status answer(ReplyTicket& ticket, Message& message) noexcept;
-  Status answer(ReplyTicket& ticket, const SegmentList& segments) noexcept;
+  // The ticket is null afterwards if the answer is ok.
+  Status answer(ReplyTicket*& ticket, std::span<const std::byte> bytes) noexcept;
+  Status answer(ReplyTicket*& ticket, Message& message) noexcept;
+  Status answer(ReplyTicket*& ticket, const SegmentList& segments) noexcept;
   Message allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status,
                    std::size_t head_bytes) noexcept;
   void dropped(ReplyTicket& ticket) noexcept;
@@ -50,6 +51,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   // For WaitingAnswers: no answer waits any more; gives one to the stream.
   void waits_no_more(Requester& requester) noexcept { look_whether_held(requester); }
   Status post(OutgoingStream& stream, Message& message, Label label) noexcept;
+  Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;
@@ -71,16 +73,24 @@ class ReplyCore final : public Distribution, private RequestTaker {
 
  private:
   // RequestTaker
-  void begin_page(Peer& peer, std::int64_t came_ns) noexcept override;
-  Breach admit(Label label) noexcept override;
-  void take(const MessageView& message, Label label) noexcept override;
+  const Breach* take(const MessageView& message, Label label) noexcept override;
 
-  [[nodiscard]] Requester* find(const Peer& peer) noexcept;
-  Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
+  [[nodiscard]] Requester* find(const Peer& peer) noexcept {
+    return last_found_ != nullptr && last_found_->peer == &peer ? last_found_ : look_up(peer);
+  }
+  [[nodiscard]] Requester* look_up(const Peer& peer) noexcept;
+  void enter_open() noexcept;
+  // The request that is with the call-back is this requester's.
+  [[nodiscard]] bool asks_now(const Requester& requester) const noexcept {
+    return called_with_ != nullptr && called_with_->from == &requester;
+  }
   Status post(OutgoingStream& stream, const SegmentList& segments, Label label) noexcept;
   // Answers in memory that is only borrowed, or takes the message.
   template <typename Answer>
   Status give(Requester& requester, Answer& answer, Label label) noexcept;
+  template <typename Answer>
+  [[gnu::noinline]] Status give_later(Requester& requester, Answer& answer, Label label) noexcept;
+  [[nodiscard]] Status may_give(const Requester& requester, std::size_t bytes) noexcept;
   // What may wait for one requester, and one answer more.
   [[nodiscard]] std::size_t waiting_bytes_max() const noexcept;
   // If so much waits, no more requests of it are taken.
@@ -89,9 +99,15 @@ class ReplyCore final : public Distribution, private RequestTaker {
   Status wait(Requester& requester, Message& message, Label label) noexcept;
   Status wait(Requester& requester, const SegmentList& segments, Label label) noexcept;
   template <typename Answer>
-  Status finish(ReplyTicket& ticket, Answer& answer) noexcept;
+  Status finish(ReplyTicket*& ticket, Answer& answer) noexcept;
   void refuse_to_answer(ReplyTicket& ticket) noexcept;
-  void leave(ReplyTicket& ticket) noexcept;
+  // Nobody waits for its answer any more.
+  void leave(ReplyTicket& ticket) noexcept {
+    if (&ticket != called_with_) return leave_open(ticket);
+    called_with_ = nullptr;
+    ticket.from = nullptr;
+  }
+  void leave_open(ReplyTicket& ticket) noexcept;
   void give_up(Requester& requester) noexcept;
   void look_whether_held(Requester& requester) noexcept;
 
@@ -101,9 +117,10 @@ class ReplyCore final : public Distribution, private RequestTaker {
   std::unordered_map<const Peer*, Requester> requesters_;
   std::function<void(const MessageView&, ReplyTo)> on_request_;
   std::optional<std::function<void(const MessageView&, ReplyTo)>> next_on_request_;
-  std::int64_t page_came_ns_ = 0;    // the page that is being delivered
-  Requester* at_hand_ = nullptr;     // whose page is being delivered
-  ReplyTicket* admitted_ = nullptr;  // the request that take() is about to be given; null: none
+  Requester* last_found_ = nullptr;  // mostly the next that is looked for, too
+  // The request that the call-back was given, until it is answered or the call-back returns: only
+  // then is it entered in the hub, as most requests are answered before that.
+  ReplyTicket* called_with_ = nullptr;
   ReplyBooks books_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;

@@ -10,9 +10,11 @@
 
 namespace netio::detail {
 
-Requester* ReplyCore::find(const Peer& peer) noexcept {
+Requester* ReplyCore::look_up(const Peer& peer) noexcept {
   const auto found = requesters_.find(&peer);
-  return found != requesters_.end() ? &found->second : nullptr;
+  if (found == requesters_.end()) return nullptr;
+  last_found_ = &found->second;
+  return last_found_;
 }
 
 void ReplyCore::ready(Peer& peer) noexcept {
@@ -55,7 +57,7 @@ void ReplyCore::look_whether_held(Requester& requester) noexcept {
   (void)socket_.receiving.pause_peer(requester.peer->id(), holds);
 }
 
-void ReplyCore::leave(ReplyTicket& ticket) noexcept {
+void ReplyCore::leave_open(ReplyTicket& ticket) noexcept {
   Requester& requester = *ticket.from;
   hub_->leave(ticket);
   look_whether_held(requester);
@@ -79,13 +81,17 @@ void ReplyCore::given_up(Peer& peer, DropReason reason) noexcept {
   give_up(*known);
   peer.outgoing.drop_pending(reason);
   known->waiting.go_to(nullptr);
-  if (at_hand_ == known) at_hand_ = nullptr;
+  if (last_found_ == known) last_found_ = nullptr;
   requesters_.erase(&peer);
   worth_trying_ = true;
 }
 
 // It will not ask for the answers that are still to come.
 void ReplyCore::give_up(Requester& requester) noexcept {
+  if (asks_now(requester)) {
+    ++books_.unwanted;
+    leave(*called_with_);
+  }
   while (requester.open != nullptr) {
     ++books_.unwanted;
     hub_->leave(*requester.open);
@@ -95,7 +101,8 @@ void ReplyCore::give_up(Requester& requester) noexcept {
 bool ReplyCore::awaits(const Peer& peer) const noexcept {
   const auto found = requesters_.find(&peer);
   if (found == requesters_.end()) return false;
-  return found->second.open_count != 0 || !found->second.waiting.empty();
+  const Requester& requester = found->second;
+  return requester.open_count != 0 || !requester.waiting.empty() || asks_now(requester);
 }
 
 void ReplyCore::comes_as(Peer& gone, Peer& peer) noexcept {
@@ -137,6 +144,7 @@ void ReplyCore::flush() noexcept {
 void ReplyCore::stop() noexcept {
   if (stopped_) return;
   stopped_ = socket_.abandoned();
+  if (called_with_ != nullptr && !stopped_) refuse_to_answer(*called_with_);
   for (auto& [peer, requester] : requesters_) {
     while (requester.open != nullptr && !stopped_) refuse_to_answer(*requester.open);
   }

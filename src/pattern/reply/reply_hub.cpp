@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/out_of_memory.hpp"
 #include "base/random.hpp"
 #include "pattern/reply/reply_core.hpp"
 
@@ -25,21 +26,21 @@ ReplyHub::ReplyHub(ReplyCore& core, Loop& loop)
       multiplier_(std::bit_cast<std::uint64_t>(random_bytes<sizeof(std::uint64_t)>()) | 1U),
       wake_(std::make_unique<Signal>(loop, [this] { take_dropped(); })) {}
 
-ReplyTicket* ReplyHub::find_in(ReplyTicket* bucket, const Requester& from,
-                               std::uint64_t id) noexcept {
-  ReplyTicket* ticket = bucket;
+ReplyTicket* ReplyHub::find(const Requester& from, std::uint64_t id) const noexcept {
+  ReplyTicket* ticket = buckets_[bucket_of(from, id)];
   while (ticket != nullptr && (ticket->from != &from || ticket->id != id)) {
     ticket = ticket->next_in_bucket;
   }
   return ticket;
 }
 
-ReplyTicket* ReplyHub::find(const Requester& from, std::uint64_t id) const noexcept {
-  return find_in(buckets_[bucket_of(from, id)], from, id);
+bool ReplyHub::make_room() noexcept {
+  guard_memory([this] { add_ticket(); }, []() noexcept {});
+  return free_ != nullptr;
 }
 
 // As many buckets as tickets.
-void ReplyHub::make_room() {
+void ReplyHub::add_ticket() {
   tickets_.emplace_back();
   ReplyTicket& ticket = tickets_.back();
   ticket.hub = this;
@@ -57,20 +58,14 @@ void ReplyHub::make_room() {
   }
 }
 
-ReplyTicket* ReplyHub::open(Requester& from, std::uint64_t id) {
-  if (free_ == nullptr) make_room();
-  ReplyTicket*& bucket = buckets_[bucket_of(from, id)];
-  if (find_in(bucket, from, id) != nullptr) return nullptr;
-  ReplyTicket& ticket = *std::exchange(free_, free_->next);
-  ++out_;
-  ticket.from = &from;
-  ticket.id = id;
+void ReplyHub::enter(ReplyTicket& ticket) noexcept {
+  Requester& from = *ticket.from;
+  ReplyTicket*& bucket = buckets_[bucket_of(from, ticket.id)];
   ticket.next_in_bucket = std::exchange(bucket, &ticket);
   ticket.previous = nullptr;
   ticket.next = std::exchange(from.open, &ticket);
   if (ticket.next != nullptr) ticket.next->previous = &ticket;
   ++from.open_count;
-  return &ticket;
 }
 
 void ReplyHub::leave(ReplyTicket& ticket) noexcept {
@@ -82,11 +77,6 @@ void ReplyHub::leave(ReplyTicket& ticket) noexcept {
   if (ticket.next != nullptr) ticket.next->previous = ticket.previous;
   --from.open_count;
   ticket.from = nullptr;
-}
-
-void ReplyHub::recycle(ReplyTicket& ticket) noexcept {
-  --out_;
-  ticket.next = std::exchange(free_, &ticket);
 }
 
 void ReplyHub::drop(ReplyTicket& ticket) noexcept {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <netio/loop.hpp>
@@ -40,13 +41,26 @@ class ReplyHub {
   // Null once the socket is gone.
   [[nodiscard]] ReplyCore* core() const noexcept { return core_; }
   [[nodiscard]] ReplyTicket* find(const Requester& from, std::uint64_t id) const noexcept;
-  // A new one, which stands first in the list of the requester; null if one with this id is open.
-  // Throws std::bad_alloc.
-  ReplyTicket* open(Requester& from, std::uint64_t id);
-  // Nobody waits for the answer any more; the ReplyTo may still be out.
+  // A new one, which is not found so far; null without memory.
+  [[nodiscard]] ReplyTicket* issue(Requester& from, std::uint64_t id) noexcept {
+    if (free_ == nullptr && !make_room()) [[unlikely]]
+      return nullptr;
+    ReplyTicket& ticket = *std::exchange(free_, free_->next);
+    ++out_;
+    ticket.from = &from;
+    ticket.id = id;
+    return &ticket;
+  }
+  // It is found from now on, and stands first in the list of the requester, who has no other one
+  // with this id.
+  void enter(ReplyTicket& ticket) noexcept;
+  // Nobody waits for the answer any more; the ReplyTo may still be out. It was entered.
   void leave(ReplyTicket& ticket) noexcept;
-  // The user is done with it, and it was left.
-  void recycle(ReplyTicket& ticket) noexcept;
+  // The user is done with it, and it is not found any more.
+  void recycle(ReplyTicket& ticket) noexcept {
+    --out_;
+    ticket.next = std::exchange(free_, &ticket);
+  }
   // A ReplyTo was destroyed without an answer. Any thread, also when the socket is gone.
   void drop(ReplyTicket& ticket) noexcept;
   // The socket goes. The hub destroys itself once no ReplyTo is out.
@@ -60,9 +74,8 @@ class ReplyHub {
     const std::uint64_t mixed = (id ^ reinterpret_cast<std::uintptr_t>(&from)) * multiplier_;
     return static_cast<std::size_t>(mixed >> bucket_shift_);
   }
-  [[nodiscard]] static ReplyTicket* find_in(ReplyTicket* bucket, const Requester& from,
-                                            std::uint64_t id) noexcept;
-  void make_room();
+  [[nodiscard]] bool make_room() noexcept;
+  void add_ticket();
   void take_dropped() noexcept;
 
   ReplyCore* core_;

@@ -12,13 +12,29 @@ namespace netio::detail {
 
 namespace {
 // With its record, so that empty ones count too.
-std::size_t cost(const Message& answer) noexcept { return answer.size() + 64; }
+std::size_t cost(std::size_t bytes) noexcept { return bytes + 64; }
+
+// Shorter ones lie one behind the other. A longer one has memory of its own, from which it is
+// posted without another copy.
+constexpr std::size_t short_bytes_max = 4096;
 }  // namespace
 
 bool WaitingAnswers::add(Message& answer, Label label) noexcept {
   if (!answers_.make_room()) return false;
-  bytes_ += cost(answer);
+  bytes_ += cost(answer.size());
   answers_.push_back({std::move(answer), label});
+  return true;
+}
+
+bool WaitingAnswers::add(std::span<const std::byte> answer, Label label) noexcept {
+  if (answer.size() > short_bytes_max) {
+    Message copy;
+    guard_memory([&] { copy = Message::copy_of(answer); }, []() noexcept {});
+    return copy && add(copy, label);
+  }
+  if (!answers_.make_room() || !short_ones_.push(answer)) return false;
+  bytes_ += cost(answer.size());
+  answers_.push_back({Message(), label, answer.size()});
   return true;
 }
 
@@ -34,7 +50,7 @@ void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
   std::size_t bytes = 0;
   stream.take_back_pending([&](Message message, Label label) {
     if (!before.make_room()) return false;
-    bytes += cost(message);
+    bytes += cost(message.size());
     before.push_back({std::move(message), label});
     return true;
   });
@@ -65,27 +81,35 @@ Status WaitingAnswers::post_waiting() noexcept {
   if (posting_) return Status::ok;
   while (!answers_.empty()) {
     Answer& next = answers_[0];
-    const std::size_t bytes = cost(next.message);
+    const std::size_t bytes = next.message.size() + next.short_bytes;
     posting_ = true;
-    Status status = core_.post(*stream_, next.message, next.label);
+    const Status status = post(next);
     posting_ = false;
+    if (status != Status::ok && status != Status::too_big) return status;
+    bytes_ -= cost(bytes);
+    short_ones_.pop(std::exchange(next.short_bytes, 0));
     if (status == Status::too_big) {
       next.message = Message();
       next.label =
           request_label(next.label.number, static_cast<std::uint16_t>(AnswerStatus::not_answered));
-      bytes_ -= bytes - cost(next.message);
+      bytes_ += cost(0);
       continue;
     }
-    if (status != Status::ok) return status;
-    bytes_ -= bytes;
     answers_.pop_front();
     if (answers_.empty()) core_.waits_no_more(requester_);
   }
   return Status::ok;
 }
 
+// One that says "not answered" is neither a message nor bytes.
+Status WaitingAnswers::post(Answer& answer) noexcept {
+  if (answer.message) return core_.post(*stream_, answer.message, answer.label);
+  return core_.post(*stream_, short_ones_.front(answer.short_bytes), answer.label);
+}
+
 void WaitingAnswers::clear() noexcept {
   while (!answers_.empty()) answers_.pop_front();
+  short_ones_.clear();
   bytes_ = 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <netio/message.hpp>
 
+#include "base/byte_queue.hpp"
 #include "base/growing_ring.hpp"
 #include "socket/upstream.hpp"
 #include "wire/frame.hpp"
@@ -25,6 +26,8 @@ class WaitingAnswers final : public Upstream {
 
   // Takes the message. False without memory: then it is untouched.
   [[nodiscard]] bool add(Message& answer, Label label) noexcept;
+  // Copies the answer. False without memory.
+  [[nodiscard]] bool add(std::span<const std::byte> answer, Label label) noexcept;
   // What the stream had taken and not posted goes in front, as it broke off.
   void take_back(OutgoingStream& stream) noexcept;
   // The stream that they go to.
@@ -41,14 +44,18 @@ class WaitingAnswers final : public Upstream {
   void clear() noexcept override;
 
  private:
+  // A message, or so many bytes of short_ones_.
   struct Answer {
     Message message;
     Label label;
+    std::size_t short_bytes = 0;
   };
+  Status post(Answer& answer) noexcept;
   ReplyCore& core_;
   Requester& requester_;
   OutgoingStream* stream_ = nullptr;
   GrowingRing<Answer> answers_;
+  ByteQueue short_ones_;
   std::size_t bytes_ = 0;
   bool posting_ = false;  // the stream asks for them while it is given one
 };

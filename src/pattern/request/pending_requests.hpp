@@ -75,12 +75,33 @@ using ToDoQueue = RequestQueue<&PendingRequest::next_to_do>;
 class PendingRequests {
  public:
   // The record that the next request will have; null without memory. It is not taken yet.
-  [[nodiscard]] PendingRequest* next_free() noexcept;
-  // Takes it. Its id is its own already.
-  void take(PendingRequest& request) noexcept;
-  void free(PendingRequest& request) noexcept;
+  [[nodiscard]] PendingRequest* next_free() noexcept {
+    return free_ != nullptr ? free_ : add_free();
+  }
+  // Takes it, as one that is under way, without a limit and not idempotent. Its id is its own
+  // already.
+  void take(PendingRequest& request) noexcept {
+    free_ = request.next;
+    request.state = PendingRequest::State::under_way;
+    request.outcome = Outcome::answered;
+    request.owes_cancel = request.in_owed = false;
+    request.idempotent = request.limited = false;
+    request.attempts = 1;
+    request.user_id = request.id;
+    request.deadline_ns = 0;
+  }
+  void free(PendingRequest& request) noexcept {
+    request.state = PendingRequest::State::free;
+    if (request.idempotent) request.copy = Message();
+    renew_id(request);
+    if (request.id == 0) return;
+    request.next = free_;
+    free_ = &request;
+  }
   // Another id for the next time that it is sent; 0 if there is none left.
-  void renew_id(PendingRequest& request) noexcept;
+  static void renew_id(PendingRequest& request) noexcept {
+    request.id = request.id > UINT64_MAX - one_use ? 0 : request.id + one_use;
+  }
   // The request with this id on the wire, or with this id for the user; null if there is none.
   [[nodiscard]] PendingRequest* find(std::uint64_t id) noexcept {
     PendingRequest* const request = at(id & index_mask);
@@ -109,6 +130,7 @@ class PendingRequests {
     if (index >= count_) return nullptr;
     return &chunks_[static_cast<std::size_t>(index / chunk_records)][index % chunk_records];
   }
+  [[nodiscard]] PendingRequest* add_free() noexcept;
   void add_record();
 
   // Records never move. Each answer is looked up by index: shorter here than in a std::deque.

@@ -69,7 +69,58 @@ Message copy_of(const SegmentList& segments) { return segments.copied(0); }
 }  // namespace
 
 template <typename Payload>
+inline Status RequestCore::ask_any(Payload& payload, Label label, Peer*& asked) noexcept {
+  std::size_t too_small = 0;
+  while (!ready_.empty() && too_small != ready_.size()) {
+    Peer& peer = ready_.next();
+    const Status status = peer.outgoing.put(payload, label, socket_.options().mode);
+    if (status == Status::ok) [[likely]] {
+      ready_.next_turn();
+      asked = &peer;
+      return status;
+    }
+    if (!pass_over(peer, status, too_small)) return status;
+  }
+  const bool all = !ready_.empty() && ready_.size() == socket_.peers_connected();
+  return all ? Status::too_big : Status::again;
+}
+
+inline void RequestCore::begun(PendingRequest& request, Peer& peer, std::size_t bytes) noexcept {
+  pending_.take(request);
+  ++books_.asked;
+  ++books_.under_way;
+  bytes_sent_ += bytes;
+  under_way(request, peer);
+}
+
+inline void RequestCore::under_way(PendingRequest& request, Peer& peer) noexcept {
+  Replier& replier = *find(peer);
+  request.position = peer.outgoing.next_position() - 1;
+  replier.append(request);
+  if (replier.count >= options_.pending_max) ready_.leave(peer);
+  if (socket_.options().mode != Mode::buffered) socket_.fill_changed();
+}
+
+template <typename Payload>
 Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept {
+  if (ask.within.count() != 0 || ask.peer != 0 || ask.idempotent || stopped_) [[unlikely]]
+    return begin_with_more(payload, id, ask);
+  const std::size_t bytes = payload_bytes(payload);
+  PendingRequest* const request = pending_.next_free();
+  if (request == nullptr) [[unlikely]]
+    return refused(bytes);
+  Peer* asked = nullptr;
+  const Status status = ask_any(payload, request_label(request->id, 0), asked);
+  if (status != Status::ok) [[unlikely]]
+    return not_begun(status, bytes, ask);
+  id = request->id;
+  begun(*request, *asked, bytes);
+  return status;
+}
+
+// With a limit, to a given peer, or idempotent.
+template <typename Payload>
+Status RequestCore::begin_with_more(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept {
   if (stopped_) return Status::closed;
   if (ask.within.count() < 0 || ask.within > time_most) return Status::invalid;
   const std::size_t bytes = payload_bytes(payload);
@@ -79,31 +130,28 @@ Status RequestCore::begin(Payload& payload, std::uint64_t& id, const Ask& ask) n
   const std::int64_t within_ns = ask.within.count();
   const Label label = request_label(request->id, within_ns == 0 ? 0 : field_of_time(within_ns));
   Peer* asked = nullptr;
-  const Status status =
-      ask.peer == 0 ? ask_any(payload, label, asked) : ask_one(ask.peer, payload, label, asked);
-  if (status == Status::again || status == Status::not_connected) {
-    const Status refusal = refused(bytes);
-    return refusal == Status::too_big || ask.peer == 0 ? refusal : status;
-  }
-  if (status != Status::ok) return status;
-  pending_.take(*request);
-  id = request->user_id;
-  request->idempotent = ask.idempotent;
+  const Status status = put(ask.peer, payload, label, asked);
+  if (status != Status::ok) return not_begun(status, bytes, ask);
+  id = request->id;
+  begun(*request, *asked, bytes);
   if (ask.idempotent) {
+    request->idempotent = true;
     request->only_peer = ask.peer;
     request->copy = std::move(copy);
   }
-  request->limited = within_ns != 0;
-  request->deadline_ns = within_ns == 0 ? 0 : socket_.context().loop.now().count() + within_ns;
   if (within_ns != 0) {
+    request->limited = true;
+    request->deadline_ns = socket_.context().loop.now().count() + within_ns;
     deadlines_.add(request->deadline_ns, id);
     look_at_deadlines();
   }
-  ++books_.asked;
-  ++books_.under_way;
-  bytes_sent_ += bytes;
-  under_way(*request, *asked);
   return status;
+}
+
+Status RequestCore::not_begun(Status status, std::size_t bytes, const Ask& ask) noexcept {
+  if (status != Status::again && status != Status::not_connected) return status;
+  const Status refusal = refused(bytes);
+  return refusal == Status::too_big || ask.peer == 0 ? refusal : status;
 }
 
 // What is needed once it was sent, while it may still be refused.
@@ -116,43 +164,22 @@ bool RequestCore::prepare(const Ask& ask, const Payload& payload, Message& copy)
   return prepared;
 }
 
-void RequestCore::under_way(PendingRequest& request, Peer& peer) noexcept {
-  Replier& replier = *find(peer);
-  request.state = PendingRequest::State::under_way;
-  request.position = peer.outgoing.next_position() - 1;
-  ++request.attempts;
-  if (!request.limited) request.deadline_ns = 0;
-  request.to = &replier;
-  request.previous = std::exchange(replier.last, &request);
-  request.next = nullptr;
-  (request.previous != nullptr ? request.previous->next : replier.first) = &request;
-  ++replier.under_way;
-  if (++replier.count >= options_.pending_max) ready_.leave(peer);
-  if (socket_.options().mode != Mode::buffered) socket_.fill_changed();
+template <typename Payload>
+Status RequestCore::put(std::uint64_t peer, Payload& payload, Label label, Peer*& asked) noexcept {
+  return peer == 0 ? ask_any(payload, label, asked) : ask_one(peer, payload, label, asked);
 }
 
-template <typename Payload>
-Status RequestCore::ask_any(Payload& payload, Label label, Peer*& asked) noexcept {
-  for (std::size_t too_small = 0; too_small < ready_.size();) {
-    Peer& peer = ready_.next();
-    const Status status = peer.outgoing.put(payload, label, socket_.options().mode);
-    if (status == Status::ok) {
-      ready_.next_turn();
-      asked = &peer;
-      return status;
-    }
-    if (status == Status::too_big) {
-      ready_.next_turn();
-      ++too_small;
-    } else if (status == Status::again || status == Status::not_connected) {
-      ready_.leave(peer);
-      peer.behind_since_ns = socket_.context().loop.now().count();
-    } else {
-      return status;
-    }
+// The peer whose turn it is did not take it: whether another one may.
+bool RequestCore::pass_over(Peer& peer, Status status, std::size_t& too_small) noexcept {
+  if (status == Status::too_big) {
+    ready_.next_turn();
+    ++too_small;
+    return true;
   }
-  const bool all = !ready_.empty() && ready_.size() == socket_.peers_connected();
-  return all ? Status::too_big : Status::again;
+  if (status != Status::again && status != Status::not_connected) return false;
+  ready_.leave(peer);
+  peer.behind_since_ns = socket_.context().loop.now().count();
+  return true;
 }
 
 template <typename Payload>
@@ -195,47 +222,42 @@ Message RequestCore::allocate(std::size_t bytes, Status& status, std::size_t hea
   return message;
 }
 
-RequestTaker::Breach RequestCore::admit(Label label) noexcept {
-  if (!is_request(label)) return {"a message that is no answer"};
-  if (request_field(label) > static_cast<std::uint16_t>(AnswerStatus::not_answered)) {
-    return {"an answer with a status that is not known"};
-  }
-  return {};
-}
-
-void RequestCore::begin_page(Peer& peer, std::int64_t) noexcept {
-  at_hand_ = &peer;
-  Replier* const replier = find(peer);
-  if (replier != nullptr && !replier->told.empty()) [[unlikely]]
-    forget_told(*replier);
-}
-
 // Whatever a peer sends, an answer ends a request that this peer was asked, and nothing else.
-void RequestCore::take(const MessageView& message, Label label) noexcept {
+const RequestTaker::Breach* RequestCore::take(const MessageView& message, Label label) noexcept {
+  static constexpr Breach no_answer{"a message that is no answer"};
+  static constexpr Breach no_status{"an answer with a status that is not known"};
+  if (!is_request(label)) [[unlikely]]
+    return &no_answer;
+  const std::uint16_t status = request_field(label);
+  if (status > static_cast<std::uint16_t>(AnswerStatus::not_answered)) [[unlikely]]
+    return &no_status;
   PendingRequest* const request = pending_.find(label.number);
   if (request == nullptr || request->state != PendingRequest::State::under_way ||
-      request->to->peer != at_hand_) {
+      request->to->peer != page_peer_) [[unlikely]] {
     ++books_.late;
-    return;
+    return nullptr;
   }
-  const bool answered = request_field(label) == static_cast<std::uint16_t>(AnswerStatus::answered);
-  const Outcome outcome = answered ? Outcome::answered : Outcome::not_answered;
   const std::uint64_t id = request->user_id;
-  ++books_.ended[static_cast<std::size_t>(outcome)];
   --books_.under_way;
   leave_list(*request);
   pending_.free(*request);
-  if (answered) {
-    if (!on_reply_) return;
-    calling_ = true;
-    on_reply_(id, message);
-    calling_ = false;
-    if (next_on_reply_) {
-      on_reply_ = std::move(*next_on_reply_);
-      next_on_reply_.reset();
-    }
-  } else if (on_failed) {
-    on_failed(id, outcome);
+  if (status == static_cast<std::uint16_t>(AnswerStatus::answered)) [[likely]] {
+    ++books_.ended[static_cast<std::size_t>(Outcome::answered)];
+    if (on_reply_) tell_answer(id, message);
+    return nullptr;
+  }
+  ++books_.ended[static_cast<std::size_t>(Outcome::not_answered)];
+  if (on_failed) on_failed(id, Outcome::not_answered);
+  return nullptr;
+}
+
+void RequestCore::tell_answer(std::uint64_t id, const MessageView& message) noexcept {
+  calling_ = true;
+  on_reply_(id, message);
+  calling_ = false;
+  if (next_on_reply_) [[unlikely]] {
+    on_reply_ = std::move(*next_on_reply_);
+    next_on_reply_.reset();
   }
 }
 
@@ -262,15 +284,17 @@ void RequestCore::repeat() noexcept {
       }
       continue;
     }
-    pending_.renew_id(request);
+    PendingRequests::renew_id(request);
     Label label = request_label(request.id, field_of(request));
     label.flags |= label_of(request.copy).flags;
     const std::span<const std::byte> bytes = payload_of(request.copy);
     Peer* asked = nullptr;
-    const Status status = request.only_peer == 0 ? ask_any(bytes, label, asked)
-                                                 : ask_one(request.only_peer, bytes, label, asked);
+    const Status status = put(request.only_peer, bytes, label, asked);
     if (status == Status::ok) {
       ++books_.repeated;
+      request.state = PendingRequest::State::under_way;
+      ++request.attempts;
+      if (!request.limited) request.deadline_ns = 0;
       under_way(request, *asked);
     } else if (status == Status::again || status == Status::not_connected) {
       later.push(request);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include <netio/loop.hpp>
 #include <netio/request.hpp>
@@ -30,10 +31,24 @@ struct Replier {
   PendingRequest* first = nullptr;  // by position, those included that owe it a cancel
   PendingRequest* last = nullptr;
   std::size_t count = 0;      // of these
-  std::size_t under_way = 0;  // of these
   OwedQueue owed;             // whose end it is to be told
   OwedQueue told;             // the same, which may be sent again if the connection breaks
   std::uint64_t arrived = 0;  // when the connection came up, it had received what is before that
+
+  // Its position is behind those of all others.
+  void append(PendingRequest& request) noexcept {
+    request.to = this;
+    request.previous = std::exchange(last, &request);
+    request.next = nullptr;
+    (request.previous != nullptr ? request.previous->next : first) = &request;
+    ++count;
+  }
+  void remove(PendingRequest& request) noexcept {
+    request.to = nullptr;
+    (request.previous != nullptr ? request.previous->next : first) = request.next;
+    (request.next != nullptr ? request.next->previous : last) = request.previous;
+    --count;
+  }
 };
 
 class RequestCore final : public Distribution, private RequestTaker, private Deferred {
@@ -75,25 +90,38 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
 
  private:
   // RequestTaker
-  void begin_page(Peer& peer, std::int64_t came_ns) noexcept override;
-  Breach admit(Label label) noexcept override;
-  void take(const MessageView& message, Label label) noexcept override;
+  const Breach* take(const MessageView& message, Label label) noexcept override;
+  void look_at_acknowledged(Peer& peer) noexcept override;
   // Deferred
   void run_deferred() noexcept override;
 
-  [[nodiscard]] Replier* find(const Peer& peer) noexcept;
+  void tell_answer(std::uint64_t id, const MessageView& message) noexcept;
+  [[nodiscard]] Replier* find(const Peer& peer) noexcept {
+    return last_found_ != nullptr && last_found_->peer == &peer ? last_found_ : look_up(peer);
+  }
+  [[nodiscard]] Replier* look_up(const Peer& peer) noexcept;
   [[nodiscard]] bool full(const Replier& replier) const noexcept {
     return replier.count >= options_.pending_max;
   }
   [[nodiscard]] bool may_ask(const Peer& peer) const noexcept;
   Status refused(std::size_t bytes) noexcept;
   // `payload`: the bytes, which are borrowed; or a message, which is taken.
+  // Posts it to whom it is for: `peer`, by PeerInfo::id, or anybody if that is 0. `asked`: who it
+  // was.
+  template <typename Payload>
+  Status put(std::uint64_t peer, Payload& payload, Label label, Peer*& asked) noexcept;
   template <typename Payload>
   Status ask_any(Payload& payload, Label label, Peer*& asked) noexcept;
+  [[nodiscard]] bool pass_over(Peer& peer, Status status, std::size_t& too_small) noexcept;
   template <typename Payload>
   Status ask_one(std::uint64_t id, Payload& payload, Label label, Peer*& asked) noexcept;
   template <typename Payload>
   Status begin(Payload& payload, std::uint64_t& id, const Ask& ask) noexcept;
+  template <typename Payload>
+  [[gnu::noinline]] Status begin_with_more(Payload& payload, std::uint64_t& id,
+                                           const Ask& ask) noexcept;
+  Status not_begun(Status status, std::size_t bytes, const Ask& ask) noexcept;
+  void begun(PendingRequest& request, Peer& peer, std::size_t bytes) noexcept;
   template <typename Payload>
   [[nodiscard]] bool prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept;
   // The time that it has left, as a frame says it.
@@ -107,7 +135,14 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void fail_from(Replier& replier, std::uint64_t position, Outcome outcome) noexcept;
   void fail_before(Replier& replier, std::uint64_t position, Outcome outcome,
                    bool owes_cancel) noexcept;
-  void leave_list(PendingRequest& request) noexcept;
+  // It does not count for its peer any more.
+  void leave_list(PendingRequest& request) noexcept {
+    Replier* const replier = request.to;
+    if (replier == nullptr) return;
+    replier->remove(request);
+    if (replier->count + 1 == options_.pending_max) [[unlikely]]
+      has_room(*replier);
+  }
   void was_told(Replier& replier, PendingRequest& request) noexcept;
   void forget_told(Replier& replier) noexcept;
   void leave_owed(PendingRequest& request) noexcept;
@@ -133,7 +168,6 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   ToDoQueue repeating_;
   std::function<void(std::uint64_t, const MessageView&)> on_reply_;
   std::optional<std::function<void(std::uint64_t, const MessageView&)>> next_on_reply_;
-  const Peer* at_hand_ = nullptr;  // whose page is being delivered
   RequestBooks books_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;

@@ -34,13 +34,10 @@ void RequestCore::end(PendingRequest& request, Outcome outcome, bool owes_cancel
   --books_.under_way;
   const bool repeating = request.state == PendingRequest::State::repeating;
   request.outcome = outcome;
-  if (request.to != nullptr) {
-    --request.to->under_way;
-    if (owes_cancel) {
-      request.owes_cancel = request.in_owed = true;
-      request.to->owed.push(request);
-      cancels_owed_ = true;
-    }
+  if (request.to != nullptr && owes_cancel) {
+    request.owes_cancel = request.in_owed = true;
+    request.to->owed.push(request);
+    cancels_owed_ = true;
   }
   const bool told = outcome == Outcome::cancelled;
   // One that is repeated stands in a queue, and is taken out there.
@@ -75,16 +72,6 @@ void RequestCore::end_or_repeat(PendingRequest& request, Outcome outcome,
     look_at_deadlines();
   }
   socket_.context().loop.defer(*this);
-}
-
-// It does not count for its peer any more.
-void RequestCore::leave_list(PendingRequest& request) noexcept {
-  Replier* const replier = std::exchange(request.to, nullptr);
-  if (replier == nullptr) return;
-  if (request.state == PendingRequest::State::under_way) --replier->under_way;
-  (request.previous != nullptr ? request.previous->next : replier->first) = request.next;
-  (request.next != nullptr ? request.next->previous : replier->last) = request.previous;
-  if (replier->count-- == options_.pending_max) has_room(*replier);
 }
 
 void RequestCore::has_room(Replier& replier) noexcept {
@@ -154,6 +141,14 @@ void RequestCore::was_told(Replier& replier, PendingRequest& request) noexcept {
   const bool kept = stream.resends() && request.position >= stream.books().expected;
   if (!kept || !request.owes_cancel) return leave_owed(request);
   replier.told.push(request);
+  wants_acknowledgements_ = true;
+}
+
+void RequestCore::look_at_acknowledged(Peer& peer) noexcept {
+  Replier* const replier = find(peer);
+  if (replier != nullptr) forget_told(*replier);
+  wants_acknowledgements_ =
+      std::ranges::any_of(repliers_, [](const auto& entry) { return !entry.second.told.empty(); });
 }
 
 // The peer has received them.

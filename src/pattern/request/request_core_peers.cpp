@@ -10,8 +10,7 @@
 
 namespace netio::detail {
 
-Replier* RequestCore::find(const Peer& peer) noexcept {
-  if (last_found_ != nullptr && last_found_->peer == &peer) return last_found_;
+Replier* RequestCore::look_up(const Peer& peer) noexcept {
   const auto found = repliers_.find(&peer);
   if (found == repliers_.end()) return nullptr;
   last_found_ = &found->second;
@@ -113,6 +112,7 @@ void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   ready_.leave(peer);
   Replier* const replier = find(peer);
   if (replier == nullptr) return;
+  forget_told(*replier);
   while (!replier->told.empty()) replier->owed.push(replier->told.pop());
   PendingRequest* next = replier->first;
   while (next != nullptr) {

@@ -42,7 +42,11 @@ void copy_inline(ShmSlot& slot, const PageHeader& header, const Post& post) noex
     std::atomic_signal_fence(std::memory_order_release);
     store_u64(to, load_u64(post.prefix.data()));
     std::memcpy(to + frame_word_bytes, from, before);
-  } else if (prefix >= first_line) {
+  } else if (prefix == first_line) {  // with a tag, or of a request
+    std::memcpy(second_line, from, payload);
+    std::atomic_signal_fence(std::memory_order_release);
+    std::memcpy(to, post.prefix.data(), first_line);
+  } else if (prefix > first_line) {
     if (payload != 0) std::memcpy(to + prefix, from, payload);
     std::memcpy(second_line, post.prefix.data() + first_line, prefix - first_line);
     std::atomic_signal_fence(std::memory_order_release);
