@@ -38,6 +38,9 @@ class Distribution {
   // position, except what earlier calls told of. What is sent again begins at
   // outgoing.books().expected.
   virtual void settled(Peer&, std::uint64_t /*arrived*/) noexcept {}
+  // The peer has acknowledged what it has received. Only for a pattern that takes requests or
+  // answers.
+  virtual void acknowledged(Peer&) noexcept {}
   // The peer has said good-bye: it has received what it has acknowledged, and will receive nothing
   // more. connection_ended() follows.
   virtual void ended_in_order(Peer&) noexcept {}

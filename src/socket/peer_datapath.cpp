@@ -26,6 +26,8 @@ void Peer::on_page(const PageHeader& header, Block& block,
     fail(DownReason::protocol_error, "acknowledges messages that were not sent to it");
     return;
   }
+  if ((socket_.receiving.delivery.offered & ability::requests) != 0) [[unlikely]]
+    socket_.distribution().acknowledged(*this);
   const bool no_stranger = was_stranger && outgoing.starved() && !outgoing.stranger();
   if (outgoing.take_resend_room() || no_stranger) {
     room_found_ = true;

@@ -81,7 +81,8 @@ Status WaitingAnswers::post_waiting() noexcept {
     answers_.pop_front();
     if (answers_.empty()) core_.waits_no_more(requester_);
   }
-  return Status::ok;
+  // The stream has taken them. They are posted before anything else is, such as a good-bye.
+  return stream_->pending_itself() ? stream_->post_pending() : Status::ok;
 }
 
 void WaitingAnswers::clear() noexcept {

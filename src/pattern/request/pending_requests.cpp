@@ -26,6 +26,7 @@ void PendingRequests::add_record() {
 void PendingRequests::take(PendingRequest& request) noexcept {
   free_ = request.next;
   request.user_id = request.id;
+  request.outcome = Outcome::not_executed;
   request.attempts = 0;
   request.owes_cancel = false;
   request.next = request.previous = nullptr;

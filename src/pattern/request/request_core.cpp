@@ -127,8 +127,9 @@ void RequestCore::under_way(PendingRequest& request, Peer& peer) noexcept {
   request.next = nullptr;
   (request.previous != nullptr ? request.previous->next : replier.first) = &request;
   ++replier.under_way;
-  if (++replier.count >= options_.pending_max) ready_.leave(peer);
-  if (socket_.options().mode != Mode::buffered) socket_.fill_changed();
+  const bool fills_up = ++replier.count >= options_.pending_max;
+  if (fills_up) ready_.leave(peer);
+  if (fills_up || socket_.options().mode != Mode::buffered) socket_.fill_changed();
 }
 
 template <typename Payload>
@@ -160,7 +161,8 @@ Status RequestCore::ask_one(std::uint64_t id, Payload& payload, Label label,
                             Peer*& asked) noexcept {
   Peer* const peer = socket_.find_peer(id);
   if (peer == nullptr || !may_ask(*peer)) return Status::not_connected;
-  if (full(*find(*peer))) return Status::again;
+  // One that refused something says when it has room: it is not asked again before.
+  if (full(*find(*peer)) || peer->behind_since_ns != 0) return Status::again;
   const Status status = peer->outgoing.put(payload, label, socket_.options().mode);
   if (status == Status::ok) {
     asked = peer;
@@ -203,12 +205,7 @@ RequestTaker::Breach RequestCore::admit(Label label) noexcept {
   return {};
 }
 
-void RequestCore::begin_page(Peer& peer, std::int64_t) noexcept {
-  at_hand_ = &peer;
-  Replier* const replier = find(peer);
-  if (replier != nullptr && !replier->told.empty()) [[unlikely]]
-    forget_told(*replier);
-}
+void RequestCore::begin_page(Peer& peer, std::int64_t) noexcept { at_hand_ = &peer; }
 
 // Whatever a peer sends, an answer ends a request that this peer was asked, and nothing else.
 void RequestCore::take(const MessageView& message, Label label) noexcept {
@@ -264,7 +261,7 @@ void RequestCore::repeat() noexcept {
     }
     pending_.renew_id(request);
     Label label = request_label(request.id, field_of(request));
-    label.flags |= label_of(request.copy).flags;
+    label.flags |= label_of(request.copy).flags & ~frame_flag::tagged;
     const std::span<const std::byte> bytes = payload_of(request.copy);
     Peer* asked = nullptr;
     const Status status = request.only_peer == 0 ? ask_any(bytes, label, asked)

@@ -55,6 +55,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override { ready_.leave(peer); }
   void settled(Peer& peer, std::uint64_t arrived) noexcept override;
+  void acknowledged(Peer& peer) noexcept override;
   void ended_in_order(Peer& peer) noexcept override;
   void connection_ended(Peer& peer, DropReason reason) noexcept override;
   void given_up(Peer& peer, DropReason reason) noexcept override;
@@ -108,6 +109,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void fail_before(Replier& replier, std::uint64_t position, Outcome outcome,
                    bool owes_cancel) noexcept;
   void leave_list(PendingRequest& request) noexcept;
+  // Nothing that is kept for this peer is to be executed.
+  void withdraw_all(Peer& peer) noexcept;
   void was_told(Replier& replier, PendingRequest& request) noexcept;
   void forget_told(Replier& replier) noexcept;
   void leave_owed(PendingRequest& request) noexcept;
