@@ -85,8 +85,10 @@ void ReplyCore::given_up(Peer& peer, DropReason reason) noexcept {
   Requester* const known = find(peer);
   if (known == nullptr) return;
   // If it comes back, it must not wait for answers that nobody will give any more.
-  const bool waits = known->open_count != 0 || !known->waiting.empty();
-  if (waits && reason == DropReason::not_sent) peer.outgoing.lose_one();
+  if (reason == DropReason::not_sent && awaits(peer)) {
+    peer.outgoing.lose_one();
+    if (!known->waiting.empty()) known->waiting.lose_first();
+  }
   give_up(*known);
   peer.outgoing.drop_pending(reason);
   known->waiting.go_to(nullptr);

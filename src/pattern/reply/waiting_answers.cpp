@@ -22,6 +22,11 @@ bool WaitingAnswers::add(Message& answer, Label label) noexcept {
   return true;
 }
 
+void WaitingAnswers::lose_first() noexcept {
+  bytes_ -= cost(answers_[0].message);
+  answers_.pop_front();
+}
+
 void WaitingAnswers::go_to(OutgoingStream* stream) noexcept {
   if (stream_ != nullptr) stream_->put_below(nullptr);
   stream_ = stream;
