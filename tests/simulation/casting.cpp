@@ -50,10 +50,12 @@ void Play::cast() {
 }
 
 // A context that sends large messages to itself can lock up: what it sends takes the memory that it
-// would need to receive. So senders and receivers are apart, or have memory enough.
+// would need to receive. So senders and receivers are apart, or have memory enough. Those who ask
+// and those who answer send both, and a Reply does not read on while its answers find no page: they
+// have memory enough, and are apart.
 void Play::cast_actors(Kind left, Kind right, std::size_t lefts, std::size_t rights) {
-  const bool one_way = left != right && !asks_or_answers(left);
-  const bool apart = random_.one_in(2) && one_way;
+  const bool asks = asks_or_answers(left);
+  const bool apart = left != right && random_.one_in(2) && !asks;
   const std::size_t all = machines_.size();
   const std::size_t roomy = all - roomy_machines;
   const std::size_t spread = random_.below(3);
@@ -64,6 +66,10 @@ void Play::cast_actors(Kind left, Kind right, std::size_t lefts, std::size_t rig
     actor.host =
         std::string(1, static_cast<char>((i < lefts ? 'a' : 'x') + (i < lefts ? i : i - lefts)));
     std::size_t place = roomy + random_.below(std::min(spread + 1, roomy_machines));
+    if (asks)
+      place = i < lefts ? roomy
+                        : roomy + 1 +
+                              random_.below(std::min<std::size_t>(spread + 1, roomy_machines - 1));
     if (apart && i < lefts) place = 0;
     if (apart && i >= lefts) place = 1 + random_.below(spread + 1);
     actor.machine = machines_[place].get();

@@ -235,7 +235,9 @@ void Play::send_something(Run& run) {
   if (draw == 99 && settings.has(Part::large)) bytes = message_bytes_max_ + random_.below(2);
   bytes = std::min(bytes, message_bytes_max_ + 1);
   Way way = Way::copied;
-  if (random_.one_in(3) && settings.has(Part::lends)) way = static_cast<Way>(random_.below(5));
+  // A request that is passed on would hold memory that its answer needs.
+  const std::uint64_t ways = run.kind() == Kind::request ? 4 : 5;
+  if (random_.one_in(3) && settings.has(Part::lends)) way = static_cast<Way>(random_.below(ways));
   if (run.kind() == Kind::request) {
     (void)run.ask(way, bytes);
   } else {

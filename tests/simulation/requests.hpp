@@ -30,13 +30,13 @@ struct Handing {
   Run* by = nullptr;
   const Dial* dial = nullptr;
   Fate fate = Fate::open;
-  Name answer = 0;  // in its contents; another run's if it was passed on
+  Name answer = 0;  // in its contents
   std::uint32_t answer_bytes = 0;
 };
 
 // One request, from send() on.
 struct Asked {
-  Name name = 0;  // in its contents; another run's if it was passed on
+  Name name = 0;  // in its contents
   std::uint64_t id = 0;
   std::uint32_t bytes = 0;
   Ask ask;

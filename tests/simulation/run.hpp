@@ -190,7 +190,6 @@ class Run {
   // Requests, at the side that asks (run_asking.cpp)
   [[nodiscard]] Ask draw_ask();
   Status offer_request(Way way, Asked& asked);
-  Status offer_kept_request(Asked& asked);
   void judge_asking(Status status, Way way, const Asked& asked);
   void enter_asked(Asked asked);
   Asked* find_asked(std::uint64_t id) noexcept;
@@ -212,7 +211,6 @@ class Run {
   [[nodiscard]] std::size_t draw_answer(Way& way);
   bool answer_one(std::size_t index, bool at_once);
   Status offer_answer(ReplyTo& to, Way way, Handing& answer);
-  Status offer_kept_answer(ReplyTo& to, Handing& answer);
   void answer_waiting();
   void give_up_one(std::size_t index);
   void give_up_open();

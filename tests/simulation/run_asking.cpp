@@ -78,7 +78,6 @@ Status Run::ask(Way way, std::size_t bytes) {
 }
 
 Status Run::offer_request(Way way, Asked& asked) {
-  if (way == Way::passed_on) return offer_kept_request(asked);
   const std::span<std::byte> bytes = play_.scratch(asked.bytes);
   write_content(bytes, asked.name);
   Status status = Status::ok;
@@ -107,38 +106,13 @@ Status Run::offer_request(Way way, Asked& asked) {
   return status;
 }
 
-// As a Push passes messages on (offer_kept()).
-Status Run::offer_kept_request(Asked& asked) {
-  Play::Kept kept = play_.take_kept();
-  const bool named_here = run_of(kept.name) == number_ || passed_on_.contains(kept.name);
-  const bool fits = kept.bytes >= named_bytes_min && kept.machine < actor_.first_receiver;
-  if (!kept.message || named_here || !fits) {
-    if (kept.message) play_.keep(std::move(kept));
-    return Status::invalid;
-  }
-  asked.name = kept.name;
-  asked.bytes = static_cast<std::uint32_t>(kept.bytes);
-  const Status status = user_call("send(Message)", [&] {
-    return request_->send(std::move(kept.message), asked.id, asked.ask);
-  });
-  if (static_cast<bool>(kept.message) == (status == Status::ok)) {
-    fail("has a message that was sent, or lost one that was not");
-  }
-  if (status == Status::ok) {
-    world_.tally.add(Happened::passed_on);
-    passed_on_[kept.name] = static_cast<std::uint32_t>(asked_.size());
-  } else {
-    play_.keep(std::move(kept));
-  }
-  return status;
-}
-
 std::size_t Run::table_bytes(Way way) const noexcept {
   const bool segments = asks_or_answers(kind()) && (way == Way::reserved || way == Way::lent);
   return segments ? detail::segment_table_bytes(2) : 0;
 }
 
 void Run::judge_asking(Status status, Way way, const Asked& asked) {
+  if (status == Status::invalid) fail("made a call that makes no sense");
   const bool refused = status == Status::again || status == Status::not_connected;
   if (asked.ask.peer == 0 || !refused) return judge_answer(status, way, asked.bytes);
   // Whether the one that it named comes back is another matter.
@@ -167,11 +141,7 @@ Asked* Run::find_asked(std::uint64_t id) noexcept {
 }
 
 Asked* Run::find_named(Name name) noexcept {
-  std::uint64_t place = number_in_run(name) - 1;
-  if (run_of(name) != number_ || name >> 48U != 0) {
-    const auto found = passed_on_.find(name);
-    place = found != passed_on_.end() ? found->second : UINT64_MAX;
-  }
+  const std::uint64_t place = number_in_run(name) - 1;
   return place < asked_.size() && asked_[place].name == name ? &asked_[place] : nullptr;
 }
 
