@@ -59,7 +59,8 @@ class NETIO_API ReplyTo {
     return send_segments(std::span(segments.begin(), segments.size()));
   }
   // Makes a message of `bytes` for this answer, in the memory that the wire sends from best, as
-  // Push::allocate() does. Empty if `status` is not ok.
+  // Push::allocate() does. Empty if `status` is not ok. again: there is no memory now, or the
+  // requester is away; on_writable of the socket follows.
   [[nodiscard]] Message allocate(std::size_t bytes, Status& status,
                                  std::size_t head_bytes = 0) noexcept;
 

@@ -267,7 +267,8 @@ IncomingStream::Result IncomingStream::deliver_whole() {
   const Lease whole = std::move(large_);
   whole_bytes_ += std::exchange(large_filled_, 0);
   whole->kept_memory = delivery_.kept_memory;
-  MessageView view(whole.get(), {whole->data(), large_bytes_}, large_label_.number);
+  const bool tagged = delivery_.requests == nullptr;  // and not numbered by an id
+  MessageView view(whole.get(), {whole->data(), large_bytes_}, tagged ? large_label_.number : 0);
   if (!view_segments(view, large_label_.flags)) return fail(wrong_table);
   count(1, view.size());
   if (delivery_.requests != nullptr) {

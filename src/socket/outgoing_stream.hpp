@@ -307,11 +307,10 @@ class OutgoingStream final : private StoreWaiter {
     posted_to_ = books_.next_sequence;
   }
   // Another stream takes the place of this one, whose messages in doubt are dropped.
-  void begin_anew() noexcept {
-    resend_.clear();
-    books_.begin_stream();
-    posted_to_ = 0;
-  }
+  void begin_anew() noexcept;
+  // There is no connection. If the stream goes on, the peer is told that messages were lost, as
+  // one is that nobody sent.
+  void lose_one() noexcept;
   // The books of the same stream, which another object has kept, or is to keep.
   void restore(const SendBooks& books) noexcept {
     books_ = books;

@@ -207,6 +207,17 @@ void OutgoingStream::keep_pending_to_resend() noexcept {
   if (link_ == nullptr) resend_.lie_idle();
 }
 
+void OutgoingStream::begin_anew() noexcept {
+  resend_.clear();
+  books_.begin_stream();
+  posted_to_ = 0;
+}
+
+void OutgoingStream::lose_one() noexcept {
+  resend_.give_up();
+  posted_to_ = ++books_.next_sequence;
+}
+
 void OutgoingStream::drop_pending(DropReason reason) noexcept {
   books_.drop_unposted(reason, unposted());
   close_page();

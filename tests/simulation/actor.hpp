@@ -8,6 +8,8 @@
 #include <vector>
 
 #include <netio/options.hpp>
+#include <netio/reply.hpp>
+#include <netio/request.hpp>
 #include <netio/subscription.hpp>
 
 namespace netio::test {
@@ -15,10 +17,19 @@ namespace netio::test {
 class Machine;
 class Run;
 
-enum class Kind : std::uint8_t { push, pull, pair, publish, subscribe };
+enum class Kind : std::uint8_t { push, pull, pair, publish, subscribe, request, reply };
 
+// Its messages go over the wire: the user's own, or answers.
 constexpr bool sends(Kind kind) noexcept { return kind != Kind::pull && kind != Kind::subscribe; }
-constexpr bool receives(Kind kind) noexcept { return kind != Kind::push && kind != Kind::publish; }
+// Its user sends without being asked.
+constexpr bool begins(Kind kind) noexcept { return sends(kind) && kind != Kind::reply; }
+// It is given messages, and can stop that. (A Request always reads answers.)
+constexpr bool receives(Kind kind) noexcept {
+  return kind != Kind::push && kind != Kind::publish && kind != Kind::request;
+}
+constexpr bool asks_or_answers(Kind kind) noexcept {
+  return kind == Kind::request || kind == Kind::reply;
+}
 
 // Call-backs in which a user acts.
 enum class CallBack : std::uint8_t {
@@ -37,6 +48,9 @@ enum class CallBack : std::uint8_t {
   behind,
   caught_up,
   policy_changed,
+  request,
+  reply,
+  failed,
   count_
 };
 
@@ -52,6 +66,9 @@ enum class Act : std::uint8_t {
   release,
   change_set,
   take_away,
+  cancel,
+  answer,
+  give_up,
   count_
 };
 
@@ -68,6 +85,13 @@ struct Temper {
   unsigned keeps = 0;
   unsigned pauses = 0;  // in the call-back
   bool takes_batches = false;
+  // Of requests that are sent:
+  unsigned limits = 0;
+  unsigned repeats = 0;
+  unsigned names_peer = 0;
+  // Of requests that come: not answered at once; of these, never answered.
+  unsigned holds = 0;
+  unsigned gives_up = 0;
   std::vector<Mischief> mischief;
 };
 
@@ -79,6 +103,8 @@ struct Actor {
   SocketOptions options;
   PublishOptions publishing;
   SubscribeOptions subscription;
+  RequestOptions asking;
+  ReplyOptions replying;
   std::uint64_t first_set = 0;  // atoms that a subscriber begins with
   Temper temper;
   bool binds = false;

@@ -24,10 +24,15 @@ void Play::cast() {
   message_bytes_max_ = message_sizes[random_.below(3)];
   scratch_.resize(std::size_t{64} << 10U);
   const std::uint64_t pattern = random_.below(100);
+  const bool asks = random_.one_in(3) && settings.has(Part::requests);
   const auto crowd = [&] { return settings.has(Part::crowds) ? 1 + random_.below(3) : 1; };
   const std::size_t lefts = crowd();
   const std::size_t rights = crowd();
-  if (pattern < 20 && settings.has(Part::pairs)) {
+  if (asks) {
+    world_.tally.add(Happened::request_reply);
+    cast_actors(Kind::request, Kind::reply, lefts, rights);
+    cast_edges(lefts);
+  } else if (pattern < 20 && settings.has(Part::pairs)) {
     world_.tally.add(Happened::pair);
     const bool busy = random_.one_in(8) && settings.has(Part::crowds);
     cast_actors(Kind::pair, Kind::pair, 1, busy ? 2 : 1);
@@ -45,9 +50,12 @@ void Play::cast() {
 }
 
 // A context that sends large messages to itself can lock up: what it sends takes the memory that it
-// would need to receive. So senders and receivers are apart, or have memory enough.
+// would need to receive. So senders and receivers are apart, or have memory enough. Those who ask
+// and those who answer send both, and a Reply does not read on while its answers find no page: they
+// have memory enough, and are apart.
 void Play::cast_actors(Kind left, Kind right, std::size_t lefts, std::size_t rights) {
-  const bool apart = left != right && random_.one_in(2);
+  const bool asks = asks_or_answers(left);
+  const bool apart = left != right && random_.one_in(2) && !asks;
   const std::size_t all = machines_.size();
   const std::size_t roomy = all - roomy_machines;
   const std::size_t spread = random_.below(3);
@@ -58,6 +66,10 @@ void Play::cast_actors(Kind left, Kind right, std::size_t lefts, std::size_t rig
     actor.host =
         std::string(1, static_cast<char>((i < lefts ? 'a' : 'x') + (i < lefts ? i : i - lefts)));
     std::size_t place = roomy + random_.below(std::min(spread + 1, roomy_machines));
+    if (asks)
+      place = i < lefts ? roomy
+                        : roomy + 1 +
+                              random_.below(std::min<std::size_t>(spread + 1, roomy_machines - 1));
     if (apart && i < lefts) place = 0;
     if (apart && i >= lefts) place = 1 + random_.below(spread + 1);
     actor.machine = machines_[place].get();
@@ -68,6 +80,7 @@ void Play::cast_actors(Kind left, Kind right, std::size_t lefts, std::size_t rig
     draw_temper(actor);
     if (actor.kind == Kind::publish) draw_publishing(actor);
     if (actor.kind == Kind::subscribe) draw_subscription(actor);
+    if (asks_or_answers(actor.kind)) draw_requests(actor);
     describe(actor);
   }
 }
@@ -79,6 +92,12 @@ void Play::describe(const Actor& actor) {
   if (actor.kind == Kind::push) kind = "push";
   if (actor.kind == Kind::pull) kind = "pull";
   if (actor.kind == Kind::pair) kind = "pair";
+  if (actor.kind == Kind::request) {
+    kind = "request, " + text(actor.asking.pending_max) + " under way at most";
+  }
+  if (actor.kind == Kind::reply) {
+    kind = "reply, " + text(actor.replying.open_max) + " open at most";
+  }
   if (actor.kind == Kind::subscribe) {
     kind = "subscriber, policy " + std::string(to_string(actor.subscription.policy)) +
            ", behind by " + text(actor.subscription.behind_bytes_max) + " bytes at most";
@@ -182,6 +201,30 @@ void Play::draw_subscription(Actor& actor) {
       actor.first_set = some | 0xffffU;
       break;
   }
+}
+
+// A peer that is away does not hold up the end of a schedule for long.
+void Play::draw_requests(Actor& actor) {
+  const Settings& settings = world_.settings;
+  const auto share = [this](unsigned one_in) {
+    const bool drawn = random_.one_in(one_in);
+    const auto thousandths = static_cast<unsigned>(random_.below(1000));
+    return drawn ? thousandths : 0;
+  };
+  SocketOptions& options = actor.options;
+  const auto within = up_to(random_, 5 * ms, random_.one_in(4) ? 20'000 * ms : 500 * ms);
+  if (options.resume_bytes_max == 0) options.resume_within = within;
+  const bool few = random_.one_in(3) && settings.has(Part::few_at_once);
+  const std::size_t most = 1 + random_.below(8);
+  if (few && actor.kind == Kind::request) actor.asking.pending_max = most;
+  if (few && actor.kind == Kind::reply) actor.replying.open_max = most;
+  few_at_once_ |= few;
+  Temper& temper = actor.temper;
+  temper.limits = share(2);
+  temper.repeats = share(2);
+  temper.names_peer = share(4);
+  temper.holds = share(2);
+  temper.gives_up = share(3) / 2;
 }
 
 void Play::draw_temper(Actor& actor) {

@@ -117,12 +117,16 @@ void Play::step_of_use(Actor& actor) {
   Run* const run = actor.run;
   if (run == nullptr) return;
   if (draw < 15) return run->flush();
+  if (draw < 35 && run->kind() == Kind::request) return act(*run, Act::cancel);
+  if (draw >= 35 && run->kind() == Kind::reply) {
+    return act(*run, random_.one_in(3) ? Act::give_up : Act::answer);
+  }
   if (draw < 22 && run->kind() == Kind::subscribe) return act(*run, Act::change_set);
   if (draw < 35 && receives(run->kind())) {
     const bool stopped = run->paused() || !run->takes_messages();
     return act(*run, stopped ? Act::resume : random_.one_in(6) ? Act::take_away : Act::pause);
   }
-  if (!sends(run->kind())) return;
+  if (!begins(run->kind())) return;
   const std::uint64_t messages = random_.one_in(4) ? random_.below(20) : 1;
   for (std::uint64_t i = 0; i < messages && actor.run == run; ++i) send_something(*run);
 }
@@ -193,6 +197,12 @@ void Play::act(Run& run, Act act) {
     case Act::take_away:
       if (settings.has(Part::pauses)) run.take_messages(false);
       return;
+    case Act::cancel:
+      return run.cancel_something();
+    case Act::answer:
+      return run.answer_some(1 + random_.below(6));
+    case Act::give_up:
+      return run.give_up_some(1 + random_.below(2));
     case Act::count_:
       return;
   }
@@ -201,7 +211,8 @@ void Play::act(Run& run, Act act) {
 void Play::pause_something(Run& run) {
   if (!receives(run.kind()) || !world_.settings.has(Part::pauses)) return;
   PeerSeen* peer = nullptr;
-  if (!run.peers().empty()) peer = &run.peers()[random_.below(run.peers().size())];
+  if (!run.peers().empty() && run.kind() != Kind::reply)
+    peer = &run.peers()[random_.below(run.peers().size())];
   if (peer != nullptr && random_.one_in(2)) {
     run.pause_peer(*peer, !peer->paused);
   } else {
@@ -211,7 +222,7 @@ void Play::pause_something(Run& run) {
 
 // Of every size: none, a few bytes, nearly a page, more than a page.
 void Play::send_something(Run& run) {
-  if (!sends(run.kind()) || !run.alive()) return;
+  if (!begins(run.kind()) || !run.alive()) return;
   const Settings& settings = world_.settings;
   const std::uint64_t draw = random_.below(100);
   std::size_t bytes = 8 + random_.below(57);
@@ -224,8 +235,14 @@ void Play::send_something(Run& run) {
   if (draw == 99 && settings.has(Part::large)) bytes = message_bytes_max_ + random_.below(2);
   bytes = std::min(bytes, message_bytes_max_ + 1);
   Way way = Way::copied;
-  if (random_.one_in(3) && settings.has(Part::lends)) way = static_cast<Way>(random_.below(5));
-  (void)run.send(way, bytes, chance(300));
+  // A request that is passed on would hold memory that its answer needs.
+  const std::uint64_t ways = run.kind() == Kind::request ? 4 : 5;
+  if (random_.one_in(3) && settings.has(Part::lends)) way = static_cast<Way>(random_.below(ways));
+  if (run.kind() == Kind::request) {
+    (void)run.ask(way, bytes);
+  } else {
+    (void)run.send(way, bytes, chance(300));
+  }
 }
 
 void Play::keep(Kept kept) { kept_.push_back(std::move(kept)); }

@@ -41,6 +41,9 @@ class Play {
   [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
   void act(Run& run, Act act);
   void send_something(Run& run);
+  // Of all that was sent to sockets of the other kind, the requests, or answers, that their users
+  // were not given.
+  [[nodiscard]] std::uint64_t untold_to(Kind kind) const noexcept;
 
   // What receivers have kept, and anybody may pass on.
   struct Kept {
@@ -80,6 +83,7 @@ class Play {
   void draw_publishing(Actor& actor);
   void draw_subscription(Actor& actor);
   void draw_temper(Actor& actor);
+  void draw_requests(Actor& actor);
   void describe(const Actor& actor);
 
   // Steps (play.cpp)
@@ -107,6 +111,10 @@ class Play {
   [[nodiscard]] bool may_stay_down(const Run& run, const PeerSnapshot& peer);
   void judge_settled();
   void judge_books(Run& run);
+  void judge_requests(Run& run);
+  // Whoever was away was back before this one can have given it up.
+  [[nodiscard]] bool stays_in_time(const Run& run) const noexcept;
+  void answer_all(bool keeps_some);
   void judge_stream(Wire& wire);
   void judge_direction(Wire& wire, std::size_t from, const Books& sent, const Books& received);
   void probe();
@@ -124,8 +132,9 @@ class Play {
   std::vector<std::byte> scratch_;
   std::size_t page_bytes_ = 0;  // about what a page holds, of most connections
   std::size_t message_bytes_max_ = 0;
-  std::uint32_t life_ = 0;  // thousandths of steps in which sockets come and go
-  bool restarted_ = false;  // some socket was closed or destroyed
+  std::uint32_t life_ = 0;    // thousandths of steps in which sockets come and go
+  bool few_at_once_ = false;  // some may have few requests under way
+  bool restarted_ = false;    // some socket was closed or destroyed
 };
 
 }  // namespace netio::test

@@ -64,6 +64,14 @@ void Run::make_socket() {
       socket_ = subscribe_.get();
       receiving_ = subscribe_.get();
       break;
+    case Kind::request:
+      request_ = std::make_unique<Request>(context, actor_.asking, actor_.options);
+      socket_ = request_.get();
+      break;
+    case Kind::reply:
+      reply_ = std::make_unique<Reply>(context, actor_.replying, actor_.options);
+      socket_ = reply_.get();
+      break;
   }
 }
 
@@ -84,6 +92,8 @@ void Run::set_call_backs() {
   if (receiving_ != nullptr) set_receiving_call_backs();
   if (publish_) set_publish_call_backs();
   if (subscribe_) set_subscribe_call_backs();
+  if (request_) set_request_call_backs();
+  if (reply_) set_reply_call_backs();
   if (receiving_ != nullptr) {
     receiving_->on_gap([this](const PeerInfo& info, const Gap& gap) {
       event(CallBack::gap, "on_gap", [&] { on_gap(info, gap); });
@@ -170,7 +180,8 @@ bool Run::may_be_called(CallBack which, const char* call_back) {
   } else if (closing_ && (which == CallBack::message || which == CallBack::writable ||
                           which == CallBack::subscribed || which == CallBack::gap ||
                           which == CallBack::policy_changed || which == CallBack::behind ||
-                          which == CallBack::caught_up)) {
+                          which == CallBack::request || which == CallBack::reply ||
+                          which == CallBack::failed || which == CallBack::caught_up)) {
     fail(std::string("was called back by ") + call_back + " though it is closing");
   }
   return !world_.failed();
@@ -194,16 +205,22 @@ void Run::flush() {
   user_call("flush", [this] {
     if (sending_ != nullptr) sending_->flush();
     if (publish_) publish_->flush();
+    if (request_) request_->flush();
+    if (reply_) reply_->flush();
   });
 }
 
 void Run::pause(bool paused) {
-  if (receiving_ == nullptr) return;
+  if (!receives(kind())) return;
   world_.say(name_, paused ? " pauses" : " resumes");
   paused_ = paused;
   if (paused) world_.tally.add(Happened::pause);
-  user_call("pause", [&] { paused ? receiving_->pause() : receiving_->resume(); });
-  if (working() && receiving_->paused() != paused) fail("is not paused as it was told");
+  user_call("pause", [&] {
+    if (reply_) return paused ? reply_->pause() : reply_->resume();
+    paused ? receiving_->pause() : receiving_->resume();
+  });
+  const bool is_paused = reply_ ? reply_->paused() : receiving_->paused();
+  if (working() && is_paused != paused) fail("is not paused as it was told");
 }
 
 void Run::pause_peer(PeerSeen& peer, bool paused) {
@@ -217,10 +234,11 @@ void Run::pause_peer(PeerSeen& peer, bool paused) {
 }
 
 void Run::take_messages(bool taken) {
-  if (receiving_ == nullptr || takes_messages_ == taken) return;
+  if (!receives(kind()) || takes_messages_ == taken) return;
   world_.say(name_, taken ? " takes messages" : " takes no messages");
   takes_messages_ = taken;
   user_call("on_message", [&] {
+    if (reply_) return set_reply_call_backs();
     if (taken) return set_receiving_call_backs();
     receiving_->on_message(nullptr);
     receiving_->on_batch(nullptr);
@@ -251,6 +269,8 @@ void Run::close(std::int64_t linger_ns) {
   closing_ = true;
   close_by_ns_ = World::now_ns() + linger_ns;
   user_call("close", [&] { socket_->close(std::chrono::nanoseconds(linger_ns)); });
+  if (request_) end_all_asked();
+  if (reply_) give_up_open();
 }
 
 void Run::destroy() {
@@ -263,6 +283,7 @@ void Run::destroy() {
   for (std::size_t i = 0; i < last.dropped_by.size(); ++i) {
     world_.tally.add(dropped_as[i], last.dropped_by[i]);
   }
+  add_requests_to_tally();
   alive_ = false;
   user_call("its destructor", [this] {
     push_.reset();
@@ -270,7 +291,11 @@ void Run::destroy() {
     pair_.reset();
     publish_.reset();
     subscribe_.reset();
+    request_.reset();
+    reply_.reset();
   });
+  // Some outlive their socket.
+  while (!held_.empty() && play_.chance(500)) give_up_one(held_.size() - 1);
   play_.end_loans_of(*this);
   if (actor_.run == this) actor_.run = nullptr;
 }
@@ -324,14 +349,18 @@ void Run::look() {
   if (!alive_ || world_.failed()) return;
   const Books books = socket_->books();
   check_books(books, "its");
-  if (books.acknowledged > delivered_elsewhere_) {
+  const std::uint64_t untold = asks_or_answers(kind()) ? play_.untold_to(kind()) : 0;
+  if (books.acknowledged > delivered_elsewhere_ + untold) {
     fail("counts " + text(books.acknowledged) + " messages as acknowledged, and " +
-         text(delivered_elsewhere_) + " were delivered");
+         text(delivered_elsewhere_ + untold) + " were delivered");
   }
-  if (books.delivered != delivered_here_) {
+  const std::uint64_t given = delivered_here_ + (asks_or_answers(kind()) ? untold_here() : 0);
+  if (books.delivered != given) {
     fail("counts " + text(books.delivered) + " messages as delivered, and was given " +
-         text(delivered_here_));
+         text(given));
   }
+  if (request_) look_at_requests();
+  if (reply_) look_at_replies();
   if (sending_ != nullptr && books.sent != sent_ok_) {
     fail("counts " + text(books.sent) + " messages as sent, and " + text(sent_ok_) + " were taken");
   }

@@ -16,6 +16,7 @@
 
 #include "simulation/actor.hpp"
 #include "simulation/names.hpp"
+#include "simulation/requests.hpp"
 #include "simulation/world.hpp"
 
 namespace netio::test {
@@ -45,7 +46,8 @@ struct PeerSeen {
   bool behind = false;
   bool behind_known = true;
   bool came_before = false;
-  bool away = false;  // a subscriber that is down and may come back to its set
+  bool away = false;      // a subscriber that is down and may come back to its set
+  std::uint64_t ups = 0;  // so many connections had come up here with its latest one
 };
 
 // A publisher's messages on one stream: their numbers are their places here.
@@ -92,6 +94,15 @@ class Run {
   void pause(bool paused);
   void pause_peer(PeerSeen& peer, bool paused);
   void take_messages(bool taken);
+  Status ask(Way way, std::size_t bytes);
+  void cancel_something();
+  // Answers, or gives up, some of the requests that it holds.
+  void answer_some(std::size_t most);
+  void give_up_some(std::size_t most);
+  // The faults have ended: all are answered, but for some that the user may want to keep. Then none
+  // are kept any more.
+  void answer_all(bool keeps_some);
+  void let_go_of_all();
   void close(std::int64_t linger_ns);
   void destroy();
 
@@ -104,7 +115,7 @@ class Run {
   [[nodiscard]] Atoms set() const noexcept { return set_; }
   [[nodiscard]] bool paused() const noexcept { return paused_; }
   [[nodiscard]] bool takes_messages() const noexcept { return takes_messages_; }
-  [[nodiscard]] bool wants_to_send() const noexcept { return wanted_; }
+  [[nodiscard]] bool wants_to_send() const noexcept { return wanted_ && !wants_absent_; }
   [[nodiscard]] bool above_high() const noexcept { return above_high_; }
   [[nodiscard]] std::uint64_t last_revision() const noexcept { return last_revision_; }
   [[nodiscard]] std::int64_t close_by_ns() const noexcept { return close_by_ns_; }
@@ -120,6 +131,17 @@ class Run {
   // Its messages for whoever answered this dial, or dialed, in all.
   [[nodiscard]] std::size_t outgoing_by(const Dial& dial) const;
   Incoming& incoming(const Dial& dial, const Run& publisher);
+  [[nodiscard]] const std::deque<Asked>& asked() const noexcept { return asked_; }
+  [[nodiscard]] RequestBooks request_books() const noexcept { return request_->requests(); }
+  [[nodiscard]] const std::deque<Held>& held() const noexcept { return held_; }
+  // A request that has not ended, and that no user holds who may still answer it; null if there is
+  // none.
+  [[nodiscard]] const Asked* stuck() const noexcept;
+  // For sentences.
+  [[nodiscard]] std::string request_name(const Asked& asked) const;
+  [[nodiscard]] bool holds(const Asked& asked) const noexcept;
+  // Of what it was sent, the requests and answers that its user was not given.
+  [[nodiscard]] std::uint64_t untold_here() const noexcept;
   // Whether its books are in order now, and agree with what happened.
   void look();
   void check_books(const Books& books, const char* whose);
@@ -141,6 +163,8 @@ class Run {
   void set_receiving_call_backs();
   void set_publish_call_backs();
   void set_subscribe_call_backs();
+  void set_request_call_backs();
+  void set_reply_call_backs();
 
   // Call-backs
   void on_up(const PeerInfo& info);
@@ -159,8 +183,39 @@ class Run {
   void on_policy_changed(const PeerSnapshot& snapshot);
   void judge_down(const PeerSeen* seen, const PeerInfo& info, const Down& down);
   void judge_delivery(PeerSeen& from, SentMessage& message, std::uint32_t place);
+  void judge_order(Dial& dial, const Run& sender, std::uint32_t place, const std::string& what);
   void judge_number(const PeerSeen& from, const Outgoing& list, Incoming& here,
                     std::uint32_t place);
+
+  // Requests, at the side that asks (run_asking.cpp)
+  [[nodiscard]] Ask draw_ask();
+  Status offer_request(Way way, Asked& asked);
+  void judge_asking(Status status, Way way, const Asked& asked);
+  void enter_asked(Asked asked);
+  Asked* find_asked(std::uint64_t id) noexcept;
+  Asked* find_named(Name name) noexcept;
+  void end(Asked& asked, Outcome outcome);
+  void on_reply(std::uint64_t id, const MessageView& answer);
+  void on_failed(std::uint64_t id, Outcome outcome);
+  [[nodiscard]] bool judge_outcome(const Asked& asked, Outcome outcome);
+  [[nodiscard]] bool any_broke() const noexcept;
+  void look_at_requests();
+  void end_all_asked();
+  void add_requests_to_tally();
+  // The side that answers (run_answering.cpp)
+  void on_request(const MessageView& view, ReplyTo to);
+  void judge_handing(const PeerSeen& from, Asked& asked, std::uint32_t place);
+  void judge_right(const ReplyTo& to, const Asked& asked, std::uint64_t id);
+  void judge_answering(Status status, Way way, std::size_t bytes, const Held& held,
+                       const Asked& asked);
+  [[nodiscard]] std::size_t draw_answer(Way& way);
+  bool answer_one(std::size_t index, bool at_once);
+  Status offer_answer(ReplyTo& to, Way way, Handing& answer);
+  void answer_waiting();
+  void give_up_one(std::size_t index);
+  void give_up_open();
+  void forget(std::size_t index);
+  void look_at_replies();
 
   // Sending
   struct Attempt {
@@ -175,6 +230,8 @@ class Run {
   Status offer_lent(const Attempt& attempt);
   Status offer_allocated(const Attempt& attempt);
   Status offer_kept(Name& name, std::uint64_t& tag, std::size_t& bytes);
+  // What a request or an answer that is sent so has in front of it.
+  [[nodiscard]] std::size_t table_bytes(Way way) const noexcept;
   void judge_answer(Status status, Way way, std::size_t bytes);
   void enter_sent(const SentMessage& message, std::uint64_t before, std::uint64_t after);
   void enter_published(std::uint32_t place, std::uint64_t taken);
@@ -190,6 +247,8 @@ class Run {
   std::unique_ptr<Pair> pair_;
   std::unique_ptr<Publish> publish_;
   std::unique_ptr<Subscribe> subscribe_;
+  std::unique_ptr<Request> request_;
+  std::unique_ptr<Reply> reply_;
   Socket* socket_ = nullptr;
   Sending* sending_ = nullptr;
   Receiving* receiving_ = nullptr;
@@ -201,6 +260,7 @@ class Run {
   bool paused_ = false;
   bool takes_messages_ = true;
   bool wanted_ = false;
+  bool wants_absent_ = false;  // only a peer that it named and that was not there
   bool above_high_ = false;
   Atoms set_ = 0;
   std::uint64_t last_revision_ = 0;
@@ -216,6 +276,16 @@ class Run {
   std::uint64_t loans_out_ = 0;
   std::uint64_t gaps_told_ = 0;
   bool lost_any_ = false;
+  std::uint64_t ups_ = 0;  // connections that came up
+  std::deque<Asked> asked_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_id_;  // where requests are in asked_
+  std::array<std::uint64_t, static_cast<std::size_t>(Outcome::count_)> ended_{};
+  std::size_t first_open_ = 0;  // all before it have ended
+  std::deque<Held> held_;
+  std::uint64_t answers_drawn_ = 0;
+  std::uint64_t answers_ok_ = 0;
+  RequestBooks last_requests_;
+  ReplyBooks last_replies_;
   Books last_books_;
   std::optional<CallBack> in_call_back_;
   std::vector<Mischief> mischief_;

@@ -31,6 +31,7 @@ void Run::on_up(const PeerInfo& info) {
     return fail("was told that another peer is peer " + text(info.id));
   }
   seen->wire = wire;
+  seen->ups = ++ups_;
   seen->remote = wire->runs[1 - side];
   seen->up = true;
   const bool was_away = std::exchange(seen->away, false);
@@ -192,6 +193,10 @@ void Run::judge_delivery(PeerSeen& from, SentMessage& message, std::uint32_t pla
     return fail("was given message " + text(place + 1) + " of " + sender.name() +
                 ", which was delivered before");
   }
+  judge_order(dial, sender, place, "was given message " + text(place + 1) + " of " + sender.name());
+}
+
+void Run::judge_order(Dial& dial, const Run& sender, std::uint32_t place, const std::string& what) {
   auto order = std::find_if(dial.orders.begin(), dial.orders.end(), [&](const Dial::Order& one) {
     return one.sender == sender.number_ && one.receiver == number_;
   });
@@ -199,15 +204,14 @@ void Run::judge_delivery(PeerSeen& from, SentMessage& message, std::uint32_t pla
     dial.orders.push_back({sender.number_, number_, 0});
     order = dial.orders.end() - 1;
   }
-  if (place + 1 <= order->last) {
-    fail("was given message " + text(place + 1) + " of " + sender.name() + " behind message " +
-         text(order->last));
-  }
+  if (place + 1 <= order->last) fail(what + " behind number " + text(order->last));
   order->last = place + 1;
 }
 
 void Run::keep_some(const MessageView& view) {
   if (world_.failed() || world_.calm() || !play_.chance(actor_.temper.keeps)) return;
+  // A small answer does not say which one it is.
+  if (asks_or_answers(kind()) && view.size() < named_bytes_min) return;
   Name name = name_in_tag(view.tag());
   if (view.size() >= named_bytes_min) std::memcpy(&name, view.data(), sizeof name);
   world_.tally.add(Happened::kept);
@@ -217,13 +221,15 @@ void Run::keep_some(const MessageView& view) {
 // What the user does with a message, or a batch, as its temper is.
 void Run::answer() {
   if (world_.failed() || world_.calm()) return;
-  if (sending_ != nullptr && play_.chance(actor_.temper.replies)) play_.send_something(*this);
+  if (begins(kind()) && play_.chance(actor_.temper.replies)) play_.send_something(*this);
   if (play_.chance(actor_.temper.pauses)) pause(true);
 }
 
 void Run::on_writable() {
   world_.say(name_, " is told that it may send again");
   if (!std::exchange(wanted_, false)) fail("was told that it may send again, and was not refused");
+  wants_absent_ = false;
+  if (reply_) return answer_waiting();
   for (unsigned i = 0; i < actor_.temper.sends_when_writable; ++i) {
     if (world_.calm() || !working() || wanted_) return;
     play_.send_something(*this);

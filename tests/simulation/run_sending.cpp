@@ -170,6 +170,7 @@ void Run::judge_answer(Status status, Way way, std::size_t bytes) {
     case Status::not_connected:
       if (closing_) fail("is not told that it is closed");
       wanted_ = true;
+      wants_absent_ = false;
       if (status == Status::not_connected && socket_->peers_connected() != 0) {
         fail("is told that it has no peer, and has one");
       }
@@ -178,7 +179,7 @@ void Run::judge_answer(Status status, Way way, std::size_t bytes) {
       if (!closing_) fail("is told that it is closed, and it is not");
       break;
     case Status::too_big:
-      if (way != Way::reserved && bytes <= play_.message_bytes_max()) {
+      if (way != Way::reserved && bytes + table_bytes(way) <= play_.message_bytes_max()) {
         fail("may not send " + text(bytes) + " bytes, which all take");
       }
       break;

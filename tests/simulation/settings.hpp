@@ -33,13 +33,21 @@ enum class Part : std::uint8_t {
   heartbeats,     // peers are asked to say something now and then
   publishing,     // schedules of Publish and Subscribe
   pairs,          // schedules of Pair
+  requests,       // schedules of Request and Reply
+  limits,         // requests with a time limit
+  repeats,        // requests that are idempotent
+  cancels,        // requests are cancelled
+  held,           // requests are answered later, or never
+  given_up,       // a ReplyTo is destroyed without an answer
+  few_at_once,    // few requests may be under way, or open
   count_
 };
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> part_names{
     "cuts",        "late_ends",     "silence",    "attempts", "late_hellos", "storms",
     "completions", "parts",         "tight",      "crowds",   "twins",       "restarts",
     "closes",      "in_call_backs", "pauses",     "keeps",    "large",       "lends",
-    "resumes",     "heartbeats",    "publishing", "pairs"};
+    "resumes",     "heartbeats",    "publishing", "pairs",    "requests",    "limits",
+    "repeats",     "cancels",       "held",       "given_up", "few_at_once"};
 
 // A fault of the wire's that no link may have: the oracle has to find it.
 enum class Lie : std::uint8_t {

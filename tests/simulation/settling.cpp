@@ -74,6 +74,7 @@ void Play::wake_all() {
     if (actor.run != nullptr) act(*actor.run, Act::resume);
   }
   release_kept(SIZE_MAX);
+  answer_all(random_.one_in(4) && !few_at_once_);
 }
 
 bool Play::settle(const char* after_what) {
@@ -172,6 +173,9 @@ std::string Play::unsettled(Run& run) {
     return "was not told of all peers that are up or down";
   }
   const bool too_few = run.kind() == Kind::publish && run.actor().publishing.subscribers_min != 0;
+  if (const Asked* const stuck = run.kind() == Kind::request ? run.stuck() : nullptr) {
+    return "has " + run.request_name(*stuck) + " that does not end";
+  }
   if (run.wants_to_send() && any_up && !too_few) return "was not told that it may send again";
   if (run.above_high() && run.socket().fill() <= run.actor().options.low_watermark) {
     return "was not told of its low watermark";
@@ -195,6 +199,7 @@ std::string Play::unsettled_set(Run& run, const PeerSeen& publisher) {
 void Play::judge_settled() {
   for (const auto& run : runs_) {
     if (run->working()) judge_books(*run);
+    if (run->working() && run->kind() == Kind::request) judge_requests(*run);
   }
   for (const auto& wire : world_.wires()) {
     if (wire->ends[0] != nullptr && wire->ends[1] != nullptr && wire->was_up[0] &&
@@ -206,11 +211,12 @@ void Play::judge_settled() {
 
 void Play::judge_books(Run& run) {
   const Books books = run.books();
+  const bool all_told = !asks_or_answers(run.kind()) || untold_to(run.kind()) == 0;
   if (!restarted_ && books.unsettled() != 0 && run.kind() != Kind::pair) {
     run.fail("has " + text(books.unsettled()) + " messages in doubt, and nobody restarted");
   }
   if (!restarted_ && sends(run.kind()) && books.acknowledged != run.delivered_elsewhere() &&
-      run.kind() != Kind::pair) {
+      run.kind() != Kind::pair && all_told) {
     run.fail("counts " + text(books.acknowledged) + " messages as acknowledged, and all of " +
              text(run.delivered_elsewhere()) + " that were delivered should be");
   }
@@ -218,7 +224,8 @@ void Play::judge_books(Run& run) {
     run.fail("misses " + text(books.missed) + " messages, and was told of " +
              text(run.gaps_told()));
   }
-  const bool one_to_one = run.kind() == Kind::push || run.kind() == Kind::pair;
+  const bool one_to_one =
+      run.kind() == Kind::push || run.kind() == Kind::pair || asks_or_answers(run.kind());
   if (one_to_one && !run.lost_any() && books.dropped() != 0) {
     run.fail("dropped messages though it never lost a connection");
   }
@@ -257,7 +264,9 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
     return sender.fail(both + text(sent.acknowledged) + " acknowledged, " +
                        text(received.delivered) + " delivered");
   }
-  const bool keeps = sender.actor().options.resume_bytes_max != 0 &&
+  // A Reply gives up requests that it has not answered, too.
+  const bool was_away = sender.kind() == Kind::reply && !stays_in_time(sender);
+  const bool keeps = sender.actor().options.resume_bytes_max != 0 && !was_away &&
                      sender.socket().counters().resume_given_up == 0;
   // A publisher drops by policy too.
   const std::uint64_t not_sent =
@@ -287,13 +296,16 @@ void Play::judge_direction(Wire& wire, std::size_t from, const Books& sent, cons
 
 // One message more for each peer: a socket that is stuck shows now.
 void Play::probe() {
+  answer_all(false);
   for (Actor& actor : actors_) {
     Run* const run = actor.run;
-    if (run == nullptr || !run->working() || !sends(actor.kind)) continue;
+    if (run == nullptr || !run->working() || !begins(actor.kind)) continue;
     if (actor.kind == Kind::publish && actor.publishing.subscribers_min != 0) continue;
     const std::size_t messages = 2 * run->socket().peers_connected();
     for (std::size_t i = 0; i < messages && !world_.failed();) {
-      const Status status = run->send(Way::copied, 8 + random_.below(40), false);
+      const std::size_t bytes = 8 + random_.below(40);
+      const Status status = run->kind() == Kind::request ? run->ask(Way::copied, bytes)
+                                                         : run->send(Way::copied, bytes, false);
       if (status == Status::ok) {
         ++i;
       } else if (!settle("a message was refused")) {
@@ -331,6 +343,7 @@ void Play::close_all() {
 void Play::destroy_all() {
   for (const auto& run : runs_) {
     if (run->alive()) run->destroy();
+    run->let_go_of_all();
   }
   kept_.clear();
 }

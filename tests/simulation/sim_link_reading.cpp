@@ -116,9 +116,8 @@ bool SimLink::hand_up_begun(Packet& packet, std::size_t here) {
   std::memset(body + body_here, 0xee, packet.header.bytes - body_here);
   const std::byte* const begin = body + packet.handed_up;
   first.bytes = first.messages = 0;
-  detail::FrameWalker walker(begin, body_here - packet.handed_up);
-  for (detail::Frame frame;
-       rest.messages > 1 && walker.next(frame) && frame.flags <= detail::frame_flag::tagged;) {
+  detail::FrameWalker walker(begin, body_here - packet.handed_up, detail::ability::every_frame);
+  for (detail::Frame frame; rest.messages > 1 && walker.next(frame) && frame.whole_message();) {
     first.bytes =
         static_cast<std::uint32_t>(frame.payload + detail::wire_padded(frame.size) - begin);
     ++first.messages;
@@ -262,7 +261,7 @@ void SimLink::deliver(PageHeader header, detail::Block& block, std::span<const s
   }
   if (deliver_exchanged(header, block, body)) return;
   if (world_.lies(Lie::byte_changed)) {
-    detail::FrameWalker walker(body.data(), body.size());
+    detail::FrameWalker walker(body.data(), body.size(), detail::ability::every_frame);
     detail::Frame frame;
     if (walker.next(frame) && frame.size != 0) {
       const_cast<std::byte&>(frame.payload[frame.size - 1]) ^= std::byte{1};

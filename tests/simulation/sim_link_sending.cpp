@@ -19,7 +19,7 @@ namespace {
 bool frames_are_right(const Packet& packet) {
   std::vector<std::byte> body(packet.header.bytes);
   packet.write_body(body);
-  detail::FrameWalker walker(body.data(), body.size());
+  detail::FrameWalker walker(body.data(), body.size(), detail::ability::every_frame);
   detail::Frame frame;
   std::uint32_t messages = 0;
   std::size_t frames = 0;
@@ -38,7 +38,7 @@ bool frames_are_right(const Packet& packet) {
 bool says_where(const Packet& packet) {
   std::vector<std::byte> body(packet.header.bytes);
   packet.write_body(body);
-  detail::FrameWalker walker(body.data(), body.size());
+  detail::FrameWalker walker(body.data(), body.size(), detail::ability::every_frame);
   detail::Frame frame;
   return (packet.header.flags & detail::page_flag::control) != 0 && walker.next(frame) &&
          frame.control() == detail::ControlKind::confirm && walker.at_end();

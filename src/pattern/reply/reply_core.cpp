@@ -204,8 +204,11 @@ Status ReplyCore::post(OutgoingStream& stream, Message& message, Label label) no
 Message ReplyCore::allocate(const ReplyTicket& ticket, std::size_t bytes, Status& status,
                             std::size_t head_bytes) noexcept {
   status = stopped_ ? Status::closed : Status::not_connected;
-  if (stopped_ || ticket.from == nullptr || !ticket.from->peer->up()) return {};
-  Message message = ticket.from->peer->outgoing.allocate_message(bytes, 0, status, head_bytes);
+  if (stopped_ || ticket.from == nullptr) return {};
+  Peer& peer = *ticket.from->peer;
+  status = Status::again;
+  Message message;
+  if (peer.up()) message = peer.outgoing.allocate_message(bytes, 0, status, head_bytes);
   wanted_ = wanted_ || status == Status::again;
   return message;
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <unordered_map>
 
+#include <netio/loop.hpp>
 #include <netio/reply.hpp>
 
 #include "pattern/reply/reply_hub.hpp"
@@ -31,7 +32,7 @@ struct Requester {
   bool held = false;  // no more of its requests are taken for now
 };
 
-class ReplyCore final : public Distribution, private RequestTaker {
+class ReplyCore final : public Distribution, private RequestTaker, private Deferred {
  public:
   ReplyCore(SocketCore& socket, const ReplyOptions& options);
   ~ReplyCore() override;
@@ -49,7 +50,7 @@ class ReplyCore final : public Distribution, private RequestTaker {
   void dropped(ReplyTicket& ticket) noexcept;
 
   // For WaitingAnswers: no answer waits any more; gives one to the stream.
-  void waits_no_more(Requester& requester) noexcept { look_whether_held(requester); }
+  void waits_no_more(Requester& requester) noexcept;
   Status post(OutgoingStream& stream, Message& message, Label label) noexcept;
   Status post(OutgoingStream& stream, std::span<const std::byte> bytes, Label label) noexcept;
 
@@ -74,6 +75,8 @@ class ReplyCore final : public Distribution, private RequestTaker {
  private:
   // RequestTaker
   const Breach* take(const MessageView& message, Label label) noexcept override;
+  // Deferred
+  void run_deferred() noexcept override { tell_writable(); }
 
   [[nodiscard]] Requester* find(const Peer& peer) noexcept {
     return last_found_ != nullptr && last_found_->peer == &peer ? last_found_ : look_up(peer);

@@ -57,6 +57,13 @@ void ReplyCore::look_whether_held(Requester& requester) noexcept {
   (void)socket_.receiving.pause_peer(requester.peer->id(), holds);
 }
 
+// Possibly inside a call of the user's.
+void ReplyCore::waits_no_more(Requester& requester) noexcept {
+  look_whether_held(requester);
+  worth_trying_ = true;
+  if (wanted_) socket_.context().loop.defer(*this);
+}
+
 void ReplyCore::leave_open(ReplyTicket& ticket) noexcept {
   Requester& requester = *ticket.from;
   hub_->leave(ticket);
@@ -69,8 +76,9 @@ void ReplyCore::ended_in_order(Peer& peer) noexcept {
 }
 
 // What was taken for the requester and not posted has no position in the stream: it waits here
-// until the requester is back.
+// until the requester is back. What lacked room on the connection may be tried again.
 void ReplyCore::connection_ended(Peer& peer, DropReason) noexcept {
+  worth_trying_ = true;
   Requester* const known = find(peer);
   if (known != nullptr) known->waiting.take_back(peer.outgoing);
 }
@@ -78,6 +86,11 @@ void ReplyCore::connection_ended(Peer& peer, DropReason) noexcept {
 void ReplyCore::given_up(Peer& peer, DropReason reason) noexcept {
   Requester* const known = find(peer);
   if (known == nullptr) return;
+  // If it comes back, it must not wait for answers that nobody will give any more.
+  if (reason == DropReason::not_sent && awaits(peer)) {
+    peer.outgoing.lose_one();
+    if (!known->waiting.empty()) known->waiting.lose_first();
+  }
   give_up(*known);
   peer.outgoing.drop_pending(reason);
   known->waiting.go_to(nullptr);

@@ -38,25 +38,38 @@ bool WaitingAnswers::add(std::span<const std::byte> answer, Label label) noexcep
   return true;
 }
 
+void WaitingAnswers::lose_first() noexcept {
+  const Answer& first = answers_[0];
+  bytes_ -= cost(first.message.size() + first.short_bytes);
+  short_ones_.pop(first.short_bytes);
+  answers_.pop_front();
+}
+
 void WaitingAnswers::go_to(OutgoingStream* stream) noexcept {
   if (stream_ != nullptr) stream_->put_below(nullptr);
   stream_ = stream;
   if (stream_ != nullptr) stream_->put_below(this);
 }
 
-// Answers that there is no memory for are dropped: their requests end when their time is over.
+// If there is no memory for an answer, it is lost, and the requester is told that some were.
 void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
   GrowingRing<Answer> before;
   std::size_t bytes = 0;
+  bool lost = false;
   stream.take_back_pending([&](Message message, Label label) {
-    if (!before.make_room()) return false;
+    if (!before.make_room()) {
+      if (std::exchange(lost, true)) return false;
+      stream.lose_one();  // this one
+      return true;
+    }
     bytes += cost(message.size());
     before.push_back({std::move(message), label});
     return true;
   });
   if (before.empty()) return;
   if (!before.make_room(answers_.size())) {
-    return stream.drop_unposted(DropReason::not_sent, before.size());
+    if (!lost) stream.lose_one();
+    return stream.drop_unposted(DropReason::not_sent, before.size() - (lost ? 0U : 1U));
   }
   while (!answers_.empty()) {
     before.push_back(std::move(answers_[0]));
@@ -98,7 +111,8 @@ Status WaitingAnswers::post_waiting() noexcept {
     answers_.pop_front();
     if (answers_.empty()) core_.waits_no_more(requester_);
   }
-  return Status::ok;
+  // The stream has taken them. They are posted before anything else is, such as a good-bye.
+  return stream_->pending_itself() ? stream_->post_pending() : Status::ok;
 }
 
 // One that says "not answered" is neither a message nor bytes.

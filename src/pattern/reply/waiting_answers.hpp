@@ -28,6 +28,8 @@ class WaitingAnswers final : public Upstream {
   [[nodiscard]] bool add(Message& answer, Label label) noexcept;
   // Copies the answer. False without memory.
   [[nodiscard]] bool add(std::span<const std::byte> answer, Label label) noexcept;
+  // The first one is lost, and the stream counts it. There is one.
+  void lose_first() noexcept;
   // What the stream had taken and not posted goes in front, as it broke off.
   void take_back(OutgoingStream& stream) noexcept;
   // The stream that they go to.

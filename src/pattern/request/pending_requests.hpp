@@ -25,9 +25,11 @@ struct alignas(64) PendingRequest {
     ended,      // the user knows; the peer is still to be told that the answer is not wanted
   };
   State state = State::free;
-  Outcome outcome = Outcome::answered;  // if failed; if it is repeated, what it would have been
-  bool owes_cancel = false;             // the peer is to be told
-  bool in_owed = false;                 // stands in the queue of those, needed or not
+  // How it ended, if it failed. If it is repeated, how it would have ended: in doubt if any of the
+  // peers that it was sent to may have received it.
+  Outcome outcome = Outcome::not_executed;
+  bool owes_cancel = false;  // the peer is to be told
+  bool in_owed = false;      // stands in the queue of those, needed or not
   bool idempotent = false;
   bool limited = false;  // by the user: the deadline is not only that of a repetition
   std::uint8_t attempts = 0;
@@ -83,7 +85,7 @@ class PendingRequests {
   void take(PendingRequest& request) noexcept {
     free_ = request.next;
     request.state = PendingRequest::State::under_way;
-    request.outcome = Outcome::answered;
+    request.outcome = Outcome::not_executed;
     request.owes_cancel = request.in_owed = false;
     request.idempotent = request.limited = false;
     request.attempts = 1;

@@ -97,8 +97,9 @@ inline void RequestCore::under_way(PendingRequest& request, Peer& peer) noexcept
   Replier& replier = *find(peer);
   request.position = peer.outgoing.next_position() - 1;
   replier.append(request);
-  if (replier.count >= options_.pending_max) ready_.leave(peer);
-  if (socket_.options().mode != Mode::buffered) socket_.fill_changed();
+  const bool fills_up = replier.count >= options_.pending_max;
+  if (fills_up) ready_.leave(peer);
+  if (fills_up || socket_.options().mode != Mode::buffered) socket_.fill_changed();
 }
 
 template <typename Payload>
@@ -187,7 +188,8 @@ Status RequestCore::ask_one(std::uint64_t id, Payload& payload, Label label,
                             Peer*& asked) noexcept {
   Peer* const peer = socket_.find_peer(id);
   if (peer == nullptr || !may_ask(*peer)) return Status::not_connected;
-  if (full(*find(*peer))) return Status::again;
+  // One that refused something says when it has room: it is not asked again before.
+  if (full(*find(*peer)) || peer->behind_since_ns != 0) return Status::again;
   const Status status = peer->outgoing.put(payload, label, socket_.options().mode);
   if (status == Status::ok) {
     asked = peer;
@@ -286,7 +288,7 @@ void RequestCore::repeat() noexcept {
     }
     PendingRequests::renew_id(request);
     Label label = request_label(request.id, field_of(request));
-    label.flags |= label_of(request.copy).flags;
+    label.flags |= label_of(request.copy).flags & ~frame_flag::tagged;
     const std::span<const std::byte> bytes = payload_of(request.copy);
     Peer* asked = nullptr;
     const Status status = put(request.only_peer, bytes, label, asked);

@@ -143,6 +143,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
     if (replier->count + 1 == options_.pending_max) [[unlikely]]
       has_room(*replier);
   }
+  // Nothing that is kept for this peer is to be executed.
+  void withdraw_all(Peer& peer) noexcept;
   void was_told(Replier& replier, PendingRequest& request) noexcept;
   void forget_told(Replier& replier) noexcept;
   void leave_owed(PendingRequest& request) noexcept;

@@ -13,8 +13,15 @@
 namespace netio::detail {
 
 namespace {
+
 constexpr std::uint8_t attempts_max = 8;
+
+// Another time that it was sent may have ended in doubt.
+Outcome of_all_attempts(const PendingRequest& request, Outcome last) noexcept {
+  return last == Outcome::not_executed ? request.outcome : last;
 }
+
+}  // namespace
 
 Status RequestCore::cancel(std::uint64_t id) noexcept {
   PendingRequest* const request = pending_.find_of_user(id);
@@ -30,6 +37,7 @@ Status RequestCore::cancel(std::uint64_t id) noexcept {
 // The user is told from the loop, unless he has done it. `owes_cancel`: the peer may still execute
 // it, or remember it.
 void RequestCore::end(PendingRequest& request, Outcome outcome, bool owes_cancel) noexcept {
+  outcome = of_all_attempts(request, outcome);
   ++books_.ended[static_cast<std::size_t>(outcome)];
   --books_.under_way;
   const bool repeating = request.state == PendingRequest::State::repeating;
@@ -62,7 +70,7 @@ void RequestCore::end_or_repeat(PendingRequest& request, Outcome outcome,
   // away.
   if (!request.limited && !make_room_for_deadline()) return end(request, outcome, owes_cancel);
   leave_list(request);
-  request.outcome = outcome;
+  request.outcome = of_all_attempts(request, outcome);
   request.state = PendingRequest::State::repeating;
   repeating_.push(request);
   if (!request.limited) {
@@ -78,6 +86,7 @@ void RequestCore::has_room(Replier& replier) noexcept {
   Peer& peer = *replier.peer;
   if (stopped_ || !may_ask(peer)) return;
   guard_memory([&] { ready_.join(peer); }, []() noexcept {});
+  socket_.fill_changed();
   worth_trying_ = true;
   if (wanted_ || !repeating_.empty()) socket_.context().loop.defer(*this);
 }

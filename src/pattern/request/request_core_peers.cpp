@@ -70,6 +70,7 @@ void RequestCore::fail(PendingRequest& request, Outcome outcome, bool owes_cance
 // What the peer has not received, and is not sent again, was not executed. Of what is sent again,
 // those that have ended meanwhile are marked, so that they are not executed either.
 void RequestCore::settled(Peer& peer, std::uint64_t arrived) noexcept {
+  if (stopped_) return withdraw_all(peer);
   Replier* const replier = find(peer);
   if (replier == nullptr) return;
   replier->arrived = arrived;
@@ -81,7 +82,7 @@ void RequestCore::settled(Peer& peer, std::uint64_t arrived) noexcept {
     if (request.position < begin) {
       fail(request, Outcome::not_executed, false);
     } else if (request.position >= peer.outgoing.books().next_sequence) {
-      break;  // what was not posted is sent for the first time
+      break;  // there was no memory to keep it: it is sent for the first time
     } else if (request.state != PendingRequest::State::under_way) {
       peer.outgoing.set_request_field(request.position, withdrawn);
       forget_cancel(request);
@@ -100,25 +101,33 @@ void RequestCore::lost(Peer& peer, std::uint64_t, std::uint64_t) noexcept {
 // What it acknowledged it has received, and will not answer.
 void RequestCore::ended_in_order(Peer& peer) noexcept {
   Replier* const replier = find(peer);
-  if (replier == nullptr) return;
-  fail_from(*replier, peer.outgoing.books().expected, Outcome::not_executed);
-  fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
+  if (replier != nullptr) {
+    fail_from(*replier, peer.outgoing.books().expected, Outcome::not_executed);
+    fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
+  }
   peer.outgoing.drop_pending(DropReason::peer_closed);
 }
 
-// Those that may be executed twice do not wait for the peer: another one may be there. What was not
-// posted, and is not kept, was not executed. The rest waits.
+// Those that may be executed twice do not wait for the peer: another one may be there. Where they
+// are kept for this one, they are marked. What was not posted, and is not kept, was not executed.
+// The rest waits.
 void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   ready_.leave(peer);
+  // This one may be what a call waits for that another one would take.
+  worth_trying_ = worth_trying_ || !ready_.empty();
+  if (stopped_) peer.outgoing.drop_pending(reason);
   Replier* const replier = find(peer);
   if (replier == nullptr) return;
   forget_told(*replier);
   while (!replier->told.empty()) replier->owed.push(replier->told.pop());
+  peer.outgoing.keep_pending_to_resend();
   PendingRequest* next = replier->first;
   while (next != nullptr) {
     PendingRequest& request = *std::exchange(next, next->next);
     const bool may_repeat = request.state == PendingRequest::State::under_way && request.idempotent;
-    if (may_repeat) end_or_repeat(request, Outcome::in_doubt, false);
+    if (!may_repeat) continue;
+    peer.outgoing.set_request_field(request.position, withdrawn);
+    end_or_repeat(request, Outcome::in_doubt, false);
   }
   if (peer.outgoing.resends()) return;
   peer.outgoing.drop_pending(reason);
@@ -165,10 +174,21 @@ void RequestCore::flush() noexcept {
   if (!stopped_) socket_.flush_streams();
 }
 
-// Closing: nobody waits for an answer any more.
+void RequestCore::withdraw_all(Peer& peer) noexcept {
+  const SendBooks& books = peer.outgoing.books();
+  for (std::uint64_t position = books.expected; position != books.next_sequence; ++position) {
+    peer.outgoing.set_request_field(position, withdrawn);
+  }
+}
+
+// Closing: nobody waits for an answer any more. What is kept for a peer that is away is sent again,
+// and marked.
 void RequestCore::stop() noexcept {
   if (stopped_) return;
   stopped_ = true;
+  for (auto& [key, replier] : repliers_) {
+    if (!replier.peer->up()) withdraw_all(*replier.peer);
+  }
   ready_.clear();
   deadline_timer_.stop();
   books_.ended[static_cast<std::size_t>(Outcome::cancelled)] += std::exchange(books_.under_way, 0);
