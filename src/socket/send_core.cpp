@@ -97,7 +97,9 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 }
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  if (tag_peers_ || stopped_) return gather({{}, tag}, message);
+  // Nor is any peer in the turn of a socket that is closed, or sends by tag.
+  if (ready_.empty()) [[unlikely]]
+    return gather({{}, tag}, message);
   const auto put = [&](Peer& peer) noexcept { return peer.outgoing.put(message, tag, mode_); };
   return sent(offer_in_turn(message.size(), put), message.size());
 }
