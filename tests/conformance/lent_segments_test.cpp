@@ -178,8 +178,10 @@ TEST_P(LentSegments, are_published) {
   subscribe.connect(bind(publish));
   ASSERT_SOON(pump_, subscribed == 1);
   const std::size_t sizes[] = {0, 2000, 70'000, 600'000};
+  const std::uint64_t copied = publish.counters().bytes_copied;
   lend_all(publish, sizes);
   ASSERT_SOON(pump_, received_ == std::size(sizes));
+  EXPECT_GE(publish.counters().bytes_copied, copied + 672'000);
   expect_each_released_once();
   EXPECT_EQ(wrong_, 0U);
 }

@@ -160,10 +160,12 @@ Status PublishCore::send(const SegmentList& segments, std::uint64_t tag) noexcep
   if (segments.count() > segments_max) return Status::invalid;
   if (stopped_) return Status::closed;
   if (segments.bytes() > socket_.options().message_bytes_max) return Status::too_big;
+  const bool copied = segments.roomy() == nullptr;
   Message whole = segments.joined(tag);
   if (!whole) return refuse(nullptr);
   const Status status = send(whole);
   if (status == Status::ok) {
+    if (copied) segments.each_message([this](std::size_t bytes) { socket_.copies().add(bytes); });
     segments.take_messages();
   } else {
     segments.part(whole);
@@ -195,7 +197,8 @@ Status PublishCore::lend(std::span<const Segment> segments, std::uint64_t token,
   LentMemory& lent = socket_.sending.lent();
   Lease lease = lent.lend(segments.back().bytes(), token);
   if (!lease) return refuse(nullptr);
-  const Status status = send(SegmentList(segments), tag);
+  Block* memory = lease.get();
+  const Status status = send(SegmentList(segments, &memory), tag);
   if (status != Status::ok) lent.take_back(std::move(lease));
   return status;
 }
