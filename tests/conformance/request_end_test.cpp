@@ -1,5 +1,6 @@
 // What is left when one side of a request goes, is paused, closes, or lets go of a ReplyTo on
 // another thread; and both sides full at once.
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -188,6 +189,50 @@ TEST_P(RequestEnd, a_paused_replier_holds_its_requesters_back) {
   ASSERT_SOON(pump_, open_.size() == asked);
   for (ReplyTo& to : open_) ASSERT_EQ(to.send("ok"), Status::ok);
   ASSERT_SOON(pump_, answered_ == asked);
+}
+
+// What the call-back was given and has not answered when it closes its socket is one of the open
+// requests.
+TEST_P(RequestEnd, a_replier_may_close_with_the_request_at_hand_open) {
+  Request request(here_, {}, options());
+  Reply reply(there_, {}, options());
+  count_ends(request);
+  reply.on_request([&](const MessageView&, ReplyTo to) {
+    open_.push_back(std::move(to));
+    if (open_.size() < 3) return;
+    EXPECT_EQ(reply.requests().open, 3U);
+    reply.close();
+    EXPECT_EQ(reply.requests().open, 0U);
+    EXPECT_EQ(reply.requests().not_answered, 3U);
+    EXPECT_EQ(open_[2].send("too late"), Status::closed);
+    open_.clear();
+  });
+  request.connect(bind(reply));
+  ASSERT_SOON(pump_, request.peers_connected() == 1);
+  ask(request, 3, "?");
+  ASSERT_SOON(pump_, failed_ == 3);
+  EXPECT_EQ(last_, Outcome::not_answered);
+  EXPECT_EQ(reply.requests().requests, 3U);
+}
+
+TEST_P(RequestEnd, a_replier_may_go_with_the_request_at_hand_open) {
+  Request request(here_, {}, options());
+  auto reply = std::make_unique<Reply>(there_, ReplyOptions{}, options());
+  count_ends(request);
+  reply->on_request([&](const MessageView&, ReplyTo to) {
+    open_.push_back(std::move(to));
+    if (open_.size() < 3) return;
+    reply.reset();
+    EXPECT_EQ(open_[2].send("too late"), Status::closed);
+    open_.clear();  // in whichever order
+  });
+  request.connect(bind(*reply));
+  ASSERT_SOON(pump_, request.peers_connected() == 1);
+  ask(request, 3, "?");
+  ASSERT_SOON(pump_, open_.empty() && reply == nullptr);
+  request.close();
+  ASSERT_SOON(pump_, request.closed());
+  EXPECT_EQ(answered_, 0U);
 }
 
 // All that the user may do inside a call-back.

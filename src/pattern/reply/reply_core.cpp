@@ -215,7 +215,12 @@ Message ReplyCore::allocate(const ReplyTicket& ticket, std::size_t bytes, Status
 
 // From the destructor of a ReplyTo, or from the loop if that was on another thread.
 void ReplyCore::dropped(ReplyTicket& ticket) noexcept {
-  if (ticket.from != nullptr && !stopped_) refuse_to_answer(ticket);
+  if (ticket.from != nullptr && !stopped_) {
+    refuse_to_answer(ticket);
+  } else if (ticket.from != nullptr) {
+    ++books_.unwanted;
+    leave(ticket);
+  }
   hub_->recycle(ticket);
 }
 
