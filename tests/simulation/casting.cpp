@@ -222,7 +222,7 @@ void Play::draw_requests(Actor& actor) {
   Temper& temper = actor.temper;
   temper.limits = share(2);
   temper.repeats = share(2);
-  temper.names_peer = share(4);
+  temper.names_peer = share(3);
   temper.holds = share(2);
   temper.gives_up = share(3) / 2;
 }
