@@ -169,16 +169,15 @@ void Run::on_reply(std::uint64_t id, const MessageView& answer) {
   ++delivered_here_;
   world_.tally.add(Happened::delivered);
   world_.note(id);
+  const Wire* const wire = world_.event_wire;
   const auto found = std::ranges::find_if(asked->handings, [&](const Handing& handing) {
+    const auto side = static_cast<std::size_t>(1 - world_.event_side);
     return handing.fate == Handing::Fate::answered && handing.answer_bytes == answer.size() &&
-           has_content(answer.bytes(), handing.answer);
+           has_content(answer.bytes(), handing.answer) &&
+           (wire == nullptr || wire->runs[side] == handing.by);
   });
   if (found == asked->handings.end() || answer.tag() != 0) {
-    return fail("was given an answer to " + request_name(*asked) + " that nobody gave");
-  }
-  const Wire* const wire = world_.event_wire;
-  if (wire != nullptr && wire->runs[static_cast<std::size_t>(1 - world_.event_side)] != found->by) {
-    return fail("was given an answer by another one than gave it");
+    return fail("was given an answer to " + request_name(*asked) + " that nobody there gave");
   }
   ++found->by->delivered_elsewhere_;
   end(*asked, Outcome::answered);
