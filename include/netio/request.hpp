@@ -56,11 +56,14 @@ struct Ask {
   // whose time is over is not delivered. The replier counts it from when it has read the request: a
   // replier that was stopped, or a network that was, may deliver a request that has timed out here.
   std::chrono::nanoseconds within{0};
-  // Whom to ask, by PeerInfo::id; 0: the next peer that is ready, in turn.
+  // Whom to ask, by PeerInfo::id; 0: the next peer that is ready, in turn. again: it has no room,
+  // though others may have some. not_connected: it is not connected; on_writable follows when the
+  // next peer is connected, whichever it is.
   std::uint64_t peer = 0;
   // It does no harm to execute it twice. Then it is sent again, to any peer, as soon as its
-  // connection ends, and where it would end as not_executed or in_doubt; up to 8 times. A copy of
-  // it is kept for that. Without a time limit it ends when nobody has taken it for
+  // connection ends, and where it would end as not_executed or in_doubt: it is sent up to 8 times
+  // in all. It ends as in_doubt if it may have been received at any of these times. A copy of it is
+  // kept for that. Without a time limit it ends when nobody has taken it for
   // SocketOptions::resume_within.
   bool idempotent = false;
 };

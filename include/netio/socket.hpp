@@ -78,6 +78,10 @@ class NETIO_API Socket {
   // because any message may be for that one. 1 if one of them takes no message, or if there is
   // none.
   //
+  // Request: the same as Push, where a peer that has RequestOptions::pending_max requests takes
+  // none. Reply: the bytes of answers that wait, as a share of twice send_bytes_max, of the
+  // requester for which most waits.
+  //
   // Publish: the bytes that wait for a subscriber with Policy::block, on the wire and in its queue,
   // as a share of what may wait there, of the subscriber with the least room. 1 if send() answers
   // again for such a subscriber or for lack of memory. 0 if no subscriber can hold the publisher

@@ -190,18 +190,21 @@ TEST_P(RequestAway, memory_for_an_answer_is_to_be_had_when_the_requester_is_back
 
 // Those that were cancelled by close() go to nobody, whoever answers at the address.
 TEST_P(RequestAway, what_close_cancelled_is_not_delivered_to_another_run) {
-  SocketOptions slow = eager();
-  slow.flush_after = 1h;
-  slow.flush_when_idle = false;
+  SocketOptions small = eager();
+  small.send_bytes_max = 32U << 10U;
   std::optional<Reply> reply(std::in_place, there_, ReplyOptions{}, eager());
-  Request request(here_, {}, slow);
+  Request request(here_, {}, small);
   const std::string address = bind(*reply);
   Relay relay(address);
   request.connect(relay.address());
   ASSERT_SOON(pump_, request.peers_connected() == 1);
+  // The link has no room for the last ones.
   relay.hold(true);
   std::uint64_t id = 0;
-  ASSERT_EQ(request.send("?", id), Status::ok);
+  const std::vector<std::byte> bytes(3000);
+  for (int full = 0; full < 50; pump_.turns(1)) {
+    full = request.send(bytes, id) == Status::ok ? 0 : full + 1;
+  }
   request.close();
   relay.cut();
   relay.hold(false);
@@ -242,6 +245,29 @@ TEST_P(RequestAway, an_idempotent_request_may_be_a_message_with_a_tag) {
   EXPECT_EQ(request.requests().repeated, 1U);
   ASSERT_EQ(open_[1].send("!"), Status::ok);
   ASSERT_SOON(pump_, answered_ == 1);
+}
+
+// Answers that waited for a requester which was away are sent before the good-bye.
+TEST_P(RequestAway, a_replier_that_closes_sends_the_answers_that_wait) {
+  Request request(here_, {}, eager());
+  Reply reply(there_, {}, eager());
+  write_down(request);
+  hold_all(reply);
+  Relay relay(bind(request));
+  reply.connect(relay.address());
+  for (int i = 0; i < 3; ++i) (void)ask(request);
+  ASSERT_SOON(pump_, open_.size() == 3);
+  settle(request);
+  part(relay, request, reply);
+  const std::vector<std::byte> large(20'000);
+  EXPECT_EQ(open_[0].send(large), Status::ok);
+  EXPECT_EQ(open_[1].send("!"), Status::ok);
+  EXPECT_EQ(open_[2].send("!"), Status::ok);
+  reply.close(10s);
+  relay.forbid(false);
+  ASSERT_SOON(pump_, answered_ + static_cast<int>(failed_.size()) == 3);
+  EXPECT_EQ(answered_, 3);
+  ASSERT_SOON(pump_, reply.closed());
 }
 
 ON_TCP_IN_EVERY_MODE(RequestAway);
@@ -288,7 +314,7 @@ TEST_P(RequestRoom, large_requests_and_answers_have_no_tag) {
   ASSERT_SOON(pump_, answered_ == 1);
 }
 
-// Answers that had to wait are all sent before the good-bye.
+// The same of those that lacked room.
 TEST_P(RequestRoom, answers_that_wait_go_before_the_good_bye) {
   SocketOptions small = options();
   small.send_bytes_max = 8U << 10U;

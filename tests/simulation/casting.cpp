@@ -155,6 +155,8 @@ void Play::draw_options(Actor& actor) {
   options.handshake_within = up_to(random_, 10 * ms, 100 * ms);
   if (random_.one_in(6)) options.half_open_max = 1 + random_.below(2);
   options.stall_after = up_to(random_, 40 * ms, random_.one_in(2) ? 1000 * ms : 100 * ms);
+  // Where one small page comes in a round trip, a large message needs as long for 1/64 of it.
+  if (world_.usual.window_bytes < 1024) options.stall_after *= 10;
   options.keep_alive_after = std::chrono::seconds(1);
   if (random_.one_in(2) && world_.settings.has(Part::resumes)) {
     options.resume_bytes_max = 1 + random_.below(std::uint64_t{1} << (6 + random_.below(14)));
@@ -222,7 +224,7 @@ void Play::draw_requests(Actor& actor) {
   Temper& temper = actor.temper;
   temper.limits = share(2);
   temper.repeats = share(2);
-  temper.names_peer = share(4);
+  temper.names_peer = share(3);
   temper.holds = share(2);
   temper.gives_up = share(3) / 2;
 }

@@ -17,8 +17,8 @@ namespace netio::test {
 class Run;
 struct Dial;
 
-// A request is sent, and sent again up to so many times.
-inline constexpr std::size_t handings_most = 1 + 8;
+// An idempotent request is sent up to so many times in all.
+inline constexpr std::size_t handings_most = 8;
 
 // One time that a request was given to the user of a Reply socket.
 struct Handing {
