@@ -205,7 +205,10 @@ class FrameWalker {
   }
   [[gnu::noinline]] bool next_other(Frame& frame) noexcept {
     const auto left = static_cast<std::size_t>(end_ - cursor_);
-    if (left < frame_word_bytes) return fail_if(left != 0, "frame cut short");
+    if (left < frame_word_bytes) {
+      if (left != 0) defect_ = "frame cut short";
+      return false;
+    }
     const std::uint64_t word = load_once(cursor_);
     frame.size = static_cast<std::uint32_t>(word);
     frame.flags = static_cast<std::uint32_t>(word >> 32U);
