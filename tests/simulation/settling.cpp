@@ -78,16 +78,22 @@ void Play::wake_all() {
 }
 
 bool Play::settle(const char* after_what) {
-  const std::int64_t until_ns = World::now_ns() + settled_within_ns;
+  std::int64_t until_ns = World::now_ns() + settled_within_ns;
   std::int64_t step_ns = 50 * us;
   std::string what = "the loops never come to rest";
   int busy = 0;
   std::uint64_t delivered = world_.tally.of(Happened::delivered);
+  std::uint64_t body_bytes = world_.body_bytes;
   for (int turns = 0; turns < turns_most && World::now_ns() < until_ns; ++turns) {
     const bool worked = turn_all();
     if (world_.failed()) return false;
     const std::uint64_t now_delivered = world_.tally.of(Happened::delivered);
     if (std::exchange(delivered, now_delivered) != now_delivered) turns = 0;
+    // A large message may crawl, in parts as small as a page may be.
+    if (std::exchange(body_bytes, world_.body_bytes) != world_.body_bytes) {
+      until_ns = World::now_ns() + settled_within_ns;
+      turns = 0;
+    }
     // With flush_after 0, a page that waits for a link that takes no more is tried in each turn.
     if (worked && ++busy < busy_turns_most) continue;
     busy = 0;

@@ -241,6 +241,7 @@ void SimLink::deliver_truth(PageHeader header, detail::Block& block,
   header.sequence += hidden_;
   world_.say("  wire ", wire_->number, " hands up a page at side ", side_, ": ",
              world_.settings.trace ? page_text(header) : std::string());
+  if ((header.flags & detail::page_flag::control) == 0) world_.body_bytes += header.bytes;
   world_.note(header.sequence ^ (std::uint64_t{header.messages} << 40U) ^ header.acknowledged);
   during_event([&] { events_->on_page(header, block, body); });
 }

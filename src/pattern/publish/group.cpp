@@ -60,6 +60,12 @@ Status Group::prepare(const Outgoing& message, Staging& staging, Store*& short_o
   return status;
 }
 
+bool Group::wants_page(const Outgoing& message, const Pool& pages) const noexcept {
+  if (kind_.fit.pages != &pages || way_of(message) != Way::gathered) return false;
+  return page_.messages() == 0 ||
+         OpenPage::frame_bytes(message.bytes.size(), message.label) > page_.room();
+}
+
 Status Group::open_page(Store*& short_of) noexcept {
   Lease page = kind_.fit.pages->take();
   if (!page) {

@@ -62,6 +62,8 @@ class Group {
   // then what cannot. On `again`, `short_of` is where memory lacks, or null if a member blocks.
   Status prepare(const Outgoing& message, Staging& staging, Store*& short_of) noexcept;
   void write(const Outgoing& message, Staging& staging, Copies& copies) noexcept;
+  // It takes a page of this pool for the message, or has just taken one.
+  [[nodiscard]] bool wants_page(const Outgoing& message, const Pool& pages) const noexcept;
 
   // Hands the open page to the members.
   void close_page() noexcept;

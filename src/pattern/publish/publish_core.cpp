@@ -77,7 +77,15 @@ Status PublishCore::send_slow(TagRow& row, Outgoing message) noexcept {
     const Status status = group->prepare(message, staging_, short_of);
     if (status == Status::ok) continue;
     staging_.clear();
-    return status == Status::again ? refuse(short_of) : status;
+    if (status != Status::again) return status;
+    if (short_of != nullptr && short_of == group->kind().fit.pages) {
+      pages_short_of_ = group->kind().fit.pages;
+      pages_wanted_ = 0;
+      for (const Group* const each : groups) {
+        pages_wanted_ += each->wants_page(message, *pages_short_of_) ? 1U : 0U;
+      }
+    }
+    return refuse(short_of);
   }
   for (Group* const group : groups) group->write(message, staging_, socket_.copies());
   staging_.clear();
@@ -120,7 +128,15 @@ void PublishCore::wait_for(Store& store) noexcept {
                });
 }
 
+// What was refused takes a page for each group that has none, and gives them back unless it gets
+// all of them. If the user were called for fewer, he would be refused again, and called again for
+// the pages that he gave back.
 void PublishCore::MemoryWaiter::on_memory() noexcept {
+  if (&store == core_.pages_short_of_ &&
+      core_.pages_short_of_->blocks_free() < core_.pages_wanted_) {
+    return store.wait(*this);
+  }
+  core_.pages_short_of_ = nullptr;
   core_.worth_trying_ = true;
   core_.lacks_memory_ = false;
   core_.hold_ups.lacks_memory(false);

@@ -95,10 +95,9 @@ class PublishCore final : public Distribution {
   // One for each store that was ever found empty: all that may end a wait is heard of.
   class MemoryWaiter final : public StoreWaiter {
    public:
-    MemoryWaiter(PublishCore& core, const Store& its_store) noexcept
-        : store(its_store), core_(core) {}
+    MemoryWaiter(PublishCore& core, Store& its_store) noexcept : store(its_store), core_(core) {}
     void on_memory() noexcept override;
-    const Store& store;
+    Store& store;
 
    private:
     PublishCore& core_;
@@ -114,10 +113,12 @@ class PublishCore final : public Distribution {
   Timer slow_timer_;            // runs while somebody may be behind for too long
   const bool may_block_for_ever_;
   bool stopped_ = false;
-  bool wanted_ = false;        // a send was refused: on_writable is owed
-  bool failed_ = false;        // somebody's backlog
-  bool worth_trying_ = false;  // and something has changed since
-  bool lacks_memory_ = false;  // the last refusal was for that, and none has come home since
+  bool wanted_ = false;             // a send was refused: on_writable is owed
+  bool failed_ = false;             // somebody's backlog
+  bool worth_trying_ = false;       // and something has changed since
+  bool lacks_memory_ = false;       // the last refusal was for that, and none has come home since
+  Pool* pages_short_of_ = nullptr;  // if it was for pages: of these, so many are needed
+  std::size_t pages_wanted_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t agains_ = 0;
