@@ -80,6 +80,9 @@ class NETIO_API Publish : public Socket {
     return send(std::as_bytes(std::span(text)), tag);
   }
 
+  // Two texts in braces would be one text, from the first to the second: see send_segments().
+  void send(std::initializer_list<const char*> texts, std::uint64_t tag) = delete;
+
   // Sends one message of several segments, as Push::send_segments() does. It is put together once,
   // for all subscribers.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments, std::uint64_t tag) noexcept;

@@ -42,13 +42,16 @@ class NETIO_API ReplyTo {
   // with, the first answer is never refused for lack of room: it waits here, and while many wait,
   // no more requests of that peer are delivered. again: twice SocketOptions::send_bytes_max waits
   // for that requester already; on_writable of the socket follows. not_connected: nobody waits for
-  // this answer any more. too_big: the requester does not take so much; a shorter answer may be
-  // sent. closed: the socket was closed. invalid: this is empty.
+  // this answer any more; the time that the requester gave may be over. too_big: the requester does
+  // not take so much; a shorter answer may be sent. closed: the socket was closed. invalid: this is
+  // empty.
   [[nodiscard]] Status send(std::span<const std::byte> answer) noexcept;
   // The same with text.
   [[nodiscard]] Status send(std::string_view text) noexcept {
     return send(std::as_bytes(std::span(text)));
   }
+  // Two texts in braces would be one text, from the first to the second: see send_segments().
+  void send(std::initializer_list<const char*> texts) = delete;
   // The same with a message that was kept or allocated, without a copy where the wire reads its
   // memory. It is empty afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& answer) noexcept;
@@ -91,7 +94,7 @@ struct ReplyBooks {
   std::uint64_t requests = 0;      // given to on_request
   std::uint64_t answered = 0;      // ReplyTo::send() answered ok
   std::uint64_t not_answered = 0;  // ReplyTo was destroyed, and the requester was told
-  std::uint64_t unwanted = 0;      // ended by the requester: cancelled, or gone for good
+  std::uint64_t unwanted = 0;      // cancelled, or the requester is gone for good, or timed out
   std::uint64_t open = 0;          // not ended yet
   std::uint64_t expired = 0;       // received and not given to on_request: their time was over
   std::uint64_t withdrawn = 0;     // the same: they had ended before they were sent

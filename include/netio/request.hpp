@@ -94,6 +94,9 @@ class NETIO_API Request : public Socket {
                             const Ask& ask = {}) noexcept {
     return send(std::as_bytes(std::span(text)), id, ask);
   }
+  // Two texts in braces would be one text, from the first to the second: see send_segments().
+  void send(std::initializer_list<const char*> texts, std::uint64_t& id,
+            const Ask& ask = {}) = delete;
   // The same with a message that was kept or allocated, without a copy. It is empty afterwards if
   // the answer is ok, and untouched otherwise. Its tag is not sent.
   [[nodiscard]] Status send(Message&& request, std::uint64_t& id, const Ask& ask = {}) noexcept;

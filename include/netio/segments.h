@@ -35,7 +35,8 @@ NETIO_API int netio_send_segments(struct netio_socket* socket, uint64_t tag,
                                   const struct netio_segment* segments, size_t count);
 // The same, with the last segment, which is bytes and no message, lent: it must stay unchanged
 // until cb_send_completed with `key`, as of netio_lend(). On tcp and fabrics it is not copied if it
-// is larger than a quarter of a page (publish sockets: it is).
+// is larger than a quarter of a page (publish sockets: it is). NETIO_INVALID also without a
+// segment, and if the last one is a message.
 NETIO_API int netio_lend_segments(struct netio_socket* socket, uint64_t tag,
                                   const struct netio_segment* segments, size_t count, uint64_t key);
 // The same with a request: see netio_request_send().

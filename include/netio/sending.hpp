@@ -29,19 +29,24 @@ class NETIO_API Sending {
     return send(std::as_bytes(std::span(text)), tag);
   }
 
+  // Two texts in braces would be one text, from the first to the second: see send_segments().
+  void send(std::initializer_list<const char*> texts, std::uint64_t tag = 0) = delete;
+
   // Sends a message that was kept or allocated, without a copy. `message` is empty afterwards if
   // the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
-  // Sends one message of several segments, up to segments_max (else invalid); of none, an empty
-  // one. The receiver sees them as they were sent (MessageView::segments()), and all of them, or
-  // none. They are copied once, behind each other, with a table in front: together they may not be
-  // larger than a message (too_big, also if a peer is of a release that does not take segments).
+  // Sends one message of several segments, up to segments_max, none of them a Message that is empty
+  // (else invalid); of none, an empty one. The receiver sees them as they were sent
+  // (MessageView::segments()), and all of them, or none. They are copied once, behind each other,
+  // with a table in front: together they may not be larger than a message (too_big, also if a peer
+  // is of a release that does not take segments).
   //
   // The last segment is not copied where the wire sends it from where it lies: if it is a message
   // of allocate() with room for the others (`head_bytes`), on every wire; if it is another message
-  // that was kept or allocated, and larger than a quarter of a page, on tcp and fabrics. So give
-  // the large one last. Messages among the segments are empty afterwards if the answer is ok, and
-  // untouched otherwise.
+  // that was kept or allocated, and larger than a quarter of a page, on tcp and fabrics, if the
+  // others together are no larger than that. (A message that was received is copied where
+  // SocketOptions::resume_bytes_max is set.) So give the large one last. Messages among the
+  // segments are empty afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send_segments(std::span<const Segment> segments,
                                      std::uint64_t tag = 0) noexcept;
   // The same with a list in braces.
@@ -54,7 +59,7 @@ class NETIO_API Sending {
   // happens once for every ok, also when the connection breaks. Destroying the socket ends all
   // loans at once, without calls. On a fabric, peers can read the bytes until the loan ends. Large
   // buffers of the library (of allocate(), or of kept messages) may stay readable after that, with
-  // whatever they hold then: see "Locked memory" in docs/guide.md.
+  // whatever they hold then: see "Who can read what was lent" in docs/guide.md.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
                             std::uint64_t tag = 0) noexcept;
   // As send_segments(), with the last segment, which is bytes and no message (else invalid), lent
@@ -89,6 +94,9 @@ class NETIO_API Sending {
                                std::uint64_t tag = 0) noexcept {
     return send_to(peer, std::as_bytes(std::span(text)), tag);
   }
+  // Two texts in braces would be one text: see send_segments_to().
+  void send_to(std::uint64_t peer, std::initializer_list<const char*> texts,
+               std::uint64_t tag = 0) = delete;
   // The same, with a message that was kept or allocated: empty afterwards if the answer is ok, and
   // untouched otherwise.
   [[nodiscard]] Status send_to(std::uint64_t peer, Message&& message) noexcept;

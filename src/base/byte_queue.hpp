@@ -1,5 +1,5 @@
-// Bytes of things that wait in line, each in one piece: first in, first out. The memory grows to
-// the most that was ever in it, and is used again. Owner thread only.
+// Bytes of things that wait in line, each in one piece: first in, first out. The memory is used
+// again. Owner thread only.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +33,17 @@ class ByteQueue {
     assert(bytes <= used_);
     first_ += bytes;
     used_ -= bytes;
+    if (used_ == 0) clear();
   }
-  void clear() noexcept { first_ = used_ = 0; }
+  // Keeps some memory: what a queue once needed much of, it may never need again.
+  void clear() noexcept {
+    first_ = used_ = 0;
+    if (places_.size() > kept_bytes_max) places_ = std::vector<std::byte>();
+  }
 
  private:
+  static constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
+
   // At least half of the memory is free after that, so that each byte is moved once on average.
   bool make_room(std::size_t more) noexcept {
     bool made = true;

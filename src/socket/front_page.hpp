@@ -1,5 +1,6 @@
-// Where the fronts of messages are put together whose last segment is posted where it lies: behind
-// each other in a page of the send pool, each with room around it for its link. Owner thread only.
+// A page of the send pool for the fronts of messages: what stands before a last segment that is
+// posted from where it lies. They lie behind each other, each with room around it for its link. The
+// page is held as long as one of them is out. Owner thread only.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,8 @@ class FrontPage {
     used_ = 0;
   }
   void close() noexcept { page_.reset(); }
+  // All fronts in it are back.
+  [[nodiscard]] bool unused() const noexcept { return page_ && page_->sole(); }
 
   // There is room. The bytes are the caller's to write.
   [[nodiscard]] PostBody add(std::size_t bytes) noexcept {

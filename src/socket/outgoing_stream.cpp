@@ -31,6 +31,15 @@ Status OutgoingStream::gather(std::span<const std::byte> message, Label label) n
 
 Status OutgoingStream::open_page() noexcept {
   assert(!page_.is_open());
+  Lease page;
+  if (const Status status = take_page(page); status != Status::ok) return status;
+  page_.open(std::move(page), body_max());
+  owner_.on_page_opened();
+  return Status::ok;
+}
+
+// Few pages are left for other links while this one is backed up.
+Status OutgoingStream::take_page(Lease& page) noexcept {
   Pool& pool = link_->pool();
   leaves_pages_ = false;
   if (resends_) {
@@ -41,11 +50,8 @@ Status OutgoingStream::open_page() noexcept {
     leaves_pages_ = link_->backed_up() && !pool.plenty();
     if (leaves_pages_) return Status::again;  // until the link is idle, or says that some is done
   }
-  Lease page = pool.take();
-  if (!page) return wait_for(pool);
-  page_.open(std::move(page), body_max());
-  owner_.on_page_opened();
-  return Status::ok;
+  page = pool.take();
+  return page ? Status::ok : wait_for(pool);
 }
 
 void OutgoingStream::close_page() noexcept {
@@ -58,7 +64,7 @@ Status OutgoingStream::wait_for(Store& store, Lack lack) noexcept {
   waits_in_ = &store;
   lack_ = lack;
   store.wait(*this);
-  if (gives_way()) resend_.give_up_some({&store});
+  if (gives_way()) give_way_in(store);
   owner_.on_starved();
   return Status::again;
 }
@@ -335,6 +341,7 @@ Status OutgoingStream::post_acknowledgement() noexcept {
 
 void OutgoingStream::end_turn(bool flush_when_idle) noexcept {
   if (page_.is_open() && page_.messages() == 0) close_page();  // reserved, and not committed
+  if (fronts_.unused()) fronts_.close();
   if (link_ == nullptr) return;
   link_->flush();  // posts of this turn must not make the wire look busy, or a peer full
   const bool due = flush_when_idle ? pending() : waits_above();

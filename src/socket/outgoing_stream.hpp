@@ -18,6 +18,7 @@
 #include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
+#include "socket/front_page.hpp"
 #include "socket/large_message.hpp"
 #include "socket/open_page.hpp"
 #include "socket/resend_queue.hpp"
@@ -117,10 +118,10 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] std::uint64_t next_position() const noexcept {
     return books_.next_sequence + page_.messages() + (large_.active() ? 1U : 0U);
   }
-  // Changes what the frame of a request says (wire/request.hpp), which is kept to be posted again
-  // and was not posted on this connection.
-  void set_request_field(std::uint64_t position, std::uint16_t field) noexcept {
-    resend_.set_request_field(position, field);
+  // Changes what the frames of requests say that are kept to be posted again, and were not posted
+  // on this connection.
+  [[nodiscard]] ResendQueue::RequestFields request_fields() noexcept {
+    return ResendQueue::RequestFields(resend_);
   }
 
   // For an Upstream, whose messages go as they are. It sends nothing else on this stream, and looks
@@ -218,6 +219,7 @@ class OutgoingStream final : private StoreWaiter {
     }
     if (link_->pool().waited_for() || large_pool_.waited_for()) {
       resend_.give_up();
+      fronts_.close();
     } else {
       resend_.offer();
     }
@@ -245,12 +247,11 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] ResendQueue surrender_resend() noexcept { return std::move(resend_); }
   void restore(ResendQueue resend) noexcept { resend_ = std::move(resend); }
   // Hands out the messages that were taken and not posted, in order, and forgets them. What `take`
-  // refuses is dropped. There is no connection.
+  // refuses is dropped. A message is empty if there was no memory for it. There is no connection.
   template <typename Take>
   void take_back_pending(Take&& take) noexcept {
     const auto hand_out = [&](Message message, Label label) {
-      const bool taken = message && take(std::move(message), label);
-      if (!taken) books_.drop_unposted(DropReason::not_sent, 1);
+      if (!take(std::move(message), label)) books_.drop_unposted(DropReason::not_sent, 1);
     };
     if (large_.active()) hand_out(large_.take(), large_.label);
     large_ = {};
@@ -275,6 +276,7 @@ class OutgoingStream final : private StoreWaiter {
     if (position == books_.expected) return true;
     if (position > posted_to_ || !books_.acknowledge(position)) return false;
     resend_.release(position);
+    if (fronts_.unused()) fronts_.close();
     return true;
   }
   // A connection begins, on which the peer expects this position next, and has missed so many
@@ -363,6 +365,11 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] Holding holding(const StorePart& memory) const noexcept;
   Status gather_large(std::span<const std::byte> message, Label label) noexcept;
   Status open_page() noexcept;
+  Status take_page(Lease& page) noexcept;
+  void give_way_in(const Store& store) noexcept {
+    resend_.give_up_some({&store});
+    fronts_.close();
+  }
   void close_page() noexcept;
   Status begin_large(LargeMessage message) noexcept;
   Status put_behind_front(const SegmentList& segments, Label label) noexcept;
@@ -394,7 +401,7 @@ class OutgoingStream final : private StoreWaiter {
   }
   // The link may wait for a page to copy to, and all of them may be kept.
   void give_way_for_copy() noexcept {
-    if (gives_way() && link_->pool().blocks_free() == 0) resend_.give_up_some({&link_->pool()});
+    if (gives_way() && link_->pool().blocks_free() == 0) give_way_in(link_->pool());
   }
   Status room_to_resend(const Block& memory, std::size_t bytes, bool& copy) noexcept;
   template <typename Takes>
@@ -424,6 +431,7 @@ class OutgoingStream final : private StoreWaiter {
   std::byte* reserved_at_ = nullptr;  // where it was when reserve() was called; null if it was not
   std::size_t reserved_bytes_ = 0;
   LargeMessage large_;
+  FrontPage fronts_;
   ResendQueue resend_;
   bool takes_segments_ = false;
   bool unread_ = false;

@@ -95,17 +95,13 @@ Status OutgoingStream::put_behind_front(const SegmentList& segments, Label label
   if (pending()) {
     if (const Status status = post_pending(); status != Status::ok) return status;
   }
-  FrontPage& fronts = resend_.fronts();
   const std::size_t bytes = segments.head_bytes();
-  if (!fronts.has_room(bytes)) {
-    if (resends_) {
-      if (const Status status = share_to_resend(); status != Status::ok) return status;
-    }
-    Lease page = link_->pool().take();
-    if (!page) return wait_for(link_->pool());
-    fronts.open(std::move(page));
+  if (!fronts_.has_room(bytes)) {
+    Lease page;
+    if (const Status status = take_page(page); status != Status::ok) return status;
+    fronts_.open(std::move(page));
   }
-  const PostBody front = fronts.add(bytes);
+  const PostBody front = fronts_.add(bytes);
   segments.write_front(const_cast<std::byte*>(front.data));
   Lease lease = Lease::adopt(segments.release_last());
   const Status status = pass_now(lease, segments.last(), label, front);
@@ -113,9 +109,8 @@ Status OutgoingStream::put_behind_front(const SegmentList& segments, Label label
     link_->flush();
   } else {
     segments.take_back_last(lease.release());
-    fronts.take_back(bytes);
+    fronts_.take_back(bytes);
   }
-  if (resend_.empty()) fronts.close();
   return status;
 }
 
@@ -147,7 +142,12 @@ Status OutgoingStream::put(const SegmentList& segments, Label label, Mode mode) 
   }
   if (in_place) return put_behind_front(segments, label);
   Status status = Status::ok;
-  Lease lease = allocate(bytes, status);
+  Lease lease;
+  if (link_->fit().loans == nullptr && loan_headroom + frame <= link_->pool().block_bytes()) {
+    status = take_page(lease);
+  } else {
+    lease = allocate(bytes, status);
+  }
   if (status != Status::ok) return status;
   std::byte* const begin = lease->data() + loan_headroom;
   segments.write(begin);

@@ -179,6 +179,7 @@ void OutgoingStream::attach(Link& link) noexcept {
 }
 
 void OutgoingStream::detach() noexcept {
+  fronts_.close();
   resend_.lie_idle();
   link_ = nullptr;
   again_ = {};

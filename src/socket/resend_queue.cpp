@@ -11,7 +11,6 @@ ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
   clear();
   leave();
   other.seal();
-  other.fronts_.close();
   if (!other.alone()) join(other);
   other.leave();
   bytes_max_ = other.bytes_max_;
@@ -45,6 +44,7 @@ ResendQueue::Item& ResendQueue::push(Item item) noexcept {
   assert(empty() || items_[items_.size() - 1].end() == item.position);
   bytes_held_ += cost(item);
   if (item.lease->owner() == pool_) ++pages_held_;
+  if (own_front_page(item, items_.size() - 1)) ++pages_held_;
   item.told = told_;
   return items_.push_back(std::move(item));
 }
@@ -88,10 +88,9 @@ void ResendQueue::pop() noexcept {
   Item& item = items_[0];
   bytes_held_ -= cost(item);
   if (item.lease->owner() == pool_) --pages_held_;
+  if (own_front_page(item, 1)) --pages_held_;
   items_.pop_front();
-  if (!empty()) return;
-  seal();
-  fronts_.close();
+  if (empty()) seal();
 }
 
 void ResendQueue::clear() noexcept {
@@ -110,20 +109,24 @@ const ResendQueue::Item* ResendQueue::find(std::uint64_t position) const noexcep
   return low < items_.size() && items_[low].position <= position ? &items_[low] : nullptr;
 }
 
-void ResendQueue::set_request_field(std::uint64_t position, std::uint16_t field) noexcept {
-  Item* const item = const_cast<Item*>(find(position));
-  if (item == nullptr) return;
+void ResendQueue::RequestFields::set(std::uint64_t position, std::uint16_t field) noexcept {
+  if (item_ == nullptr || position < next_ || position >= item_->end()) {
+    item_ = const_cast<Item*>(queue_.find(position));
+    if (item_ == nullptr) return;
+    next_ = item_->position;
+    if (item_->framed) walker_ = FrameWalker(item_->data, item_->bytes, ability::every_frame);
+  }
   constexpr std::uint32_t field_mask = 0xffffU << frame_flag::request_shift;
   const std::uint32_t bits = std::uint32_t{field} << frame_flag::request_shift;
-  if (!item->framed) {
-    item->label.flags = (item->label.flags & ~field_mask) | bits;
+  if (!item_->framed) {
+    item_->label.flags = (item_->label.flags & ~field_mask) | bits;
     return;
   }
-  FrameWalker walker(item->data, item->bytes, ability::every_frame);
   Frame frame;
-  for (std::uint64_t skip = position - item->position; skip != 0; --skip) (void)walker.next(frame);
-  auto* const word = const_cast<std::byte*>(walker.rest().data());
-  if (!walker.next(frame)) return;
+  for (; next_ != position; ++next_) (void)walker_.next(frame);
+  auto* const word = const_cast<std::byte*>(walker_.rest().data());
+  ++next_;
+  if (!walker_.next(frame)) return;
   store_u64(word, frame_word(frame.size, (frame.flags & ~field_mask) | bits));
 }
 
@@ -149,11 +152,10 @@ void ResendQueue::give_up_some(const StorePart& memory) noexcept {
   };
   while (index < items_.size() && !holds(items_[index])) ++index;
   if (index == items_.size()) return;
-  // A page of fronts is several items'.
+  // A page of fronts is several items', and others may stand between them.
   const Block* const page = items_[index].front.lease.get();
-  while (page != nullptr && index + 1 < items_.size() &&
-         items_[index + 1].front.lease.get() == page) {
-    ++index;
+  for (std::size_t i = index + 1; page != nullptr && i < items_.size(); ++i) {
+    if (items_[i].front.lease.get() == page) index = i;
   }
   for (++index; index != 0; --index) give_up_oldest();
 }

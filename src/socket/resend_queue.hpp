@@ -11,8 +11,8 @@
 #include "base/growing_ring.hpp"
 #include "memory/pool.hpp"
 #include "memory/quota.hpp"
-#include "socket/front_page.hpp"
 #include "socket/open_page.hpp"
+#include "transport/link.hpp"
 #include "wire/frame.hpp"
 
 namespace netio::detail {
@@ -93,9 +93,6 @@ class ResendQueue final : public Reserve {
   void copy_message(std::uint64_t position, std::span<const std::byte> message,
                     Label label) noexcept;
 
-  // The page for fronts. It is closed when nothing is kept: nobody holds a page to no purpose.
-  [[nodiscard]] FrontPage& fronts() noexcept { return fronts_; }
-
   // The peer has been told this before the next message to be added.
   void mark(const Told& told) noexcept {
     if (told != told_) seal();
@@ -114,9 +111,19 @@ class ResendQueue final : public Reserve {
   // The item with this position, or null.
   [[nodiscard]] const Item* find(std::uint64_t position) const noexcept;
 
-  // Changes what the frame of the request at this position says (wire/request.hpp). Nobody reads
-  // its memory.
-  void set_request_field(std::uint64_t position, std::uint16_t field) noexcept;
+  // Changes what the frames of requests say (wire/request.hpp), whose memory nobody reads. All of
+  // them in one walk, if they are in the order of their positions.
+  class RequestFields {
+   public:
+    explicit RequestFields(ResendQueue& queue) noexcept : queue_(queue) {}
+    void set(std::uint64_t position, std::uint16_t field) noexcept;
+
+   private:
+    ResendQueue& queue_;
+    Item* item_ = nullptr;
+    FrameWalker walker_{nullptr, 0, ability::every_frame};
+    std::uint64_t next_ = 0;  // the position that the walker is at
+  };
 
   // There is no connection: whoever finds the pool empty takes what is kept here. Until work().
   void lie_idle() noexcept;
@@ -138,6 +145,12 @@ class ResendQueue final : public Reserve {
     return empty() || bytes_held_ + sizeof(Item) + capacity <= bytes_max_;
   }
   [[nodiscard]] static std::size_t cost(const Item& item) noexcept;
+  // It lies in another page of fronts than its neighbour.
+  [[nodiscard]] bool own_front_page(const Item& item, std::size_t neighbour) const noexcept {
+    const Block* const page = item.front.lease.get();
+    return page != nullptr &&
+           (neighbour >= items_.size() || items_[neighbour].front.lease.get() != page);
+  }
   Item& push(Item item) noexcept;
   Item& item_of_copies(std::uint64_t position) noexcept;
   void pop() noexcept;
@@ -145,13 +158,12 @@ class ResendQueue final : public Reserve {
   std::size_t bytes_max_ = 0;
   GrowingRing<Item> items_;
   std::size_t bytes_held_ = 0;
-  std::size_t pages_held_ = 0;  // of the pool
+  std::size_t pages_held_ = 0;  // of the pool; those of fronts as often as they come in turn
   Pool* pool_ = nullptr;
   std::uint64_t released_ = 0;
   std::uint64_t given_up_ = 0;
   Told told_;
   OpenPage copies_;  // of the last item, while more is copied behind it
-  FrontPage fronts_;
 };
 
 }  // namespace netio::detail

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "socket/front_page.hpp"
+
 namespace netio::detail {
 namespace {
 
@@ -56,18 +58,19 @@ class Resend : public testing::Test {
   // Behind a front, as of a message whose last segment lies elsewhere.
   void keep_behind(std::uint64_t position, std::string_view front, std::string_view text) {
     ASSERT_TRUE(queue.make_room());
-    if (!queue.fronts().has_room(front.size())) queue.fronts().open(pool->take());
-    const PostBody before = queue.fronts().add(front.size());
+    if (!fronts.has_room(front.size())) fronts.open(pool->take());
+    const PostBody before = fronts.add(front.size());
     std::memcpy(const_cast<std::byte*>(before.data), front.data(), front.size());
     const Lease lease = pool->take();
     queue.add_message(position, lease, {lease->data(), text.size()}, 7, before);
   }
 
   Pool::Ptr pool = Pool::create(kept_block_bytes, 8);
+  FrontPage fronts;
   ResendQueue queue;
 };
 
-TEST_F(Resend, fronts_lie_behind_each_other_and_hold_no_page_once_nothing_is_kept) {
+TEST_F(Resend, fronts_lie_behind_each_other) {
   keep_behind(0, "front of 0......", "zero");
   keep_behind(1, "front of 1......", "one");
   EXPECT_EQ(pool->blocks_free(), 8U - 3U);
@@ -76,13 +79,44 @@ TEST_F(Resend, fronts_lie_behind_each_other_and_hold_no_page_once_nothing_is_kep
   EXPECT_EQ(std::memcmp(front.data, "front of 1......", 16), 0);
   EXPECT_GE(front.data - queue.find(0)->front.data, 16 + front_room_before + front_room_behind);
   queue.release(1);
-  EXPECT_EQ(pool->blocks_free(), 8U - 2U);
+  EXPECT_FALSE(fronts.unused());
   queue.release(2);
-  EXPECT_EQ(pool->blocks_free(), 8U);
-  // The page is nobody's to give way with: it comes home with all that lie in it.
-  keep_behind(2, "front of 2......", "two");
-  keep_behind(3, "front of 3......", "three");
+  EXPECT_TRUE(fronts.unused());
+}
+
+// Also if others stand between them.
+TEST_F(Resend, fronts_give_way_with_all_that_lie_in_their_page) {
+  std::array<std::byte, 64> bytes{};
+  const Pool::Ptr elsewhere = Pool::create(kept_block_bytes, 8);
+  const auto keep_elsewhere = [&](std::uint64_t position, const PostBody& front) {
+    ASSERT_TRUE(queue.make_room());
+    const Lease lease = elsewhere->take();
+    queue.add_message(position, lease, {lease->data(), bytes.size()}, 7, front);
+  };
+  fronts.open(pool->take());
+  keep_elsewhere(0, fronts.add(16));
+  keep_elsewhere(1, {});
+  keep_elsewhere(2, fronts.add(16));
+  keep_elsewhere(3, {});
   queue.give_up_some({pool.get()});
+  fronts.close();
+  EXPECT_EQ(pool->blocks_free(), 8U);
+  EXPECT_EQ(queue.find(2), nullptr);
+  EXPECT_NE(queue.find(3), nullptr);
+}
+
+TEST_F(Resend, pages_of_fronts_are_a_part_of_its_share) {
+  const Pool::Ptr elsewhere = Pool::create(kept_block_bytes, 8);
+  for (std::uint64_t position = 0; position < 6; ++position) {
+    EXPECT_EQ(queue.has_its_share(), position > 4);
+    fronts.open(pool->take());
+    ASSERT_TRUE(queue.make_room());
+    const Lease lease = elsewhere->take();
+    queue.add_message(position, lease, {lease->data(), 8}, 7, fronts.add(16));
+  }
+  fronts.close();
+  for (std::uint64_t position = 0; position <= 6; ++position) queue.release(position);
+  EXPECT_FALSE(queue.has_its_share());
   EXPECT_EQ(pool->blocks_free(), 8U);
 }
 

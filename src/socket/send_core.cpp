@@ -119,7 +119,7 @@ Status SendCore::sent(Status status, std::size_t bytes) noexcept {
 }
 
 Status SendCore::put_segments(const Target& target, const SegmentList& segments) noexcept {
-  if (segments.count() > segments_max) return Status::invalid;
+  if (!segments.make_sense()) return Status::invalid;
   const std::size_t bytes = segments.bytes();
   const Status status = offer_to(target, bytes, [&](Peer& peer) noexcept {
     return peer.outgoing.put(segments, target.tag, mode_);

@@ -2,6 +2,7 @@
 // (docs/wire.md).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -65,6 +66,12 @@ class SegmentList {
   }
 
   [[nodiscard]] std::size_t count() const noexcept { return segments_.size(); }
+  // As many as there may be, and no message among them that is empty.
+  [[nodiscard]] bool make_sense() const noexcept {
+    return count() <= segments_max && std::ranges::all_of(segments_, [](const Segment& segment) {
+             return segment.message() == nullptr || *segment.message();
+           });
+  }
   // Of the payload, with its table.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   // Of what stands in front of the last segment.

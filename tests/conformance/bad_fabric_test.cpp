@@ -274,6 +274,27 @@ TEST_F(BadFabric, fronts_wait_until_there_is_memory) {
   EXPECT_SOON(pump_, (raw->turn(), kept.clear(), taken == count));
 }
 
+// Who reads nothing takes no memory for what he is lent, front or not.
+TEST_F(BadFabric, fronts_take_no_memory_of_a_paused_reader) {
+  const Bytes memory(1'000'000, std::byte{1});
+  const RawFabricPtr raw = met();
+  const RawFabric::Place place = raw->lend(memory);
+  pull_.pause();
+  raw->send(message_page(0, payload(0, 100)));
+  for (std::uint64_t i = 1; i < 40; ++i) raw->send(front_page(1'000'000, place, i));
+  for (int i = 0; i < 200; ++i) raw->turn(), pump_.run_for(1ms);
+  EXPECT_EQ(pull_.counters().starved, 0U);
+  Pull other(there_, wary_options());
+  Push sender(here_, wary_options());
+  std::size_t came = 0;
+  other.on_message([&](const MessageView&) { ++came; });
+  sender.connect(other.bind("ofi+tcp://127.0.0.1:0"));
+  ASSERT_SOON(pump_, (raw->turn(), sender.lend(memory, 1) == Status::ok));
+  EXPECT_SOON(pump_, (raw->turn(), came == 1));
+  pull_.resume();
+  EXPECT_SOON(pump_, (raw->turn(), evil_received_.size() == 40));
+}
+
 TEST_F(BadFabric, a_front_whose_table_lies_is_refused) {
   const Bytes memory(100'000, std::byte{1});
   constexpr std::uint64_t wraps = ~std::uint64_t{0} - 7;

@@ -51,6 +51,23 @@ class BlockingRequests : public Conformance {
   Pump pump_of_here_{&here_};
 };
 
+TEST_P(BlockingRequests, and_answers_may_have_segments) {
+  std::thread other = replier([](blocking::Reply& reply) {
+    blocking::Asked asked = reply.receive(soon_max);
+    ASSERT_EQ(asked.message.segments().size(), 2U);
+    ASSERT_EQ(reply.answer_segments(std::move(asked.to),
+                                    {std::string_view("head"), asked.message.segments()[1]}),
+              Status::ok);
+  });
+  blocking::Request request(here_, {}, options());
+  request.connect(address_);
+  const Answer answer =
+      request.ask_segments({std::string_view("question"), std::string_view("body")});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer.message.segments().size(), 2U);
+  join(other);
+}
+
 TEST_P(BlockingRequests, each_request_waits_for_its_answer) {
   constexpr int count = 300;
   std::thread other = replier(echo(count));

@@ -1,5 +1,6 @@
 // Requests awaited by coroutines: what each gets, and what becomes of those that wait when a
 // coroutine, a socket or the context goes.
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -61,6 +62,46 @@ class CoroutineRequests : public Conformance {
 };
 
 // More at once than the table of waiters begins with.
+TEST_P(CoroutineRequests, and_answers_may_have_segments) {
+  co::Reply reply(there_, {}, options());
+  co::Request request(here_, {}, options());
+  const auto answer = [](co::Reply& replier) -> Task<> {
+    co::Asked asked = co_await replier.receive();
+    EXPECT_EQ(asked->segments().size(), 2U);
+    const Message kept = asked->keep();
+    const Segments segments = kept.segments();
+    const std::array<Segment, 3> answered{segments[1], segments[0], std::string_view("end")};
+    const Status status = co_await replier.answer_segments(std::move(asked.to), answered);
+    EXPECT_EQ(status, Status::ok);
+  };
+  const auto ask = [this](co::Request& requester) -> Task<> {
+    const std::array<Segment, 2> asked{std::string_view("head"), std::string_view("body")};
+    answers_.push_back(co_await requester.ask_segments(asked));
+  };
+  spawn(there_, answer(reply));
+  spawn(here_, ask(request));
+  request.connect(bind(reply));
+  ASSERT_SOON(pump_, answers_.size() == 1);
+  ASSERT_TRUE(answers_[0]);
+  EXPECT_EQ(answers_[0].message.segments().size(), 3U);
+}
+
+// A limit that is over by the time of the call is a short one, and not none.
+TEST_P(CoroutineRequests, whose_time_is_over_do_not_wait) {
+  co::Request request(here_, {}, options());
+  const auto ask = [this](co::Request& requester, std::chrono::nanoseconds within) -> Task<> {
+    answers_.push_back(co_await requester.ask("text", within));
+  };
+  spawn(here_, ask(request, 0ns));
+  spawn(here_, ask(request, -5ms));
+  ASSERT_SOON(pump_, answers_.size() == 2);
+  expect_all(Status::again, Outcome::timed_out);
+  answers_.clear();
+  spawn(here_, ask_once(request, "text", {.within = -5ms}));
+  ASSERT_SOON(pump_, answers_.size() == 1);
+  EXPECT_EQ(answers_[0].status, Status::invalid);
+}
+
 TEST_P(CoroutineRequests, many_wait_for_their_answers_at_once) {
   constexpr std::uint64_t each = 20;
   co::Reply reply(there_, {}, options());

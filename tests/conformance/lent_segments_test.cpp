@@ -167,6 +167,40 @@ TEST_P(LentSegments, that_are_refused_stay_with_their_user) {
   EXPECT_EQ(released_.size(), 1U);
 }
 
+// Each of them holds a part of a page, and not a page, so that others can send.
+TEST_P(LentSegments, of_many_slow_peers_leave_pages_to_others) {
+  const std::size_t bytes = GetParam().page_bytes / 4 + 600;
+  const std::vector<std::byte> body = payload(0, bytes);
+  const std::string_view head = "head";
+  std::vector<std::unique_ptr<Pull>> slow;
+  std::vector<std::unique_ptr<Push>> pushes;
+  for (int i = 0; i < 4; ++i) {
+    slow.push_back(std::make_unique<Pull>(there_, options()));
+    slow.back()->on_message([](const MessageView&) {});
+    pushes.push_back(std::make_unique<Push>(here_, options()));
+    pushes.back()->connect(bind(*slow.back()));
+    ASSERT_SOON(pump_, pushes.back()->peers_connected() == 1);
+    slow.back()->pause();
+  }
+  for (auto& push : pushes) {
+    for (int i = 0; i < 2000 && push->lend_segments({head, body}, 0) == Status::ok; ++i) {
+      if (i % 16 == 15) pump_.turns(1);
+    }
+  }
+  Pull pull(there_, options());
+  Push push(here_, options());
+  Inbox inbox(pull);
+  push.connect(bind(pull));
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  for (int i = 0; i < 5; ++i) {
+    Status status = Status::again;
+    ASSERT_SOON(pump_, (status = push.send("to one that reads")) != Status::again);
+    ASSERT_EQ(status, Status::ok);
+  }
+  ASSERT_SOON(pump_, inbox.size() == 5);
+  for (auto& each : pushes) each->close(0s);
+}
+
 TEST_P(LentSegments, are_published) {
   Publish publish(here_, {}, options());
   Subscribe subscribe(there_, {.policy = Policy::block}, options());

@@ -194,6 +194,32 @@ TEST_P(RequestReply, ends_when_its_time_is_over) {
   expect_law(reply);
 }
 
+// That the requester does not wait any more, a replier that is paused does not hear.
+TEST_P(RequestReply, is_not_answered_once_its_time_is_over) {
+  Request request(here_, {}, options());
+  Reply reply(there_, {}, options());
+  Answers answers(request);
+  std::optional<ReplyTo> open;
+  reply.on_request([&](const MessageView&, ReplyTo to) {
+    open = std::move(to);
+    reply.pause();
+  });
+  join(reply, request);
+  const std::uint64_t id = ask(request, "soon", {.within = 20ms});
+  ASSERT_SOON(pump_, answers.failed.size() == 1);
+  EXPECT_EQ(answers.failed[id], Outcome::timed_out);
+  ASSERT_SOON(pump_, open && !open->wanted());
+  EXPECT_EQ(reply.requests().open, 1U);
+  EXPECT_EQ(open->send("late"), Status::not_connected);
+  EXPECT_EQ(reply.requests().unwanted, 1U);
+  EXPECT_EQ(open->send("late"), Status::not_connected);
+  open.reset();
+  reply.resume();
+  expect_law(reply);
+  settle(request);
+  EXPECT_EQ(request.requests().late, 0U);
+}
+
 TEST_P(RequestReply, is_cancelled_without_a_call) {
   Request request(here_, {}, options());
   Reply reply(there_, {}, options());

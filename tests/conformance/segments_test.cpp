@@ -54,6 +54,14 @@ std::vector<Texts> many_kinds() {
   return kinds;
 }
 
+// Two texts in braces are no text.
+template <typename Socket, typename... Rest>
+constexpr bool takes_two_texts = requires(Socket& socket, Rest... rest) {
+  socket.send({"one", "two"}, rest...);
+};
+static_assert(!takes_two_texts<Push> && !takes_two_texts<Pair> && !takes_two_texts<ReplyTo>);
+static_assert(!takes_two_texts<Publish, std::uint64_t>);
+
 class SegmentsOf : public Conformance {
  protected:
   template <typename Socket, typename... Tag>
@@ -204,6 +212,8 @@ TEST_P(SegmentsOf, a_message_may_be_messages) {
   EXPECT_FALSE(body);  // NOLINT(bugprone-use-after-move)
   ASSERT_SOON(pump_, received.size() == 1);
   EXPECT_EQ(received[0], (Texts{"head", "between", std::string(100'000, 'b')}));
+  // One that is empty is a mistake of the caller's, and no empty segment.
+  EXPECT_EQ(push.send_segments({std::string_view("head"), Message()}), Status::invalid);
   // Untouched if they are refused.
   Message kept = copy_of("kept");
   Texts many(64, "x");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,16 @@ class Request : public TurnedSocket<netio::Request> {
   [[nodiscard]] Answer ask(std::string_view text, std::chrono::nanoseconds within = for_ever) {
     return ask(std::as_bytes(std::span(text)), within);
   }
+  // Two texts in braces would be one text, from the first to the second: see ask_segments().
+  template <class... How>
+  void ask(std::initializer_list<const char*> texts, How... how) = delete;
+  // The same for several segments:
+  [[nodiscard]] Answer ask_segments(std::span<const Segment> segments, const Ask& how = {}) {
+    return ask_by(how, [&](const Ask& now) { return send_segments(segments, id_, now); });
+  }
+  [[nodiscard]] Answer ask_segments(std::initializer_list<Segment> segments, const Ask& how = {}) {
+    return ask_segments(std::span(segments.begin(), segments.size()), how);
+  }
   // The same for a message that was kept or allocated. It is empty afterwards if the request was
   // sent, and untouched otherwise:
   [[nodiscard]] Answer ask(Message&& request, const Ask& how) {
@@ -69,6 +80,7 @@ class Request : public TurnedSocket<netio::Request> {
   using netio::Request::on_reply;
   using netio::Request::on_writable;
   using netio::Request::send;
+  using netio::Request::send_segments;
 
   // Of Ask, 0 is for ever, and here it is the shortest.
   static Ask limited(std::chrono::nanoseconds within) noexcept {
@@ -162,6 +174,18 @@ class Reply : public TurnedSocket<netio::Reply> {
   [[nodiscard]] Status answer(ReplyTo&& to, std::string_view text,
                               std::chrono::nanoseconds timeout = for_ever) {
     return answer(std::move(to), std::as_bytes(std::span(text)), timeout);
+  }
+  // Two texts in braces would be one text, from the first to the second: see answer_segments().
+  template <class... Rest>
+  void answer(ReplyTo&& to, std::initializer_list<const char*> texts, Rest... rest) = delete;
+  // The same for several segments:
+  [[nodiscard]] Status answer_segments(ReplyTo&& to, std::span<const Segment> segments,
+                                       std::chrono::nanoseconds timeout = for_ever) {
+    return answer_by(to, timeout, [&] { return to.send_segments(segments); });
+  }
+  [[nodiscard]] Status answer_segments(ReplyTo&& to, std::initializer_list<Segment> segments,
+                                       std::chrono::nanoseconds timeout = for_ever) {
+    return answer_segments(std::move(to), std::span(segments.begin(), segments.size()), timeout);
   }
   // The same for a message that was kept or allocated. It is empty afterwards if the answer is ok,
   // and untouched otherwise.

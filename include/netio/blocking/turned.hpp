@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <span>
@@ -50,14 +51,8 @@ class TurnedSocket : public Base {
   template <std::convertible_to<std::uint64_t>... Tag>
   [[nodiscard]] Status send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
                             Tag... tag) requires sends {
-    Status status = Base::send(message, static_cast<std::uint64_t>(tag)...);
-    if (status != Status::again && status != Status::not_connected) [[likely]]
-      return status;
-    turn_until_taken(timeout, status, [&] {
-      status = Base::send(message, static_cast<std::uint64_t>(tag)...);
-      return status != Status::again && status != Status::not_connected;
-    });
-    return status;
+    return send_until_taken(
+        timeout, [&] { return Base::send(message, static_cast<std::uint64_t>(tag)...); });
   }
 
   // The same, of a text.
@@ -65,6 +60,23 @@ class TurnedSocket : public Base {
   [[nodiscard]] Status send(std::string_view text, std::chrono::nanoseconds timeout,
                             Tag... tag) requires sends {
     return send(std::as_bytes(std::span(text)), timeout, tag...);
+  }
+  // Two texts in braces would be one text, from the first to the second: see send_segments().
+  template <class... Rest>
+  void send(std::initializer_list<const char*> texts, Rest... rest) = delete;
+
+  // The same, of several segments.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] Status send_segments(std::span<const Segment> segments,
+                                     std::chrono::nanoseconds timeout, Tag... tag) requires sends {
+    return send_until_taken(
+        timeout, [&] { return Base::send_segments(segments, static_cast<std::uint64_t>(tag)...); });
+  }
+  // The same with a list in braces.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] Status send_segments(std::initializer_list<Segment> segments,
+                                     std::chrono::nanoseconds timeout, Tag... tag) requires sends {
+    return send_segments(std::span(segments.begin(), segments.size()), timeout, tag...);
   }
 
   // Returns when every peer has acknowledged, or `linger` has passed (negative: for ever), with the
@@ -102,6 +114,18 @@ class TurnedSocket : public Base {
   }
   ~TurnedSocket() = default;
 
+  // Sends, and again until that is taken, or refused for good.
+  template <class Send>
+  Status send_until_taken(std::chrono::nanoseconds timeout, Send&& send_now) {
+    Status status = send_now();
+    if (status != Status::again && status != Status::not_connected) [[likely]]
+      return status;
+    turn_until_taken(timeout, status, [&] {
+      status = send_now();
+      return status != Status::again && status != Status::not_connected;
+    });
+    return status;
+  }
   // Waits until `attempt` answers true. It is called again only when the socket says so: a refusal
   // is work for the loop, which then would not sleep.
   template <class Attempt>

@@ -2,6 +2,7 @@
 // place. Invariant: the socket is paused whenever no reader waits, so requesters are held back.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -186,6 +187,12 @@ class Reply : public AwaitedSocket<netio::Reply> {
   // The same for a text.
   [[nodiscard]] auto answer(ReplyTo&& to, std::string_view text) {
     return answer(std::move(to), std::as_bytes(std::span(text)));
+  }
+  // Two texts in braces would be one text, from the first to the second: see answer_segments().
+  void answer(ReplyTo&& to, std::initializer_list<const char*> texts) = delete;
+  // The same for several segments, which must stay as they are until the answer.
+  [[nodiscard]] auto answer_segments(ReplyTo&& to, std::span<const Segment> segments) {
+    return detail::AnswerAwaiter(line(), [&to, segments] { return to.send_segments(segments); });
   }
   // The same for a message that was kept or allocated. It must live until the answer. It is empty
   // afterwards if the answer is ok, and untouched otherwise.

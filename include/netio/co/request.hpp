@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <new>
 #include <optional>
 #include <span>
@@ -163,6 +164,10 @@ class AskAwaiter final : public AskWaiter {
         send_(send) {}
   // Only if nothing was sent, and waiting does not change that.
   [[nodiscard]] bool await_ready() noexcept {
+    if (ask.within.count() < 0) {
+      status = Status::invalid;
+      return true;
+    }
     if (ask.peer == 0 && !line_.empty()) return false;
     status = attempt();
     return status != Status::ok && !is_to_wait();
@@ -242,17 +247,27 @@ class Request : public AwaitedSocket<netio::Request> {
                                 return netio::Request::send(request, id, ask);
                               });
   }
-  // The same with a time limit.
+  // The same with a time limit. One that is over, 0 or negative, is the shortest.
   [[nodiscard]] auto ask(std::span<const std::byte> request, std::chrono::nanoseconds within) {
-    return ask(request, Ask{.within = within});
+    return ask(request, limited(within));
   }
   // The same for a text:
   [[nodiscard]] auto ask(std::string_view text, const Ask& how = {}) {
     return ask(std::as_bytes(std::span(text)), how);
   }
   [[nodiscard]] auto ask(std::string_view text, std::chrono::nanoseconds within) {
-    return ask(text, Ask{.within = within});
+    return ask(text, limited(within));
   }
+  // The same for several segments, which must stay as they are until the answer.
+  [[nodiscard]] auto ask_segments(std::span<const Segment> segments, const Ask& how = {}) {
+    return detail::AskAwaiter(gate(), line(), how,
+                              [this, segments](std::uint64_t& id, const Ask& ask) {
+                                return netio::Request::send_segments(segments, id, ask);
+                              });
+  }
+  // Two texts in braces would be one text, from the first to the second: see ask_segments().
+  template <class... How>
+  void ask(std::initializer_list<const char*> texts, How... how) = delete;
   // The same for a message that was kept or allocated. It must live until the answer. It is empty
   // afterwards if the request was sent, and untouched otherwise:
   [[nodiscard]] auto ask(Message&& request, const Ask& how = {}) {
@@ -262,10 +277,15 @@ class Request : public AwaitedSocket<netio::Request> {
                               });
   }
   [[nodiscard]] auto ask(Message&& request, std::chrono::nanoseconds within) {
-    return ask(std::move(request), Ask{.within = within});
+    return ask(std::move(request), limited(within));
   }
 
  private:
+  // Of Ask, 0 is for ever.
+  static Ask limited(std::chrono::nanoseconds within) noexcept {
+    return {.within = std::max(within, std::chrono::nanoseconds(1))};
+  }
+
   using netio::Request::cancel;
   using netio::Request::on_failed;
   using netio::Request::on_reply;

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -55,10 +56,20 @@ class AwaitedSocket : public Base {
   [[nodiscard]] auto send(std::string_view text, Tag... tag) requires sends {
     return send(std::as_bytes(std::span(text)), tag...);
   }
+  // Two texts in braces would be one text, from the first to the second: see send_segments().
+  template <std::convertible_to<std::uint64_t>... Tag>
+  void send(std::initializer_list<const char*> texts, Tag... tag) = delete;
   // The same for a message that was kept or allocated. It must live until the answer. It is empty
   // afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] auto send(Message&& message) requires sends {
     return attempt([this, &message] { return Base::send(std::move(message)); });
+  }
+  // The same for a message of several segments, which must stay as they are until the answer.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto send_segments(std::span<const Segment> segments, Tag... tag) requires sends {
+    return attempt([this, segments, tag...] {
+      return Base::send_segments(segments, static_cast<std::uint64_t>(tag)...);
+    });
   }
   // Waits until the library has taken the loan, as send() does. on_released tells when the loan
   // ends.
@@ -67,6 +78,15 @@ class AwaitedSocket : public Base {
                           Tag... tag) requires sends {
     return attempt([this, message, token, tag...] {
       return Base::lend(message, token, static_cast<std::uint64_t>(tag)...);
+    });
+  }
+
+  // The same with the last of several segments.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto lend_segments(std::span<const Segment> segments, std::uint64_t token,
+                                   Tag... tag) requires sends {
+    return attempt([this, segments, token, tag...] {
+      return Base::lend_segments(segments, token, static_cast<std::uint64_t>(tag)...);
     });
   }
 

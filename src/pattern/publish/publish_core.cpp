@@ -173,7 +173,7 @@ Status PublishCore::send(Message& message) noexcept {
 
 // Put together once, for all subscribers.
 Status PublishCore::send(const SegmentList& segments, std::uint64_t tag) noexcept {
-  if (segments.count() > segments_max) return Status::invalid;
+  if (!segments.make_sense()) return Status::invalid;
   if (stopped_) return Status::closed;
   if (segments.bytes() > socket_.options().message_bytes_max) return Status::too_big;
   const bool copied = segments.roomy() == nullptr;

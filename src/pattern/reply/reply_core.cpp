@@ -107,7 +107,7 @@ Status ReplyCore::answer(ReplyTicket*& ticket, Message& message) noexcept {
 }
 
 Status ReplyCore::answer(ReplyTicket*& ticket, const SegmentList& segments) noexcept {
-  if (segments.count() > segments_max) return Status::invalid;
+  if (!segments.make_sense()) return Status::invalid;
   const Status status = finish(ticket, segments);
   if (status == Status::ok) segments.take_messages();
   return status;
@@ -120,6 +120,11 @@ Status ReplyCore::finish(ReplyTicket*& ticket, Answer& answer) noexcept {
   Requester* const requester = ticket->from;
   if (requester == nullptr) [[unlikely]]
     return Status::not_connected;
+  if (ticket->until_ns != 0 && monotonic_ns() >= ticket->until_ns) {
+    ++books_.unwanted;
+    leave(*ticket);
+    return Status::not_connected;
+  }
   const std::size_t bytes = payload_bytes(answer);
   if (!requester->waiting.empty()) [[unlikely]] {
     if (const Status status = may_give(*requester, bytes); status != Status::ok) return status;
@@ -231,6 +236,7 @@ void ReplyCore::refuse_to_answer(ReplyTicket& ticket) noexcept {
   Peer& peer = *ticket.from->peer;
   const bool given = give(*ticket.from, nothing, label) == Status::ok;
   if (!given && peer.up()) peer.fail(out_of_memory());
+  if (!given && !peer.up()) peer.outgoing.lose_one();
   ++books_.not_answered;
   leave(ticket);
 }

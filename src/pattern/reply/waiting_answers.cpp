@@ -57,7 +57,7 @@ void WaitingAnswers::take_back(OutgoingStream& stream) noexcept {
   std::size_t bytes = 0;
   bool lost = false;
   stream.take_back_pending([&](Message message, Label label) {
-    if (!before.make_room()) {
+    if (!message || !before.make_room()) {
       if (std::exchange(lost, true)) return false;
       stream.lose_one();  // this one
       return true;

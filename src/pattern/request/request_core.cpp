@@ -49,7 +49,7 @@ Status RequestCore::send(Message& request, std::uint64_t& id, const Ask& ask) no
 }
 
 Status RequestCore::send(const SegmentList& segments, std::uint64_t& id, const Ask& ask) noexcept {
-  if (segments.count() > segments_max) return Status::invalid;
+  if (!segments.make_sense()) return Status::invalid;
   const Status status = begin(segments, id, ask);
   if (status == Status::ok) segments.take_messages();
   return status;

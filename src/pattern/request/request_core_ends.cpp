@@ -48,7 +48,7 @@ void RequestCore::end(PendingRequest& request, Outcome outcome, bool owes_cancel
     cancels_owed_ = true;
     // The connection may be coming up, and be settled already.
     Peer& peer = *request.to->peer;
-    if (!peer.up()) peer.outgoing.set_request_field(request.position, withdrawn);
+    if (!peer.up()) peer.outgoing.request_fields().set(request.position, withdrawn);
   }
   const bool told = outcome == Outcome::cancelled;
   // One that is repeated stands in a queue, and is taken out there.

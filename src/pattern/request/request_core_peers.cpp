@@ -75,6 +75,7 @@ void RequestCore::settled(Peer& peer, std::uint64_t arrived) noexcept {
   if (replier == nullptr) return;
   replier->arrived = arrived;
   const std::uint64_t begin = peer.outgoing.books().expected;
+  ResendQueue::RequestFields fields = peer.outgoing.request_fields();
   PendingRequest* next = replier->first;
   while (next != nullptr) {
     PendingRequest& request = *std::exchange(next, next->next);
@@ -84,10 +85,10 @@ void RequestCore::settled(Peer& peer, std::uint64_t arrived) noexcept {
     } else if (request.position >= peer.outgoing.books().next_sequence) {
       break;  // there was no memory to keep it: it is sent for the first time
     } else if (request.state != PendingRequest::State::under_way) {
-      peer.outgoing.set_request_field(request.position, withdrawn);
+      fields.set(request.position, withdrawn);
       forget_cancel(request);
     } else if (request.limited) {
-      peer.outgoing.set_request_field(request.position, field_of(request));
+      fields.set(request.position, field_of(request));
     }
   }
 }
@@ -121,12 +122,13 @@ void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   forget_told(*replier);
   while (!replier->told.empty()) replier->owed.push(replier->told.pop());
   peer.outgoing.keep_pending_to_resend();
+  ResendQueue::RequestFields fields = peer.outgoing.request_fields();
   PendingRequest* next = replier->first;
   while (next != nullptr) {
     PendingRequest& request = *std::exchange(next, next->next);
     const bool may_repeat = request.state == PendingRequest::State::under_way && request.idempotent;
     if (!may_repeat) continue;
-    peer.outgoing.set_request_field(request.position, withdrawn);
+    fields.set(request.position, withdrawn);
     end_or_repeat(request, Outcome::in_doubt, false);
   }
   if (peer.outgoing.resends()) return;
@@ -176,8 +178,9 @@ void RequestCore::flush() noexcept {
 
 void RequestCore::withdraw_all(Peer& peer) noexcept {
   const SendBooks& books = peer.outgoing.books();
+  ResendQueue::RequestFields fields = peer.outgoing.request_fields();
   for (std::uint64_t position = books.expected; position != books.next_sequence; ++position) {
-    peer.outgoing.set_request_field(position, withdrawn);
+    fields.set(position, withdrawn);
   }
 }
 

@@ -28,7 +28,8 @@ OfiFetches::OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device
   std::iota(free_reads_.begin(), free_reads_.end(), std::uint8_t{0});
 }
 
-std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const std::byte> body) {
+std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const std::byte> body,
+                                    bool goes_on) {
   const auto bad = [](const char* what) { return Down{DownReason::protocol_error, what}; };
   if (used_ == fetches_max) return bad("lends more messages than are allowed at once");
   LentMessage lent;
@@ -49,8 +50,8 @@ std::optional<Down> OfiFetches::add(const PageHeader& header, std::span<const st
   fetch.header.bytes = static_cast<std::uint32_t>(page_body);
   fetch.lent = lent;
   fetch.lent_bytes = lent.size - lent.front.size();
-  // Not before an earlier one has its memory, which would then lack what is taken here.
-  const bool may_take = used_ == 0 || at(used_ - 1).block;
+  // In the order of the messages: an earlier one may wait for memory.
+  const bool may_take = goes_on && (used_ == 0 || at(used_ - 1).block);
   if (!lent.front.empty() && !(may_take && make_room(fetch))) {
     fetch.front.assign(lent.front.begin(), lent.front.end());
     fetch.lent.front = fetch.front;
@@ -68,6 +69,8 @@ bool OfiFetches::make_room(Fetch& fetch) noexcept {
   std::memcpy(to, fetch.lent.prefix.data(), fetch.lent.prefix_bytes);
   const std::span<const std::byte> front = fetch.lent.front;
   if (!front.empty()) std::memcpy(to + fetch.lent.prefix_bytes, front.data(), front.size());
+  fetch.lent.front = {};
+  fetch.front = {};
   store_u64(to + fetch.header.bytes - wire_align, 0);  // the padding; the payload comes over it
   return true;
 }

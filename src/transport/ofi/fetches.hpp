@@ -27,9 +27,9 @@ class OfiFetches final : private OfiOperations {
   OfiFetches(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, LargePool& pool,
              const LinkOptions& options, std::size_t read_bytes_max);
 
-  // A page came that says where its message lies. Why it cannot be fetched, or nothing. Throws
-  // std::bad_alloc.
-  std::optional<Down> add(const PageHeader& header, std::span<const std::byte> body);
+  // A page came that says where its message lies. Why it cannot be fetched, or nothing. Memory is
+  // taken for it only if go_on() is to follow. Throws std::bad_alloc.
+  std::optional<Down> add(const PageHeader& header, std::span<const std::byte> body, bool goes_on);
   // Starts what can be started. 0, or a negative error.
   long go_on(Endpoint& endpoint) noexcept;
   // No memory for the next one: wait for the large pool.

@@ -165,7 +165,8 @@ bool OfiLink::take_header(const PageHeader& header) {
 
 bool OfiLink::take_lent(std::size_t slot, const PageHeader& header) {
   const std::byte* const body = wire_->receives.data(slot) + page_header_bytes;
-  if (const auto down = wire_->fetches.add(header, {body, header.bytes})) {
+  const bool goes_on = !ended_ && !paused_;
+  if (const auto down = wire_->fetches.add(header, {body, header.bytes}, goes_on)) {
     go_bad(down->reason, down->detail);
     return false;
   }

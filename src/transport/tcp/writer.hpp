@@ -68,7 +68,7 @@ class TcpWriter {
       return head.bytes + front.bytes + body.bytes + pad;
     }
   };
-  // A full queue of 16 KiB pages at the default queue_bytes_max; 64 x 128 B = 8 KiB a link.
+  // A full queue of 16 KiB pages at the default queue_bytes_max; 64 x 112 B = 7 KiB a link.
   static constexpr std::size_t entries_max = 64;
   // iovecs of one system call: 4 an entry at most.
   static constexpr std::size_t iovecs_max = 48;
