@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   int next = 0;
   if (netio_init(&ctx) || netio_buffered_send_socket_init(&ctx, &out, NULL)) return 1;
   out.socket.data = &next;
-  out.socket.cb_buffer_available = send_on;  // a receiver came, or has room again
+  out.socket.cb_buffer_available = send_on;  // after a refusal: a receiver came, or has room again
   out.socket.cb_connection_failed = on_failed;
   out.socket.cb_closed = on_closed;
   if (netio_connect(&out.socket, argc > 1 ? argv[1] : "tcp://localhost:5555"))

@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
     while (next < 1000 && push.send("event " + std::to_string(next)) == netio::Status::ok) ++next;
     if (next == 1000) context.close();  // run() returns when everything has been delivered
   };
-  push.on_writable(send_on);  // a receiver came, or has room again
+  push.on_writable(send_on);  // after a refusal: a receiver came, or has room again
   push.on_down([](auto&, auto& down) { std::fprintf(stderr, "%s\n", down.detail.c_str()); });
   push.connect(argc > 1 ? argv[1] : "tcp://localhost:5555");
   send_on();  // answers "not connected" now; on_writable goes on

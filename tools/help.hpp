@@ -173,10 +173,10 @@ inline constexpr std::string_view bench_footer =
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600
 
-In each round every system runs once, and the floor (raw: bare sockets, or a bare
-ring in shared memory; on verbs:// and ofi+...:// fabric: bare libfabric; of many requests
-pair: two ends of a Pair) a second time as a control: what two runs of one thing differ by. A ratio is netio over the peer, the median of the
-rounds'.
+In each round every system runs once, and the floor a second time as a control: what two
+runs of one thing differ by. The floor is raw: bare sockets, or a bare ring in shared
+memory; on verbs:// and ofi+...:// fabric: bare libfabric; of many requests pair: two ends
+of a Pair. A ratio is netio over the peer, the median of the rounds'.
 
 )";
 

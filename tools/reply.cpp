@@ -68,8 +68,10 @@ void ReplySession::take(const MessageView& request, ReplyTo to) {
   } else if (status != Status::not_connected) {  // nobody waits for it: the books count that
     why_refused_ = status;
     if (refused_++ == 0) {
-      progress_.note(fmt::format("an answer of {} was not sent: {}", counted(bytes, "byte"),
-                                 to_string(status)));
+      progress_.note(fmt::format(
+          "an answer of {} was not sent: {}{}", counted(bytes, "byte"), to_string(status),
+          status == Status::too_big ? " (for the requester's --message-max, or the one here)"
+                                    : ""));
     }
   }
 }

@@ -24,7 +24,9 @@ void print_summary(const Outcome& outcome, const Card& card) {
         static_cast<double>(last.sent_bytes) / 1e9, outcome.card_seconds,
         grouped(static_cast<double>(last.sent) / outcome.card_seconds),
         static_cast<double>(last.sent_bytes) / 1e6 / outcome.card_seconds);
-  print(stdout, "  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns: {}\n",
+  print(stdout,
+        "  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns at the card, "
+        "not published: {}\n",
         grouped(outcome.counters.agains), grouped(last.times_busy), card.held_seconds(),
         grouped(card.overruns()));
   print(stdout,

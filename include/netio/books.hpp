@@ -59,10 +59,10 @@ struct Counters {
   std::uint64_t agains = 0;          // send() answered again or not_connected
   std::uint64_t connects = 0;        // connections that came up
   std::uint64_t disconnects = 0;     // connections that came up and have ended
-  // Connections that never came up (foreign, mismatched, late), and times that a listener had no
-  // descriptor for new connections. Each of these is an on_down with PeerInfo::was_up false. One
-  // case has no on_down: a peer that knew this side before this side was restarted. It comes back
-  // by itself, as a new peer.
+  // Connections that never came up (refused, foreign, mismatched, late), and times that a listener
+  // had no descriptor for new connections. Each of these is an on_down with PeerInfo::was_up false.
+  // One case has no on_down: a peer that knew this side before this side was restarted. It comes
+  // back by itself, as a new peer.
   std::uint64_t rejected = 0;
   std::uint64_t starved = 0;  // times that lack of memory stopped reading, or refused a send
   // Times that payload was copied out of memory that it could have been sent, or handed out, from:

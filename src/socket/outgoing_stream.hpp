@@ -366,10 +366,7 @@ class OutgoingStream final : private StoreWaiter {
   Status gather_large(std::span<const std::byte> message, Label label) noexcept;
   Status open_page() noexcept;
   Status take_page(Lease& page) noexcept;
-  void give_way_in(const Store& store) noexcept {
-    resend_.give_up_some({&store});
-    fronts_.close();
-  }
+  void give_way_in(const Store& store) noexcept;
   void close_page() noexcept;
   Status begin_large(LargeMessage message) noexcept;
   Status put_behind_front(const SegmentList& segments, Label label) noexcept;

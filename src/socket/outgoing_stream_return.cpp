@@ -208,6 +208,11 @@ void OutgoingStream::keep_pending_to_resend() noexcept {
   if (link_ == nullptr) resend_.lie_idle();
 }
 
+void OutgoingStream::give_way_in(const Store& store) noexcept {
+  resend_.give_up_some({&store});
+  fronts_.close();
+}
+
 void OutgoingStream::begin_anew() noexcept {
   resend_.clear();
   books_.begin_stream();

@@ -213,7 +213,8 @@ void Run::judge_answering(Status status, Way way, std::size_t bytes, const Held&
       world_.tally.add(Happened::answer_unwanted);
       if (held.to.wanted()) fail("may not answer a request that is wanted");
       // The replier knows that the time is over before the requester looks.
-      if (!asked.ended && !any_broke() && held.to.time_left() != std::chrono::nanoseconds(0)) fail("may not answer a request that has not ended");
+      if (!asked.ended && !any_broke() && held.to.time_left() != std::chrono::nanoseconds(0))
+        fail("may not answer a request that has not ended");
       break;
     case Status::closed:
       if (alive_ && !closing_) fail("is told that it is closed, and it is not");

@@ -127,7 +127,7 @@ class World {
   Run* caller = nullptr;
   Wire* event_wire = nullptr;
   int event_side = 0;
-  std::uint64_t body_bytes = 0;  // of messages, that links have handed up
+  std::uint64_t body_bytes = 0;      // of messages, that links have handed up
   std::vector<detail::Lease> hoard;  // of a lie: given back once all is judged
 
  private:

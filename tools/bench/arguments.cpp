@@ -253,8 +253,9 @@ void add_surface(CLI::App& app, BenchArguments& bench) {
       "both ends keep 8 MiB of what is not acknowledged); segments (call-backs again, and each "
       "message is sent as its first 64 bytes and the rest; one way only, and its CPU against "
       "gathered); gathered (these two are copied together first) (coroutine)");
-  add_choice_to(app, "--mode", modes(), bench.mode,
-                "One way, of asio, resume and the call-backs: buffered or unbuffered (buffered)");
+  add_choice_to(
+      app, "--mode", modes(), bench.mode,
+      "One way, but of c, coroutine, blocking and queued: buffered or unbuffered (buffered)");
   app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
