@@ -228,6 +228,7 @@ class Run {
   Status offer_copied(const Attempt& attempt);
   Status offer_reserved(const Attempt& attempt);
   Status offer_lent(const Attempt& attempt);
+  Status lend_behind_head(std::span<const std::byte> bytes, std::uint64_t token, std::uint64_t tag);
   Status offer_allocated(const Attempt& attempt);
   Status offer_kept(Name& name, std::uint64_t& tag, std::size_t& bytes);
   // What a request or an answer that is sent so has in front of it.

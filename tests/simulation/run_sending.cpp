@@ -1,5 +1,6 @@
 // What a run sends, in every way there is, and whether each call is answered as it should be.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -8,6 +9,11 @@
 #include "simulation/run_calls.hpp"
 
 namespace netio::test {
+
+namespace {
+// Of a message that may be lent as a head and a body: so many bytes may be the head.
+constexpr std::size_t lent_behind_head = 64;
+}  // namespace
 
 Status Run::send(Way way, std::size_t bytes, bool own_tag) {
   Attempt attempt;
@@ -88,16 +94,32 @@ Status Run::offer_lent(const Attempt& attempt) {
   std::uint64_t token = 0;
   Play::Loan& loan = play_.lend(*this, attempt.name, attempt.bytes, token);
   const std::span<const std::byte> bytes = loan.bytes;
-  const Status status = user_call("lend", [&] {
-    return publish_ ? publish_->lend(bytes, token, attempt.tag)
-                    : sending_->lend(bytes, token, attempt.tag);
-  });
+  const bool in_segments =
+      bytes.size() >= lent_behind_head &&
+      bytes.size() + detail::segment_table_bytes(2) <= play_.message_bytes_max() &&
+      play_.chance(300);
+  const Status status =
+      in_segments ? lend_behind_head(bytes, token, attempt.tag) : user_call("lend", [&] {
+        return publish_ ? publish_->lend(bytes, token, attempt.tag)
+                        : sending_->lend(bytes, token, attempt.tag);
+      });
   loan.out = status == Status::ok;
   if (status == Status::ok) {
     ++loans_out_;
-    world_.tally.add(Happened::lent);
+    world_.tally.add(in_segments ? Happened::lent_behind_head : Happened::lent);
   }
   return status;
+}
+
+// The first of the bytes are a segment of their own; nothing stands between the two.
+Status Run::lend_behind_head(std::span<const std::byte> bytes, std::uint64_t token,
+                             std::uint64_t tag) {
+  const std::size_t head = lent_behind_head / 8 * (1 + play_.random().below(8));
+  const std::array<Segment, 2> segments{bytes.first(head), bytes.subspan(head)};
+  return user_call("lend_segments", [&] {
+    return publish_ ? publish_->lend_segments(segments, token, tag)
+                    : sending_->lend_segments(segments, token, tag);
+  });
 }
 
 Status Run::offer_allocated(const Attempt& attempt) {
