@@ -61,6 +61,12 @@ class KeepingOutlet final : public Outlet {
 
 SocketOptions options_of(const RequestArguments& arguments) {
   SocketOptions options = socket_options(arguments.peer, arguments.mode);
+  // A replier that is stopped takes the connection and says nothing: that is to be told before the
+  // time to wait for it is over.
+  if (const auto limit = arguments.peer.connect_timeout; limit && !arguments.peer.binds) {
+    constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(1);
+    options.handshake_within = std::clamp(*limit / 4 * 3, least, options.handshake_within);
+  }
   if (options.resume_bytes_max == 0) {
     options.resume_within = away_within;
     if (arguments.peer.connect_timeout) {

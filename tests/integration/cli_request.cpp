@@ -198,6 +198,20 @@ TEST_F(CliRequest, who_is_no_replier_is_told_apart) {
   EXPECT_THAT(ping.err(), HasSubstr("netio ping with netio echo"));
 }
 
+// Before the time to wait for it is over, the command knows why it waits in vain.
+TEST_F(CliRequest, a_replier_that_was_stopped_before_is_said_to_be_silent) {
+  Process reply(netio_command({"reply", any_port, "--echo"}));
+  const std::string address = address_of(reply);
+  reply.signal(SIGSTOP);
+  Process request(netio_command({"request", address, "--text", "x", "--within", "800ms"}));
+  EXPECT_EQ(request.wait(20s), 1);
+  EXPECT_THAT(request.err(), HasSubstr("did not answer in time"));
+  EXPECT_THAT(request.err(), HasSubstr("something took the connection and said nothing"));
+  reply.signal(SIGCONT);
+  reply.signal(SIGINT);
+  EXPECT_EQ(reply.wait(20s), 130);
+}
+
 TEST_F(CliRequest, a_replier_that_is_stopped_times_out) {
   Process reply(netio_command({"reply", any_port}));
   const std::string address = address_of(reply);
