@@ -39,6 +39,7 @@ class Sender {
         stamp_(number, options.verify),
         segments_(options.api == "segments"),
         gathers_(options.api == "gathered"),
+        whole_(!segments_ && !gathers_),
         lends_(!options.buffered && options.name.empty() &&
                options.message_bytes >= lent_bytes_min),
         messages_(buffers_for(options, lends_)),
@@ -63,6 +64,7 @@ class Sender {
 
   // False once the socket takes no more: it is in `ready` again when it does.
   bool send_some() {
+    if (!whole_ && !lends_) return send_some_pieces();
     for (std::size_t i = 0; i < in_turn_; ++i) {
       if (!(lends_ ? lend() : copy())) return false;
     }
@@ -71,16 +73,22 @@ class Sender {
 
  private:
   bool copy() {
-    if (send(ahead_.next()) != Status::ok) return false;
+    if (push_.send(ahead_.next()) != Status::ok) return false;
     ahead_.advance();
     return true;
   }
-  Status send(std::span<const std::byte> message) {
-    if (segments_) {
-      const std::size_t head = head_bytes_of(message.size());
-      return push_.send_segments({message.first(head), message.subspan(head)});
+  // The same in pieces: not in the loop above, which a branch for each message would slow down.
+  [[gnu::noinline]] bool send_some_pieces() {
+    for (std::size_t i = 0; i < in_turn_; ++i) {
+      if (send_pieces(ahead_.next()) != Status::ok) return false;
+      ahead_.advance();
     }
-    return push_.send(gathers_ ? gathered(message, together_) : message);
+    return true;
+  }
+  Status send_pieces(std::span<const std::byte> message) {
+    if (!segments_) return push_.send(gathered(message, together_));
+    const std::size_t head = head_bytes_of(message.size());
+    return push_.send_segments({message.first(head), message.subspan(head)});
   }
   Status lend(std::span<const std::byte> message, std::size_t place) {
     if (segments_) {
@@ -110,6 +118,7 @@ class Sender {
   Stamp stamp_;
   bool segments_;
   bool gathers_;  // copies head and body together first
+  bool whole_;    // neither
   bool lends_;
   bool connected_ = false;
   std::vector<std::vector<std::byte>> messages_;  // in turn, as they come back in order
