@@ -113,7 +113,8 @@ NETIO_API int netio_reply_to_send(struct netio_reply_to* to, const void* data, s
 // memory: emptied on NETIO_OK, else left as it is.
 NETIO_API int netio_reply_to_send_message(struct netio_reply_to* to, struct netio_message* message);
 // Makes a message of `bytes` for this answer in the memory that the wire sends from, to be written
-// at `room`. Then netio_reply_to_send_message() it, or netio_release() it.
+// at `room`. Then netio_reply_to_send_message() it, or netio_release() it. NETIO_AGAIN: there is no
+// memory now, or the requester is away; cb_buffer_available of the socket follows.
 NETIO_API int netio_reply_to_allocate(struct netio_reply_to* to, size_t bytes,
                                       struct netio_message* message, void** room);
 // Gives the request up: the requester is told (NETIO_OUTCOME_NOT_ANSWERED) if it still waits. `to`

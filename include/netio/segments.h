@@ -27,10 +27,10 @@ struct netio_segment {
 // Sends one message of `count` segments (send, pair and publish sockets). All of them are received,
 // or none. They are copied once, behind each other; but not the last one, if that is a message of
 // netio_allocate_behind() with room for the others, or, on tcp and fabrics, another message that is
-// larger than a quarter of a page. NETIO_INVALID: more
-// than NETIO_SEGMENTS_MAX, or a message that is not owned, or that stands there twice.
-// NETIO_TOO_BIG: with their table, 8 bytes for each and 8 more, they are larger than a message may
-// be; or no peer takes segments. Other answers are as of netio_send().
+// larger than a quarter of a page. NETIO_INVALID: more than NETIO_SEGMENTS_MAX, or a message that
+// is not owned, or that stands there twice. NETIO_TOO_BIG: with their table, 8 bytes for each and 8
+// more, they are larger than a message may be; or no peer takes segments. Other answers are as of
+// netio_send().
 NETIO_API int netio_send_segments(struct netio_socket* socket, uint64_t tag,
                                   const struct netio_segment* segments, size_t count);
 // The same, with the last segment, which is bytes and no message, lent: it must stay unchanged
