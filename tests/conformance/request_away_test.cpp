@@ -2,41 +2,19 @@
 // by the simulation (tests/simulation).
 #include <optional>
 
-#include "conformance/conformance.hpp"
-#include "support/relay.hpp"
+#include "conformance/requesting.hpp"
 
 namespace netio::test {
 namespace {
 
-class RequestAway : public Conformance {
+class RequestAway : public Requesting {
  protected:
-  void write_down(Request& request) {
-    request.on_reply([this](std::uint64_t, const MessageView&) { ++answered_; });
-    request.on_failed([this](std::uint64_t, Outcome outcome) { failed_.push_back(outcome); });
-  }
-  void hold_all(Reply& reply) {
-    reply.on_request([this](const MessageView& message, ReplyTo to) {
-      texts_.emplace_back(message.text());
-      open_.push_back(std::move(to));
-    });
-  }
-  std::uint64_t ask(Request& request, std::string_view text = "?", const Ask& how = {}) {
-    std::uint64_t id = 0;
-    EXPECT_SOON(pump_, request.send(text, id, how) == Status::ok);
-    request.flush();
-    return id;
-  }
   // Ends the connection, and lets no other one come.
   void part(Relay& relay, const Socket& one, const Socket& other) {
     relay.forbid(true);
     relay.cut();
     ASSERT_SOON(pump_, one.peers_connected() == 0 && other.peers_connected() == 0);
   }
-
-  int answered_ = 0;
-  std::vector<Outcome> failed_;
-  std::vector<ReplyTo> open_;
-  std::vector<std::string> texts_;
 };
 
 // The replier waits for less long than the requester does.
@@ -81,8 +59,7 @@ TEST_P(RequestAway, what_was_not_posted_when_the_connection_broke_may_end) {
   write_down(request);
   hold_all(reply);
   Relay relay(bind(reply));
-  request.connect(relay.address());
-  ASSERT_SOON(pump_, request.peers_connected() == 1 && reply.peers_connected() == 1);
+  join_through(relay, request, reply);
   relay.hold(true);
   std::uint64_t first = 0;
   std::uint64_t second = 0;
@@ -107,10 +84,9 @@ TEST_P(RequestAway, an_idempotent_request_that_is_kept_is_delivered_once) {
   write_down(request);
   hold_all(reply);
   Relay relay(bind(reply));
-  request.connect(relay.address());
-  ASSERT_SOON(pump_, request.peers_connected() == 1 && reply.peers_connected() == 1);
+  join_through(relay, request, reply);
   relay.hold(true);
-  (void)ask(request, "?", {.idempotent = true});
+  (void)ask(request, {.idempotent = true});
   pump_.turns(5);
   relay.cut();
   relay.hold(false);
@@ -132,7 +108,7 @@ TEST_P(RequestAway, what_was_in_doubt_once_does_not_end_as_not_executed) {
   const std::string address = bind(*reply);
   Relay relay(address);
   request.connect(relay.address());
-  (void)ask(request, "?", {.idempotent = true});
+  (void)ask(request, {.idempotent = true});
   ASSERT_SOON(pump_, open_.size() == 1);
   reply->on_request({});  // the next one stays unread
   relay.cut();
@@ -155,7 +131,7 @@ TEST_P(RequestAway, a_request_that_timed_out_makes_room_for_another) {
   int writable = 0;
   request.on_writable([&] { ++writable; });
   for (int i = 1; i <= 3; ++i) {
-    (void)ask(request, "?", {.within = 20ms});
+    (void)ask(request, {.within = 20ms});
     std::uint64_t id = 0;
     EXPECT_EQ(request.send("?", id), Status::again);
     ASSERT_SOON(pump_, failed_.size() == static_cast<std::size_t>(i));

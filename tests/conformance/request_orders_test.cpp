@@ -4,32 +4,12 @@
 #include <thread>
 #include <unistd.h>
 
-#include "conformance/conformance.hpp"
-#include "support/relay.hpp"
+#include "conformance/requesting.hpp"
 
 namespace netio::test {
 namespace {
 
-class RequestOrders : public Conformance {
- protected:
-  void write_down(Request& request) {
-    request.on_reply([this](std::uint64_t, const MessageView&) { ++answered_; });
-    request.on_failed([this](std::uint64_t, Outcome outcome) { failed_.push_back(outcome); });
-  }
-  void hold_all(Reply& reply) {
-    reply.on_request([this](const MessageView&, ReplyTo to) { open_.push_back(std::move(to)); });
-  }
-  std::uint64_t ask(Request& request, const Ask& how = {}) {
-    std::uint64_t id = 0;
-    EXPECT_SOON(pump_, request.send("?", id, how) == Status::ok);
-    request.flush();
-    return id;
-  }
-
-  int answered_ = 0;
-  std::vector<Outcome> failed_;
-  std::vector<ReplyTo> open_;
-};
+class RequestOrders : public Requesting {};
 
 // The time of a request does not begin again when the call-back is set.
 TEST_P(RequestOrders, requests_with_a_limit_may_come_before_there_is_a_call_back) {
@@ -192,8 +172,7 @@ TEST_P(RequestOrdersOverCuts, what_was_cancelled_before_the_cut_is_not_delivered
   write_down(request);
   hold_all(reply);
   Relay relay(bind(request));
-  reply.connect(relay.address());
-  ASSERT_SOON(pump_, request.peers_connected() == 1 && reply.peers_connected() == 1);
+  join_through(relay, reply, request);
   relay.hold(true);
   const std::uint64_t id = ask(request);
   pump_.turns(5);
@@ -212,8 +191,7 @@ TEST_P(RequestOrdersOverCuts, a_request_that_is_sent_again_has_the_time_that_is_
   write_down(request);
   hold_all(reply);
   Relay relay(bind(reply));
-  request.connect(relay.address());
-  ASSERT_SOON(pump_, request.peers_connected() == 1 && reply.peers_connected() == 1);
+  join_through(relay, request, reply);
   relay.hold(true);
   const auto began = std::chrono::steady_clock::now();
   (void)ask(request, {.within = 30s});
@@ -233,8 +211,7 @@ TEST_P(RequestOrdersOverCuts, a_request_that_is_sent_again_has_the_time_that_is_
 TEST_P(RequestOrdersOverCuts, a_cancelled_request_makes_room_when_it_is_acknowledged) {
   Reply reply(there_, {}, keeping());
   Request request(here_, {.pending_max = 1}, keeping());
-  std::vector<ReplyTo> open;
-  reply.on_request([&](const MessageView&, ReplyTo to) { open.push_back(std::move(to)); });
+  hold_all(reply);
   request.connect(bind(reply));
   for (int i = 0; i < 3; ++i) {
     std::uint64_t id = 0;
