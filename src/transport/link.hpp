@@ -28,8 +28,8 @@ struct PostBody {
   std::size_t bytes = 0;
 };
 
-// Around the front of a post there is room, in which a link may write what stands there on its
-// wire: the page header and the prefix; and what a fabric says of a body that it lends.
+// Around the front of a post there is room, in which a link may write: before it, the page header
+// and the prefix; behind it, where the peer finds a body that a fabric lends.
 inline constexpr std::size_t front_room_before = 64;
 inline constexpr std::size_t front_room_behind = 16;
 static_assert(front_room_before >= page_header_bytes + frame_prefix_bytes_max);

@@ -31,15 +31,6 @@ std::size_t put_head(std::byte* to, const PageHeader& header, const Post& post) 
   return page_header_bytes + post.prefix_bytes;
 }
 
-// In the room around a front: the head before it. Where it begins.
-std::byte* put_before(const PostBody& front, const PageHeader& header, const Post& post) noexcept {
-  std::byte* const at = const_cast<std::byte*>(front.data);
-  std::byte* const begin = at - page_header_bytes - post.prefix_bytes;
-  store(begin, header);
-  std::memcpy(begin + page_header_bytes, post.prefix.data(), post.prefix_bytes);
-  return begin;
-}
-
 // The page as one piece, padded; its bytes. `to` has room for a whole head.
 std::size_t copy_page(std::byte* to, const PageHeader& header, const Post& post) noexcept {
   std::size_t head = put_head(to, header, post);
@@ -71,7 +62,7 @@ void OfiSends::describe(Fit& fit) const noexcept {
   fit.short_body_bytes_max = inject_bytes_max_ - std::min(inject_bytes_max_, page_header_bytes);
 }
 
-std::byte* OfiSends::head(std::size_t index) const noexcept {
+std::byte* OfiSends::slot(std::size_t index) const noexcept {
   return heads_->data() + index * head_slot_bytes;
 }
 
@@ -108,12 +99,8 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   }
   const std::size_t index = past_last();
   Entry& entry = append({});
-  if (post.front != nullptr) {
-    use_front(entry, *post.front, put_before(*post.front, header, post));
-  } else {
-    entry.head_bytes = put_head(head(index), header, post);
-  }
-  store_u64(head(index) + zeros_at, 0);
+  (void)write_head(entry, header, post);
+  store_u64(slot(index) + zeros_at, 0);
   entry.data = post.body.data;
   entry.bytes = post.body.bytes;
   entry.descriptor = memory.descriptor;
@@ -123,12 +110,25 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   return true;
 }
 
-// Its head is what stands from here to the end of the front.
-void OfiSends::use_front(Entry& entry, const PostBody& front, std::byte* begin) noexcept {
-  entry.front = begin;
-  entry.head_bytes = static_cast<std::size_t>(front.data - begin) + front.bytes;
-  entry.front_descriptor = device_.local(front.lease.get(), {begin, entry.head_bytes}).descriptor;
-  entry.front_lease = front.lease;
+// In the slot of the entry, which is the last one; or in the room before the front, with which it
+// is one piece. The answer is its end.
+std::byte* OfiSends::write_head(Entry& entry, const PageHeader& header, const Post& post) noexcept {
+  const PostBody* const front = post.front;
+  const std::size_t before_front = page_header_bytes + post.prefix_bytes;
+  if (front == nullptr) {
+    entry.head = slot(last());
+    entry.head_descriptor = heads_descriptor_;
+    entry.head_bytes = put_head(entry.head, header, post);
+  } else {
+    entry.head = const_cast<std::byte*>(front->data) - before_front;
+    entry.head_bytes = before_front + front->bytes;
+    entry.head_descriptor =
+        device_.local(front->lease.get(), {entry.head, entry.head_bytes}).descriptor;
+    entry.front_lease = front->lease;
+    store(entry.head, header);
+    std::memcpy(entry.head + page_header_bytes, post.prefix.data(), post.prefix_bytes);
+  }
+  return entry.head + entry.head_bytes;
 }
 
 // Behind the copies that wait already, or on a page of its own.
@@ -136,19 +136,20 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
   const std::size_t bytes = page_header_bytes + header.bytes;
   Entry* entry = nullptr;
   if (unsent_ != 0) {
-    Entry& last = entries_[(first_ + used_ - 1) % entries_max];
-    const bool fits = last.head_bytes == 0 && last.lease &&
-                      last.bytes + bytes <= message_bytes_max_ &&
-                      last.lease->capacity() - last.bytes >= std::max(bytes, head_slot_bytes);
-    if (fits) entry = &last;
+    Entry& before = entries_[last()];
+    const bool fits = before.head_bytes == 0 && before.lease &&
+                      before.bytes + bytes <= message_bytes_max_ &&
+                      before.lease->capacity() - before.bytes >= std::max(bytes, head_slot_bytes);
+    if (fits) entry = &before;
   }
   if (entry == nullptr) {
     Lease page;
     if (unsent_ == 0 || pool_.plenty()) page = pool_.take();
     if (!page) return false;
-    const std::byte* const data = page->data();
+    std::byte* const data = page->data();
     void* const descriptor = device_.local(page.get(), {page->data(), page->capacity()}).descriptor;
-    entry = &append({.lease = std::move(page), .data = data, .descriptor = descriptor});
+    entry =
+        &append({.lease = std::move(page), .data = data, .descriptor = descriptor, .head = data});
   }
   entry->bytes += copy_page(entry->lease->data() + entry->bytes, header, post);
   count_copy(post);
@@ -159,14 +160,11 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
 long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
   const std::size_t index = first_unsent();
   Entry& entry = entries_[index];
-  std::byte* const page = entry.front != nullptr  ? entry.front
-                          : entry.head_bytes != 0 ? head(index)
-                                                  : entry.lease->data();
-  PageHeader header = load_page_header(page);
+  PageHeader header = load_page_header(entry.head);
   header.credits = tells.credits;
   header.fetched = tells.fetched;
   header.acknowledged = tells.acknowledged;
-  store(page, header);
+  store(entry.head, header);
   std::array<iovec, 3> parts;
   std::array<void*, 3> descriptors;
   std::size_t used = 0;
@@ -175,10 +173,9 @@ long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
     parts[used] = part(data, bytes);
     descriptors[used++] = descriptor;
   };
-  add_part(entry.front != nullptr ? entry.front : head(index), entry.head_bytes,
-           entry.front != nullptr ? entry.front_descriptor : heads_descriptor_);
+  add_part(entry.head, entry.head_bytes, entry.head_descriptor);
   add_part(entry.data, entry.bytes, entry.descriptor);
-  add_part(head(index) + zeros_at, entry.pad(), heads_descriptor_);
+  add_part(slot(index) + zeros_at, entry.pad(), heads_descriptor_);
   const long answer =
       endpoint.send({parts.data(), used}, descriptors.data(), true, &operations_[index]);
   if (answer == 0) {
@@ -212,15 +209,8 @@ bool OfiSends::lend(PageHeader header, Post& post) noexcept {
   static_assert(front_room_behind >= place_bytes);
   header.flags |= page_flag::lent;
   header.bytes = static_cast<std::uint32_t>(post.prefix_bytes + post.front_bytes() + place_bytes);
-  const std::size_t index = past_last();
   Entry& tells = append({});
-  std::byte* place = nullptr;
-  if (post.front != nullptr) {
-    place = const_cast<std::byte*>(post.front->data) + post.front->bytes;
-    use_front(tells, *post.front, put_before(*post.front, header, post));
-  } else {
-    place = head(index) + put_head(head(index), header, post);
-  }
+  std::byte* const place = write_head(tells, header, post);
   store_u64(place, region->remote_address(post.body.data));
   store_u64(place + sizeof(std::uint64_t), region->key());
   tells.head_bytes = page_header_bytes + header.bytes;
@@ -296,13 +286,13 @@ void OfiSends::drop_unsent() noexcept {
 
 void OfiSends::drop_before_bye() noexcept {
   if (unsent_ == 0) return;
-  const std::size_t last = (first_ + used_ - 1) % entries_max;
-  assert(entries_[last].bye && !entries_[last].lent);
+  assert(entries_[last()].bye && !entries_[last()].lent);
   std::array<std::byte, head_slot_bytes> bye_head;
-  std::memcpy(bye_head.data(), head(last), bye_head.size());
-  Entry bye = std::move(entries_[last]);
+  std::memcpy(bye_head.data(), slot(last()), bye_head.size());
+  Entry bye = std::move(entries_[last()]);
   drop_unsent();
-  std::memcpy(head(past_last()), bye_head.data(), bye_head.size());
+  bye.head = slot(past_last());
+  std::memcpy(bye.head, bye_head.data(), bye_head.size());
   posted_bytes_ += bye.head_bytes;
   append(std::move(bye));
 }

@@ -85,12 +85,12 @@ class OfiSends final : private OfiOperations {
   struct Entry {
     Lease lease;
     const std::byte* data = nullptr;
-    std::size_t bytes = 0;       // of the body or the copies
-    std::size_t head_bytes = 0;  // 0: copies
+    std::size_t bytes = 0;  // of the body or the copies
     void* descriptor = nullptr;
-    std::byte* front = nullptr;  // where the head stands with the front behind it; null: in a slot
-    void* front_descriptor = nullptr;
-    Lease front_lease{};
+    std::byte* head = nullptr;   // a page header first; in the entry's slot, or before the front
+    std::size_t head_bytes = 0;  // 0: copies, which begin with their own
+    void* head_descriptor = nullptr;
+    Lease front_lease{};  // the head ends with a front
     bool bye = false;
     bool lent = false;
     bool done = false;
@@ -111,12 +111,13 @@ class OfiSends final : private OfiOperations {
   static void drop_memory(Entry& entry) noexcept;
   void end_lend(Lend& lend) noexcept;
   bool add_copy(const PageHeader& header, const Post& post) noexcept;
-  void use_front(Entry& entry, const PostBody& front, std::byte* begin) noexcept;
+  std::byte* write_head(Entry& entry, const PageHeader& header, const Post& post) noexcept;
   [[nodiscard]] std::size_t first_unsent() const noexcept {
     return (first_ + used_ - unsent_) % entries_max;
   }
   [[nodiscard]] std::size_t past_last() const noexcept { return (first_ + used_) % entries_max; }
-  [[nodiscard]] std::byte* head(std::size_t index) const noexcept;
+  [[nodiscard]] std::size_t last() const noexcept { return (first_ + used_ - 1) % entries_max; }
+  [[nodiscard]] std::byte* slot(std::size_t index) const noexcept;
   Entry& append(Entry entry) noexcept;
 
   Device& device_;
