@@ -146,6 +146,10 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   // Nothing that is kept for this peer is to be executed.
   void withdraw_all(Peer& peer) noexcept;
   void was_told(Replier& replier, PendingRequest& request) noexcept;
+  PendingRequest& pop_told(Replier& replier) noexcept {
+    wants_acknowledgements_ = --told_ != 0;
+    return replier.told.pop();
+  }
   void forget_told(Replier& replier) noexcept;
   void leave_owed(PendingRequest& request) noexcept;
   void forget_cancel(PendingRequest& request) noexcept;
@@ -164,6 +168,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Timer deadline_timer_;
   std::int64_t timer_ns_ = 0;  // when it expires, if it runs
   std::unordered_map<const Peer*, Replier> repliers_;
+  std::size_t told_ = 0;           // requests in the queues `told` of all of them
   Replier* last_found_ = nullptr;  // one of them: mostly the next that is looked for, too
   ReadyPeers ready_;
   ToDoQueue failed_;

@@ -153,14 +153,13 @@ void RequestCore::was_told(Replier& replier, PendingRequest& request) noexcept {
   const bool kept = stream.resends() && request.position >= stream.books().expected;
   if (!kept || !request.owes_cancel) return leave_owed(request);
   replier.told.push(request);
+  ++told_;
   wants_acknowledgements_ = true;
 }
 
 void RequestCore::look_at_acknowledged(Peer& peer) noexcept {
   Replier* const replier = find(peer);
   if (replier != nullptr) forget_told(*replier);
-  wants_acknowledgements_ =
-      std::ranges::any_of(repliers_, [](const auto& entry) { return !entry.second.told.empty(); });
 }
 
 // The peer has received them.
@@ -169,7 +168,7 @@ void RequestCore::forget_told(Replier& replier) noexcept {
   while (!replier.told.empty()) {
     const PendingRequest& first = replier.told.front();
     if (first.owes_cancel && first.position >= expected) return;
-    leave_owed(replier.told.pop());
+    leave_owed(pop_told(replier));
   }
 }
 

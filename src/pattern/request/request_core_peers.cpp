@@ -120,7 +120,7 @@ void RequestCore::connection_ended(Peer& peer, DropReason reason) noexcept {
   Replier* const replier = find(peer);
   if (replier == nullptr) return;
   forget_told(*replier);
-  while (!replier->told.empty()) replier->owed.push(replier->told.pop());
+  while (!replier->told.empty()) replier->owed.push(pop_told(*replier));
   peer.outgoing.keep_pending_to_resend();
   ResendQueue::RequestFields fields = peer.outgoing.request_fields();
   PendingRequest* next = replier->first;
@@ -144,7 +144,7 @@ void RequestCore::given_up(Peer& peer, DropReason reason) noexcept {
   fail_from(*replier, peer.outgoing.next_position(), Outcome::not_executed);
   fail_before(*replier, UINT64_MAX, Outcome::in_doubt, false);
   while (!replier->owed.empty()) leave_owed(replier->owed.pop());
-  while (!replier->told.empty()) leave_owed(replier->told.pop());
+  while (!replier->told.empty()) leave_owed(pop_told(*replier));
   if (last_found_ == replier) last_found_ = nullptr;
   repliers_.erase(&peer);
   worth_trying_ = true;
@@ -197,6 +197,8 @@ void RequestCore::stop() noexcept {
   books_.ended[static_cast<std::size_t>(Outcome::cancelled)] += std::exchange(books_.under_way, 0);
   last_found_ = nullptr;
   repliers_.clear();
+  told_ = 0;
+  wants_acknowledgements_ = false;
   failed_.clear();
   repeating_.clear();
   pending_.clear();
