@@ -45,6 +45,8 @@ class NETIO_API PublishTag {
   [[nodiscard]] Status send(std::string_view text) const noexcept {
     return send(std::as_bytes(std::span(text)));
   }
+  // Two texts in braces would be one text, from the first to the second.
+  void send(std::initializer_list<const char*> texts) const = delete;
   // Whether it is worth making the message: somebody has subscribed the tag, or too few subscribers
   // are there (PublishOptions::subscribers_min).
   [[nodiscard]] bool wanted() const noexcept { return row_->audience != nullptr; }

@@ -310,8 +310,8 @@ class OutgoingStream final : private StoreWaiter {
   }
   // Another stream takes the place of this one, whose messages in doubt are dropped.
   void begin_anew() noexcept;
-  // There is no connection. If the stream goes on, the peer is told that messages were lost, as
-  // one is that nobody sent.
+  // There is no connection. Counts one message as posted and lost, though nobody sent one: if the
+  // stream goes on, the peer is told that messages were lost.
   void lose_one() noexcept;
   // The books of the same stream, which another object has kept, or is to keep.
   void restore(const SendBooks& books) noexcept {

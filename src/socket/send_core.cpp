@@ -97,7 +97,7 @@ Status SendCore::refused(std::size_t bytes) noexcept {
 }
 
 Status SendCore::send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept {
-  // Nor is any peer in the turn of a socket that is closed, or sends by tag.
+  // No peer is in the turn of a socket that is closed, or that sends by tag.
   if (ready_.empty()) [[unlikely]]
     return gather({{}, tag}, message);
   const auto put = [&](Peer& peer) noexcept { return peer.outgoing.put(message, tag, mode_); };
@@ -124,8 +124,12 @@ Status SendCore::put_segments(const Target& target, const SegmentList& segments)
   const Status status = offer_to(target, bytes, [&](Peer& peer) noexcept {
     return peer.outgoing.put(segments, target.tag, mode_);
   });
-  if (status == Status::ok) segments.take_messages();
-  return sent(status, bytes - segment_table_bytes(segments.count()));
+  if (status == Status::ok) {
+    segments.take_messages();
+    bytes_sent_ += bytes - segment_table_bytes(segments.count());
+    socket_.fill_changed();
+  }
+  return status;
 }
 
 Status SendCore::pass(const Target& target, Message& message) noexcept {
@@ -192,11 +196,7 @@ Status SendCore::lend(std::span<const Segment> segments, std::uint64_t token,
   Block* lent = lease.release();
   const Status status = put_segments({{}, tag}, SegmentList(segments, &lent));
   lease = Lease::adopt(lent);
-  if (status != Status::ok) {
-    lent_.take_back(std::move(lease));
-  } else {
-    socket_.fill_changed();
-  }
+  if (status != Status::ok) lent_.take_back(std::move(lease));
   return status;
 }
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 
+#include <netio/blocking/queued.hpp>
+
 #include "conformance/conformance.hpp"
 
 namespace netio::test {
@@ -60,7 +62,8 @@ constexpr bool takes_two_texts = requires(Socket& socket, Rest... rest) {
   socket.send({"one", "two"}, rest...);
 };
 static_assert(!takes_two_texts<Push> && !takes_two_texts<Pair> && !takes_two_texts<ReplyTo>);
-static_assert(!takes_two_texts<Publish, std::uint64_t>);
+static_assert(!takes_two_texts<Publish, std::uint64_t> && !takes_two_texts<PublishTag>);
+static_assert(!takes_two_texts<blocking::QueuedPush, std::chrono::nanoseconds>);
 
 class SegmentsOf : public Conformance {
  protected:

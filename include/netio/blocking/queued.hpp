@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -113,6 +114,9 @@ class NETIO_API QueuedPush {
                             std::uint64_t tag = 0) {
     return send(std::as_bytes(std::span(text)), timeout, tag);
   }
+  // Two texts in braces would be one text, from the first to the second.
+  template <class... Rest>
+  void send(std::initializer_list<const char*> texts, Rest... rest) = delete;
 
   // Sends what lies in the queue, and returns when all is acknowledged or `linger` has passed
   // (negative: for ever); what is not in `sent` then was never taken from the queue. What the peers
