@@ -39,7 +39,6 @@ class Sender {
         stamp_(number, options.verify),
         segments_(options.api == "segments"),
         gathers_(options.api == "gathered"),
-        whole_(!segments_ && !gathers_),
         lends_(!options.buffered && options.name.empty() &&
                options.message_bytes >= lent_bytes_min),
         messages_(buffers_for(options, lends_)),
@@ -64,7 +63,7 @@ class Sender {
 
   // False once the socket takes no more: it is in `ready` again when it does.
   bool send_some() {
-    if (!whole_ && !lends_) return send_some_pieces();
+    if ((segments_ || gathers_) && !lends_) return send_some_pieces();
     for (std::size_t i = 0; i < in_turn_; ++i) {
       if (!(lends_ ? lend() : copy())) return false;
     }
@@ -118,7 +117,6 @@ class Sender {
   Stamp stamp_;
   bool segments_;
   bool gathers_;  // copies head and body together first
-  bool whole_;    // neither
   bool lends_;
   bool connected_ = false;
   std::vector<std::vector<std::byte>> messages_;  // in turn, as they come back in order
