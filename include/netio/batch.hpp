@@ -78,10 +78,15 @@ class MessageCursor {
       return message;
     return place.segments == itself ? page_ : message.behind_table(place.segments - 1);
   }
-  [[nodiscard]] std::uint32_t left() const noexcept { return left_; }
-
   // As in docs/wire.md.
   static constexpr std::size_t word_bytes = 8;
+  // What next() has not given: so many messages, and, unless they are one that came in parts, the
+  // frames of them.
+  [[nodiscard]] std::uint32_t left() const noexcept { return left_; }
+  [[nodiscard]] bool framed() const noexcept { return !whole_; }
+  [[nodiscard]] std::span<const std::byte> rest() const noexcept { return {next_, end_}; }
+  [[nodiscard]] const MessageView& page() const noexcept { return page_; }
+
   static constexpr std::uint64_t tagged = 1;
   static constexpr std::uint64_t segmented = 1U << 5U;
   static constexpr unsigned segments_shift = 8;
@@ -173,6 +178,16 @@ class KeptBatch {
     return {MessageView(page_.block(), page_.bytes(), page_.tag()).with_table(page_.segmented()),
             messages_, framed_};
   }
+  // For the library: keeps what is left, and gives the others up.
+  void reduce_to(const detail::MessageCursor& left) noexcept {
+    if (left.left() == 0) {
+      *this = KeptBatch();
+    } else if (left.framed()) {
+      messages_ = left.left();
+      const std::uint64_t tag = page_.tag();
+      page_ = Message(page_.release_block(), left.rest(), tag);
+    }
+  }
 
   // Leaves the other empty:
   KeptBatch(KeptBatch&& other) noexcept
@@ -224,6 +239,11 @@ class Batch {
 
   // How many there are.
   [[nodiscard]] std::size_t size() const noexcept { return messages_; }
+
+  // For the library.
+  [[nodiscard]] detail::MessageCursor cursor() const noexcept {
+    return {page_, messages_, framed_};
+  }
 
   // Keeps all of them, as MessageView::keep() does with a message of the page's size: never fails,
   // and takes no memory from the heap.

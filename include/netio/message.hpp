@@ -154,6 +154,13 @@ class NETIO_API MessageView {
     return view;
   }
   [[nodiscard]] bool segmented() const noexcept { return (memory_ & segmented_mark) != 0; }
+  // For the library: the memory that it lies in; null if it is empty.
+  [[nodiscard]] detail::Block* block() const noexcept {
+    return reinterpret_cast<detail::Block*>(memory_ & ~marks);
+  }
+  // For the library: a message in that memory, wherever its owner is. Only where sending it on is
+  // all that is done with it: it is not counted as kept.
+  [[nodiscard]] Message share() const noexcept;
 
   // The payload:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }

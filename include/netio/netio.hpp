@@ -9,6 +9,7 @@
 #include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/fabrics.hpp>
+#include <netio/forward.hpp>
 #include <netio/loop.hpp>
 #include <netio/message.hpp>
 #include <netio/options.hpp>

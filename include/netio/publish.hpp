@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include <netio/batch.hpp>
 #include <netio/message.hpp>
 #include <netio/socket.hpp>
 #include <netio/subscription.hpp>
@@ -96,6 +97,9 @@ class NETIO_API Publish : public Socket {
   // Sends a message that was kept or allocated to all subscribers of message.tag(), which share the
   // one copy. `message` is empty afterwards if the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
+  // Publishes the messages of a batch that was kept, one by one. `batch` is empty afterwards if the
+  // answer is ok; otherwise the answer is about the first message of what is left in it.
+  [[nodiscard]] Status send(KeptBatch&& batch) noexcept;
   // As Sending::lend(). on_released comes when the wires of all subscribers are done with the
   // bytes.
   [[nodiscard]] Status lend(std::span<const std::byte> message, std::uint64_t token,
@@ -145,6 +149,9 @@ class NETIO_API Publish : public Socket {
   // its queue are dropped from now on (PeerSnapshot::demoted). When it has taken what waited for it
   // then, it has Policy::block again:
   void on_policy_changed(std::function<void(const PeerSnapshot&)> call);
+
+  // For the library.
+  [[nodiscard]] detail::PublishCore& publish_core() noexcept { return *publish_core_; }
 
  private:
   detail::PublishCore* publish_core_;

@@ -66,6 +66,7 @@ class NETIO_API Receiving {
   void taken(const BatchPlace& place) noexcept;
   // Looks, and acknowledges now.
   void acknowledge() noexcept;
+  [[nodiscard]] detail::ReceiveCore& receive_core() noexcept { return *receive_core_; }
 
  protected:
   explicit Receiving(detail::ReceiveCore& core) noexcept : receive_core_(&core) {}

@@ -135,6 +135,9 @@ class NETIO_API Reply : public Socket {
   // often that was.
   void on_writable(std::function<void()> call);
 
+  // For the library.
+  [[nodiscard]] detail::ReplyCore& reply_core() noexcept { return *reply_core_; }
+
  private:
   detail::ReplyCore* reply_core_;
 };

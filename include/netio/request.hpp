@@ -129,6 +129,9 @@ class NETIO_API Request : public Socket {
   // however often that was.
   void on_writable(std::function<void()> call);
 
+  // For the library.
+  [[nodiscard]] detail::RequestCore& request_core() noexcept { return *request_core_; }
+
  private:
   detail::RequestCore* request_core_;
 };

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include <netio/batch.hpp>
 #include <netio/export.hpp>
 #include <netio/message.hpp>
 #include <netio/segments.hpp>
@@ -19,7 +20,8 @@ namespace detail {
 class SendCore;
 }
 
-// No call blocks or throws. A call that does not answer ok has taken nothing.
+// No call blocks or throws. A call that does not answer ok has taken nothing (of a batch: nothing
+// of what is left in it).
 class NETIO_API Sending {
  public:
   // Copies the bytes (unbuffered: unless the wire took them at once). They are the caller's again
@@ -35,6 +37,13 @@ class NETIO_API Sending {
   // Sends a message that was kept or allocated, without a copy. `message` is empty afterwards if
   // the answer is ok, and untouched otherwise.
   [[nodiscard]] Status send(Message&& message) noexcept;
+  // Sends the messages of a batch that was kept, in order, with their tags and segments. Where the
+  // wire reads the memory that they came in, they go as the page that they are, and nothing is done
+  // for each of them: all to one peer, the next in turn. Otherwise they are copied once
+  // (ARCHITECTURE.md, "Memory", says when), or sent one by one (Distribute::by_tag, peers with
+  // smaller pages). `batch` is empty afterwards if the answer is ok; otherwise the answer is about
+  // the first message of what is left in it.
+  [[nodiscard]] Status send(KeptBatch&& batch) noexcept;
   // Sends one message of several segments, up to segments_max, none of them a Message that is empty
   // (else invalid); of none, an empty one. The receiver sees them as they were sent
   // (MessageView::segments()), and all of them, or none. They are copied once, behind each other,
@@ -141,6 +150,9 @@ class NETIO_API Sending {
   // however often that was. If the answers were about different peers (send_to(),
   // Distribute::by_tag), it comes whenever one of these peers can be tried again, once in a turn.
   void on_writable(std::function<void()> call);
+
+  // For the library.
+  [[nodiscard]] detail::SendCore& send_core() noexcept { return *send_core_; }
 
  protected:
   explicit Sending(detail::SendCore& core) noexcept : send_core_(&core) {}

@@ -47,7 +47,7 @@ void SocketObject::set_call_backs() {
     publishing->on_writable(on_writable);
     publishing->on_released(on_released);
   } else if (sending != nullptr) {
-    sending->on_writable = on_writable;
+    sending->writable.set(on_writable);
     sending->on_released(on_released);
   } else if (requesting != nullptr) {
     requesting->on_writable(on_writable);

@@ -17,6 +17,9 @@ class BlockOwner {
   virtual void give_back(Block& block) noexcept = 0;
   // A peer owns the bytes, and may change them at any time.
   [[nodiscard]] virtual bool peer_writes() const noexcept { return false; }
+  // Less than half of the memory is left: what holds some of it for long is better copied. On the
+  // owner's thread only.
+  [[nodiscard]] virtual bool runs_low() const noexcept { return false; }
 
  protected:
   ~BlockOwner() = default;

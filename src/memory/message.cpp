@@ -77,8 +77,15 @@ Message Message::copy_of(std::span<const std::byte> bytes, std::uint64_t tag) {
 
 void Message::release() noexcept { std::exchange(block_, nullptr)->drop_count(); }
 
+Message MessageView::share() const noexcept {
+  if (block() == nullptr) return {};
+  MessageView shared = *this;
+  shared.memory_ |= shared_mark;
+  return shared.keep();
+}
+
 Message MessageView::keep() const noexcept {
-  auto* const block = reinterpret_cast<Block*>(memory_ & ~marks);
+  Block* const block = this->block();
   if (block == nullptr) return {};
   // A table is kept with the bytes behind it.
   const std::optional<std::size_t> count =

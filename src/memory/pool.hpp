@@ -62,6 +62,9 @@ class Pool final : public Store {
 
   // Who waits for blocks of its own to come home takes more only then: the first blocks of many
   // who are slow must not leave the others without any.
+  [[nodiscard]] bool runs_low() const noexcept override {
+    return blocks_free_ < blocks_.size() / 2;
+  }
   [[nodiscard]] bool plenty() const noexcept { return blocks_free_ >= blocks_.size() / 4 * 3; }
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }

@@ -34,6 +34,12 @@ Status Publish::send(std::span<const std::byte> message, std::uint64_t tag) noex
   return publish_core_->send(message, tag);
 }
 Status Publish::send(Message&& message) noexcept { return publish_core_->send(message); }
+Status Publish::send(KeptBatch&& batch) noexcept {
+  detail::MessageCursor left = batch.cursor();
+  const Status status = publish_core_->send(left);
+  batch.reduce_to(left);
+  return status;
+}
 Status Publish::lend(std::span<const std::byte> message, std::uint64_t token,
                      std::uint64_t tag) noexcept {
   return publish_core_->lend(message, token, tag);
@@ -55,7 +61,7 @@ Message Publish::allocate(std::size_t bytes, Status& status, std::uint64_t tag,
 PublishTag Publish::tag(std::uint64_t tag) { return publish_core_->tag(tag); }
 void Publish::flush() noexcept { publish_core_->flush(); }
 void Publish::on_writable(std::function<void()> call) {
-  publish_core_->on_writable = std::move(call);
+  publish_core_->writable.set(std::move(call));
 }
 void Publish::on_subscribe(std::function<void(const PeerInfo&, std::span<const TagRange>)> call) {
   publish_core_->subscribers.on_subscribe = std::move(call);

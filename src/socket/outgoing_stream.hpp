@@ -16,6 +16,7 @@
 #include <netio/status.hpp>
 
 #include "memory/copies.hpp"
+#include "memory/copy_thresholds.hpp"
 #include "memory/large_pool.hpp"
 #include "memory/store.hpp"
 #include "socket/front_page.hpp"
@@ -28,6 +29,7 @@
 #include "socket/upstream.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
+#include "wire/frame_sums.hpp"
 #include "wire/segments.hpp"
 
 namespace netio::detail {
@@ -109,8 +111,19 @@ class OutgoingStream final : private StoreWaiter {
   // The same with a message, which is empty afterwards if the answer is ok. It is not copied where
   // a post of its own costs less.
   Status put(Message& message, Label label, Mode mode) noexcept;
+  // The same, copied in any case: its memory is needed for others. Nobody may change it.
+  Status put_copy(Message& message, Label label, Mode mode) noexcept;
+  // A message of this size in memory of its own is copied into the open page of a buffered socket.
+  [[nodiscard]] bool gathers(std::size_t bytes) const noexcept {
+    return bytes <= body_max() / gathered_page_part;
+  }
   // The same with a message of segments, whose messages are the caller's still.
   Status put(const SegmentList& segments, Label label, Mode mode) noexcept;
+  // The same with a page that was received (outgoing_stream_put.cpp), if this connection takes it
+  // as it is. Nobody may change it. `copies`: its memory is needed for others.
+  [[nodiscard]] bool takes_page(const FrameSums& sums, std::size_t bytes) const noexcept;
+  Status put_page(const Lease& page, std::span<const std::byte> frames, std::uint32_t messages,
+                  Mode mode, bool copies) noexcept;
   // The peer takes them.
   void may_send_segments(bool may) noexcept { takes_segments_ = may; }
   [[nodiscard]] bool takes_segments() const noexcept { return takes_segments_; }
@@ -211,22 +224,7 @@ class OutgoingStream final : private StoreWaiter {
   // might wait for ever: it gives up the oldest of what is kept instead. What is kept also goes to
   // others: now, if they wait for memory, else when they need it, until something is sent again.
   // True if a send was refused that need not wait any more.
-  [[nodiscard]] bool set_unread(bool unread) noexcept {
-    unread_ = unread;
-    if (!gives_way()) {
-      resend_.work();
-      return false;
-    }
-    if (link_->pool().waited_for() || large_pool_.waited_for()) {
-      resend_.give_up();
-      fronts_.close();
-    } else {
-      resend_.offer();
-    }
-    const bool refused = wants_resend_room_ || starved();
-    wants_resend_room_ = false;
-    return refused;
-  }
+  [[nodiscard]] bool set_unread(bool unread) noexcept;
   [[nodiscard]] bool has_to_resend() const noexcept { return !resend_.empty(); }
   // The position of the oldest message that can be posted again.
   [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
@@ -285,13 +283,7 @@ class OutgoingStream final : private StoreWaiter {
     SendBooks books = books_;
     return books.settle(position, missed, std::max(oldest_kept(), position));
   }
-  void settle(std::uint64_t position, std::uint64_t missed) noexcept {
-    const std::uint64_t begin = std::max(oldest_kept(), position);
-    (void)books_.settle(position, missed, begin);
-    resend_.release(begin);
-    resend_.seal();
-    posted_to_ = begin;
-  }
+  void settle(std::uint64_t position, std::uint64_t missed) noexcept;
   // A send was refused because too much is kept, and that has changed.
   [[nodiscard]] bool take_resend_room() noexcept {
     if (!wants_resend_room_ || resend_.full() || resend_.has_its_share()) return false;
@@ -356,6 +348,8 @@ class OutgoingStream final : private StoreWaiter {
   }
   void count_copies(const SegmentList& segments) noexcept;
   Status put_own_copy(Message& message, Label label, Mode mode) noexcept;
+  [[nodiscard]] bool label_segments(const Message& message, Label& label) const noexcept;
+  void forget_copied(Message& message) noexcept;
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
   template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;

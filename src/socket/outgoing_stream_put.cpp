@@ -12,26 +12,40 @@ Status OutgoingStream::put(Message& message, Label label, Mode mode) noexcept {
   if (may_change(message)) [[unlikely]]
     return put_own_copy(message, label, mode);
   const std::span<const std::byte> bytes = payload_of(message);
-  if (message.segmented()) {
-    if (!takes_segments_) return Status::too_big;
-    label.flags |= label_of(message).flags & ~frame_flag::tagged;
+  if (mode == Mode::buffered && gathers(bytes.size())) return put_copy(message, label, mode);
+  if (!label_segments(message, label)) return Status::too_big;
+  if (copies_to_resend(*message.block(), bytes.size())) {
+    const Status status = post_now(bytes, label);
+    if (status == Status::ok) forget_copied(message);
+    return status;
   }
-  const bool gathers = mode == Mode::buffered && bytes.size() <= body_max() / gathered_page_part;
   Lease lease = Lease::adopt(message.release_block());
-  Status status = Status::ok;
-  if (gathers || copies_to_resend(*lease.get(), bytes.size())) {
-    status = gathers ? put(bytes, label, mode) : post_now(bytes, label);
-    if (status == Status::ok) copies_.add(bytes.size());
-  } else {
-    status = pass(lease, bytes, label);
-  }
+  const Status status = pass(lease, bytes, label);
   if (status == Status::ok) {
-    lease.reset();
     message = Message();
   } else {
     message.take_back(lease.release());
   }
   return status;
+}
+
+Status OutgoingStream::put_copy(Message& message, Label label, Mode mode) noexcept {
+  if (!label_segments(message, label)) return Status::too_big;
+  const Status status = put(payload_of(message), label, mode);
+  if (status == Status::ok) forget_copied(message);
+  return status;
+}
+
+// False if the peer does not take them.
+bool OutgoingStream::label_segments(const Message& message, Label& label) const noexcept {
+  if (!message.segmented()) return true;
+  label.flags |= label_of(message).flags & ~frame_flag::tagged;
+  return takes_segments_;
+}
+
+void OutgoingStream::forget_copied(Message& message) noexcept {
+  copies_.add(payload_of(message).size());
+  message = Message();
 }
 
 Status OutgoingStream::put_own_copy(Message& message, Label label, Mode mode) noexcept {
@@ -41,6 +55,33 @@ Status OutgoingStream::put_own_copy(Message& message, Label label, Mode mode) no
   if (status != Status::ok) return status;
   copies_.add(message.size());
   message = Message();
+  return status;
+}
+
+bool OutgoingStream::takes_page(const FrameSums& sums, std::size_t bytes) const noexcept {
+  return link_ != nullptr && sums.messages != 0 && bytes <= body_max() &&
+         (takes_segments_ || !sums.segments) && sendable(sums.largest) == Status::ok;
+}
+
+Status OutgoingStream::put_page(const Lease& page, std::span<const std::byte> frames,
+                                std::uint32_t messages, Mode mode, bool copies) noexcept {
+  const bool gathered = mode == Mode::buffered && gathers(frames.size());
+  if (copies || gathered || copies_to_resend(*page.get(), frames.size()) ||
+      !link_->fit().sends_page_from(*page.get(), frames)) {
+    if (frames.size() > page_.room()) {
+      if (const Status status = post_pending(); status != Status::ok) return status;
+      if (const Status status = open_page(); status != Status::ok) return status;
+    }
+    page_.append_frames(frames.data(), frames.size(), messages);
+    copies_.add(frames.size());
+    if (mode != Mode::buffered) flush();
+    return Status::ok;
+  }
+  if (pending()) {
+    if (const Status status = post_pending(); status != Status::ok) return status;
+  }
+  const Status status = pass_frames(page, frames, messages, true);
+  if (status == Status::ok && mode != Mode::buffered) link_->flush();
   return status;
 }
 

@@ -231,4 +231,29 @@ void OutgoingStream::drop_pending(DropReason reason) noexcept {
   if (upstream_ != nullptr) upstream_->clear();
 }
 
+bool OutgoingStream::set_unread(bool unread) noexcept {
+  unread_ = unread;
+  if (!gives_way()) {
+    resend_.work();
+    return false;
+  }
+  if (link_->pool().waited_for() || large_pool_.waited_for()) {
+    resend_.give_up();
+    fronts_.close();
+  } else {
+    resend_.offer();
+  }
+  const bool refused = wants_resend_room_ || starved();
+  wants_resend_room_ = false;
+  return refused;
+}
+
+void OutgoingStream::settle(std::uint64_t position, std::uint64_t missed) noexcept {
+  const std::uint64_t begin = std::max(oldest_kept(), position);
+  (void)books_.settle(position, missed, begin);
+  resend_.release(begin);
+  resend_.seal();
+  posted_to_ = begin;
+}
+
 }  // namespace netio::detail

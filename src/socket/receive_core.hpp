@@ -27,6 +27,8 @@ class ReceiveCore {
   void on_message(std::function<void(const MessageView&)> call);
   void on_batch(std::function<void(const Batch&)> call);
 
+  [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
+
   std::function<void(const PeerInfo&, const Gap&)> on_gap;
   // Not any more once it is closing.
   void tell_gap(const Peer& peer, const Gap& gap) noexcept;

@@ -145,6 +145,63 @@ Status SendCore::pass(const Target& target, Message& message) noexcept {
   return status;
 }
 
+Status SendCore::send(MessageCursor& messages, bool copies, PageTakers* takers) noexcept {
+  // What a peer may change is copied frame by frame, and each word of it read once.
+  const Block* const memory = messages.page().block();
+  const bool as_it_is =
+      messages.framed() && !tag_peers_ && memory != nullptr && !memory->owner()->peer_writes();
+  Passing passing{as_it_is, copies, takers};
+  Status status = Status::ok;
+  while (status == Status::ok && messages.left() != 0) status = pass_page(messages, passing);
+  if (status == Status::ok) socket_.fill_changed();
+  return status;
+}
+
+// All of them at once, if the peer whose turn it is takes them as they are; or the first one.
+Status SendCore::pass_page(MessageCursor& messages, Passing& passing) noexcept {
+  const std::span<const std::byte> frames = messages.rest();
+  const FrameSums sums = passing.as_it_is ? sum_frames(frames, messages.left()) : FrameSums{};
+  MessageCursor next = messages;
+  MessageCursor::Place first;
+  if (!next.next(first)) {  // the peer has changed its page
+    messages = {};
+    return Status::ok;
+  }
+  Lease page;
+  const Target target{{}, first.tag};
+  const Status status = offer_to(target, first.bytes, [&](Peer& peer) noexcept {
+    Status answer = Status::ok;
+    passing.as_it_is = peer.outgoing.takes_page(sums, frames.size());
+    if (passing.as_it_is) {
+      if (!page) page = Lease::adopt(messages.page().share().release_block());
+      answer = peer.outgoing.put_page(page, frames, sums.messages, mode_, passing.copies);
+      if (answer == Status::ok) bytes_sent_ += sums.bytes;
+    } else {
+      answer = pass_first(peer, next.view(first), passing.copies);
+    }
+    if (answer == Status::ok && passing.takers != nullptr) passing.takers->took(peer);
+    return answer;
+  });
+  if (status == Status::ok) messages = passing.as_it_is ? MessageCursor() : next;
+  return status;
+}
+
+Status SendCore::pass_first(Peer& peer, const MessageView& view, bool copies) noexcept {
+  OutgoingStream& stream = peer.outgoing;
+  const bool gathers = mode_ == Mode::buffered && !view.segmented() && stream.gathers(view.size());
+  // What is gathered needs no count on its memory.
+  if (gathers && stream.gather_at_once(view.bytes(), view.tag())) {
+    socket_.copies().add(view.size());
+    bytes_sent_ += view.size();
+    return Status::ok;
+  }
+  Message message = view.share();
+  const Status status =
+      copies ? stream.put_copy(message, view.tag(), mode_) : stream.put(message, view.tag(), mode_);
+  if (status == Status::ok) bytes_sent_ += view.size();
+  return status;
+}
+
 // Allocates for the peer that the message is for, or whose turn it is. A user who gets no memory
 // here can still send messages that need none.
 Message SendCore::allocate_by(const Target& target, std::size_t bytes, Status& status,
@@ -296,7 +353,7 @@ void SendCore::tell() noexcept {
   if (stopped_) return;
   // If nobody takes anything now, what was sent to nobody in particular would be refused again.
   wanted_ = wanted_ && (tag_peers_ ? tag_peers_->empty() : ready_.empty());
-  if (on_writable) on_writable();
+  writable.call();
 }
 
 void SendCore::leave_turn(Peer& peer) noexcept {

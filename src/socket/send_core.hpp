@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include <netio/batch.hpp>
 #include <netio/loop.hpp>
 #include <netio/message.hpp>
 #include <netio/options.hpp>
@@ -20,6 +21,7 @@
 #include "socket/peer.hpp"
 #include "socket/ready_peers.hpp"
 #include "socket/tag_peers.hpp"
+#include "socket/writable_calls.hpp"
 
 namespace netio::detail {
 
@@ -51,6 +53,19 @@ class SendCore final : public Distribution, private Deferred {
   Status send_to(std::uint64_t peer, const SegmentList& segments, std::uint64_t tag) noexcept {
     return put_segments({peer, tag}, segments);
   }
+  // Who is told which peers take the messages of a page.
+  class PageTakers {
+   public:
+    // The peer took some of them just now.
+    virtual void took(const Peer& peer) noexcept = 0;
+
+   protected:
+    ~PageTakers() = default;
+  };
+  // The messages of a page that was received, as far as they are taken: ok if all are; otherwise
+  // the answer is about the first of those that are left. `copies`: the page goes on as it is, but
+  // its memory is not held.
+  Status send(MessageCursor& messages, bool copies = false, PageTakers* takers = nullptr) noexcept;
   Status send(Message& message) noexcept { return pass({{}, message.tag()}, message); }
   Status send_to(std::uint64_t peer, Message& message) noexcept {
     return pass({peer, message.tag()}, message);
@@ -75,7 +90,10 @@ class SendCore final : public Distribution, private Deferred {
   std::span<std::byte> reserve(std::size_t bytes, Status& status) noexcept;
   Status commit(std::size_t bytes, std::uint64_t tag) noexcept;
 
-  std::function<void()> on_writable;
+  WritableCalls writable;
+  [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
+  [[nodiscard]] bool by_tag() const noexcept { return tag_peers_ != nullptr; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
   void on_released(std::function<void(std::uint64_t)> call) { lent_.on_released(std::move(call)); }
 
   // The socket's side.
@@ -122,6 +140,13 @@ class SendCore final : public Distribution, private Deferred {
   Status sent(Status status, std::size_t bytes) noexcept;
   Status put_segments(const Target& target, const SegmentList& segments) noexcept;
   Status pass(const Target& target, Message& message) noexcept;
+  struct Passing {
+    bool as_it_is;  // pages are, where the peer takes them so
+    bool copies;
+    PageTakers* takers;
+  };
+  Status pass_page(MessageCursor& messages, Passing& passing) noexcept;
+  Status pass_first(Peer& peer, const MessageView& view, bool copies) noexcept;
   Status lend_by(const Target& target, std::span<const std::byte> message,
                  std::uint64_t token) noexcept;
   Message allocate_by(const Target& target, std::size_t bytes, Status& status,

@@ -47,6 +47,12 @@ Status Sending::send(std::span<const std::byte> message, std::uint64_t tag) noex
   return send_core_->send(message, tag);
 }
 Status Sending::send(Message&& message) noexcept { return send_core_->send(message); }
+Status Sending::send(KeptBatch&& batch) noexcept {
+  detail::MessageCursor left = batch.cursor();
+  const Status status = send_core_->send(left);
+  batch.reduce_to(left);
+  return status;
+}
 Status Sending::send_to(std::uint64_t peer, std::span<const std::byte> message,
                         std::uint64_t tag) noexcept {
   return send_core_->send_to(peer, message, tag);
@@ -91,7 +97,7 @@ Status Sending::commit(std::size_t bytes, std::uint64_t tag) noexcept {
   return send_core_->commit(bytes, tag);
 }
 void Sending::flush() noexcept { send_core_->flush(); }
-void Sending::on_writable(std::function<void()> call) { send_core_->on_writable = std::move(call); }
+void Sending::on_writable(std::function<void()> call) { send_core_->writable.set(std::move(call)); }
 
 void Receiving::on_message(std::function<void(const MessageView&)> call) {
   receive_core_->on_message(std::move(call));

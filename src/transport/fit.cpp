@@ -39,6 +39,11 @@ Fit::Answer Fit::of(const Block& memory, std::span<const std::byte> message, Lab
   return {Way::in_place};
 }
 
+bool Fit::sends_page_from(const Block& memory, std::span<const std::byte> frames) const noexcept {
+  if (frames.size() <= short_body_bytes_max) return false;
+  return loans != nullptr ? peer_reads(memory, frames.size()) : reads(memory, frames.data());
+}
+
 Fit::Answer Fit::of_borrowed(std::size_t bytes, Label label) const noexcept {
   if (bytes > borrowed_bytes_max) return {Way::copied, &large_store()};
   if (body_bytes(bytes, label) <= short_body_bytes_max) return {Way::copied, nullptr};

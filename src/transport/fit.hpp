@@ -77,6 +77,10 @@ struct Fit {
     return loans != nullptr && answer.way == Way::copied && answer.into != nullptr;
   }
 
+  // Whether a page of these frames, that lie in this memory, is sent from there.
+  [[nodiscard]] bool sends_page_from(const Block& memory,
+                                     std::span<const std::byte> frames) const noexcept;
+
   // Where messages larger than a page are copied to.
   [[nodiscard]] const Store& large_store() const noexcept {
     return loans != nullptr ? static_cast<const Store&>(*loans) : *large;

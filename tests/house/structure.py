@@ -19,7 +19,9 @@ LAYERS = {
     "socket": ("base", "loop", "memory", "wire", "fabric", "transport"),
     "pattern": ("base", "loop", "memory", "wire", "fabric", "transport", "socket"),
     "blocking": ("base",),
-    "c_api": ("base", "loop", "memory", "wire", "fabric", "transport", "socket", "pattern"),
+    "forward": ("base", "loop", "memory", "wire", "fabric", "transport", "socket", "pattern"),
+    "c_api": ("base", "loop", "memory", "wire", "fabric", "transport", "socket", "pattern",
+              "forward"),
 }
 TRANSPORTS = ("tcp", "shm", "inproc", "ofi")
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/out_of_memory.hpp"
+#include "memory/copy_thresholds.hpp"
 #include "socket/context_core.hpp"
 #include "socket/own_copy.hpp"
 #include "socket/socket_core.hpp"
@@ -171,6 +172,19 @@ Status PublishCore::send(Message& message) noexcept {
   return status;
 }
 
+Status PublishCore::send(MessageCursor& messages) noexcept {
+  MessageCursor next = messages;
+  for (MessageCursor::Place place; next.next(place); messages = next) {
+    const MessageView view = next.view(place);
+    // A small one is gathered at once; to keep it would be to copy it twice.
+    const bool small = view.size() < view.block()->capacity() / shared_block_part;
+    Message message = small ? view.share() : view.keep();
+    if (const Status status = send(message); status != Status::ok) return status;
+  }
+  messages = {};
+  return Status::ok;
+}
+
 // Put together once, for all subscribers.
 Status PublishCore::send(const SegmentList& segments, std::uint64_t tag) noexcept {
   if (!segments.make_sense()) return Status::invalid;
@@ -272,7 +286,7 @@ void PublishCore::describe(const Peer& peer, PeerSnapshot& snapshot) const {
 void PublishCore::tell_writable() noexcept {
   if (!wanted_ || !worth_trying_ || stopped_ || subscribers.too_few()) return;
   wanted_ = worth_trying_ = false;
-  if (on_writable) on_writable();
+  writable.call();
 }
 
 bool PublishCore::end_turn() noexcept {

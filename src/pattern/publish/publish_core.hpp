@@ -18,6 +18,7 @@
 #include "pattern/publish/staging.hpp"
 #include "pattern/publish/subscribers.hpp"
 #include "socket/distribution.hpp"
+#include "socket/writable_calls.hpp"
 #include "wire/segments.hpp"
 
 namespace netio::detail {
@@ -39,6 +40,9 @@ class PublishCore final : public Distribution {
   }
   Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
   Status send(Message& message) noexcept;
+  // The messages of a page that was received, one by one: ok if all are taken; otherwise the answer
+  // is about the first of those that are left.
+  Status send(MessageCursor& messages) noexcept;
   Status send(const SegmentList& segments, std::uint64_t tag) noexcept;
   // The last of them is lent.
   Status lend(std::span<const Segment> segments, std::uint64_t token, std::uint64_t tag) noexcept;
@@ -46,7 +50,8 @@ class PublishCore final : public Distribution {
   Message allocate(std::size_t bytes, Status& status, std::uint64_t tag,
                    std::size_t head_bytes) noexcept;
   PublishTag tag(std::uint64_t tag) { return {&subscribers.groups.row(tag, true), this}; }
-  std::function<void()> on_writable;
+  WritableCalls writable;
+  [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
 
   Subscribers subscribers;
   BehindWatch behind_watch;

@@ -140,6 +140,7 @@ void Subscribers::forget(Peer& peer) noexcept {
   found->second.feed.backlog.set_budget(nullptr);
   const TagSet gone = std::move(found->second.set);
   subscribers_.erase(found);
+  if (follower && !gone.empty()) follower({}, gone.ranges());
   if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
     call_user(on_unsubscribe, peer.info(true), gone.ranges());
   }
@@ -296,6 +297,7 @@ void Subscribers::demote(Subscriber& subscriber, bool demoted) noexcept {
 // lives until the turn ends.
 void Subscribers::tell(Peer& peer, const Change& change) {
   if (change.added.empty() && change.removed.empty()) return;
+  if (follower) follower(change.added.ranges(), change.removed.ranges());
   const PeerInfo info = peer.info(true);
   if (on_unsubscribe && !change.removed.empty()) {
     call_user(on_unsubscribe, info, change.removed.ranges());

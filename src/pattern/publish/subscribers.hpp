@@ -29,6 +29,8 @@ class Subscribers {
   Allowances allowances;
   Told on_subscribe;
   Told on_unsubscribe;
+  // Told of the same before the user is: what a forward to this socket subscribes.
+  std::function<void(std::span<const TagRange> added, std::span<const TagRange> removed)> follower;
   Groups groups;
 
   // Null for a peer that is neither up nor away.

@@ -40,6 +40,7 @@ class ReplyCore final : public Distribution, private RequestTaker, private Defer
   // The user's side.
   void on_request(std::function<void(const MessageView&, ReplyTo)> call);
   std::function<void()> on_writable;
+  [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
   [[nodiscard]] ReplyBooks books() const noexcept;
   // The ticket is null afterwards if the answer is ok.
   Status answer(ReplyTicket*& ticket, std::span<const std::byte> bytes) noexcept;

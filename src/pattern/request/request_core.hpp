@@ -65,6 +65,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void on_reply(std::function<void(std::uint64_t, const MessageView&)> call);
   std::function<void(std::uint64_t, Outcome)> on_failed;
   std::function<void()> on_writable;
+  [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;

@@ -1,0 +1,96 @@
+// Passes on what comes from one socket through another: the stage between two wires, and most of
+// `netio relay`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <netio/export.hpp>
+#include <netio/message.hpp>
+#include <netio/publish.hpp>
+#include <netio/receiving.hpp>
+#include <netio/reply.hpp>
+#include <netio/request.hpp>
+#include <netio/sending.hpp>
+#include <netio/subscribe.hpp>
+
+namespace netio {
+
+namespace detail {
+class ForwardCore;
+}
+
+// What a Forward has done, and what it has at this moment.
+struct ForwardBooks {
+  std::uint64_t passed = 0;   // messages that the output took; of requests: that were asked
+  std::uint64_t bytes = 0;    // the payload of these, in bytes
+  std::uint64_t dropped = 0;  // messages that the output will not take: see Forward::on_dropped()
+  std::uint64_t held = 0;     // messages that wait here because the output takes none now
+  // Pages passed on whose peers have not acknowledged them, if the input acknowledges what was
+  // released; requests that are not answered.
+  std::uint64_t unsettled = 0;
+};
+
+// What comes from one socket goes on through another, until this is destroyed. Messages keep their
+// order (of each input), their tags and their segments. Where the second wire reads the memory in
+// which the first one has delivered them, they are not copied; pages of small messages go on as
+// they are.
+//
+// A message that the output does not take waits here, and the input is paused until the output has
+// room: so both wires hold their senders back, and no more than a page waits for each peer. With
+// Distribute::by_tag only the peer is paused whose message has to wait, and the others go on.
+//
+// If the input has Acknowledge::released, it acknowledges a message when the next stage has done so
+// (or this side knows that it never will: see Books). Then a stage that is killed takes no message
+// with it that its neighbours think delivered. Set SocketOptions::resume_bytes_max on the output as
+// well: otherwise what is on a connection that breaks is in doubt here, and settled for the input.
+// Into a Publish socket, small messages are acknowledged once they are published.
+//
+// While it lives, it has the call-back for messages of the input, and pauses and resumes it.
+// Movable. Both sockets belong to one context, and have to be destroyed after it. Owner thread
+// only; not to be destroyed inside its own on_dropped.
+class NETIO_API Forward {
+ public:
+  Forward() noexcept;  // passes nothing on
+  ~Forward();
+  // Leaves the other passing nothing on:
+  Forward(Forward&& other) noexcept;
+  Forward& operator=(Forward&& other) noexcept;
+
+  // Sets the call for messages that the output will never take, because they are larger than it
+  // allows. They count as dropped. Valid during the call.
+  void on_dropped(std::function<void(const MessageView& message)> call);
+
+  // Ends in order: takes no more from the input, passes on what waits here, and calls `then`, once,
+  // from the loop, when that is with the output, and acknowledged if the input waits for that; at
+  // the latest after `linger`. What still waits then counts as dropped. Close the input and the
+  // output in `then`, in this order.
+  void finish(std::chrono::nanoseconds linger, std::function<void()> then);
+
+  // A snapshot.
+  [[nodiscard]] ForwardBooks books() const noexcept;
+
+  // For the library.
+  explicit Forward(std::unique_ptr<detail::ForwardCore> core) noexcept;
+
+ private:
+  std::unique_ptr<detail::ForwardCore> core_;
+};
+
+// From a Pull, Pair or Subscribe to a Push or Pair. Throws Error if both are one socket, or belong
+// to two contexts.
+[[nodiscard]] NETIO_API Forward forward(Receiving& from, Sending& to);
+// To a Publish, by the tags of the messages. Throws as above.
+[[nodiscard]] NETIO_API Forward forward(Receiving& from, Publish& to);
+// The same, and `from` subscribes what the subscribers of `to` want, as it changes, in addition to
+// what it has subscribed otherwise. Tags that the last of them gives up are unsubscribed.
+[[nodiscard]] NETIO_API Forward forward(Subscribe& from, Publish& to);
+// Asks through `to` what `from` is asked, with the time that is left, and passes the answers back.
+// A request that ends otherwise is not answered (Outcome::not_answered); one that the requester
+// cancels goes on. Has the call-backs of both for requests, answers, failures and on_writable while
+// it lives. Throws as above.
+[[nodiscard]] NETIO_API Forward forward(Reply& from, Request& to);
+
+}  // namespace netio

@@ -1,0 +1,45 @@
+// What every Forward does. Owner thread only.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include <netio/forward.hpp>
+#include <netio/loop.hpp>
+
+namespace netio::detail {
+
+class ForwardCore {
+ public:
+  ForwardCore(const ForwardCore&) = delete;
+  ForwardCore& operator=(const ForwardCore&) = delete;
+  virtual ~ForwardCore() = default;
+
+  std::function<void(const MessageView&)> on_dropped;
+  void finish(std::chrono::nanoseconds linger, std::function<void()> then);
+  [[nodiscard]] virtual ForwardBooks books() const noexcept = 0;
+
+ protected:
+  explicit ForwardCore(Loop& loop) : loop_(loop), finish_timer_(loop, [this] { look_for_end(); }) {}
+
+  // Takes no more from the input, and does not wait to pass on what it has.
+  virtual void begin_to_end() = 0;
+  [[nodiscard]] virtual bool ended() = 0;
+  // The time to end is over.
+  virtual void give_up() noexcept = 0;
+  [[nodiscard]] bool finishing() const noexcept { return static_cast<bool>(then_); }
+  void drop(const MessageView& message) {
+    if (on_dropped) on_dropped(message);
+  }
+
+ private:
+  void look_for_end();
+
+  Loop& loop_;
+  std::function<void()> then_;
+  std::chrono::nanoseconds until_{0};
+  Timer finish_timer_;
+};
+
+}  // namespace netio::detail

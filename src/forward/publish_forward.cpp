@@ -1,0 +1,55 @@
+// See publish_forward.hpp.
+#include "forward/publish_forward.hpp"
+
+#include <new>
+#include <vector>
+
+#include "pattern/publish/publish_core.hpp"
+#include "socket/context_core.hpp"
+#include "socket/socket_core.hpp"
+
+namespace netio::detail {
+
+PublishForward::PublishForward(Receiving& from, PublishCore& to, Subscribe* source)
+    : StreamForward(from, to.socket().context().loop), to_(to), source_(source) {
+  to_.writable.add(*this);
+  if (source_ != nullptr) {
+    to_.subscribers.for_each(
+        [this](const Subscriber& subscriber) { follow(subscriber.set.ranges(), {}); });
+    to_.subscribers.follower = [this](std::span<const TagRange> added,
+                                      std::span<const TagRange> removed) {
+      follow(added, removed);
+    };
+  }
+  start();
+}
+
+PublishForward::~PublishForward() {
+  to_.writable.remove(*this);
+  if (source_ != nullptr) to_.subscribers.follower = {};
+}
+
+Status PublishForward::pass(MessageCursor& messages, const From&) {
+  MessageCursor taken = messages;
+  const Status status = to_.send(messages);
+  for (MessageCursor::Place place; taken.left() != messages.left() && taken.next(place);) {
+    count_bytes(taken.view(place).size());
+  }
+  return status;
+}
+
+// What two subscribers want is subscribed once, and until both have given it up.
+void PublishForward::follow(std::span<const TagRange> added, std::span<const TagRange> removed) {
+  if (follows_all_) return;
+  try {
+    wanted_.add(added);
+    source_->subscribe(added);
+    const std::vector<TagRange> gone = wanted_.remove(removed);
+    source_->unsubscribe(gone);
+  } catch (const std::bad_alloc&) {
+    follows_all_ = true;
+    source_->subscribe_all();
+  }
+}
+
+}  // namespace netio::detail

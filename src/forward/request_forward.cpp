@@ -1,0 +1,147 @@
+// See request_forward.hpp.
+#include "forward/request_forward.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace netio::detail {
+
+namespace {
+
+// The time that is left travels with a request. What is over by now is asked for the least time.
+Ask ask_for(const ReplyTo& to) noexcept {
+  Ask ask;
+  if (const auto left = to.time_left()) {
+    ask.within = std::max(*left, std::chrono::nanoseconds(std::chrono::milliseconds(1)));
+  }
+  return ask;
+}
+
+}  // namespace
+
+RequestForward::RequestForward(Reply& from, Request& to, Loop& loop)
+    : ForwardCore(loop), from_(from), to_(to) {
+  to_.on_reply([this](std::uint64_t id, const MessageView& view) { answer(id, view); });
+  // Its ReplyTo tells the requester.
+  to_.on_failed([this](std::uint64_t id, Outcome) { waiting_.erase(id); });
+  to_.on_writable([this] { go_on_asking(); });
+  from_.on_writable([this] { go_on_answering(); });
+  from_.on_request(
+      [this](const MessageView& request, ReplyTo reply) { take(request, std::move(reply)); });
+}
+
+RequestForward::~RequestForward() {
+  from_.on_request({});
+  from_.on_writable({});
+  to_.on_reply({});
+  to_.on_failed({});
+  to_.on_writable({});
+}
+
+void RequestForward::take(const MessageView& request, ReplyTo to) {
+  const Status status = ask(request, to);
+  if (status == Status::ok) return;
+  if (status == Status::too_big) {
+    ++books_.dropped;
+    return drop(request);
+  }
+  held_ = Waiting{request.keep(), std::move(to)};
+  pause_or_resume();
+}
+
+Status RequestForward::ask(const MessageView& request, ReplyTo& to) {
+  if (request.segmented()) {
+    Message message = request.share();
+    return ask(message, to);
+  }
+  std::uint64_t id = 0;
+  const Status status = to_.send(request.bytes(), id, ask_for(to));
+  if (status == Status::ok) asked(id, to, request.size());
+  return status;
+}
+
+Status RequestForward::ask(Message& request, ReplyTo& to) {
+  std::uint64_t id = 0;
+  const std::size_t bytes = request.size();
+  const Status status = to_.send(std::move(request), id, ask_for(to));
+  if (status == Status::ok) asked(id, to, bytes);
+  return status;
+}
+
+void RequestForward::asked(std::uint64_t id, ReplyTo& to, std::size_t bytes) {
+  waiting_.emplace(id, std::move(to));
+  ++books_.passed;
+  books_.bytes += bytes;
+}
+
+void RequestForward::answer(std::uint64_t id, const MessageView& answer) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  ReplyTo to = std::move(found->second);
+  waiting_.erase(found);
+  Message message;
+  Status status = Status::ok;
+  if (answer.segmented()) {
+    message = answer.share();
+    status = to.send(std::move(message));
+  } else {
+    status = to.send(answer.bytes());
+  }
+  if (status == Status::again) {
+    answers_.push_back({answer.keep(), std::move(to)});
+    pause_or_resume();
+  } else if (status == Status::too_big) {
+    ++books_.dropped;
+    drop(answer);
+  }
+}
+
+void RequestForward::go_on_asking() {
+  if (!held_) return;
+  const Status status = held_->to.wanted() ? ask(held_->message, held_->to) : Status::not_connected;
+  if (status == Status::again || (status == Status::not_connected && held_->to.wanted())) return;
+  if (status == Status::too_big) ++books_.dropped;
+  held_.reset();
+  pause_or_resume();
+}
+
+void RequestForward::go_on_answering() {
+  while (!answers_.empty()) {
+    Waiting& first = answers_.front();
+    const Status status = first.to.send(std::move(first.message));
+    if (status == Status::again) return;
+    if (status == Status::too_big) ++books_.dropped;
+    answers_.pop_front();
+  }
+  pause_or_resume();
+}
+
+void RequestForward::pause_or_resume() {
+  if (held_ || !answers_.empty()) {
+    from_.pause();
+  } else if (!finishing()) {
+    from_.resume();
+  }
+}
+
+bool RequestForward::ended() {
+  to_.flush();
+  return waiting_.empty() && !held_ && answers_.empty();
+}
+
+void RequestForward::give_up() noexcept {
+  books_.dropped += (held_ ? 1U : 0U) + answers_.size();
+  held_.reset();
+  answers_.clear();
+  waiting_.clear();
+}
+
+ForwardBooks RequestForward::books() const noexcept {
+  ForwardBooks books = books_;
+  books.held = (held_ ? 1U : 0U) + answers_.size();
+  books.unsettled = waiting_.size();
+  return books;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,51 @@
+// Passes pages on to a Push or Pair, and acknowledges at the input what the peers of the output
+// have acknowledged. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "base/growing_ring.hpp"
+#include "forward/stream_forward.hpp"
+#include "socket/send_core.hpp"
+
+namespace netio::detail {
+
+class SendForward final : public StreamForward, private SendCore::PageTakers {
+ public:
+  SendForward(Receiving& from, SendCore& to);
+  ~SendForward() override;
+
+  [[nodiscard]] ForwardBooks books() const noexcept override;
+
+ private:
+  // Messages of one input, in order: they are settled when the peer that they went to has settled
+  // so many.
+  struct Sent {
+    std::uint64_t peer = 0;
+    std::uint64_t total = 0;   // of all that was sent to that peer, they included
+    std::uint64_t page = 0;    // which page of the input they are of
+    std::optional<From> ends;  // a place of the input, if the page ends with them
+  };
+  using Input = GrowingRing<Sent>;
+
+  Status pass(MessageCursor& messages, const From& from) override;
+  void passed(const From& from) noexcept override;
+  void took(const Peer& peer) noexcept override;
+  [[nodiscard]] bool inputs_are_apart() const noexcept override { return to_.by_tag(); }
+  [[nodiscard]] bool ended() override;
+
+  [[nodiscard]] Input* input_of(std::uint64_t id) noexcept;
+  void look(Input& input) noexcept;
+  [[nodiscard]] bool look_at_all() noexcept;
+  [[nodiscard]] bool settled(const Sent& sent) const noexcept;
+
+  SendCore& to_;
+  const bool until_settled_;
+  std::unordered_map<std::uint64_t, Input> inputs_;  // by the peer's id
+  Input* input_ = nullptr;                           // of the page at hand
+  std::uint64_t pages_ = 0;
+};
+
+}  // namespace netio::detail

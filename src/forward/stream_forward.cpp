@@ -1,0 +1,88 @@
+// See stream_forward.hpp.
+#include "forward/stream_forward.hpp"
+
+#include <new>
+#include <utility>
+
+namespace netio::detail {
+
+StreamForward::StreamForward(Receiving& from, Loop& loop) : ForwardCore(loop), from_(from) {
+  held_.reserve(1);
+}
+
+StreamForward::~StreamForward() { from_.on_batch({}); }
+
+void StreamForward::start() {
+  from_.on_batch([this](const Batch& batch) { take(batch); });
+}
+
+void StreamForward::take(const Batch& batch) {
+  const From from = from_.place();
+  MessageCursor messages = batch.cursor();
+  if (pass_all(messages, from)) return;
+  hold(batch, static_cast<std::uint32_t>(batch.size()) - messages.left(), from);
+}
+
+bool StreamForward::pass_all(MessageCursor& messages, const From& from) {
+  while (messages.left() != 0) {
+    const std::uint32_t before = messages.left();
+    const Status status = pass(messages, from);
+    books_.passed += before - messages.left();
+    if (status == Status::ok) break;
+    if (status != Status::too_big) return false;
+    MessageCursor::Place place;
+    if (!messages.next(place)) break;
+    ++books_.dropped;
+    drop(messages.view(place));
+  }
+  passed(from);
+  return true;
+}
+
+// There is room for one more. Where there is none for the next, no input goes on.
+void StreamForward::hold(const Batch& batch, std::uint32_t done, const From& from) {
+  KeptBatch kept = batch.keep();
+  MessageCursor left = kept.own_cursor();
+  for (MessageCursor::Place place; done != 0 && left.next(place);) --done;
+  held_.push_back({std::move(kept), left, from});
+  if (inputs_are_apart()) {
+    try {
+      held_.reserve(held_.size() + 1);
+      (void)from_.pause_peer(from.peer);
+      return;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  all_paused_ = true;
+  from_.pause();
+}
+
+void StreamForward::go_on() noexcept {
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    Held& held = held_[i];
+    if (pass_all(held.left, held.from)) {
+      (void)from_.resume_peer(held.from.peer);
+    } else {
+      if (left != i) held_[left] = std::move(held);
+      ++left;
+    }
+  }
+  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(left), held_.end());
+  if (left == 0 && std::exchange(all_paused_, false) && !finishing()) from_.resume();
+}
+
+void StreamForward::begin_to_end() { from_.pause(); }
+
+void StreamForward::give_up() noexcept {
+  for (const Held& held : held_) books_.dropped += held.left.left();
+  held_.clear();
+}
+
+ForwardBooks StreamForward::books() const noexcept {
+  ForwardBooks books = books_;
+  for (const Held& held : held_) books.held += held.left.left();
+  return books;
+}
+
+}  // namespace netio::detail

@@ -1,0 +1,61 @@
+// Passes on pages of messages as they come, and holds those that the output does not take. Owner
+// thread only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <netio/batch.hpp>
+#include <netio/receiving.hpp>
+
+#include "forward/forward_core.hpp"
+#include "socket/writable_calls.hpp"
+
+namespace netio::detail {
+
+class StreamForward : public ForwardCore, protected WritableWaiter {
+ public:
+  [[nodiscard]] ForwardBooks books() const noexcept override;
+
+ protected:
+  // From which input a page came, and its place there.
+  using From = BatchPlace;
+
+  StreamForward(Receiving& from, Loop& loop);
+  ~StreamForward() override;
+  // Once the derived object is made: pages may come.
+  void start();
+
+  // As much as the output takes: ok if that is all; otherwise the answer is about the first message
+  // that is left.
+  virtual Status pass(MessageCursor& messages, const From& from) = 0;
+  void count_bytes(std::uint64_t bytes) noexcept { books_.bytes += bytes; }
+  // All messages of the page were passed on, or dropped.
+  virtual void passed(const From&) noexcept {}
+  // A message that is refused holds up its own input only.
+  [[nodiscard]] virtual bool inputs_are_apart() const noexcept { return false; }
+  void on_writable() noexcept override { go_on(); }
+  void begin_to_end() override;
+  [[nodiscard]] bool ended() override { return held_.empty(); }
+  void give_up() noexcept override;
+
+  Receiving& from_;
+
+ private:
+  struct Held {
+    KeptBatch batch;
+    MessageCursor left;
+    From from;
+  };
+  void take(const Batch& batch);
+  // False if messages are left.
+  bool pass_all(MessageCursor& messages, const From& from);
+  void hold(const Batch& batch, std::uint32_t done, const From& from);
+  void go_on() noexcept;
+
+  ForwardBooks books_;
+  std::vector<Held> held_;   // one of each input; of all, if they are not apart
+  bool all_paused_ = false;  // by this, and not for the end
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,43 @@
+// Who is called when it is worth trying again to send: the user, and then each forward to the
+// socket. Owner thread only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace netio::detail {
+
+class WritableWaiter {
+ public:
+  virtual void on_writable() noexcept = 0;
+
+ protected:
+  ~WritableWaiter() = default;
+};
+
+class WritableCalls {
+ public:
+  void set(std::function<void()> user) { user_ = std::move(user); }
+  // Throws std::bad_alloc.
+  void add(WritableWaiter& waiter) { waiters_.push_back(&waiter); }
+  // Also from inside a call.
+  void remove(WritableWaiter& waiter) noexcept {
+    std::replace(waiters_.begin(), waiters_.end(), &waiter, static_cast<WritableWaiter*>(nullptr));
+  }
+  void call() {
+    if (user_) user_();
+    for (std::size_t i = 0; i < waiters_.size(); ++i) {
+      if (waiters_[i] != nullptr) waiters_[i]->on_writable();
+    }
+    std::erase(waiters_, nullptr);
+  }
+
+ private:
+  std::function<void()> user_;
+  std::vector<WritableWaiter*> waiters_;
+};
+
+}  // namespace netio::detail
