@@ -15,6 +15,7 @@
 #include "help.hpp"
 #include "manual.hpp"
 #include "parsed_option.hpp"
+#include "relay_options.hpp"
 #include "request_options.hpp"
 #include "standard_error.hpp"
 #include "transfer_options.hpp"
@@ -106,6 +107,9 @@ void CommandLine::add_calls() {
               arguments_.request, request_choice_);
   add_reply(add("reply", Command::reply, "Answer requests: with what they hold, or a text"),
             arguments_.reply);
+  add_relay(add("relay", Command::relay, "Pass on what comes at one address to another",
+                [this] { settle_relay(arguments_.relay); }),
+            arguments_.relay);
 }
 
 // Commands whose whole answer is made of the command line's own description.
@@ -132,8 +136,8 @@ void CommandLine::settle_reports() {
   for (ReportArguments* const report :
        {&arguments_.send.report, &arguments_.recv.report, &arguments_.pub.report,
         &arguments_.sub.report, &arguments_.request.report, &arguments_.reply.report,
-        &arguments_.echo.report, &arguments_.ping.report, &arguments_.info.report,
-        &arguments_.bench.report}) {
+        &arguments_.relay.report, &arguments_.echo.report, &arguments_.ping.report,
+        &arguments_.info.report, &arguments_.bench.report}) {
     if (report->json == "true") report->json = "-";
   }
 }

@@ -109,11 +109,45 @@ struct ReplyArguments : CallArguments {
   std::optional<std::string> text;  // else the answer is the request
 };
 
+struct RelayEnd {
+  std::vector<std::string> addresses;
+  bool binds = false;
+};
+
+struct RelayArguments {
+  enum class Pattern : std::uint8_t { push, publish, pair, request };
+
+  Pattern pattern = Pattern::push;
+  RelayEnd from{{}, true};
+  RelayEnd to;
+  PeerArguments peer;  // of both ends, but for the address
+  ReportArguments report;
+  Mode mode = Mode::buffered;
+  Distribute distribute = Distribute::in_turn;
+  std::vector<TagRange> tags;  // publish: subscribed whoever wants them
+  SubscribeOptions subscription{Policy::block};
+  bool stay = false;
+  std::optional<std::chrono::nanoseconds> seconds;
+  std::chrono::nanoseconds linger = std::chrono::seconds(5);
+};
+
 struct InfoArguments {
   ReportArguments report;
 };
 
-enum class Command : std::uint8_t { send, recv, pub, sub, request, reply, echo, ping, info, bench };
+enum class Command : std::uint8_t {
+  send,
+  recv,
+  pub,
+  sub,
+  request,
+  reply,
+  relay,
+  echo,
+  ping,
+  info,
+  bench
+};
 
 struct Arguments {
   Command command = Command::info;
@@ -123,6 +157,7 @@ struct Arguments {
   SubArguments sub;
   RequestArguments request;
   ReplyArguments reply;
+  RelayArguments relay;
   PairArguments echo;
   PingArguments ping;
   InfoArguments info;

@@ -35,6 +35,10 @@ std::vector<std::string> schemes_of(std::string_view command) {
   return schemes;
 }
 
+bool is_address(std::string_view name) {
+  return name == "ADDRESS" || name == "FROM" || name == "TO";
+}
+
 CommandTree read_command(const CLI::App& app, const std::string& before) {
   CommandTree tree;
   tree.word = app.get_name();
@@ -44,7 +48,9 @@ CommandTree read_command(const CLI::App& app, const std::string& before) {
   for (const CLI::Option* const option : app.get_options({})) {
     auto& list = option->nonpositional() ? tree.options : tree.positionals;
     list.push_back(read_option(*option));
-    if (list.back().names.front() == "ADDRESS") list.back().schemes = schemes_of(tree.name);
+    if (list.back().type == "ADDRESS" || is_address(list.back().names.front())) {
+      list.back().schemes = schemes_of(tree.name);
+    }
   }
   for (const CLI::App* const one : app.get_subcommands({})) {
     tree.commands.push_back(read_command(*one, tree.name + " "));

@@ -19,6 +19,7 @@
 #include "ping.hpp"
 #include "pub.hpp"
 #include "recv.hpp"
+#include "relay.hpp"
 #include "reply.hpp"
 #include "request.hpp"
 #include "send.hpp"
@@ -43,6 +44,8 @@ std::string_view name_of(Command command) {
       return "netio request";
     case Command::reply:
       return "netio reply";
+    case Command::relay:
+      return "netio relay";
     case Command::echo:
       return "netio echo";
     case Command::ping:
@@ -69,6 +72,8 @@ ExitCode run(const Arguments& arguments) {
       return run_request(arguments.request);
     case Command::reply:
       return run_reply(arguments.reply);
+    case Command::relay:
+      return run_relay(arguments.relay);
     case Command::echo:
       return run_echo(arguments.echo);
     case Command::ping:

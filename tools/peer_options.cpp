@@ -107,6 +107,10 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
       side.binds ? fmt::format("Connect to a {} at ADDRESS", side.peer)
                  : "Connect to ADDRESS (the default)");
   bind->excludes(connect);
+  add_settings(app, peer, side);
+}
+
+void add_settings(CLI::App& app, PeerArguments& peer, const Side& side) {
   app.add_option("--name", peer.name, "What the other end calls this one in what it reports")
       ->type_name("NAME")
       ->check([](const std::string& name) {

@@ -23,6 +23,8 @@ struct Side {
 };
 
 void add_peer(CLI::App& app, PeerArguments& peer, const Side& side);
+// All of them but the address, and who binds.
+void add_settings(CLI::App& app, PeerArguments& peer, const Side& side);
 
 // Throw std::invalid_argument, which says what the value may be.
 [[nodiscard]] std::size_t parse_message_bytes(const std::string& text);

@@ -113,8 +113,9 @@ std::string Progress::line(const ProgressSample& sample, double elapsed_seconds,
                              fmt::format("{}{}", sample.noun, sample.messages == 1 ? "" : "s")),
                       scaled(static_cast<double>(sample.bytes), "B"));
   if (!sample.waits_for.empty()) return text.append(sample.waits_for);
-  return text + fmt::format("{}, {} ({})", scaled(messages, fmt::format("{}s/s", sample.noun)),
-                            scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"));
+  return text + fmt::format("{}, {} ({}){}{}", scaled(messages, fmt::format("{}s/s", sample.noun)),
+                            scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"),
+                            sample.more.empty() ? "" : "  ", sample.more);
 }
 
 }  // namespace netio::cli

@@ -21,6 +21,7 @@ struct ProgressSample {
   std::optional<double> fraction;  // done, of what is known to come
   std::string waits_for = {};      // said instead of rates; empty: nothing is waited for
   std::string_view noun = "message";
+  std::string more = {};  // said behind the rates
 };
 
 class Progress {

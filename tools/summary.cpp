@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "books_json.hpp"
 #include "call_books.hpp"
 #include "times_json.hpp"
 #include "units.hpp"
@@ -87,26 +88,14 @@ std::string verification_text(const Verification& checked) {
                      grouped(checked.repeated));
 }
 
-ordered_json json_of(const MissedBy& by) {
-  ordered_json reasons = ordered_json::object();
-  for (std::size_t i = 0; i < by.size(); ++i) {
-    std::string key(to_string(static_cast<DropReason>(i)));
-    std::replace(key.begin(), key.end(), ' ', '_');
-    reasons[key] = by[i];
-  }
-  return reasons;
-}
-
 ordered_json books_json(const Summary& summary) {
   const Books& books = summary.books;
-  if (summary.receiving()) {
-    ordered_json json = {{"delivered", books.delivered}, {"missed", books.missed}};
-    if (summary.kind == Summary::Kind::subscribed) json["missed_by"] = json_of(summary.missed_by);
-    return json;
+  if (!summary.receiving()) return sent_json(books);
+  ordered_json json = received_json(books);
+  if (summary.kind == Summary::Kind::subscribed) {
+    json["missed_by"] = reasons_json(summary.missed_by);
   }
-  return {{"sent", books.sent},         {"acknowledged", books.acknowledged},
-          {"dropped", books.dropped()}, {"dropped_by", json_of(books.dropped_by)},
-          {"in_doubt", books.in_doubt}, {"unacknowledged", books.unacknowledged}};
+  return json;
 }
 
 std::string peer_text(const PeerLine& line) {
@@ -169,7 +158,7 @@ ordered_json json_of(const PeerLine& line, bool receiving) {
   json["sent"] = books.sent;
   json["acknowledged"] = books.acknowledged;
   json["dropped"] = books.dropped();
-  json["dropped_by"] = json_of(books.dropped_by);
+  json["dropped_by"] = reasons_json(books.dropped_by);
   json["in_doubt"] = books.in_doubt;
   json["unacknowledged"] = books.unacknowledged;
   json["behind_seconds"] = seconds_of(line.behind);

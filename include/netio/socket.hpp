@@ -1,6 +1,7 @@
 // What all sockets have in common: addresses, peers, books, closing. Owner thread only.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -58,6 +59,8 @@ class NETIO_API Socket {
   // Whether close() was called and has come to its end.
   [[nodiscard]] bool closed() const noexcept;
 
+  // The 128 random bits that peers see as PeerInfo::run.
+  [[nodiscard]] std::array<std::uint8_t, 16> run() const noexcept;
   // The number of peers that are connected and greeted.
   [[nodiscard]] std::size_t peers_connected() const noexcept;
   // The peers as they are now, by rising id: those that are connected, those that this side dials,

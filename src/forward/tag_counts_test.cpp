@@ -1,3 +1,4 @@
+// Counts of tags, against a count of each tag by itself.
 #include "forward/tag_counts.hpp"
 
 #include <array>

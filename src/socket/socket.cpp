@@ -29,6 +29,7 @@ void Socket::on_closed(std::function<void(const Books&)> call) {
   core_->on_closed = std::move(call);
 }
 bool Socket::closed() const noexcept { return core_->closed(); }
+std::array<std::uint8_t, 16> Socket::run() const noexcept { return core_->run(); }
 std::size_t Socket::peers_connected() const noexcept { return core_->peers_connected(); }
 std::vector<PeerSnapshot> Socket::peers() const { return core_->snapshots(); }
 Books Socket::books() const noexcept { return core_->books(); }

@@ -1,0 +1,425 @@
+#include "relay.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <netio/netio.hpp>
+
+#include "connected_time.hpp"
+#include "interrupt.hpp"
+#include "peer_name.hpp"
+#include "peer_wait.hpp"
+#include "progress.hpp"
+#include "relay_report.hpp"
+#include "report.hpp"
+#include "session_options.hpp"
+#include "turned_away.hpp"
+#include "units.hpp"
+
+namespace netio::cli {
+
+namespace {
+
+using Pattern = RelayArguments::Pattern;
+
+// Who is at the two ends of each pattern.
+struct Nouns {
+  std::string_view pattern;
+  std::string_view from;
+  std::string_view to;
+};
+
+Nouns nouns_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::push:
+      return {"push", "sender", "receiver"};
+    case Pattern::publish:
+      return {"publish", "publisher", "subscriber"};
+    case Pattern::pair:
+      return {"pair", "peer at FROM", "peer at TO"};
+    case Pattern::request:
+      return {"request", "requester", "replier"};
+  }
+  return {};
+}
+
+SocketOptions input_options(const RelayArguments& arguments) {
+  SocketOptions options = socket_options(arguments.peer, arguments.mode);
+  options.acknowledge = Acknowledge::released;
+  return options;
+}
+
+SocketOptions output_options(const RelayArguments& arguments) {
+  SocketOptions options = socket_options(arguments.peer, arguments.mode);
+  options.distribute = arguments.distribute;
+  if (arguments.pattern == Pattern::pair) options.acknowledge = Acknowledge::released;
+  return options;
+}
+
+class RelaySession {
+ public:
+  explicit RelaySession(const RelayArguments& arguments);
+  RelaySession(const RelaySession&) = delete;
+  RelaySession& operator=(const RelaySession&) = delete;
+  ExitCode run();
+
+ private:
+  struct Side {
+    std::string_view noun;
+    bool ends = true;             // the relay ends when all that came here have ended in order
+    std::shared_ptr<void> owner;  // of the socket, which is of one of the patterns
+    Socket* socket = nullptr;
+    std::vector<std::string> addresses;
+    PeerCounts peers;
+    std::set<std::uint64_t> up;    // ids
+    std::set<std::uint64_t> lost;  // and not back
+    bool attempt_noted = false;
+    bool closed = false;
+    std::string last_loss;
+  };
+
+  template <typename Any>
+  static void own(Side& side, std::shared_ptr<Any> socket) {
+    side.socket = socket.get();
+    side.owner = std::move(socket);
+  }
+  void make_sockets();
+  void use(Side& side, Side& other);
+  void meet(Side& side, const RelayEnd& end);
+  void on_up(Side& side, const Side& other, const PeerInfo& peer);
+  void on_down(Side& side, const PeerInfo& peer, const Down& down);
+  void look_for_peers();
+  void alone_too_long();
+  void end(std::chrono::nanoseconds linger);
+  void close(std::chrono::nanoseconds linger);
+  void interrupt();
+  void fail(ExitCode code, std::string cause, std::string advice);
+  void judge();
+  [[nodiscard]] ForwardBooks passed() const noexcept;
+  [[nodiscard]] ProgressSample sample();
+  [[nodiscard]] RelaySummary summary();
+  [[nodiscard]] static bool all_ended(const Side& side) noexcept {
+    return side.ends && side.peers.came != 0 && side.up.empty() && side.lost.empty();
+  }
+
+  const RelayArguments& arguments_;
+  const Nouns nouns_;
+  Report report_;
+  Context context_;
+  Progress progress_;
+  TurnedAway turned_away_{progress_};
+  Side from_;
+  Side to_;
+  std::vector<Forward> forwards_;  // one of each direction: destroyed before the sockets
+  ConnectedTime both_;             // sides had a peer
+  Timer alone_;                    // --connect-timeout
+  Timer time_is_up_;               // --seconds
+  Interrupt interrupt_;
+  std::size_t finishing_ = 0;  // directions that have not ended
+  bool ending_ = false;
+  bool interrupted_ = false;
+  ExitCode code_ = ExitCode::done;
+  std::string error_;
+  std::string advice_;
+};
+
+RelaySession::RelaySession(const RelayArguments& arguments)
+    : arguments_(arguments),
+      nouns_(nouns_of(arguments.pattern)),
+      report_(arguments.report, false),
+      context_(context_options(arguments.peer, Role::both)),
+      progress_(context_.loop(), "netio relay", arguments.report.quiet,
+                [this] { return sample(); }),
+      alone_(context_.loop(), [this] { alone_too_long(); }),
+      time_is_up_(context_.loop(), [this] { end(arguments_.linger); }),
+      interrupt_(context_.loop(), [this] { interrupt(); }) {
+  from_.noun = nouns_.from;
+  to_.noun = nouns_.to;
+  // Who asks, and who subscribes, comes and goes.
+  from_.ends = !arguments.stay && arguments.pattern != Pattern::request;
+  to_.ends = !arguments.stay && arguments.pattern != Pattern::publish;
+  make_sockets();
+  for (Forward& each : forwards_) {
+    each.on_dropped([this](const MessageView& message) {
+      progress_.note(fmt::format("dropped a message of {}: no {} takes it (--message-max there)",
+                                 counted(message.size(), "byte"), nouns_.to));
+    });
+  }
+  use(from_, to_);
+  use(to_, from_);
+}
+
+void RelaySession::make_sockets() {
+  const SocketOptions input = input_options(arguments_);
+  const SocketOptions output = output_options(arguments_);
+  switch (arguments_.pattern) {
+    case Pattern::push: {
+      auto pull = std::make_shared<Pull>(context_, input);
+      auto push = std::make_shared<Push>(context_, output);
+      forwards_.push_back(forward(*pull, *push));
+      own(from_, std::move(pull));
+      own(to_, std::move(push));
+      return;
+    }
+    case Pattern::publish: {
+      auto subscribe = std::make_shared<Subscribe>(context_, arguments_.subscription, input);
+      auto publish = std::make_shared<Publish>(context_, PublishOptions{}, output);
+      if (!arguments_.tags.empty()) subscribe->subscribe(arguments_.tags);
+      forwards_.push_back(forward(*subscribe, *publish));
+      own(from_, std::move(subscribe));
+      own(to_, std::move(publish));
+      return;
+    }
+    case Pattern::pair: {
+      auto one = std::make_shared<Pair>(context_, input);
+      auto other = std::make_shared<Pair>(context_, output);
+      forwards_.push_back(forward(*one, *other));
+      forwards_.push_back(forward(*other, *one));
+      own(from_, std::move(one));
+      own(to_, std::move(other));
+      return;
+    }
+    case Pattern::request: {
+      SocketOptions asking = output;
+      asking.acknowledge = Acknowledge::delivered;
+      auto reply = std::make_shared<Reply>(context_, ReplyOptions{},
+                                           socket_options(arguments_.peer, arguments_.mode));
+      auto request = std::make_shared<Request>(context_, RequestOptions{}, asking);
+      forwards_.push_back(forward(*reply, *request));
+      own(from_, std::move(reply));
+      own(to_, std::move(request));
+      return;
+    }
+  }
+}
+
+void RelaySession::use(Side& side, Side& other) {
+  side.socket->on_up([this, &side, &other](const PeerInfo& peer) { on_up(side, other, peer); });
+  side.socket->on_down(
+      [this, &side](const PeerInfo& peer, const Down& down) { on_down(side, peer, down); });
+  side.socket->on_closed([this, &side](const Books&) {
+    side.closed = true;
+    if (from_.closed && to_.closed) context_.stop();
+  });
+}
+
+void RelaySession::meet(Side& side, const RelayEnd& end) {
+  for (const std::string& address : end.addresses) {
+    PeerArguments there = arguments_.peer;
+    there.address = address;
+    note_without_effect(progress_, there);
+    if (end.binds) {
+      side.addresses.push_back(side.socket->bind(address));
+      progress_.note(fmt::format("listening on {} for {}s", side.addresses.back(), side.noun));
+    } else {
+      side.socket->connect(address);
+      side.addresses.push_back(address);
+    }
+  }
+}
+
+ExitCode RelaySession::run() {
+  meet(to_, arguments_.to);
+  meet(from_, arguments_.from);
+  look_for_peers();
+  progress_.start();
+  context_.run();
+  both_.down(context_.loop().now());
+  progress_.finish();
+  if (interrupted_) {
+    code_ = ExitCode::interrupted;
+  } else {
+    judge();
+  }
+  if (!error_.empty()) progress_.error(error_, advice_);
+  const RelaySummary result = summary();
+  report_.publish(to_text(result), [&result] { return to_json(result); });
+  return code_;
+}
+
+void RelaySession::on_up(Side& side, const Side& other, const PeerInfo& peer) {
+  if (peer.run == other.socket->run()) {
+    fail(ExitCode::usage, fmt::format("{} is this relay itself", named(peer)),
+         "FROM and TO have to be two places: what is passed on would come back for ever");
+    return context_.stop();
+  }
+  side.attempt_noted = false;
+  side.up.insert(peer.id);
+  const bool back = side.lost.erase(peer.id) != 0;
+  if (!back) ++side.peers.came;
+  progress_.note(
+      fmt::format("{} {} {}", side.noun, named(peer), back ? "is back" : "is connected"));
+  if (from_.up.empty() || to_.up.empty()) return;
+  both_.up(context_.loop().now());
+  if (arguments_.seconds && !time_is_up_.running() && !ending_) {
+    time_is_up_.start_once(*arguments_.seconds);
+  }
+  alone_.stop();
+}
+
+void RelaySession::on_down(Side& side, const PeerInfo& peer, const Down& down) {
+  if (down.reason == DownReason::closed_here) return;
+  if (!peer.was_up) {
+    if (!peer.dialed) {
+      turned_away_.note(peer, why(peer, down));
+    } else if (!peer.retrying) {
+      fail(ExitCode::failed, fmt::format("{}: {}", named(peer), why(peer, down)), {});
+      end(arguments_.linger);
+    } else if (!std::exchange(side.attempt_noted, true)) {
+      progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
+    }
+    return;
+  }
+  side.up.erase(peer.id);
+  if (side.up.empty()) both_.down(context_.loop().now());
+  if (ended_in_order(down)) {
+    ++side.peers.ended;
+    progress_.note(fmt::format("{} {} has ended", side.noun, named(peer)));
+  } else {
+    ++side.peers.lost;
+    side.lost.insert(peer.id);
+    side.last_loss = fmt::format("{} {}: {}", side.noun, named(peer), why(peer, down));
+    progress_.note("lost " + side.last_loss);
+  }
+  if (ending_) return;
+  if (all_ended(from_)) return end(arguments_.linger);
+  // Nobody is there who could take what is left.
+  if (all_ended(to_)) return end(std::chrono::nanoseconds(0));
+  look_for_peers();
+}
+
+void RelaySession::look_for_peers() {
+  if (!arguments_.peer.connect_timeout || (!from_.up.empty() && !to_.up.empty())) return;
+  if (!alone_.running()) alone_.start_once(*arguments_.peer.connect_timeout);
+}
+
+void RelaySession::alone_too_long() {
+  const Side& missing = from_.up.empty() ? from_ : to_;
+  if (!missing.lost.empty()) {
+    fail(ExitCode::peer_lost, "lost " + missing.last_loss,
+         "it did not come back in time (--connect-timeout)");
+  } else {
+    fail(ExitCode::failed,
+         fmt::format("no {} came within {}", missing.noun,
+                     duration_text(seconds_of(*arguments_.peer.connect_timeout))),
+         "is it there, and its address right? --connect-timeout waits longer");
+  }
+  end(arguments_.linger);
+}
+
+// Passes on what is here, then says good-bye to both sides.
+void RelaySession::end(std::chrono::nanoseconds linger) {
+  if (std::exchange(ending_, true)) return;
+  alone_.stop();
+  time_is_up_.stop();
+  finishing_ = forwards_.size();
+  const std::chrono::nanoseconds until = context_.loop().now() + linger;
+  for (Forward& each : forwards_) {
+    each.finish(linger, [this, until] {
+      if (--finishing_ != 0) return;
+      close(std::max(until - context_.loop().now(),
+                     std::chrono::nanoseconds(std::chrono::seconds(1))));
+    });
+  }
+}
+
+void RelaySession::close(std::chrono::nanoseconds linger) {
+  from_.socket->close(linger);
+  to_.socket->close(linger);
+}
+
+void RelaySession::interrupt() {
+  if (std::exchange(interrupted_, true)) return context_.stop();
+  end(arguments_.linger);
+}
+
+void RelaySession::fail(ExitCode code, std::string cause, std::string advice) {
+  if (!error_.empty()) return;  // The first cause is the one that counts.
+  code_ = code;
+  error_ = std::move(cause);
+  advice_ = std::move(advice);
+}
+
+ForwardBooks RelaySession::passed() const noexcept {
+  ForwardBooks sum;
+  for (const Forward& each : forwards_) {
+    const ForwardBooks books = each.books();
+    sum.passed += books.passed;
+    sum.bytes += books.bytes;
+    sum.dropped += books.dropped;
+    sum.held += books.held;
+    sum.unsettled += books.unsettled;
+  }
+  return sum;
+}
+
+void RelaySession::judge() {
+  const ForwardBooks books = passed();
+  const Books to = to_.socket->books();
+  const Books from = from_.socket->books();
+  if (books.dropped + books.held != 0) {
+    fail(ExitCode::failed,
+         fmt::format("{} dropped here", counted(books.dropped + books.held, "message")),
+         "they are larger than the other side takes (--message-max), or it took none to the end");
+  }
+  const std::uint64_t unsure = to.in_doubt + to.unacknowledged +
+                               to.dropped_by[static_cast<std::size_t>(DropReason::connection_lost)];
+  if (arguments_.pattern != Pattern::publish && unsure != 0) {
+    fail(ExitCode::peer_lost,
+         fmt::format("{} may not have arrived at a {}", counted(unsure, "message"), to_.noun),
+         to_.last_loss.empty() ? "it did not acknowledge them in time (--linger)"
+                               : "lost " + to_.last_loss);
+  }
+  if (from.missed != 0 && arguments_.pattern != Pattern::publish) {
+    fail(ExitCode::peer_lost,
+         fmt::format("{} lost with the connection to a {}", counted(from.missed, "message"),
+                     from_.noun),
+         "--resume at the " + std::string(from_.noun) + " keeps what is on its way");
+  }
+  if (!from_.lost.empty())
+    fail(ExitCode::peer_lost, "lost " + from_.last_loss, "what it still had did not come");
+  if (!to_.lost.empty()) fail(ExitCode::peer_lost, "lost " + to_.last_loss, {});
+}
+
+ProgressSample RelaySession::sample() {
+  const ForwardBooks books = passed();
+  ProgressSample result{books.passed, books.bytes, std::nullopt};
+  if (from_.up.empty()) {
+    result.waits_for = fmt::format("waiting for a {}", from_.noun);
+  } else if (to_.up.empty()) {
+    result.waits_for = fmt::format("waiting for a {}, {} held", to_.noun, grouped(books.held));
+  }
+  result.more = fmt::format("out {:.0f} % full{}", 100 * to_.socket->fill(),
+                            books.held != 0 ? ", held up" : "");
+  return result;
+}
+
+RelaySummary RelaySession::summary() {
+  RelaySummary result;
+  result.pattern = nouns_.pattern;
+  result.code = code_;
+  result.error = error_;
+  result.seconds = seconds_of(both_.total());
+  result.passed = passed();
+  const auto side = [](const Side& of) {
+    return RelaySide{of.addresses, of.peers, of.socket->books(), of.socket->counters()};
+  };
+  result.from = side(from_);
+  result.to = side(to_);
+  return result;
+}
+
+}  // namespace
+
+ExitCode run_relay(const RelayArguments& arguments) { return RelaySession(arguments).run(); }
+
+}  // namespace netio::cli

@@ -1,0 +1,35 @@
+// What --help of relay says beyond the list of options.
+#pragma once
+
+#include <string_view>
+
+namespace netio::cli::help {
+
+inline constexpr std::string_view relay_footer =
+    R"(Examples:
+  netio relay 'tcp://*:5555' shm://raw                senders connect here; this connects to shm://raw
+  netio relay tcp://daq1:5555 'tcp://*:6666' --from connect --to bind
+  netio relay 'tcp://*:5555' tcp://a:1 --more-to tcp://b:1 --by-tag
+  netio relay tcp://daq1:5555 'tcp://*:5555' --pattern publish --from connect --to bind
+      subscribes at daq1 what the subscribers here want, and publishes it here
+  netio relay 'tcp://*:5555' tcp://host:5555 --pattern request
+      repliers see one requester, requesters one replier
+
+Patterns, FROM -> TO: push (from netio send, to netio recv), publish (from netio pub, to netio sub),
+pair (both directions), request (from netio request, to netio reply).
+
+Messages keep their order, tags and segments. What TO does not take makes FROM wait: no more than a
+page waits here for each sender. FROM is told that a message was delivered when TO has said so. So a
+relay that is killed loses nothing that its neighbours believe delivered; with --resume (the
+default) it also survives that its network breaks. A relay that is restarted is another one for both
+sides: what was in it is in doubt for the sender.
+
+It ends when all senders (publish: publishers) have ended in order, or all receivers (request: all
+repliers); then it passes on what it has, and ends in order at the other side too. --stay goes on
+until Ctrl-C.
+
+Exit codes: 0 all that came was passed on and acknowledged, 1 failed, or messages were dropped,
+2 usage, 3 a connection was lost and messages with it, 130 Ctrl-C.
+)";
+
+}  // namespace netio::cli::help
