@@ -120,6 +120,14 @@ class Structure(unittest.TestCase):
         count, output = run({**GOOD, "include/netio/x.hpp": OPENING + "#include <rdma/fabric.h>\n"})
         self.assertEqual(count, 2, output)  # no standard header either
 
+    def test_one_file_of_the_channels_reads_json(self):
+        line = OPENING + "#include <nlohmann/json.hpp>\n"
+        self.holds("src/channels/json_tree.cpp", line)
+        for path in ("src/channels/keys.cpp", "src/base/x.cpp"):
+            self.breaks(path, line, "the library needs nothing but")
+        self.breaks("src/channels/json_tree.cpp", OPENING + "#include <fmt/core.h>\n",
+                    "the library needs nothing but")
+
     def test_an_absent_public_header_is_found(self):
         for path in ("src/base/x.cpp", "tools/x.cpp"):
             self.breaks(path, OPENING + "#include <netio/absent.hpp>\n", "is no public header")
