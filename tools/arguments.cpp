@@ -105,7 +105,8 @@ void CommandLine::add_calls() {
   add_request(add("request", Command::request, "Ask a replier, and print its answer",
                   [this] { settle_request(arguments_.request, request_choice_); }),
               arguments_.request, request_choice_);
-  add_reply(add("reply", Command::reply, "Answer requests: with what they hold, or a text"),
+  add_reply(add("reply", Command::reply, "Answer requests: with what they hold, or a text",
+                [this] { settle_reply(arguments_.reply); }),
             arguments_.reply);
   add_relay(add("relay", Command::relay, "Pass on what comes at one address to another",
                 [this] { settle_relay(arguments_.relay); }),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <netio/channels.hpp>
 #include <netio/loop.hpp>
 #include <netio/options.hpp>
 #include <netio/subscription.hpp>
@@ -31,6 +32,8 @@ struct PeerArguments {
   std::size_t resume_bytes_max = SocketOptions{}.resume_bytes_max;
   std::chrono::nanoseconds resume_within = SocketOptions{}.resume_within;
   std::chrono::nanoseconds heartbeat_after = SocketOptions{}.heartbeat_after;
+  // In place of the address, which is one of its endpoints then. What is said above counts.
+  std::optional<ChannelConfig> channel;
 };
 
 struct SendArguments {

@@ -41,12 +41,9 @@ void CallSession::use(Socket& socket) {
 void CallSession::meet() {
   note_without_effect(progress_, arguments_.peer);
   prepare();
-  if (arguments_.peer.binds) {
-    address_ = socket_->bind(address_);
-    progress_.note("listening on " + address_);
-  } else {
-    socket_->connect(address_);
-  }
+  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer);
+  if (!bound.empty()) address_ = bound.front();
+  note_bound(progress_, bound);
   wait_.begin();
 }
 

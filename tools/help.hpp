@@ -36,6 +36,7 @@ inline constexpr std::string_view send_footer =
   netio send tcp://host:5555 --size 1KiB --seconds 10 --rate 100k --verify
   netio send shm://name --size 64 --count 10M              to a process of this machine and user
   netio send tcp://host:5555 --size 1MiB --head 64         a header and a body, as two segments
+  netio send --channel name=data,type=push,method=connect,address=tcp://host:5555 run42.dat
 
 Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.
 Either side may start first. A lost receiver is waited for as long as --connect-timeout says.
@@ -56,6 +57,7 @@ inline constexpr std::string_view recv_footer =
   netio recv shm://name                         from processes of this machine and user
   netio recv tcp://readout:5555 --connect       from a sender that was started with --bind
   netio recv 'tcp://*:5555' --verify --json     check numbers and checksums, report as JSON
+  netio recv --channel run.json:sink1:data      the channel data of the device sink1 in a file
 
 Of a message of several segments all bytes are written, one segment after the other; the summary
 says how many such messages came.

@@ -80,6 +80,13 @@ void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) 
       ->needs("--resume");
 }
 
+// Also of a channel, which was read before.
+void set_method(PeerArguments& peer, bool binds) {
+  peer.binds = binds;
+  if (!peer.channel) return;
+  for (ChannelEndpoint& endpoint : peer.channel->endpoints) endpoint.binds = binds;
+}
+
 }  // namespace
 
 void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
@@ -99,11 +106,11 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
       })
       ->required();
   auto* const bind = app.add_flag_callback(
-      "--bind", [&peer] { peer.binds = true; },
+      "--bind", [&peer] { set_method(peer, true); },
       side.binds ? "Listen at ADDRESS (the default)"
                  : fmt::format("Listen at ADDRESS for {}s", side.peer));
   auto* const connect = app.add_flag_callback(
-      "--connect", [&peer] { peer.binds = false; },
+      "--connect", [&peer] { set_method(peer, false); },
       side.binds ? fmt::format("Connect to a {} at ADDRESS", side.peer)
                  : "Connect to ADDRESS (the default)");
   bind->excludes(connect);

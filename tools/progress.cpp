@@ -16,7 +16,6 @@ namespace netio::cli {
 namespace {
 
 constexpr std::chrono::milliseconds terminal_period{100};
-constexpr std::chrono::seconds pipe_period{1};
 
 std::size_t terminal_columns() noexcept {
   winsize size{};
@@ -54,7 +53,7 @@ void Progress::start() {
   if (terminal_) {
     timer_.start_periodic(terminal_period);
   } else {
-    timer_.start_periodic(pipe_period);
+    timer_.start_periodic(period_);
   }
 }
 

@@ -35,6 +35,11 @@ class Progress {
   // The terminal is needed for the data itself, written or typed: what is shown would be mixed into
   // it.
   void stay_off_terminal() noexcept { mute_ = mute_ || terminal_; }
+  // A line so often where it is no terminal; 0: neither lines nor a bar. Before start().
+  void show_every(std::chrono::seconds pause) noexcept {
+    mute_ = mute_ || pause.count() == 0;
+    period_ = pause;
+  }
   void start();
   // Removes the bar. Nothing is shown afterwards but notes.
   void finish() noexcept;
@@ -53,6 +58,7 @@ class Progress {
   bool quiet_;
   bool terminal_;
   bool mute_;
+  std::chrono::nanoseconds period_ = std::chrono::seconds(1);
   bool line_shown_ = false;
   std::function<ProgressSample()> sample_;
   std::chrono::nanoseconds started_{0};

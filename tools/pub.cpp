@@ -23,7 +23,8 @@ namespace netio::cli {
 namespace {
 
 PublishOptions publish_options(const PubArguments& arguments) {
-  PublishOptions options;
+  PublishOptions options =
+      arguments.peer.channel ? arguments.peer.channel->publish : PublishOptions{};
   options.block_allowed = !arguments.no_block;
   options.subscribers_min = arguments.subscribers_min;
   if (arguments.block_for_max) options.block_for_max = *arguments.block_for_max;

@@ -62,14 +62,11 @@ void ReceivingSession::use(Socket& socket, Receiving& receiving) {
 
 void ReceivingSession::meet() {
   note_without_effect(progress_, arguments_.peer);
-  if (arguments_.peer.binds) {
-    address_ = socket_->bind(arguments_.peer.address);
-  } else {
-    socket_->connect(arguments_.peer.address);
-  }
+  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer);
+  if (!bound.empty()) address_ = bound.front();
   // Only now: an address that cannot be had leaves no file behind.
   if (!arguments_.out.empty()) output_.emplace(arguments_.out);
-  if (arguments_.peer.binds) progress_.note("listening on " + address_);
+  note_bound(progress_, bound);
   if (arguments_.out == "-" && ::isatty(STDOUT_FILENO) == 1) progress_.stay_off_terminal();
   wait_.begin();
 }

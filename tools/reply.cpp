@@ -41,7 +41,8 @@ class ReplySession final : public CallSession {
 ReplySession::ReplySession(const ReplyArguments& arguments)
     : CallSession(arguments, "reply", "requester", false),
       asked_(arguments),
-      reply_(context_, {}, socket_options(arguments.peer, arguments.mode)) {
+      reply_(context_, arguments.peer.channel ? arguments.peer.channel->reply : ReplyOptions{},
+             socket_options(arguments.peer, arguments.mode)) {
   reply_.on_request(
       [this](const MessageView& request, ReplyTo to) { take(request, std::move(to)); });
   use(reply_);

@@ -77,7 +77,8 @@ SocketOptions options_of(const RequestArguments& arguments) {
 }
 
 RequestOptions asking_of(const RequestArguments& arguments) {
-  RequestOptions options;
+  RequestOptions options =
+      arguments.peer.channel ? arguments.peer.channel->request : RequestOptions{};
   options.pending_max =
       std::max(options.pending_max, static_cast<std::size_t>(arguments.concurrent));
   return options;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "call_help.hpp"
+#include "channel_options.hpp"
 #include "parsed_option.hpp"
 #include "peer_options.hpp"
 #include "units.hpp"
@@ -41,6 +42,10 @@ void add_call(CLI::App& app, CallArguments& call, const Side& side, const std::s
 void add_request(CLI::App& app, RequestArguments& request, RequestChoice& choice) {
   const Side side{"replier", false};
   add_peer(app, request.peer, side);
+  add_channel(app, request.peer, ChannelPattern::request, [&request](ChannelConfig& channel) {
+    request.mode = channel.socket.mode;
+    note_no_linger(channel);
+  });
   app.add_option("FILE", choice.file, "What to ask, as one request; - or nothing: standard input")
       ->type_name("");
   add_parsed_to(
@@ -68,6 +73,10 @@ void add_request(CLI::App& app, RequestArguments& request, RequestChoice& choice
 void add_reply(CLI::App& app, ReplyArguments& reply) {
   const Side side{"requester", true};
   add_peer(app, reply.peer, side);
+  add_channel(app, reply.peer, ChannelPattern::reply, [&reply](ChannelConfig& channel) {
+    reply.mode = channel.socket.mode;
+    note_no_linger(channel);
+  });
   CLI::Option* const text = add_parsed_to(
       app, "--text", "TEXT", [](const std::string& said) { return said; }, reply.text,
       "Answer each request with this");
@@ -79,7 +88,10 @@ void add_reply(CLI::App& app, ReplyArguments& reply) {
   app.footer(std::string(help::reply_footer));
 }
 
-void settle_request(RequestArguments& request, const RequestChoice& choice) {
+void settle_reply(ReplyArguments& reply) { settle_peer(reply.peer); }
+
+void settle_request(RequestArguments& request, RequestChoice& choice) {
+  settle_peer(request.peer, &choice.file);
   if (!choice.file.empty()) {
     if (request.text) throw CLI::ValidationError("FILE", "either a file or --text, not both");
     request.input = choice.file;

@@ -19,6 +19,7 @@ void add_request(CLI::App& app, RequestArguments& request, RequestChoice& choice
 void add_reply(CLI::App& app, ReplyArguments& reply);
 
 // What the options come to together, once all are known. Throws CLI::ValidationError.
-void settle_request(RequestArguments& request, const RequestChoice& choice);
+void settle_request(RequestArguments& request, RequestChoice& choice);
+void settle_reply(ReplyArguments& reply);
 
 }  // namespace netio::cli

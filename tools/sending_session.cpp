@@ -74,12 +74,9 @@ void SendingSession::make_source() {
 void SendingSession::meet() {
   note_without_effect(progress_, arguments_.peer);
   make_source();
-  if (arguments_.peer.binds) {
-    address_ = socket_->bind(arguments_.peer.address);
-    progress_.note("listening on " + address_);
-  } else {
-    socket_->connect(arguments_.peer.address);
-  }
+  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer);
+  if (!bound.empty()) address_ = bound.front();
+  note_bound(progress_, bound);
   if (waits_for_peers()) {
     wait_.begin();
   } else {

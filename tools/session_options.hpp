@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include <netio/channels.hpp>
 #include <netio/context.hpp>
 #include <netio/options.hpp>
 
@@ -28,7 +30,7 @@ enum class Role : std::uint8_t { sender, receiver, both };
 }
 
 [[nodiscard]] inline SocketOptions socket_options(const PeerArguments& peer, Mode mode) {
-  SocketOptions options;
+  SocketOptions options = peer.channel ? peer.channel->socket : SocketOptions{};
   options.name = peer.name;
   options.mode = mode;
   options.message_bytes_max = peer.message_bytes_max;
@@ -38,8 +40,36 @@ enum class Role : std::uint8_t { sender, receiver, both };
   return options;
 }
 
-// Says which of the options have no effect at the address, if any.
+// Binds and connects. Returns the addresses that are bound to.
+inline std::vector<std::string> meet_peers(Socket& socket, const PeerArguments& peer) {
+  std::vector<std::string> bound;
+  if (!peer.channel) {
+    if (peer.binds) {
+      bound.push_back(socket.bind(peer.address));
+    } else {
+      socket.connect(peer.address);
+    }
+    return bound;
+  }
+  const std::vector<std::string> addresses = open_channel(socket, *peer.channel);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (peer.channel->endpoints[i].binds) bound.push_back(addresses[i]);
+  }
+  return bound;
+}
+
+inline void note_bound(Progress& progress, const std::vector<std::string>& bound) {
+  for (const std::string& address : bound) progress.note("listening on " + address);
+}
+
+// Says which of the options have no effect, or another one: at the address, and in the channel.
 inline void note_without_effect(Progress& progress, const PeerArguments& peer) {
+  if (peer.channel) {
+    if (peer.channel->rate_every) progress.show_every(*peer.channel->rate_every);
+    for (const ChannelRemark& one : peer.channel->remarks) {
+      progress.note("channel " + to_string(*peer.channel) + ": " + one.text);
+    }
+  }
   if (!peer.address.starts_with("shm://")) return;
   std::string what;
   if (peer.resume_bytes_max != 0) what = "--resume sends nothing again";

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "channel_options.hpp"
 #include "help.hpp"
 #include "parsed_option.hpp"
 #include "peer_options.hpp"
@@ -119,6 +120,10 @@ void add_pair(CLI::App& app, PairArguments& pair, const Side& side, const std::s
 
 void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
   add_sending(app, send, choice, {"receiver", false});
+  add_channel(app, send.peer, ChannelPattern::push, [&send](const ChannelConfig& channel) {
+    send.mode = channel.socket.mode;
+    send.linger = channel.linger;
+  });
   add_choice_to(app, "--mode", modes(), send.mode,
                 "buffered (most messages a second; default) or unbuffered (least latency)");
   add_parsed_to(app, "--head", "BYTES", parse_message_bytes, send.head_bytes,
@@ -131,6 +136,12 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
                 "The tag of all messages, such as 7 or 0x1f (0); of several, 3-9, each message "
                 "gets the next in turn");
   add_sending(app, pub, choice, {"subscriber", true});
+  add_channel(app, pub.peer, ChannelPattern::publish, [&pub](const ChannelConfig& channel) {
+    pub.no_block = !channel.publish.block_allowed;
+    pub.subscribers_min = channel.publish.subscribers_min;
+    pub.block_for_max = channel.publish.block_for_max;
+    pub.linger = channel.linger;
+  });
   add_parsed_to(app, "--wait-for", "N", parse_count, pub.wait_for,
                 "Begin when so many have subscribed (1); 0: at once, whoever is there");
   CLI::Option* const min =
@@ -151,6 +162,7 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
 
 void add_recv(CLI::App& app, RecvArguments& recv) {
   add_receiving(app, recv, {"sender", true, false});
+  add_channel(app, recv.peer, ChannelPattern::pull, note_no_linger);
   app.add_flag("--shared", recv.shared,
                "The senders spread over several receivers: numbers they skip are no fault")
       ->needs("--verify");
@@ -174,6 +186,11 @@ void add_sub(CLI::App& app, SubArguments& sub) {
       ->type_name("TAGS")
       ->allow_extra_args(false);
   add_receiving(app, sub, {"publisher", false, false});
+  add_channel(app, sub.peer, ChannelPattern::subscribe, [&sub](ChannelConfig& channel) {
+    sub.subscription = channel.subscribe;
+    sub.mode = channel.socket.mode;
+    note_no_linger(channel);
+  });
   const std::string group = "When this side is slow";
   add_choice_to(app, "--policy", policies(), sub.subscription.policy,
                 "block: the publisher waits, nothing is lost; drop_new (default): what does not "
@@ -219,7 +236,8 @@ void add_ping(CLI::App& app, PingArguments& ping) {
   app.footer(std::string(help::ping_footer));
 }
 
-void settle_send(SendArguments& send, const SendChoice& choice) {
+void settle_send(SendArguments& send, SendChoice& choice) {
+  settle_peer(send.peer, &choice.file);
   if (choice.generated) {
     if (!choice.file.empty() || choice.framed) {
       throw CLI::ValidationError(
@@ -244,7 +262,8 @@ void settle_pub(PubArguments& pub, SendChoice& choice) {
   settle_send(pub, choice);
 }
 
-void settle_recv(const RecvArguments& recv) {
+void settle_recv(RecvArguments& recv) {
+  settle_peer(recv.peer);
   if (recv.out == "-" && recv.report.json == "-") {
     throw CLI::ValidationError("--json", "standard output carries the messages: use --json=FILE");
   }
@@ -257,7 +276,11 @@ void settle_sub(SubArguments& sub) {
     throw CLI::ValidationError("--behind-for",
                                "says when to disconnect: needs --policy disconnect");
   }
-  if (sub.tags.empty()) sub.tags.push_back(every_tag);
+  if (!sub.tags.empty()) return;
+  sub.tags = sub.peer.channel ? sub.peer.channel->tags : std::vector<TagRange>{every_tag};
+  if (sub.tags.empty()) {
+    throw CLI::ValidationError("--channel", "it has tags=none: say with --tag which are wanted");
+  }
 }
 
 void settle_ping(const PingArguments& ping) { check_size(ping.message_bytes, ping.peer); }

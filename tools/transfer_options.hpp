@@ -27,9 +27,9 @@ void add_echo(CLI::App& app, PairArguments& echo);
 void add_ping(CLI::App& app, PingArguments& ping);
 
 // What the options come to together, once all are known. Throws CLI::ValidationError.
-void settle_send(SendArguments& send, const SendChoice& choice);
+void settle_send(SendArguments& send, SendChoice& choice);
 void settle_pub(PubArguments& pub, SendChoice& choice);
-void settle_recv(const RecvArguments& recv);
+void settle_recv(RecvArguments& recv);
 void settle_sub(SubArguments& sub);
 void settle_ping(const PingArguments& ping);
 
