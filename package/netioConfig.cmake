@@ -1,5 +1,6 @@
-# find_package(netio): the targets netio::netio (shared) and netio::netio_static. libfabric is none
-# of their dependencies: netio loads it when the first address of a fabric is used.
+# find_package(netio): the targets netio::netio (shared) and netio::netio_static, and beside them
+# netio::channels and netio::channels_static where they were built. libfabric is none of their
+# dependencies: netio loads it when the first address of a fabric is used.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 include(${CMAKE_CURRENT_LIST_DIR}/netioTargets.cmake)

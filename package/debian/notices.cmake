@@ -58,6 +58,8 @@ if(TARGET PkgConfig::libfabric)
 endif()
 if(NETIO_TOOLS OR NETIO_BENCH)
   netio_debian_notice(libcli11-dev CLI11 *)
+endif()
+if(NETIO_TOOLS OR NETIO_BENCH OR TARGET netio_channels_shared)
   netio_debian_notice(nlohmann-json3-dev nlohmann-json * include/nlohmann/detail/conversions/to_chars.hpp
     include/nlohmann/detail/output/serializer.hpp)
 endif()

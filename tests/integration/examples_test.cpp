@@ -135,6 +135,29 @@ TEST_F(Examples, a_chain_ends_in_order_from_its_first_stage_on) {
   EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: "));
 }
 
+TEST_F(Examples, a_command_line_describes_the_channels) {
+  if (!std::filesystem::exists(program("channels"))) GTEST_SKIP() << "built without channels";
+  const auto with = [](const std::string& text) {
+    Process::Options options = example("channels", "--channel-config");
+    options.arguments.push_back(text);
+    return options;
+  };
+  Process pull(with("name=data,type=pull,method=bind,address=tcp://127.0.0.1:0,rcvBufSize=10"));
+  const std::string greeting = "pulling at ";
+  ASSERT_TRUE(pull.wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
+  std::string address = pull.out().substr(greeting.size());
+  address.erase(address.find('\n'));
+  Process push(with("data:type=push,method=connect,address=" + address));
+  EXPECT_EQ(push.wait(), 0) << push.err();
+  EXPECT_EQ(pull.wait(), 0) << pull.err();
+  EXPECT_THAT(pull.out(), HasSubstr("\nevent 0\n"));
+  EXPECT_THAT(pull.out(), HasSubstr("\nevent 9\n"));
+  EXPECT_THAT(pull.err(), HasSubstr("rcvBufSize has no effect: it counts messages"));
+  Process wrong(with("name=data,tpye=pull"));
+  EXPECT_EQ(wrong.wait(), 2);
+  EXPECT_THAT(wrong.err(), HasSubstr("there is no key \"tpye\"; did you mean \"type\"?"));
+}
+
 TEST_F(Examples, a_ball_goes_to_and_fro) {
   EXPECT_THAT(output_of("pair"), MatchesRegex("10000 round trips, [0-9.]+ us each\n"));
 }
@@ -285,6 +308,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/blocking.md", "examples/blocking.cpp"},
       {"docs/runs.md", "examples/relay.cpp"},
       {"docs/blocking.md", "examples/blocking_stop.cpp"},
+      {"docs/channels.md", "examples/channels.cpp"},
   };
   for (const auto& [page, path] : quotes) {
     const std::string source = text_of(source_folder / path);

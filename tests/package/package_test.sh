@@ -39,7 +39,7 @@ builds_only_what_is_installed() (
   line=$(readme_line 1)
   cd "$work/fresh" || return
   eval "${line//cmake /cmake_tells }" >"$work/told" || { cat "$work/told"; return 1; }
-  for file in libnetio.so libnetio.a netio-send.1.gz bench/bench-raw src/loop/loop.cpp netio_cli.dir; do
+  for file in libnetio.so libnetio.a libnetio_channels.so libnetio_channels.a netio-send.1.gz bench/bench-raw src/loop/loop.cpp netio_cli.dir; do
     grep -qF "$file" "$work/told" || { echo "$file would not be built by: $line"; return 1; }
   done
   ! grep -nE 'tests/|examples/|fuzz/|_test\.cpp' "$work/told"
@@ -72,7 +72,8 @@ wanted() {
   (cd "$build" && find bench -maxdepth 1 -name 'bench-*' ! -name '*-aeron' ! -name '*-iceoryx2') |
     sed 's|^bench|libexec/netio|'  # the two belong to no build
   printf 'lib/%s\n' libnetio.a libnetio.so "libnetio.so.$abi" "libnetio.so.$version" \
-    pkgconfig/netio.pc cmake/netio/netio{Config,ConfigVersion,Targets,Targets-release}.cmake
+    libnetio_channels.{a,so} "libnetio_channels.so.$abi" "libnetio_channels.so.$version" \
+    pkgconfig/netio{,-channels}.pc cmake/netio/netio{Config,ConfigVersion,Targets,Targets-release}.cmake
   echo bin/netio
   commands | sed 's|.*|share/man/man1/netio-&.1.gz|'
   printf 'share/%s\n' man/man1/netio.1.gz bash-completion/completions/netio zsh/site-functions/_netio
@@ -114,7 +115,7 @@ project() {  # NAME OPTION...
 }
 
 by_hand() {  # pkg-config says the rest
-  local examples=$prefix/share/doc/netio/examples cflags libs static
+  local examples=$prefix/share/doc/netio/examples cflags libs static channels
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
   mkdir "$work/hand" && cd "$work/hand" || return
   [ "$(pkg-config --modversion netio)" = "$version" ] || return
@@ -123,6 +124,10 @@ by_hand() {  # pkg-config says the rest
   read -ra static < <(pkg-config --static --libs netio | sed 's/-lnetio/-l:libnetio.a/')
   "$CC" -std=c99 -c "${cflags[@]}" "$examples/c_pull.c" -o pull.o &&
     "$CXX" -std=c++20 -c "${cflags[@]}" "$examples/push.cpp" -o push.o &&
+    "$CXX" -std=c++20 "${cflags[@]}" "$examples/channels.cpp" \
+      "$(pkg-config --variable=libdir netio)"/libnetio_channels.a "${static[@]}" -o channels_static &&
+    read -ra channels < <(pkg-config --cflags --libs netio-channels) &&
+    "$CXX" -std=c++20 "$examples/channels.cpp" "${channels[@]}" -o channels &&
     "$CC" pull.o "${libs[@]}" -o pull && "$CC" pull.o "${static[@]}" -o pull_static &&
     "$CXX" push.o "${libs[@]}" -o push && "$CXX" push.o "${static[@]}" -o push_static
 }
@@ -143,6 +148,21 @@ exchange() {  # PULL PUSH LIBRARIES
   done
   timeout 20 "$2" "$address" | grep -Fx '1000 of 1000 delivered' && wait $! &&
     grep '^1000 messages' "$out"
+}
+
+# Ten messages go over a channel that the command lines describe.
+channel() {  # RECEIVER SENDER
+  local out text=name=data,method address="" i
+  out=$(mktemp -p "$work")
+  export LD_LIBRARY_PATH=$prefix/lib
+  timeout 20 "$1" --channel-config "$text=bind,type=pull,address=tcp://127.0.0.1:0" >"$out" &
+  for ((i = 0; i < 200; ++i)); do
+    address=$(sed -n 's/^pulling at //p' "$out")
+    [ -z "$address" ] || break
+    sleep 0.02
+  done
+  timeout 20 "$2" --channel-config "$text=connect,type=push,address=$address" && wait $! &&
+    grep -Fx 'event 9' "$out"
 }
 
 # As a folder of another project nothing of netio is installed with that.
@@ -210,6 +230,8 @@ check "programs of both, with the static library" exchange "$work/c/pull_static"
 check "pkg-config finds it" by_hand
 check "programs by pkg-config, with the shared library" exchange "$work/hand/pull" "$work/hand/push" 1
 check "programs by pkg-config, with the static library" exchange "$work/hand/pull_static" "$work/hand/push_static" 0
+check "programs of channels, with the shared library and the static one" channel "$work/hand/channels" "$work/hand/channels_static"
+check "programs of channels by CMake, with both" channel "$work/cpp/channels" "$work/cpp/channels_static"
 check "a project with netio as a folder installs nothing of it" folder_installs_nothing
 if command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null; then
   check "Debian packages have the same files, and need what they should" packages
