@@ -113,15 +113,21 @@ struct ReplyArguments : CallArguments {
 };
 
 struct RelayEnd {
-  std::vector<std::string> addresses;
+  std::string address;
+  std::vector<std::string> more;
   bool binds = false;
+  std::string channel_text;
+  std::optional<ChannelConfig> channel;  // in place of the others
 };
+
+// Much is under way between two wires: less would make both wait for acknowledgements.
+inline constexpr std::size_t relay_resume_bytes_default = std::size_t{8} << 20U;
 
 struct RelayArguments {
   enum class Pattern : std::uint8_t { push, publish, pair, request };
 
   Pattern pattern = Pattern::push;
-  RelayEnd from{{}, true};
+  RelayEnd from{{}, {}, true, {}, {}};
   RelayEnd to;
   PeerArguments peer;  // of both ends, but for the address
   ReportArguments report;

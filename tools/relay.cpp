@@ -52,15 +52,24 @@ Nouns nouns_of(Pattern pattern) {
   return {};
 }
 
+SocketOptions end_options(const RelayArguments& arguments, const RelayEnd& end) {
+  if (!end.channel) return socket_options(arguments.peer, arguments.mode);
+  SocketOptions options = end.channel->socket;
+  if (!arguments.peer.name.empty()) options.name = arguments.peer.name;
+  if (options.resume_bytes_max == 0) options.resume_bytes_max = arguments.peer.resume_bytes_max;
+  return options;
+}
+
+// Acknowledges what the other side has acknowledged.
 SocketOptions input_options(const RelayArguments& arguments) {
-  SocketOptions options = socket_options(arguments.peer, arguments.mode);
+  SocketOptions options = end_options(arguments, arguments.from);
   options.acknowledge = Acknowledge::released;
   return options;
 }
 
 SocketOptions output_options(const RelayArguments& arguments) {
-  SocketOptions options = socket_options(arguments.peer, arguments.mode);
-  options.distribute = arguments.distribute;
+  SocketOptions options = end_options(arguments, arguments.to);
+  if (arguments.distribute != Distribute::in_turn) options.distribute = arguments.distribute;
   if (arguments.pattern == Pattern::pair) options.acknowledge = Acknowledge::released;
   return options;
 }
@@ -171,8 +180,13 @@ void RelaySession::make_sockets() {
       return;
     }
     case Pattern::publish: {
-      auto subscribe = std::make_shared<Subscribe>(context_, arguments_.subscription, input);
-      auto publish = std::make_shared<Publish>(context_, PublishOptions{}, output);
+      const auto& from = arguments_.from.channel;
+      const auto& to = arguments_.to.channel;
+      auto subscribe = std::make_shared<Subscribe>(
+          context_, from ? from->subscribe : arguments_.subscription, input);
+      auto publish =
+          std::make_shared<Publish>(context_, to ? to->publish : PublishOptions{}, output);
+      if (from && !from->tags.empty()) subscribe->subscribe(from->tags);
       if (!arguments_.tags.empty()) subscribe->subscribe(arguments_.tags);
       forwards_.push_back(forward(*subscribe, *publish));
       own(from_, std::move(subscribe));
@@ -191,9 +205,12 @@ void RelaySession::make_sockets() {
     case Pattern::request: {
       SocketOptions asking = output;
       asking.acknowledge = Acknowledge::delivered;
-      auto reply = std::make_shared<Reply>(context_, ReplyOptions{},
-                                           socket_options(arguments_.peer, arguments_.mode));
-      auto request = std::make_shared<Request>(context_, RequestOptions{}, asking);
+      const auto& from = arguments_.from.channel;
+      const auto& to = arguments_.to.channel;
+      auto reply = std::make_shared<Reply>(context_, from ? from->reply : ReplyOptions{},
+                                           end_options(arguments_, arguments_.from));
+      auto request =
+          std::make_shared<Request>(context_, to ? to->request : RequestOptions{}, asking);
       forwards_.push_back(forward(*reply, *request));
       own(from_, std::move(reply));
       own(to_, std::move(request));
@@ -213,17 +230,21 @@ void RelaySession::use(Side& side, Side& other) {
 }
 
 void RelaySession::meet(Side& side, const RelayEnd& end) {
-  for (const std::string& address : end.addresses) {
-    PeerArguments there = arguments_.peer;
+  PeerArguments there = arguments_.peer;
+  there.binds = end.binds;
+  // Where nothing comes back, the default needs no word.
+  if (there.resume_bytes_max == relay_resume_bytes_default) there.resume_bytes_max = 0;
+  there.channel = end.channel;
+  std::vector<std::string> addresses = end.more;
+  if (!end.channel) addresses.insert(addresses.begin(), end.address);
+  if (end.channel) addresses.resize(1);  // all of its endpoints are met at once
+  for (const std::string& address : addresses) {
     there.address = address;
     note_without_effect(progress_, there);
-    if (end.binds) {
-      side.addresses.push_back(side.socket->bind(address));
-      progress_.note(fmt::format("listening on {} for {}s", side.addresses.back(), side.noun));
-    } else {
-      side.socket->connect(address);
-      side.addresses.push_back(address);
-    }
+    const std::vector<std::string> bound = meet_peers(*side.socket, there);
+    note_bound(progress_, bound);
+    if (bound.empty()) side.addresses.push_back(address);
+    side.addresses.insert(side.addresses.end(), bound.begin(), bound.end());
   }
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "channel_options.hpp"
 #include "parsed_option.hpp"
 #include "peer_options.hpp"
 #include "relay_help.hpp"
@@ -14,29 +16,56 @@ namespace netio::cli {
 
 namespace {
 
-// Much is under way between two wires: less would make both wait for acknowledgements.
-constexpr std::size_t resume_bytes_default = std::size_t{8} << 20U;
-
-void add_end(CLI::App& app, RelayEnd& end, const std::string& name, const std::string& what) {
-  app.add_option_function<std::string>(
-         name,
-         [&end](const std::string& address) {
-           end.addresses.insert(end.addresses.begin(), address);
-         },
-         what)
-      ->type_name("")
-      ->required();
+void add_more(CLI::App& app, RelayEnd& end, const std::string& name, const std::string& what) {
+  app.add_option(name, end.more, what)->type_name("ADDRESS")->allow_extra_args(false);
 }
 
-void add_more(CLI::App& app, RelayEnd& end, const std::string& name, const std::string& what) {
-  app.add_option_function<std::vector<std::string>>(
-         name,
-         [&end](const std::vector<std::string>& more) {
-           end.addresses.insert(end.addresses.end(), more.begin(), more.end());
-         },
-         what)
-      ->type_name("ADDRESS")
-      ->allow_extra_args(false);
+void add_channel_of(CLI::App& app, RelayEnd& end, const std::string& name,
+                    const std::string& argument) {
+  add_parsed_to(
+      app, name, "CHANNEL", [](const std::string& text) { return text; }, end.channel_text,
+      "In place of " + argument +
+          ", a channel as netio send --channel takes it, with the options of its socket");
+}
+
+// Who takes messages in, and who sends them out.
+std::pair<ChannelPattern, ChannelPattern> patterns_of(RelayArguments::Pattern pattern) {
+  switch (pattern) {
+    case RelayArguments::Pattern::push:
+      return {ChannelPattern::pull, ChannelPattern::push};
+    case RelayArguments::Pattern::publish:
+      return {ChannelPattern::subscribe, ChannelPattern::publish};
+    case RelayArguments::Pattern::pair:
+      return {ChannelPattern::pair, ChannelPattern::pair};
+    case RelayArguments::Pattern::request:
+      return {ChannelPattern::reply, ChannelPattern::request};
+  }
+  return {};
+}
+
+void settle_end(RelayEnd& end, ChannelPattern pattern, const std::string& option,
+                const std::string& argument) {
+  if (end.channel_text.empty()) {
+    if (end.address.empty()) {
+      throw CLI::ValidationError(argument, "is needed: where to meet the peers at this side");
+    }
+    return;
+  }
+  if (!end.address.empty() || !end.more.empty()) {
+    throw CLI::ValidationError(option, "either a channel or " + argument + ", not both");
+  }
+  try {
+    end.channel = choose_channel(end.channel_text, pattern);
+  } catch (const std::invalid_argument& error) {
+    throw CLI::ValidationError(option, error.what());
+  }
+  for (const ChannelEndpoint& each : end.channel->endpoints) end.more.push_back(each.address);
+}
+
+std::vector<std::string> all_addresses(const RelayEnd& end) {
+  std::vector<std::string> all = end.more;
+  if (!end.address.empty()) all.push_back(end.address);
+  return all;
 }
 
 void add_publish(CLI::App& app, RelayArguments& relay) {
@@ -70,13 +99,17 @@ void add_publish(CLI::App& app, RelayArguments& relay) {
 
 void add_relay(CLI::App& app, RelayArguments& relay) {
   using Pattern = RelayArguments::Pattern;
-  add_end(app, relay.from, "FROM", "Where messages come from: an address, as for netio send");
-  add_end(app, relay.to, "TO", "Where they go");
+  app.add_option("FROM", relay.from.address,
+                 "Where messages come from: an address, as for netio send")
+      ->type_name("");
+  app.add_option("TO", relay.to.address, "Where they go")->type_name("");
   const Choices<bool> ways = {{"bind", true}, {"connect", false}};
   add_choice_to(app, "--from", ways, relay.from.binds,
                 "Listen at FROM (bind, the default) or connect");
   add_choice_to(app, "--to", ways, relay.to.binds, "Listen at TO, or connect (the default)");
   add_more(app, relay.from, "--more-from", "One more FROM; may be given again");
+  add_channel_of(app, relay.from, "--from-channel", "FROM");
+  add_channel_of(app, relay.to, "--to-channel", "TO");
   add_more(app, relay.to, "--more-to", "One more TO; messages go to those that are ready, in turn");
   add_choice_to(app, "--pattern",
                 Choices<Pattern>{{"push", Pattern::push},
@@ -95,14 +128,14 @@ void add_relay(CLI::App& app, RelayArguments& relay) {
                 "End so long after both sides had a peer");
   add_parsed_to(app, "--linger", "TIME", parse_duration, relay.linger,
                 "At the end, how long to wait until all is passed on and acknowledged (5s)");
-  relay.peer.resume_bytes_max = resume_bytes_default;
+  relay.peer.resume_bytes_max = relay_resume_bytes_default;
   add_settings(app, relay.peer, {"peer", true, true, true});
   add_publish(app, relay);
   add_summary(app, relay.report);
   app.footer(std::string(help::relay_footer));
 }
 
-void settle_relay(const RelayArguments& relay) {
+void settle_relay(RelayArguments& relay) {
   using Pattern = RelayArguments::Pattern;
   if (relay.pattern != Pattern::push && relay.distribute == Distribute::by_tag) {
     throw CLI::ValidationError("--by-tag", "needs --pattern push");
@@ -110,13 +143,21 @@ void settle_relay(const RelayArguments& relay) {
   if (relay.pattern != Pattern::publish && !relay.tags.empty()) {
     throw CLI::ValidationError("--tag", "needs --pattern publish");
   }
-  if (relay.pattern == Pattern::pair &&
-      (relay.from.addresses.size() > 1 || relay.to.addresses.size() > 1)) {
-    throw CLI::ValidationError(
-        "--pattern", "a pair has one peer at each side: leave out --more-from and --more-to");
+  // The one address that is left is TO.
+  if (!relay.from.channel_text.empty() && relay.to.channel_text.empty() &&
+      relay.to.address.empty()) {
+    relay.to.address = std::exchange(relay.from.address, {});
   }
-  for (const std::string& address : relay.from.addresses) {
-    if (std::ranges::find(relay.to.addresses, address) != relay.to.addresses.end()) {
+  const auto [input, output] = patterns_of(relay.pattern);
+  settle_end(relay.from, input, "--from-channel", "FROM");
+  settle_end(relay.to, output, "--to-channel", "TO");
+  const std::vector<std::string> from = all_addresses(relay.from);
+  const std::vector<std::string> to = all_addresses(relay.to);
+  if (relay.pattern == Pattern::pair && (from.size() > 1 || to.size() > 1)) {
+    throw CLI::ValidationError("--pattern", "a pair has one peer, and one address, at each side");
+  }
+  for (const std::string& address : from) {
+    if (std::ranges::find(to, address) != to.end()) {
       throw CLI::ValidationError("TO",
                                  address + " is FROM as well: what is passed on would come back");
     }

@@ -9,6 +9,6 @@ namespace netio::cli {
 
 void add_relay(CLI::App& app, RelayArguments& relay);
 // Throws CLI::ValidationError.
-void settle_relay(const RelayArguments& relay);
+void settle_relay(RelayArguments& relay);
 
 }  // namespace netio::cli

@@ -30,6 +30,7 @@ const std::vector<Words> commands = {
     {"sub"},
     {"request"},
     {"reply"},
+    {"relay"},
     {"echo"},
     {"ping"},
     {"info"},
@@ -106,7 +107,7 @@ TEST(CliCompletion, bash_completes_commands_options_and_what_they_may_be) {
               UnorderedElementsAre("drop_new", "drop_old"));
   EXPECT_THAT(offered({"recv", "--wait", "="}), UnorderedElementsAre("sleep", "spin", "adaptive"));
   EXPECT_THAT(offered({"completion", ""}), UnorderedElementsAre("bash", "zsh"));
-  EXPECT_THAT(offered({"man", "re"}), UnorderedElementsAre("recv", "request", "reply"));
+  EXPECT_THAT(offered({"man", "re"}), UnorderedElementsAre("recv", "request", "reply", "relay"));
   EXPECT_THAT(offered({"request", "--conc"}), ElementsAre("--concurrent"));
   EXPECT_THAT(offered({"send", "--size", ""}), IsEmpty());
   EXPECT_THAT(offered({"recv", "t"}), ElementsAre("tcp://"));
