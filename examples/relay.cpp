@@ -1,34 +1,28 @@
 // The middle of a chain: passes on what comes, and ends in order once all that fed it have ended.
+#include <chrono>
 #include <cstdio>
-#include <optional>
 
 #include <netio/netio.hpp>
 
 int main(int argc, char** argv) {
   netio::Context context;
-  netio::Pull pull(context);
-  netio::Push push(context);
-  std::optional<netio::Message> held;  // what the next stage does not take yet
-  bool ended = false, lost = false;
-  const auto pass_on = [&] {
-    if (held && push.send(std::move(*held)) != netio::Status::ok) return;
-    held.reset();
-    pull.resume();
-    if (ended) push.close();  // delivers all that was taken, then calls on_closed
-  };
-  pull.on_message([&](const netio::MessageView& message) {
-    if (push.send(message.bytes(), message.tag()) == netio::Status::ok) return;
-    held = message.keep();
-    pull.pause();  // takes effect behind this message, and holds back who sends
-  });
+  netio::SocketOptions input, output;
+  input.acknowledge = netio::Acknowledge::released;  // when the next stage has acknowledged it
+  output.resume_bytes_max = 8U << 20U;               // nothing is lost when a connection breaks
+  netio::Pull pull(context, input);
+  netio::Push push(context, output);
+  netio::Forward stage = netio::forward(pull, push);
+  bool lost = false;
   pull.on_down([&](const netio::PeerInfo& peer, const netio::Down& down) {
     if (!peer.was_up) return;
     std::fprintf(stderr, "%s\n", down.detail.c_str());
     lost = lost || down.reason != netio::DownReason::closed_by_peer;  // it has not sent all
-    ended = pull.peers_connected() == 0;
-    if (ended && !held) push.close();
+    if (pull.peers_connected() != 0) return;
+    stage.finish(std::chrono::seconds(5), [&] {  // passes on what it has
+      pull.close();
+      push.close();
+    });
   });
-  push.on_writable(pass_on);
   push.on_closed([&](const netio::Books& books) {
     std::printf("%zu passed on, %zu delivered\n", books.sent, books.acknowledged);
     context.stop();

@@ -424,6 +424,7 @@ NETIO_API int netio_pair_socket_init(struct netio_context* context,
 #ifdef __cplusplus
 }
 #endif
+#include <netio/forward.h>
 #include <netio/publish.h>
 #include <netio/requests.h>
 #include <netio/segments.h>

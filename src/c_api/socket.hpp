@@ -45,6 +45,7 @@ class SocketObject : public Resident {
 
   Socket* socket = nullptr;
   detail::SendCore* sending = nullptr;
+  Sending* sender = nullptr;  // its front
   Publish* publishing = nullptr;
   Receiving* receiving = nullptr;
   Request* requesting = nullptr;
@@ -73,7 +74,10 @@ class SocketOf final : public SocketObject {
   SocketOf(ContextObject& home, netio_socket* own, const Options&... options)
       : SocketObject(home, own), kind(home.context, options...) {
     socket = &kind;
-    if constexpr (std::is_base_of_v<Sending, Kind>) sending = &kind.send_core();
+    if constexpr (std::is_base_of_v<Sending, Kind>) {
+      sending = &kind.send_core();
+      sender = &kind;
+    }
     if constexpr (std::is_same_v<Publish, Kind>) publishing = &kind;
     if constexpr (std::is_base_of_v<Receiving, Kind>) receiving = &kind;
     if constexpr (std::is_same_v<Request, Kind>) requesting = &kind;
@@ -81,11 +85,7 @@ class SocketOf final : public SocketObject {
     set_call_backs();
   }
 
-  struct Opened final : Kind {
-    using Kind::Kind;
-    [[nodiscard]] detail::SendCore& send_core() noexcept { return this->core_->sending; }
-  };
-  Opened kind;
+  Kind kind;
 };
 
 // As it is stored in a handle: all kinds of sockets are got at by their common base.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HEADERS = tuple(ROOT / "include" / name
-                for name in ("netio.h", "netio/publish.h", "netio/reasons.h", "netio/requests.h",
+                for name in ("netio.h", "netio/forward.h", "netio/publish.h", "netio/reasons.h", "netio/requests.h",
                              "netio/segments.h"))
 RECORD = Path(__file__).with_name("abi.txt")
 
