@@ -78,10 +78,9 @@ SendForward::Input* SendForward::input_of(std::uint64_t id) noexcept {
 }
 
 bool SendForward::settled(const Sent& sent) const noexcept {
-  const Peer* const peer = to_.socket().find_peer(sent.peer);
-  if (peer == nullptr) return true;  // it is gone, and with it what is not known
-  const Books books = books_of(*peer);
-  return books.sent - books.unacknowledged >= sent.total;
+  const std::optional<Books> books = to_.socket().books_of(sent.peer);
+  // If the peer is forgotten, so is what became of its messages.
+  return !books || books->sent - books->unacknowledged >= sent.total;
 }
 
 void SendForward::look(Input& input) noexcept {

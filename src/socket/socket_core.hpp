@@ -118,6 +118,9 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   void enter_by_id(Peer& peer) noexcept { by_id_.add(peer); }
   // Null if there is none, or none any more.
   [[nodiscard]] Peer* find_peer(std::uint64_t id) noexcept { return by_id_.find(id); }
+  // The books of the peer of this id, also of one that went and may come back. Nothing if it is not
+  // known any more. Looks at all that went.
+  [[nodiscard]] std::optional<Books> books_of(std::uint64_t id) noexcept;
   // A link waits because this socket's quota of large memory is spent.
   [[nodiscard]] bool large_quota_waited_for() const noexcept;
   // A link waits for receive memory that peers of this socket may hold.

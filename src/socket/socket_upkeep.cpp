@@ -365,4 +365,16 @@ Counters SocketCore::counters() const noexcept {
   return counters;
 }
 
+std::optional<Books> SocketCore::books_of(std::uint64_t id) noexcept {
+  std::optional<Books> books;
+  if (const Peer* const peer = find_peer(id)) {
+    peer->add_to(books.emplace());
+    return books;
+  }
+  records_.for_each([&](const StreamRecord& record) {
+    if (record.peer_id == id) record.add_to(books.emplace());
+  });
+  return books;
+}
+
 }  // namespace netio::detail

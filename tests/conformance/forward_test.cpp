@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conformance/conformance.hpp"
+#include "support/relay.hpp"
 
 namespace netio::test {
 namespace {
@@ -430,6 +431,74 @@ TEST_P(ForwardOn, one_socket_and_two_contexts_are_refused) {
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(ForwardOn);
+
+class ForwardOverARelay : public ForwardOn {
+ protected:
+  // The sink dials the output, or is dialed by it, and its connection can be cut. It takes nothing
+  // so far.
+  void make_cut_stage(bool sink_dials) {
+    source_ = std::make_unique<Push>(here_, keeping());
+    input_ = std::make_unique<Pull>(middle_, released(eager()));
+    output_ = std::make_unique<Push>(middle_, keeping());
+    sink_ = std::make_unique<Pull>(there_, keeping());
+    forward_ = forward(*input_, *output_);
+    join(*input_, *source_);
+    relay_ = std::make_unique<Relay>(sink_dials ? bind(*output_) : bind(*sink_));
+    Socket& dials = sink_dials ? static_cast<Socket&>(*sink_) : *output_;
+    dials.connect(relay_->address());
+    ASSERT_SOON(pump_, output_->peers_connected() == 1);
+    sink_->pause();
+  }
+
+  std::unique_ptr<Relay> relay_;
+};
+
+TEST_P(ForwardOverARelay, what_is_kept_for_a_sink_that_is_away_is_not_acknowledged) {
+  for (const bool sink_dials : {false, true}) {
+    SCOPED_TRACE(sink_dials);
+    ASSERT_NO_FATAL_FAILURE(make_cut_stage(sink_dials));
+    send_all(0, 100);
+    source_->flush();
+    ASSERT_SOON(pump_, forward_.books().passed == 100);
+    pump_.run_for(20ms);
+    EXPECT_EQ(source_->books().acknowledged, 0U);
+    relay_->forbid(true);
+    relay_->cut();
+    ASSERT_SOON(pump_, output_->peers_connected() == 0);
+    pump_.run_for(50ms);
+    EXPECT_EQ(source_->books().acknowledged, 0U);
+    check_all();
+    sink_->resume();
+    relay_->forbid(false);
+    ASSERT_SOON(pump_, source_->books().acknowledged == 100);
+    EXPECT_EQ(came_, 100U);
+    EXPECT_EQ(forward_.books().unsettled, 0U);
+    forward_ = Forward();
+  }
+}
+
+TEST_P(ForwardOverARelay, cuts_on_both_sides_lose_nothing) {
+  ASSERT_NO_FATAL_FAILURE(make_cut_stage(false));
+  Relay before(bind(*input_));
+  source_.reset();
+  source_ = std::make_unique<Push>(here_, keeping());
+  source_->connect(before.address());
+  check_all();
+  sink_->resume();
+  ASSERT_SOON(pump_, source_->peers_connected() == 1);
+  std::uint64_t sent = 0;
+  for (int round = 0; round < 10; ++round) {
+    send_all(sent, sent + 300);
+    sent += 300;
+    (round % 2 == 0 ? before : *relay_).cut();
+  }
+  source_->flush();
+  ASSERT_SOON(pump_, came_ == sent && source_->books().acknowledged == sent);
+  EXPECT_EQ(source_->books().dropped() + output_->books().dropped(), 0U);
+  forward_ = Forward();
+}
+
+ON_TCP_IN_EVERY_MODE(ForwardOverARelay);
 
 }  // namespace
 }  // namespace netio::test
