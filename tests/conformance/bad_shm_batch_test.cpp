@@ -53,5 +53,55 @@ TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   }
 }
 
+TEST(BadShmBatch, that_changes_later_and_is_sent_on_cuts_nobody_else) {
+  const std::vector<std::uint64_t> words = {
+      detail::frame_word(UINT32_MAX, 0),
+      detail::frame_word(1'000'000, 1),
+      detail::frame_word(8, detail::frame_flag::more),
+      detail::frame_word(8, detail::frame_flag::control),
+      detail::frame_word(8, detail::frame_flag::request),
+      detail::frame_word(24, detail::frame_flag::segmented | (2U << 8U)),
+      ~std::uint64_t{0},
+      0};
+  Context here(wary_context());
+  Context there(wary_context());
+  Pump pump{&here, &there};
+  Pull pull(here, wary_options());
+  Push onwards(here, wary_options());
+  Pull last(there, wary_options());
+  Seen at_pull(pull);
+  Seen at_last(last);
+  last.on_message([](const MessageView&) {});
+  onwards.connect(last.bind("tcp://127.0.0.1:0"));
+  ASSERT_SOON(pump, at_last.ups.size() == 1 && onwards.peers_connected() == 1);
+  std::vector<KeptBatch> kept;
+  pull.on_batch([&](const Batch& batch) {
+    while (kept.size() < words.size()) kept.push_back(batch.keep());
+  });
+  RawShm raw(pull.bind("shm://*"));
+  ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
+  ASSERT_SOON(pump, raw.answered() && at_pull.ups.size() == 1);
+  detail::PageHeader header;
+  Bytes body(2 * (8 + 10'000));
+  for (const std::size_t at : {std::size_t{0}, body.size() / 2}) {
+    detail::store_u64(body.data() + at, detail::frame_word(10'000, 0));
+  }
+  header.bytes = static_cast<std::uint32_t>(body.size());
+  header.messages = 2;
+  raw.post(page_of(header, body));
+  raw.ring();
+  ASSERT_SOON(pump, kept.size() == words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (std::size_t at = 0; at < body.size(); at += sizeof words[i]) {
+      detail::store_u64(raw.memory().data() + at, words[i]);
+    }
+    EXPECT_EQ(onwards.send(std::move(kept[i])), Status::ok);
+    EXPECT_FALSE(kept[i]);
+  }
+  onwards.flush();
+  ASSERT_SOON(pump, onwards.books().acknowledged == onwards.books().sent);
+  EXPECT_TRUE(at_last.downs.empty()) << at_last.why();
+}
+
 }  // namespace
 }  // namespace netio::test
