@@ -27,11 +27,21 @@ def entry(kind, value, reserved=0):
     return struct.pack("<HHI", kind, len(value), reserved) + padded(value)
 
 
+def offers_of(count=1, token=b"\7" * 16, boot=bytes(range(16)), network=4026531840, user=1000,
+              reserved=0, offers=None):
+    """The value of the entry: the place of the host, the token, and (wire, port, name) each."""
+    if offers is None:
+        offers = [(1 + each % 3, 5000 + each, 0x0123456789abcdef) for each in range(count)]
+    value = boot + struct.pack("<QII", network, user, reserved) + token
+    return value + b"".join(struct.pack("<HHIQ", wire, port, 0, name) for wire, port, name in offers)
+
+
 HELLO_DEFAULTS = dict(
     version_min=2, version_max=2, pattern=PATTERNS["push"], mode=0, refusal=0,
     page_bytes_max=65536, message_bytes_max=1 << 30, run=bytes(range(1, 17)).hex(),
     stream=bytes(range(101, 117)).hex(), peer_run=bytes(16).hex(), epoch=1, nonce=0, window=0,
-    can=0, silence_ms=0, name="", receives=0, receive_bytes=0, text="")
+    can=0, silence_ms=0, name="", receives=0, receive_bytes=0, text="",
+    offers="", token="")
 # Of a hello that is not read beyond its first 20 bytes.
 HELLO_UNREAD = dict(page_bytes_max=0, message_bytes_max=0, run=bytes(16).hex(),
                     stream=bytes(16).hex(), epoch=0)
@@ -47,6 +57,8 @@ def hello_bytes(fields, entries=None, size=None, reserved=0):
         receives = struct.pack("<II", fields["receives"], fields["receive_bytes"])
         entries = entry(2, receives) if fields["receives"] else b""
         entries += entry(3, name) if name else b""
+        for kind, name in ((4, "offers"), (5, "token")):
+            entries += entry(kind, bytes.fromhex(fields[name])) if fields[name] else b""
         entries += entry(1, text) if text else b""
     body = struct.pack(
         "<HHBBHIQ", fields["version_min"], fields["version_max"], fields["pattern"],
@@ -95,6 +107,15 @@ def hello_vectors():
          receive_bytes=69632)
     good("all_entries", "all entries", receives=0xffffffff, receive_bytes=0xfffffffe,
          name="unit 7", text="hello")
+    good("offers", "the accepting side of a netio:// address offers shared memory",
+         offers=offers_of().hex(), nonce=1)
+    good("offers_most", "as many as there may be", offers=offers_of(8).hex(), nonce=1)
+    good("token", "who connects over a wire that was offered", token="07" * 16, epoch=2)
+    good("offers_unknown", "offers of unknown wires are skipped",
+         entries=entry(4, offers_of(offers=[(0, 1, 2), (4, 5, 6), (2, 7, 0), (65535, 0, 0)])),
+         canonical=False, offers=offers_of(offers=[(2, 7, 0)]).hex())
+    good("offers_all_unknown", "without any others nothing is offered",
+         entries=entry(4, offers_of(offers=[(4, 5, 6)])), canonical=False)
     good("unknown_entries", "entries of unknown types are skipped, wherever they stand",
          entries=entry(700, b"12345") + entry(1, b"why") + entry(65535, b""), canonical=False,
          refusal=4, text="why")
@@ -166,6 +187,28 @@ def hello_vectors():
     bad("receives_zero", "no receives",
         hello_bytes(hello_fields(), entry(2, struct.pack("<II", 0, 65536))), "defective",
         "no message")
+
+    bad("offers_none", "an offer of nothing", hello_bytes(hello_fields(), entry(4, offers_of(0))),
+        "defective", "offers")
+    bad("offers_nine", "one more than there may be",
+        hello_bytes(hello_fields(), entry(4, offers_of(9))), "defective", "too many offers")
+    bad("offers_as_many_as_fit", "as many as a hello has room for",
+        hello_bytes(hello_fields(), entry(4, offers_of(245))), "defective", "too many offers")
+    bad("offers_cut", "half an offer",
+        hello_bytes(hello_fields(), entry(4, offers_of()[:-8])), "defective", "offers")
+    bad("offers_empty", "no place and no token", hello_bytes(hello_fields(), entry(4, b"")),
+        "defective", "offers")
+    bad("offers_without_token", "nobody could take them",
+        hello_bytes(hello_fields(), entry(4, offers_of(token=bytes(16)))), "defective", "token")
+    bad("offers_reserved", "the reserved field of the place is not zero",
+        hello_bytes(hello_fields(), entry(4, offers_of(reserved=1))), "defective", "reserved")
+    bad("offer_reserved", "the reserved field of an offer is not zero",
+        hello_bytes(hello_fields(), entry(4, offers_of()[:-12] + b"\1" + offers_of()[-11:])),
+        "defective", "reserved")
+    bad("token_short", "half a token", hello_bytes(hello_fields(), entry(5, b"\7" * 8)),
+        "defective", "length")
+    bad("token_zeros", "no token", hello_bytes(hello_fields(), entry(5, bytes(16))), "defective",
+        "token")
 
     bad("http", "a browser", b"GET / HTTP/1.1\r\nHost: daq\r\n\r\n", "foreign", "HTTP")
     bad("http_response", "a web server", b"HTTP/1.1 400 Bad Request\r\n", "foreign", "HTTP")

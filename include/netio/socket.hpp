@@ -33,8 +33,9 @@ class NETIO_API Socket {
 
   // Listens at `address`: "tcp://host:port" (host * for all, port 0 for any free one), "shm://name"
   // or "shm:///path" (shm://* for any free name), "inproc://name", "verbs://host:port",
-  // "ofi+PROVIDER://host:port". May be called any number of times, mixed with connect(). Returns
-  // the address with the real port or name. Throws Error.
+  // "ofi+PROVIDER://host:port", or "netio://host:port", the best wire that both ends have. May be
+  // called any number of times, mixed with connect(). Returns the address with the real port or
+  // name. Throws Error.
   std::string bind(std::string_view address);
   // Begins to connect; the peer need not exist yet. An attempt that fails is told by on_down, and
   // repeated unless it can never succeed. Throws Error only if the address makes no sense.

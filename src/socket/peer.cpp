@@ -13,13 +13,21 @@
 
 namespace netio::detail {
 
-Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url)
+Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, const Url& url)
+    : Peer(socket, std::move(link), std::optional(url), nullptr) {}
+
+Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::unique_ptr<NetioConnection> how)
+    : Peer(socket, std::move(link), std::nullopt, std::move(how)) {}
+
+Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url,
+           std::unique_ptr<NetioConnection> how)
     : outgoing(*this, socket.context().large_pool(), socket.copies(),
                socket.options().message_bytes_max),
       socket_(socket),
       id_(url ? socket.next_peer_id() : 0),
       address_(link->peer_address()),
       link_(std::move(link)),
+      how_(std::move(how)),
       incoming_(socket.receiving.delivery, socket.context().large_pool(),
                 socket.link_options().large_quota, socket.options().message_bytes_max),
       home_waiter_([&socket] { socket.touch(); }),
@@ -29,7 +37,10 @@ Peer::Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> ur
   outgoing.keep_to_resend(socket.resend_bytes_max());
   incoming_.look_from(socket.context().loop.now().count());
   if (url) {
-    dialer_.emplace(socket.context().loop, socket.options(), std::move(*url), [this] { dial(); });
+    WireChoice::Owner& owner = *this;
+    if (is_netio(*url)) choice_ = std::make_unique<WireChoice>(socket, owner, *url);
+    dialer_.emplace(socket.context().loop, socket.options(), without_options_of_netio(*url),
+                    [this] { dial(); });
     draw_stream();
     ++stream_.epoch;
   }
@@ -59,9 +70,10 @@ void Peer::on_down(const Down& down) noexcept {
   // A link knows the address alone.
   guard_memory(
       [this] {
-        if (up() && down_->detail.starts_with(address_ + " ") &&
-            !down_->detail.starts_with(who())) {
-          down_->detail.replace(0, address_.size(), who());
+        if (!up()) return;
+        const std::string said = link_->peer_address();
+        if (down_->detail.starts_with(said + " ") && !down_->detail.starts_with(who())) {
+          down_->detail.replace(0, said.size(), who());
         }
       },
       []() noexcept {});
@@ -110,6 +122,7 @@ void Peer::run_deferred() noexcept {
     end_connection();
     return;
   }
+  if (choice_ && choice_->pending()) go_on_with_choice();
   if (phase_ == Phase::confirmed) {
     guard_memory([this] { take_up(); }, [this]() noexcept { fail(out_of_memory()); });
     if (!open()) return;
@@ -128,6 +141,12 @@ void Peer::end_connection() noexcept {
   }
   const bool was_up = std::exchange(phase_, Phase::waiting) == Phase::up;
   const bool in_order = bye_heard_;
+  if (!was_up && socket_.has_other_half(*this)) {
+    release_link();
+    phase_ = Phase::gone;
+    return socket_.half_ended();
+  }
+  const bool over_tcp = comes_again_over_tcp(down, was_up);
   release_link();
   const bool expired = std::exchange(expired_, false);
   if (dialed() && (std::exchange(disputed_, false) || expired)) {
@@ -136,7 +155,7 @@ void Peer::end_connection() noexcept {
     incoming_.begin_anew();
     draw_stream();
   }
-  if (dialed() && expired) {
+  if (dialed() && (expired || over_tcp)) {
     dialer_->dial_at_once(wanted());
     if (dialer_->retrying()) return;
   }
@@ -213,6 +232,7 @@ void Peer::release_link() noexcept {
   incoming_.forget_unreleased();
   arrived_before_ = bytes_arrived();
   link_.reset();
+  if (choice_) choice_->end();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = kept_unread_ = starved_for_long_ =
       false;
   was_unread_at_ = never_unread;
@@ -253,6 +273,7 @@ void Peer::cut() noexcept {
   heartbeat_timer_.stop();
   down_.reset();
   if (link_) link_->cut();
+  if (choice_) choice_->cut();
   cancel();
   stop_waiting();
   outgoing.detach();
@@ -269,6 +290,8 @@ PeerInfo Peer::info(bool was_up) const noexcept {
   info.id = id_;
   guard_memory([&] { info.address = address_; }, []() noexcept {});
   guard_memory([&] { info.name = name_; }, []() noexcept {});
+  guard_memory([&] { info.wire = wire_; }, []() noexcept {});
+  if (choice_) guard_memory([&] { info.wire_reason = choice_->reason(); }, []() noexcept {});
   info.run = met_run_;
   info.dialed = dialed();
   info.retrying = retrying();

@@ -16,9 +16,11 @@
 #include "socket/half_open.hpp"
 #include "socket/heartbeat.hpp"
 #include "socket/incoming_stream.hpp"
+#include "socket/netio_listener.hpp"
 #include "socket/outgoing_stream.hpp"
 #include "socket/peer_watch.hpp"
 #include "socket/stream.hpp"
+#include "socket/wire_choice.hpp"
 #include "transport/link.hpp"
 #include "wire/control.hpp"
 
@@ -36,12 +38,15 @@ struct SendState {
 
 class Peer final : public Newcomer,
                    private LinkEvents,
+                   private WireChoice::Owner,
                    private StreamOwner,
                    private StoreWaiter,
                    private Deferred {
  public:
-  // Starts the link, which was accepted, or will connect to `url`: then the peer is dialed.
-  Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url = std::nullopt);
+  // Starts the link, which will connect to `url`: the peer is dialed.
+  Peer(SocketCore& socket, std::unique_ptr<Link> link, const Url& url);
+  // Starts the link, which was accepted; `how`, if that was at a netio:// address.
+  Peer(SocketCore& socket, std::unique_ptr<Link> link, std::unique_ptr<NetioConnection> how);
   ~Peer() override;
 
   OutgoingStream outgoing;  // where messages for it go
@@ -73,6 +78,14 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool may_return() const noexcept;
   // Its stream is the newer one's from now on.
   void retire_for(Peer& newer) noexcept;
+  // Accepted over a wire that is only offered to others: only the right token lets it in.
+  [[nodiscard]] bool on_other_wire() const noexcept { return how_ && how_->on_other_wire; }
+  // It has greeted, and the wire was offered to it on which this hello came.
+  [[nodiscard]] bool has_offered(const Hello& other) const noexcept;
+  // Both are connections of one stream, one over tcp and one over a wire that was offered there.
+  [[nodiscard]] bool is_other_half_of(const Peer& peer) const noexcept;
+  // The other half is the one that the peer has chosen.
+  void give_up_for_other_half() noexcept;
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
   [[nodiscard]] bool gone() const noexcept { return phase_ == Phase::gone; }
@@ -97,6 +110,8 @@ class Peer final : public Newcomer,
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
   [[nodiscard]] WireMode their_mode() const noexcept { return their_mode_; }
   [[nodiscard]] const StreamIdentity& stream() const noexcept { return stream_; }
+  // An earlier connection of the stream was up.
+  [[nodiscard]] bool stream_goes_on() const noexcept { return stream_goes_on_; }
   // Its connection was confirmed: the books of the stream are here.
   [[nodiscard]] bool adopted() const noexcept { return adopted_; }
   void add_to(Books& books) const noexcept;
@@ -144,6 +159,9 @@ class Peer final : public Newcomer,
   void cut() noexcept;
 
  private:
+  Peer(SocketCore& socket, std::unique_ptr<Link> link, std::optional<Url> url,
+       std::unique_ptr<NetioConnection> how);
+
   // LinkEvents
   Hello greet(const Hello* theirs) noexcept override;
   std::optional<Down> judge(const Hello& theirs) noexcept override;
@@ -154,6 +172,11 @@ class Peer final : public Newcomer,
   void on_sent() noexcept override;
   void on_idle() noexcept override;
   void on_down(const Down& down) noexcept override;
+  // WireChoice::Owner
+  void begin_other_connection() noexcept override { ++stream_.epoch; }
+  Hello greet_on_other(const Link& link) noexcept override { return say_hello(nullptr, link); }
+  std::optional<Down> judge_other(const Hello& theirs) noexcept override;
+  void choice_changed() noexcept override;
   // StreamOwner, StoreWaiter, Deferred
   void on_page_opened() noexcept override;
   void on_large_begun() noexcept override;
@@ -173,7 +196,13 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool open() const noexcept { return up() && !down_; }
   void dial() noexcept;
   [[nodiscard]] std::string who() const;  // for a person
-  void say_who(const Hello* theirs, Hello& hello);
+  Hello say_hello(const Hello* theirs, const Link& link) noexcept;
+  void say_who(const Hello* theirs, const Link& link, Hello& hello);
+  void answer(const Hello& theirs, Hello& hello);
+  [[nodiscard]] std::optional<Down> objection_to(const Hello& theirs);
+  void take_hello(const Hello& theirs) noexcept;
+  void go_on_with_choice();
+  [[nodiscard]] bool comes_again_over_tcp(const Down& down, bool was_up) noexcept;
   void give_up_greeting() noexcept;
   void start_resume_timer() noexcept;
   void give_up_resend() noexcept;
@@ -207,7 +236,10 @@ class Peer final : public Newcomer,
   std::uint64_t id_;
   std::string address_;
   std::string name_;  // as it was said last
+  std::string wire_;  // of the last connection that came up
   std::unique_ptr<Link> link_;
+  std::unique_ptr<NetioConnection> how_;  // accepted at a netio:// address
+  std::unique_ptr<WireChoice> choice_;    // dialed: of a netio:// address
   IncomingStream incoming_;
   CallingWaiter home_waiter_;
   PeerWatch watch_;
@@ -218,6 +250,7 @@ class Peer final : public Newcomer,
   RunId met_run_{};             // the last that came up; zeros: none yet
   std::uint64_t restarts_ = 0;  // how often it was another one
   bool adopted_ = false;        // accepted only: the stream is its own
+  bool stream_goes_on_ = false;
 
   // Of the connection that is being greeted.
   std::uint64_t nonce_ = 0;             // of the accepting side

@@ -28,9 +28,11 @@ DownReason reason_of(Refusal refusal) noexcept {
 
 }  // namespace
 
-Hello Peer::greet(const Hello* theirs) noexcept {
+Hello Peer::greet(const Hello* theirs) noexcept { return say_hello(theirs, *link_); }
+
+Hello Peer::say_hello(const Hello* theirs, const Link& link) noexcept {
   Hello hello;
-  guard_memory([&] { say_who(theirs, hello); },
+  guard_memory([&] { say_who(theirs, link, hello); },
                [&]() noexcept {
                  hello.refusal = Refusal::other;
                  hello.text = out_of_memory().detail;
@@ -39,7 +41,7 @@ Hello Peer::greet(const Hello* theirs) noexcept {
   return hello;
 }
 
-void Peer::say_who(const Hello* theirs, Hello& hello) {
+void Peer::say_who(const Hello* theirs, const Link& link, Hello& hello) {
   hello.pattern = socket_.pattern().self;
   hello.mode = socket_.options().mode == Mode::buffered ? WireMode::buffered : WireMode::unbuffered;
   hello.page_bytes_max = static_cast<std::uint32_t>(socket_.context().options().page_bytes);
@@ -47,40 +49,77 @@ void Peer::say_who(const Hello* theirs, Hello& hello) {
   hello.run = socket_.run();
   hello.name = socket_.options().name;
   if (theirs != nullptr) {
-    // What is known of the stream is looked at once the peer has confirmed.
-    stream_ = {theirs->stream, theirs->run, theirs->epoch};
-    name_ = theirs->name;
-    if (socket_.closing()) {
-      hello.refusal = Refusal::other;
-      hello.text = "the socket is closing";
-    } else {
-      hello.refusal = socket_.objection(*theirs, *this, hello.text);
-    }
-    if (hello.refusal != Refusal::none) {
-      expired_ = hello.refusal == Refusal::expired;
-      objection_ = Down{reason_of(hello.refusal), who() + " was turned away: " + hello.text};
-    }
-    while (nonce_ == 0) nonce_ = std::bit_cast<std::uint64_t>(random_bytes<sizeof nonce_>());
-    hello.nonce = nonce_;
-    if (socket_.knows(theirs->stream)) hello.peer_run = theirs->run;
+    answer(*theirs, hello);
   } else {
     hello.peer_run = stream_.peer_run;
   }
   hello.stream = stream_.id;
   hello.epoch = stream_.epoch;
   hello.can |= socket_.receiving.delivery.offered;
-  if (!link_->comes_back()) return;
+  if (!link.comes_back()) return;
   hello.can |= ability::heartbeats;
   hello.silence_ms = socket_.silence_ms();
+}
+
+// What only the accepting side says.
+void Peer::answer(const Hello& theirs, Hello& hello) {
+  // What is known of the stream is looked at once the peer has confirmed.
+  stream_ = {theirs.stream, theirs.run, theirs.epoch};
+  name_ = theirs.name;
+  const Peer* const offering = on_other_wire() ? socket_.find_offering(theirs) : nullptr;
+  if (offering != nullptr) {
+    address_ = offering->address_;
+    how_->offers.token = theirs.token;
+  }
+  if (socket_.closing()) {
+    hello.refusal = Refusal::other;
+    hello.text = "the socket is closing";
+  } else {
+    hello.refusal = socket_.objection(theirs, *this, hello.text);
+  }
+  if (hello.refusal == Refusal::none && (theirs.token != OfferToken{} || on_other_wire()) &&
+      offering == nullptr) {
+    hello.refusal = Refusal::other;
+    hello.text = "this wire was not offered to the stream with this token";
+  }
+  if (hello.refusal != Refusal::none) {
+    expired_ = hello.refusal == Refusal::expired;
+    objection_ = Down{reason_of(hello.refusal), who() + " was turned away: " + hello.text};
+  }
+  while (nonce_ == 0) nonce_ = std::bit_cast<std::uint64_t>(random_bytes<sizeof nonce_>());
+  hello.nonce = nonce_;
+  if (socket_.knows(theirs.stream)) hello.peer_run = theirs.run;
+  if (!how_ || on_other_wire() || hello.refusal != Refusal::none) return;
+  how_->offers.token = random_bytes<std::tuple_size_v<OfferToken>>();
+  hello.offers = how_->offers;
 }
 
 std::string Peer::who() const { return name_.empty() ? address_ : address_ + " (" + name_ + ")"; }
 
 std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
   name_ = theirs.name;  // of who is there now
+  // Whoever is there does not know the stream that an earlier connection was of.
+  expired_ = dialed() && theirs.refusal == Refusal::expired && stream_.peer_run != RunId{};
+  if (auto objection = objection_to(theirs)) return objection;
+  if (dialed()) nonce_ = theirs.nonce;
+  return std::nullopt;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+std::optional<Down> Peer::judge_other(const Hello& theirs) noexcept try {
+  if (auto objection = objection_to(theirs)) return objection;
+  if (theirs.run != greeted_run_) {
+    return Down{DownReason::protocol_error,
+                "another socket than the one that has offered it answers"};
+  }
+  return std::nullopt;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+std::optional<Down> Peer::objection_to(const Hello& theirs) {
   if (theirs.refusal != Refusal::none) {
-    // Whoever is there does not know the stream that an earlier connection was of.
-    expired_ = dialed() && theirs.refusal == Refusal::expired && stream_.peer_run != RunId{};
     return Down{reason_of(theirs.refusal), who() + " refused: " + theirs.text};
   }
   std::string text;
@@ -102,24 +141,73 @@ std::optional<Down> Peer::judge(const Hello& theirs) noexcept try {
       return Down{DownReason::protocol_error,
                   who() + " is another run than the one that the stream is of, and took it"};
     }
-    nonce_ = theirs.nonce;
   }
   return std::nullopt;
-} catch (const std::bad_alloc&) {
-  return out_of_memory();
 }
 
 // Both hellos are said. The connecting side sends its confirm now; the accepting side waits for it.
 void Peer::on_up(const Hello& theirs) noexcept {
+  take_hello(theirs);
+  if (!dialed()) return;
+  greeted_run_ = theirs.run;
+  if (choice_) {
+    std::string host;
+    guard_memory([&] { host = link_->peer_host(); }, []() noexcept {});
+    if (choice_->begin(theirs, host)) return;
+  }
+  say_where();
+}
+
+void Peer::take_hello(const Hello& theirs) noexcept {
   their_mode_ = theirs.mode;
   outgoing.may_send_segments((theirs.can & ability::segments) != 0);
   they_beat_ = (theirs.can & ability::heartbeats) != 0;
   their_silence_ms_ = theirs.silence_ms;
   greeting_late_ = false;
   confirm_timer_.start_once(socket_.options().handshake_within);
-  if (!dialed()) return;
-  greeted_run_ = theirs.run;
+}
+
+void Peer::choice_changed() noexcept { socket_.context().loop.defer(*this); }
+
+// The accepting side sends no page before it has this side's confirm. So the wire on which that is
+// sent is the one that both sides use, and the other connection ends without a word.
+void Peer::go_on_with_choice() {
+  switch (choice_->step()) {
+    case WireChoice::Step::wait:
+      return;
+    case WireChoice::Step::stay:
+      break;
+    case WireChoice::Step::move:
+      link_->cut();
+      arrived_before_ = bytes_arrived();
+      link_ = choice_->take_link();
+      link_->report_to(*this);
+      take_hello(choice_->their_hello());
+      nonce_ = choice_->their_hello().nonce;
+      break;
+  }
   say_where();
+}
+
+// A wire that comes up on one side only must not keep the peers apart, nor the user wait for long.
+bool Peer::comes_again_over_tcp(const Down& down, bool was_up) noexcept {
+  return choice_ && !was_up && choice_->blame(down);
+}
+
+bool Peer::has_offered(const Hello& other) const noexcept {
+  return half_open() && how_ && !how_->on_other_wire && how_->offers.count != 0 &&
+         how_->offers.token == other.token && other.token != OfferToken{} &&
+         stream_.id == other.stream && stream_.peer_run == other.run && stream_.epoch < other.epoch;
+}
+
+bool Peer::is_other_half_of(const Peer& peer) const noexcept {
+  return this != &peer && !gone() && link_ && !ending() && how_ && peer.how_ &&
+         how_->on_other_wire != peer.how_->on_other_wire && how_->offers.token != OfferToken{} &&
+         how_->offers.token == peer.how_->offers.token && stream_.id == peer.stream_.id;
+}
+
+void Peer::give_up_for_other_half() noexcept {
+  if (phase_ == Phase::greeting) fail(DownReason::lost, "goes on over another wire");
 }
 
 // This thread may be late: a page may wait in the kernel. So the link is read once more before the
@@ -158,6 +246,9 @@ void Peer::take_first_page(const PageHeader& header, std::span<const std::byte> 
   Frame frame;
   ConfirmFrame theirs;
   const bool control = (header.flags & page_flag::control) != 0;
+  if (choice_ && choice_->pending()) {
+    return fail(DownReason::protocol_error, "sent a page before this side has confirmed");
+  }
   if (phase_ != Phase::greeting || !control || !walker.next(frame) ||
       frame.control() != ControlKind::confirm || !walker.at_end()) {
     fail(DownReason::protocol_error, "does not begin by saying where it stands");
@@ -247,6 +338,7 @@ void Peer::take_up() {
     fail(DownReason::protocol_error, defect);
     return;
   }
+  stream_goes_on_ = dialed() ? stream_.peer_run != RunId{} : !stream_is_new;
   if (dialed()) stream_.peer_run = greeted_run_;
   if (met_run_ != RunId{} && met_run_ != stream_.peer_run) ++restarts_;
   met_run_ = stream_.peer_run;
@@ -261,6 +353,10 @@ void Peer::come_up() {
   resume_until_ns_ = 0;
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
+  if (choice_) choice_->came_up();
+  const std::string address = link_->peer_address();
+  wire_ = choice_ ? choice_->wire() : scheme_of(address);
+  if (wire_ == "netio") wire_ = "tcp";  // accepted there
   watch_.begin(socket_.context().loop.now().count());
   start_heartbeat();
   outgoing.attach(*link_);

@@ -79,7 +79,13 @@ std::string SocketCore::bind(std::string_view address) {
   context_.loop.require_owner("bind", address);
   if (closing_) throw Error("bind " + std::string(address), "the socket was closed");
   Transport& transport = context_.transport(address);
-  listeners_.push_back(transport.listen(parse_address(address), link_options_, *this));
+  const Url url = parse_address(address);
+  if (is_netio(url)) {
+    NetioListener::Owner& owner = *this;
+    listeners_.push_back(std::make_unique<NetioListener>(context_, url, link_options_, owner));
+  } else {
+    listeners_.push_back(transport.listen(url, link_options_, *this));
+  }
   return listeners_.back()->address();
 }
 
@@ -89,7 +95,7 @@ void SocketCore::connect(std::string_view address) {
   // First of all, as a wrong scheme is a clearer complaint than what follows it.
   Transport& transport = context_.transport(address);
   const Url url = parse_address(address);
-  std::unique_ptr<Link> link = transport.connect(url, link_options_);
+  std::unique_ptr<Link> link = transport.connect(without_options_of_netio(url), link_options_);
   make_room(peers_);
   by_id_.make_room_for(peers_.capacity());
   peers_.push_back(std::make_unique<Peer>(*this, std::move(link), url));
@@ -97,12 +103,17 @@ void SocketCore::connect(std::string_view address) {
 }
 
 void SocketCore::on_accept(std::unique_ptr<Link> link) noexcept {
+  on_netio_accept(std::move(link), nullptr);
+}
+
+void SocketCore::on_netio_accept(std::unique_ptr<Link> link,
+                                 std::unique_ptr<NetioConnection> how) noexcept {
   Peer* peer = nullptr;
   guard_memory(
       [&] {
         make_room(peers_);
         by_id_.make_room_for(peers_.capacity());
-        peers_.push_back(std::make_unique<Peer>(*this, std::move(link)));
+        peers_.push_back(std::make_unique<Peer>(*this, std::move(link), std::move(how)));
         peer = peers_.back().get();
         half_open_.add(*peer, context_.loop.now().count());
       },
@@ -230,6 +241,9 @@ bool SocketCore::replace_older(Peer& newer) noexcept {
     return false;
   }
   for (const auto& peer : peers_) {
+    if (peer->is_other_half_of(newer)) peer->give_up_for_other_half();
+  }
+  for (const auto& peer : peers_) {
     if (peer.get() == &newer || !peer->adopted() || peer->stream().id != newer.stream().id)
       continue;
     if (peer->stream().epoch >= newer.stream().epoch) {
@@ -241,6 +255,22 @@ bool SocketCore::replace_older(Peer& newer) noexcept {
     }
   }
   return ending;
+}
+
+const Peer* SocketCore::find_offering(const Hello& theirs) const noexcept {
+  const auto offering =
+      std::ranges::find_if(peers_, [&](const auto& peer) { return peer->has_offered(theirs); });
+  return offering != peers_.end() ? offering->get() : nullptr;
+}
+
+bool SocketCore::has_other_half(const Peer& peer) const noexcept {
+  return std::ranges::any_of(peers_,
+                             [&](const auto& each) { return each->is_other_half_of(peer); });
+}
+
+void SocketCore::half_ended() noexcept {
+  for (const auto& listener : listeners_) listener->retry();
+  touch();
 }
 
 std::optional<StreamRecord> SocketCore::recall(Peer& newer) {

@@ -16,6 +16,7 @@
 #include "memory/kept_memory.hpp"
 #include "memory/quota.hpp"
 #include "socket/half_open.hpp"
+#include "socket/netio_listener.hpp"
 #include "socket/peer.hpp"
 #include "socket/peers_by_id.hpp"
 #include "socket/receive_core.hpp"
@@ -37,7 +38,10 @@ struct Pattern {
   std::size_t peers_max;
 };
 
-class SocketCore final : private ListenerEvents, private Deferred, private StoreWaiter {
+class SocketCore final : private ListenerEvents,
+                         private NetioListener::Owner,
+                         private Deferred,
+                         private StoreWaiter {
  public:
   SocketCore(ContextCore& context, const SocketOptions& options, const Pattern& pattern);
   ~SocketCore() override;
@@ -100,6 +104,14 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
   // the older one. True until the user was told that the older one ended: only then can `newer`
   // take over its books.
   [[nodiscard]] bool replace_older(Peer& newer) noexcept;
+  // The connection on which a wire was offered to the side that says this hello there. Null if
+  // there is none: then the hello is refused.
+  [[nodiscard]] const Peer* find_offering(const Hello& theirs) const noexcept;
+  // The stream of this connection, which is not up, has another one, over a wire that was offered
+  // on this one, or on which this one's was offered.
+  [[nodiscard]] bool has_other_half(const Peer& peer) const noexcept;
+  // Such a connection has ended: neither told nor counted.
+  void half_ended() noexcept;
   // The record of a stream whose peer went, taken out, if there is one.
   std::optional<StreamRecord> recall(Peer& newer);
   void peer_up(Peer& peer);
@@ -142,6 +154,11 @@ class SocketCore final : private ListenerEvents, private Deferred, private Store
  private:
   void on_accept(std::unique_ptr<Link> link) noexcept override;
   void on_exhausted(const std::string& address, Down down) noexcept override;
+  void on_netio_accept(std::unique_ptr<Link> link,
+                       std::unique_ptr<NetioConnection> how) noexcept override;
+  void on_netio_exhausted(const std::string& address, Down down) noexcept override {
+    on_exhausted(address, std::move(down));
+  }
   void run_deferred() noexcept override;
   void on_memory() noexcept override { touch(); }
   void check_stalls() noexcept;

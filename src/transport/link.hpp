@@ -125,6 +125,8 @@ class Link {
 
   // Connects if it has to, and greets. Every outcome is told to `events`. Once, before all else.
   virtual void start(LinkEvents& events) noexcept = 0;
+  // From now on its events are told to `events`. After start(), and not from inside an event.
+  void report_to(LinkEvents& events) noexcept { events_ = &events; }
 
   // For an accepted link that is not up yet: reads what waits of the hello of the peer, with the
   // events that follow. Returns true if a part of the hello has come, now or earlier.
@@ -204,6 +206,8 @@ class Link {
   }
 
   [[nodiscard]] virtual std::string peer_address() const = 0;
+  // The host of the peer, as a number, where the wire knows it.
+  [[nodiscard]] virtual std::string peer_host() const { return {}; }
 
  protected:
   // The acknowledgement for the next page header; and the note that a page was posted with it.
@@ -217,7 +221,8 @@ class Link {
                             : " closed the connection without a hello: is it netio, and do both "
                               "sides use the same scheme (tcp://, ofi+tcp://)?")};
   }
-  Fit fit_;  // set before on_up
+  Fit fit_;                       // set before on_up
+  LinkEvents* events_ = nullptr;  // since start()
 
   void acknowledged_with(std::uint64_t sequence) noexcept { acknowledged_ = sequence; }
   std::uint64_t tell_acknowledged() noexcept { return acknowledged_ = to_acknowledge(); }

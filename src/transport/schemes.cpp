@@ -37,6 +37,7 @@ struct Scheme {
 
 constexpr std::array schemes{
     Scheme{"tcp", make_tcp_transport},
+    Scheme{"netio", make_tcp_transport},
     Scheme{"shm", make_shm_transport, UrlForm::name},
     Scheme{"inproc", make_shm_transport, UrlForm::name},
     Scheme{"verbs", make_ofi_transport},

@@ -81,7 +81,8 @@ class Transport {
   virtual std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) = 0;
 };
 
-// tcp://host:port: our own transport on non-blocking sockets (tcp/transport.cpp).
+// tcp://host:port: our own transport on non-blocking sockets (tcp/transport.cpp). Of netio://
+// addresses, which may go over other wires, it is the first wire.
 std::unique_ptr<Transport> make_tcp_transport(const TransportResources& resources,
                                               const std::string& scheme);
 

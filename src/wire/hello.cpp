@@ -47,10 +47,22 @@ constexpr std::size_t entry_header_bytes = 8;  // u16 type, u16 length, u32 zero
 constexpr std::uint16_t entry_text = 1;
 constexpr std::uint16_t entry_receives = 2;
 constexpr std::uint16_t entry_name = 3;
+constexpr std::uint16_t entry_offers = 4;
+constexpr std::uint16_t entry_token = 5;
 constexpr std::uint16_t receives_length = 8;  // how many, and of how many bytes
 constexpr std::size_t entry_receives_bytes = entry_header_bytes + receives_length;
-static_assert(hello_fixed_bytes + entry_receives_bytes + 2 * entry_header_bytes +
-                  wire_padded(hello_name_bytes_max) + hello_text_bytes_max <=
+// Of offers: the place of the host, the token, then each offer.
+constexpr std::size_t offers_boot_at = 0;
+constexpr std::size_t offers_network_at = 16;
+constexpr std::size_t offers_user_at = 24;
+constexpr std::size_t offers_reserved_at = 28;  // 4 bytes
+constexpr std::size_t offers_token_at = 32;
+constexpr std::size_t offers_fixed_bytes = 48;
+constexpr std::size_t offer_bytes = 16;  // u16 wire, u16 port, u32 zero, u64 name
+constexpr std::size_t token_bytes = std::tuple_size_v<OfferToken>;
+static_assert(hello_fixed_bytes + entry_receives_bytes + 4 * entry_header_bytes +
+                  wire_padded(hello_name_bytes_max) + offers_fixed_bytes +
+                  WireOffers::most * offer_bytes + token_bytes + hello_text_bytes_max <=
               hello_bytes_max);
 
 template <typename T>
@@ -106,6 +118,51 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+// Null if the offers are sound. Those of unknown wires are skipped.
+const char* parse_offers(std::span<const std::byte> value, WireOffers& offers) {
+  if (value.size() <= offers_fixed_bytes || (value.size() - offers_fixed_bytes) % offer_bytes != 0)
+    return "hello with offers of the wrong length";
+  if ((value.size() - offers_fixed_bytes) / offer_bytes > WireOffers::most) {
+    return "hello with too many offers";
+  }
+  offers = {};
+  get(value.data(), offers_boot_at, offers.place.boot);
+  get(value.data(), offers_network_at, offers.place.network);
+  get(value.data(), offers_user_at, offers.place.user);
+  get(value.data(), offers_token_at, offers.token);
+  std::uint32_t zero = 0;
+  get(value.data(), offers_reserved_at, zero);
+  if (zero != 0) return "hello with a reserved field that is not zero";
+  if (offers.token == OfferToken{}) return "hello with offers and no token";
+  for (value = value.subspan(offers_fixed_bytes); !value.empty();
+       value = value.subspan(offer_bytes)) {
+    WireOffer offer;
+    get(value.data(), 0, offer.wire);
+    get(value.data(), 2, offer.port);
+    get(value.data(), 4, zero);
+    get(value.data(), 8, offer.name);
+    if (zero != 0) return "hello with a reserved field that is not zero";
+    if (offer.wire >= OfferedWire::shm && offer.wire <= OfferedWire::ofi_tcp) offers.add(offer);
+  }
+  if (offers.count == 0) offers = {};
+  return nullptr;
+}
+
+std::size_t encode_offers(const WireOffers& offers, std::byte* value) noexcept {
+  std::memset(value, 0, offers_fixed_bytes + offers.count * offer_bytes);
+  put(value, offers_boot_at, offers.place.boot);
+  put(value, offers_network_at, offers.place.network);
+  put(value, offers_user_at, offers.place.user);
+  put(value, offers_token_at, offers.token);
+  std::byte* at = value + offers_fixed_bytes;
+  for (std::size_t i = 0; i < offers.count; ++i, at += offer_bytes) {
+    put(at, 0, offers.offers.at(i).wire);
+    put(at, 2, offers.offers.at(i).port);
+    put(at, 8, offers.offers.at(i).name);
+  }
+  return static_cast<std::size_t>(at - value);
+}
+
 // Null if the entries, which fill `entries`, are sound.
 const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
   // Sizes are multiples of 8 throughout: what is left is nothing, or a header at least.
@@ -130,6 +187,13 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
       get(entries.data(), 0, hello.receives);
       get(entries.data(), sizeof hello.receives, hello.receive_bytes);
       if (hello.receives == 0) return "hello entry that allows no message";
+    } else if (type == entry_offers) {
+      const char* const defect = parse_offers(entries.first(length), hello.offers);
+      if (defect != nullptr) return defect;
+    } else if (type == entry_token) {
+      if (length != token_bytes) return "hello entry of the wrong length";
+      get(entries.data(), 0, hello.token);
+      if (hello.token == OfferToken{}) return "hello with an empty token";
     }
     entries = entries.subspan(wire_padded(length));
   }
@@ -191,7 +255,13 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   const auto entry_bytes = [](std::string_view value) {
     return value.empty() ? 0 : entry_header_bytes + wire_padded(value.size());
   };
+  std::array<std::byte, offers_fixed_bytes + WireOffers::most * offer_bytes> offers;
+  const std::size_t offers_bytes =
+      hello.offers.count == 0 ? 0 : encode_offers(hello.offers, offers.data());
+  const bool has_token = hello.token != OfferToken{};
   const std::size_t bytes = hello_fixed_bytes + (hello.receives == 0 ? 0 : entry_receives_bytes) +
+                            (offers_bytes == 0 ? 0 : entry_header_bytes + offers_bytes) +
+                            (has_token ? entry_header_bytes + token_bytes : 0) +
                             entry_bytes(hello.name) + entry_bytes(text);
   if (to.size() < bytes) return 0;
   std::byte* const out = to.data();
@@ -215,6 +285,8 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
     put_entry(entry_receives, receives.data(), receives_length);
   }
   if (!hello.name.empty()) put_entry(entry_name, hello.name.data(), hello.name.size());
+  if (offers_bytes != 0) put_entry(entry_offers, offers.data(), offers_bytes);
+  if (has_token) put_entry(entry_token, hello.token.data(), token_bytes);
   if (!text.empty()) put_entry(entry_text, text.data(), text.size());
   return bytes;
 }

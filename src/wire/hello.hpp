@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "wire/ability.hpp"
+#include "wire/offers.hpp"
 
 namespace netio::detail {
 
@@ -60,7 +61,9 @@ struct Hello {
   std::string name;                 // for people; may be empty
   std::uint32_t receives = 0;       // on fabrics: messages to be sent before more are granted,
   std::uint32_t receive_bytes = 0;  // and the largest of them
-  std::string text;                 // why refused, for a person; cut after 1024 bytes
+  WireOffers offers;   // of the accepting side: what the connecting side may try instead
+  OfferToken token{};  // of the connecting side, on a wire that was offered; zeros elsewhere
+  std::string text;    // why refused, for a person; cut after 1024 bytes
 
   bool operator==(const Hello&) const = default;
 };

@@ -38,8 +38,20 @@ Hello some_hello() {
   return hello;
 }
 
+Hello offering_hello() {
+  Hello hello = some_hello();
+  hello.offers.place = {.network = 46, .user = 47};
+  hello.offers.place.boot.fill(48);
+  hello.offers.token.fill(49);
+  while (hello.offers.count != WireOffers::most) {
+    hello.offers.add({.wire = OfferedWire::verbs, .port = 50, .name = 51});
+  }
+  hello.token.fill(52);
+  return hello;
+}
+
 TEST(Hello, comes_back_as_it_was) {
-  const Hello hello = some_hello();
+  const Hello hello = offering_hello();
   const Bytes bytes = encoded(hello);
   EXPECT_EQ(bytes.size() % wire_align, 0U);
   Hello back;
@@ -81,7 +93,7 @@ TEST(Hello, is_foreign_from_the_first_byte_of_the_magic_that_differs) {
 }
 
 TEST(Hello, no_damaged_byte_makes_it_need_more_than_it_can_have) {
-  const Bytes bytes = encoded(some_hello());
+  const Bytes bytes = encoded(offering_hello());
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     Bytes damaged = bytes;
     damaged[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -112,6 +124,18 @@ TEST(Hello, the_longest_one_fits_its_bound) {
   Hello hello = some_hello();
   hello.text.assign(100000, 'x');
   EXPECT_EQ(encoded(hello).size(), hello_fixed_bytes + 8 + hello_text_bytes_max);
+}
+
+TEST(Hello, with_everything_that_may_be_in_one_fits_its_bound) {
+  Hello hello = offering_hello();
+  hello.text.assign(100000, 'x');
+  hello.name.assign(hello_name_bytes_max, 'n');
+  hello.receives = 1;
+  EXPECT_GT(encoded(hello).size(), std::size_t{0});
+  Hello back;
+  EXPECT_EQ(parse(encoded(hello), back).state, HelloParse::done);
+  EXPECT_EQ(back.offers, hello.offers);
+  EXPECT_EQ(back.token, hello.token);
 }
 
 TEST(Hello, names_come_back_and_what_is_no_name_is_defective) {

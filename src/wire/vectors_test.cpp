@@ -78,6 +78,23 @@ Hello hello_from(const Json& fields) {
   hello.receives = fields.at("receives");
   hello.receive_bytes = fields.at("receive_bytes");
   hello.text = fields.at("text");
+  if (const std::string token = fields.at("token"); !token.empty()) hello.token = id_from(token);
+  const Bytes offers = from_hex(fields.at("offers"));
+  if (offers.empty()) return hello;
+  const auto read = [&offers](std::size_t at, auto& value) {
+    std::memcpy(&value, offers.data() + at, sizeof value);
+  };
+  read(0, hello.offers.place.boot);
+  read(16, hello.offers.place.network);
+  read(24, hello.offers.place.user);
+  read(32, hello.offers.token);
+  for (std::size_t at = 48; at < offers.size(); at += 16) {
+    WireOffer offer;
+    read(at, offer.wire);
+    read(at + 2, offer.port);
+    read(at + 8, offer.name);
+    hello.offers.add(offer);
+  }
   return hello;
 }
 

@@ -89,6 +89,12 @@ std::vector<Row> transports() {
                   .why_absent = never_absent,
                   .one_mode = true,
                   .read_in_place = true});
+  // What it goes over on one host.
+  rows.push_back({.name = "netio",
+                  .address = "netio://127.0.0.1:0",
+                  .why_absent = never_absent,
+                  .one_mode = true,
+                  .read_in_place = true});
   if (why_no_verbs().empty()) {
     rows.push_back({.name = "verbs",
                     .address = verbs_address(),

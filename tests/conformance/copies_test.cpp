@@ -99,7 +99,8 @@ class Copies : public Conformance {
  protected:
   void SetUp() override {
     Conformance::SetUp();
-    const std::string scheme = GetParam().address.substr(0, GetParam().address.find(':'));
+    std::string scheme = GetParam().address.substr(0, GetParam().address.find(':'));
+    if (scheme == "netio") scheme = "shm";  // which it goes over
     lines_ = table(scheme);
     ASSERT_FALSE(lines_.empty()) << "no column for " << scheme;
   }

@@ -113,6 +113,7 @@ TEST_P(ExhaustedListener, may_be_closed_and_destroyed_by_whom_it_told) {
 
 // What a connection that ends gives back is enough for the next.
 TEST_P(ExhaustedListener, accepts_when_one_of_its_own_connections_ends) {
+  if (address().starts_with("netio")) GTEST_SKIP() << "the next one takes more than the last had";
   Pull pull(there_, options());
   Seen at_pull(pull);
   const std::string bound = pull.bind(address());

@@ -28,7 +28,7 @@ using detail::FileDescriptor;
 
 // As far as the kernel connects it, and without a wait.
 FileDescriptor connect_silently(const std::string& address) {
-  if (!address.starts_with("tcp")) {
+  if (!address.starts_with("tcp") && !address.starts_with("netio")) {
     const auto to = detail::UnixAddress::of("connect", detail::parse_address(address));
     FileDescriptor fd = detail::make_unix_socket();
     (void)::connect(fd.get(), to.get(), to.bytes);

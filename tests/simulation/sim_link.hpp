@@ -127,7 +127,6 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   const detail::TransportResources& resources_;
   const detail::LinkOptions& options_;
   World& world_;
-  detail::LinkEvents* events_ = nullptr;
   detail::LinkLimits limits_;
   State state_ = State::idle;
   Dial* dial_ = nullptr;  // of a link that dials

@@ -127,7 +127,7 @@ void SubscribeCore::begin(Peer& peer) {
   // A set that was never told is left to end_turn(), with all that the turn still brings.
   if (version_ == 0 || (!is_new && publisher.complete)) return;
   // On a stream that goes on, the publisher knows a set of an earlier revision.
-  if (is_new && peer.stream().epoch > 1) ++revision_;
+  if (is_new && peer.stream_goes_on()) ++revision_;
   tell_whole(peer, publisher);
 }
 
@@ -219,7 +219,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   Publisher& publisher = found->second;
   // To a change that was told on an earlier connection: until the publisher has answered the whole
   // set, which it was told on this one, its messages go by that set.
-  const bool old = answer.revision < publisher.first && peer.stream().epoch > 1;
+  const bool old = answer.revision < publisher.first && peer.stream_goes_on();
   // The last answer once more: something else is granted from here on.
   const bool again = publisher.answered != 0 && publisher.answered == answer.revision;
   if (!again && !old) {

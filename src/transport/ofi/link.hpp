@@ -173,7 +173,6 @@ class OfiLink final : public Link,
   const TransportResources& resources_ = fabrics_.resources();
   const LinkOptions& options_;
   Loop& loop_ = resources_.loop;
-  LinkEvents* events_ = nullptr;
   LinkLimits limits_;
   State state_ = State::idle;
   std::string peer_address_;

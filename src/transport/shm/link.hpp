@@ -140,7 +140,6 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   ShmShared& shared_;
   const LinkOptions& options_;
   Loop& loop_;
-  LinkEvents* events_ = nullptr;
   LinkLimits limits_;
   State state_ = State::idle;
   std::string peer_address_;

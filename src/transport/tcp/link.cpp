@@ -46,7 +46,8 @@ TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, const Url& url)
       reader_(resources_, options),
       writer_(resources_.send_pool, options.queue_bytes_max) {}
 
-TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, FileDescriptor connection)
+TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, const std::string& scheme,
+                 FileDescriptor connection)
     : shared_(shared),
       resources_(shared.resources),
       options_(options),
@@ -56,8 +57,10 @@ TcpLink::TcpLink(TcpShared& shared, const LinkOptions& options, FileDescriptor c
       reader_(resources_, options),
       writer_(resources_.send_pool, options.queue_bytes_max) {
   adopt(std::move(connection));
-  peer_address_ = "tcp://" + to_string(remote_address(fd_.get()));
+  peer_address_ = scheme + "://" + to_string(remote_address(fd_.get()));
 }
+
+std::string TcpLink::peer_host() const { return host_number(remote_address(fd_.get())); }
 
 TcpLink::~TcpLink() {
   if (state_ != State::down) cut();

@@ -34,8 +34,9 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
  public:
   // Connecting: `url` names the peer.
   TcpLink(TcpShared& shared, const LinkOptions& options, const Url& url);
-  // Accepted: takes the descriptor.
-  TcpLink(TcpShared& shared, const LinkOptions& options, FileDescriptor connection);
+  // Accepted at an address of that scheme: takes the descriptor.
+  TcpLink(TcpShared& shared, const LinkOptions& options, const std::string& scheme,
+          FileDescriptor connection);
   ~TcpLink() override;
 
   void start(LinkEvents& events) noexcept override;
@@ -65,6 +66,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   [[nodiscard]] std::chrono::milliseconds unanswered_for() const noexcept override;
   [[nodiscard]] bool reading() const noexcept override { return !paused_ && !starved_; }
   [[nodiscard]] std::string peer_address() const override { return peer_address_; }
+  [[nodiscard]] std::string peer_host() const override;
 
  private:
   enum class State : std::uint8_t { idle, resolving, connecting, greeting, up, finishing, down };
@@ -118,7 +120,6 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   const TransportResources& resources_;
   const LinkOptions& options_;
   Loop& loop_;
-  LinkEvents* events_ = nullptr;
   LinkLimits limits_;
   State state_ = State::idle;
   bool dialed_;

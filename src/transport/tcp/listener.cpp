@@ -74,7 +74,10 @@ FileDescriptor listen_at(const InternetAddress& address, int& error) {
 
 TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& options,
                          ListenerEvents& events)
-    : SocketListener(shared.resources.loop, events), shared_(shared), options_(options) {
+    : SocketListener(shared.resources.loop, events),
+      shared_(shared),
+      options_(options),
+      scheme_(url.scheme) {
   int error = 0;
   FileDescriptor fd;
   for (const InternetAddress& address : addresses_to_bind(url)) {
@@ -86,11 +89,11 @@ TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& o
   }
   const std::string bound = to_string(local_address(fd.get()));
   const std::string port = bound.substr(bound.rfind(':'));
-  accept_at("tcp://" + (url.host == "*" ? "*" + port : bound), std::move(fd));
+  accept_at(scheme_ + "://" + (url.host == "*" ? "*" + port : bound), std::move(fd));
 }
 
 std::unique_ptr<Link> TcpListener::link_of(FileDescriptor& connection) {
-  return std::make_unique<TcpLink>(shared_, options_, std::move(connection));
+  return std::make_unique<TcpLink>(shared_, options_, scheme_, std::move(connection));
 }
 
 }  // namespace netio::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/url.hpp"
 #include "transport/socket_listener.hpp"
@@ -20,6 +21,7 @@ class TcpListener final : public SocketListener {
 
   TcpShared& shared_;
   const LinkOptions& options_;
+  std::string scheme_;
 };
 
 }  // namespace netio::detail

@@ -30,7 +30,7 @@ class TcpTransport final : public Transport {
   static void refuse_options(const char* verb, const Url& url) {
     if (url.options.empty()) return;
     throw AddressError(std::string(verb) + " " + to_string(url),
-                       "tcp addresses have no option '" + url.options.front().first + "'",
+                       url.scheme + " addresses have no option '" + url.options.front().first + "'",
                        "remove what follows the ?");
   }
 
