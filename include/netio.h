@@ -196,7 +196,9 @@ struct netio_peer {
   struct netio_books books;    // of the messages to and from it
   uint64_t restarts;           // how often another run was found under this id: netio::PeerInfo
   const char* name;            // netio_socket_options.name of the other end; "" if it has none
-  uint8_t run[16];  // which socket object is at the other end; zeros before it first came up
+  uint8_t run[16];   // which socket object is at the other end; zeros before it first came up
+  const char* wire;  // what the connection goes over: "tcp", "shm"; "" before it first is up
+  const char* wire_reason;  // netio://, at the side that connected: why no better one; else ""
 };
 // A peer as it is now, to see who is slow: as netio::PeerSnapshot (netio/peer.hpp). Times are
 // durations until now, 0 where the condition does not hold.
@@ -220,7 +222,9 @@ struct netio_peer_snapshot {
   int32_t reserved_number;
   const char* name;  // netio_peer.name
   uint8_t run[16];   // netio_peer.run
-  uint64_t reserved[4];
+  const char* wire;  // netio_peer.wire
+  const char* wire_reason;
+  uint64_t reserved[2];
 };
 // Why a connection ended, or was not made.
 struct netio_down {

@@ -7,6 +7,7 @@
 #include "peer_name.hpp"
 #include "session_options.hpp"
 #include "units.hpp"
+#include "wire_note.hpp"
 
 namespace netio::cli {
 
@@ -71,6 +72,7 @@ void CallSession::on_up(const PeerInfo& peer) {
   wait_.up();
   connected_.up(context_.loop().now());
   if (came_back) progress_.note("connected to " + named(peer));
+  note_wire(progress_, peer);
   if (peers_.came++ == 0) {
     progress_.start();
     if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);

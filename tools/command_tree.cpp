@@ -30,7 +30,7 @@ OptionEntry read_option(const CLI::Option& option) {
 
 // Two commands do not meet within a process, but the ends of a measurement may.
 std::vector<std::string> schemes_of(std::string_view command) {
-  std::vector<std::string> schemes = {"tcp://", "shm://", "verbs://", "ofi+tcp://"};
+  std::vector<std::string> schemes = {"netio://", "tcp://", "shm://", "verbs://", "ofi+tcp://"};
   if (command.starts_with("netio bench")) schemes.emplace_back("inproc://");
   return schemes;
 }

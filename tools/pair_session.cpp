@@ -6,6 +6,7 @@
 
 #include "peer_name.hpp"
 #include "session_options.hpp"
+#include "wire_note.hpp"
 
 namespace netio::cli {
 
@@ -67,6 +68,7 @@ void PairSession::on_up(const PeerInfo& peer) {
   attempt_noted_ = false;
   wait_.up();
   connected_.up(context_.loop().now());
+  note_wire(progress_, peer);
   if (peers_.came++ == 0 && arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
   peer_up(peer);
 }

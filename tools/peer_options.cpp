@@ -93,9 +93,11 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
   peer.binds = side.binds;
   app.add_option(
          "ADDRESS", peer.address,
-         "Where to meet: tcp://host:5555; on one machine shm://name or shm:///path; over a fabric "
-         "verbs://host:5555 or ofi+PROVIDER://host:5555, which may end in ?window=PAGES (netio "
-         "info lists what is here); to bind, the host may be * and the port 0, or the name *")
+         "Where to meet: netio://host:5555, which takes the best wire that both ends have (or "
+         "?wire=tcp|shm|verbs|ofi+tcp); tcp://host:5555; on one machine shm://name or "
+         "shm:///path; over a fabric verbs://host:5555 or ofi+PROVIDER://host:5555, which may end "
+         "in ?window=PAGES (netio info lists what is here); to bind, the host may be * and the "
+         "port 0, or the name *")
       ->type_name("")
       ->check([](const std::string& address) {
         return address.starts_with("inproc://")

@@ -9,6 +9,7 @@
 
 #include "peer_name.hpp"
 #include "session_options.hpp"
+#include "wire_note.hpp"
 
 namespace netio::cli {
 
@@ -150,6 +151,7 @@ void ReceivingSession::write_out() {
 }
 
 void ReceivingSession::on_up(const PeerInfo& peer) {
+  note_wire(progress_, peer);
   up_.insert(peer.id);
   peer_table_.up(peer);
   wait_.up();

@@ -10,6 +10,7 @@
 #include "input.hpp"
 #include "load.hpp"
 #include "session_options.hpp"
+#include "wire_note.hpp"
 
 namespace netio::cli {
 
@@ -148,6 +149,7 @@ void SendingSession::on_writable() {
 }
 
 void SendingSession::on_up(const PeerInfo& peer) {
+  note_wire(progress_, peer);
   absent_.erase(peer.id);
   up_[peer.id] = peer.message_bytes_max;
   connected_.up(context_.loop().now());

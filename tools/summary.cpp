@@ -146,6 +146,8 @@ ordered_json json_of(const PeerLine& line, bool receiving) {
                        {"name", line.last.name},
                        {"run", hex(line.last.run)},
                        {"dialed", line.last.dialed},
+                       {"wire", line.last.wire},
+                       {"wire_reason", line.last.wire_reason},
                        {"connected", line.connected},
                        {"restarts", line.last.restarts}};
   if (receiving) {

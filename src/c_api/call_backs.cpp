@@ -32,6 +32,8 @@ netio_peer to_c(const PeerInfo& info) noexcept {
   c.restarts = info.restarts;
   c.name = info.name.c_str();
   std::copy(info.run.begin(), info.run.end(), c.run);
+  c.wire = info.wire.c_str();
+  c.wire_reason = info.wire_reason.c_str();
   return c;
 }
 
@@ -58,6 +60,8 @@ netio_peer_snapshot to_c(const PeerSnapshot& snapshot) noexcept {
   c.demoted = snapshot.demoted ? 1 : 0;
   c.name = snapshot.name.c_str();
   std::copy(snapshot.run.begin(), snapshot.run.end(), c.run);
+  c.wire = snapshot.wire.c_str();
+  c.wire_reason = snapshot.wire_reason.c_str();
   return c;
 }
 

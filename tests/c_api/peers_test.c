@@ -82,6 +82,9 @@ static void one_sender_of_two_is_paused(const char* address) {
   TURN_UNTIL(here, there, received[1] == 10);
   CHECK(sum_up(&out[0].socket, &peers) == 1);
   CHECK(peers[0].dialed && peers[0].books.sent == 10);
+  const char* const wire = strncmp(address, "netio", 5) == 0 ? "shm" : address;
+  CHECK(strncmp(peers[0].wire, wire, strlen(peers[0].wire)) == 0 && peers[0].wire[0] != '\0');
+  CHECK(strcmp(peers[0].wire_reason, "") == 0);
   for (size_t i = 0; i < 2; ++i) CHECK_OK(netio_socket_free(&out[i].socket));
   CHECK_OK(netio_socket_free(&in.socket));
   CHECK_FAILS(netio_get_peers(&in.socket, &peers, &count), NETIO_INVALID);
@@ -158,6 +161,7 @@ int main(void) {
   begin_tests();
   one_sender_of_two_is_paused("tcp://127.0.0.1:0");
   one_sender_of_two_is_paused("shm://*");
+  one_sender_of_two_is_paused("netio://127.0.0.1:0");
   one_sender_of_two_is_paused("inproc://peers_test");
   a_slow_subscriber_is_named();
   return 0;
