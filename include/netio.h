@@ -220,10 +220,10 @@ struct netio_peer_snapshot {
   int32_t policy;             // of a subscriber: netio_policy, as granted; of others -1
   int32_t demoted;            // it or its host held the publisher up too long: ..._DROP_NEW for now
   int32_t reserved_number;
-  const char* name;  // netio_peer.name
-  uint8_t run[16];   // netio_peer.run
-  const char* wire;  // netio_peer.wire
-  const char* wire_reason;
+  const char* name;         // netio_peer.name
+  uint8_t run[16];          // netio_peer.run
+  const char* wire;         // netio_peer.wire, and:
+  const char* wire_reason;  // netio_peer.wire_reason
   uint64_t reserved[2];
 };
 // Why a connection ended, or was not made.

@@ -5,12 +5,11 @@
 #include <chrono>
 #include <utility>
 
-#include <netio/fabrics.hpp>
+#include <netio/status.hpp>
 
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
-#include "transport/own_networks.hpp"
 
 namespace netio::detail {
 
@@ -18,58 +17,22 @@ namespace {
 
 constexpr std::chrono::nanoseconds decide_within = std::chrono::seconds(1);
 
-std::size_t index_of(OfferedWire wire) noexcept {
-  return static_cast<std::size_t>(std::ranges::find(other_wires, wire) - other_wires.begin());
-}
-
 }  // namespace
 
 WireChoice::WireChoice(SocketCore& socket, Owner& owner, const Url& url)
     : socket_(socket),
       owner_(owner),
-      asked_("connect", url),
-      timer_(socket.context().loop, [this] { give_up_late(); }) {
-  for (const OfferedWire wire : other_wires) {
-    if (asked_.asks_for(wire)) make_ready(wire);
-  }
-}
+      menu_(socket.context(), url),
+      timer_(socket.context().loop, [this] { give_up_late(); }) {}
 
-// Memory is shared and libfabric is loaded now, so that the choice is quick.
-void WireChoice::make_ready(OfferedWire wire) {
-  if (wire == OfferedWire::verbs && !may_have_verbs()) {
-    unusable_.at(index_of(wire)) = "there is no verbs device here";
-    return;
-  }
-  try {
-    (void)socket_.context().transport(std::string(scheme_of(wire)) + "://");
-    if (wire != OfferedWire::verbs) return;
-    for (const FabricDevice& device : fabric_devices()) {
-      if (device.scheme != scheme_of(wire)) continue;
-      verbs_hosts_.insert(verbs_hosts_.end(), device.hosts.begin(), device.hosts.end());
-    }
-  } catch (const Error& error) {
-    unusable_.at(index_of(wire)) = "cannot be used here: " + error.cause();
-  }
-}
-
-// Of the wires that are better than the one that is taken.
 void WireChoice::decide() noexcept {
-  const std::size_t better = moved_ ? index_of(*wire_) : other_wires.size();
-  guard_memory(
-      [&] {
-        for (std::size_t i = 0; i < better; ++i) {
-          if (why_not_.at(i).empty()) continue;
-          if (!reason_.empty()) reason_ += "; ";
-          reason_.append(scheme_of(other_wires.at(i))).append(": ").append(why_not_.at(i));
-        }
-      },
-      [this]() noexcept { reason_ = "no memory"; });
+  guard_memory([&] { reason_ = WireMenu::reason(choice_, moved_ ? wire_ : std::nullopt); },
+               [this]() noexcept { reason_ = "no memory"; });
 }
 
 bool WireChoice::begin(const Hello& theirs, const std::string& host) noexcept {
   end();
   reason_.clear();
-  for (std::string& each : why_not_) each.clear();
   guard_memory(
       [&] {
         gather(theirs, host);
@@ -84,49 +47,15 @@ bool WireChoice::begin(const Hello& theirs, const std::string& host) noexcept {
 }
 
 void WireChoice::gather(const Hello& theirs, const std::string& host) {
-  if (asked_.tcp_only()) {
-    reason_ = "tcp was asked for";
-    return;
-  }
-  if (theirs.offers.count == 0) {
-    reason_ = "the other end offers no other wire";
-    return;
-  }
   token_ = theirs.offers.token;
   decide_by_ns_ = socket_.context().loop.now().count() +
                   std::min(decide_within, socket_.options().handshake_within / 2).count();
-  for (const OfferedWire wire : other_wires) {
-    if (!asked_.asks_for(wire)) continue;
-    const auto end =
-        theirs.offers.offers.begin() + static_cast<std::ptrdiff_t>(theirs.offers.count);
-    const auto offer = std::find_if(theirs.offers.offers.begin(), end,
-                                    [wire](const WireOffer& each) { return each.wire == wire; });
-    std::string& why = why_not_.at(index_of(wire));
-    why = offer == end ? "not offered there" : why_not(*offer, theirs.offers.place, host);
-    if (!why.empty()) continue;
-    Url url;
-    if (wire == OfferedWire::shm) {
-      url = shm_url(offer->name);
-    } else {
-      url.scheme = scheme_of(wire);
-      url.host = host;
-      url.port = offer->port;
-    }
-    candidates_.insert(candidates_.begin(), {wire, std::move(url)});
-  }
-}
-
-std::string WireChoice::why_not(const WireOffer& offer, const HostPlace& there,
-                                const std::string& host) const {
-  const std::size_t index = index_of(offer.wire);
-  if (!unusable_.at(index).empty()) return unusable_.at(index);
-  if (!blamed_.at(index).empty()) return blamed_.at(index);
-  if (offer.wire == OfferedWire::shm) return why_apart(place_of_this_thread(), there);
-  if (offer.port == 0) return "offered without a port";
-  if (offer.wire == OfferedWire::verbs && !in_network_of(verbs_hosts_, host)) {
-    return "no verbs device here is in the network of " + host;
-  }
-  return {};
+  choice_ = menu_.look_at(theirs.offers, host);
+  std::erase_if(choice_.candidates, [this](const WireMenu::Candidate& each) {
+    const std::size_t index = WireMenu::index_of(each.wire);
+    choice_.why_not.at(index) = blamed_.at(index);
+    return !blamed_.at(index).empty();
+  });
 }
 
 // The next wire gets its share of the time that is left. False if there is none.
@@ -135,13 +64,14 @@ bool WireChoice::try_next() {
   link_.reset();
   wire_.reset();
   greeted_ = failed_ = false;
-  while (!candidates_.empty()) {
-    const Candidate candidate = std::move(candidates_.back());
+  while (!choice_.candidates.empty()) {
+    const auto sharers = static_cast<std::int64_t>(choice_.candidates.size());
+    const WireMenu::Candidate candidate = std::move(choice_.candidates.front());
+    choice_.candidates.erase(choice_.candidates.begin());
+    std::string& why_not = choice_.why_not.at(WireMenu::index_of(candidate.wire));
     const std::int64_t left_ns = decide_by_ns_ - socket_.context().loop.now().count();
-    const auto sharers = static_cast<std::int64_t>(candidates_.size());
-    candidates_.pop_back();
     if (left_ns <= 0) {
-      why_not_.at(index_of(candidate.wire)) = "there was no time to try it";
+      why_not = "there was no time to try it";
       continue;
     }
     try {
@@ -149,7 +79,7 @@ bool WireChoice::try_next() {
                   .transport(candidate.url.scheme + "://")
                   .connect(candidate.url, socket_.link_options());
     } catch (const Error& error) {
-      why_not_.at(index_of(candidate.wire)) = error.cause();
+      why_not = error.cause();
       continue;
     }
     wire_ = candidate.wire;
@@ -166,7 +96,7 @@ WireChoice::Step WireChoice::step() noexcept {
     bool more = false;
     guard_memory(
         [&] {
-          why_not_.at(index_of(*wire_)) = failure_;
+          choice_.why_not.at(WireMenu::index_of(*wire_)) = failure_;
           more = try_next();
         },
         [&]() noexcept {
@@ -191,8 +121,9 @@ std::unique_ptr<Link> WireChoice::take_link() noexcept { return std::move(link_)
 
 bool WireChoice::blame(const Down& down) noexcept {
   if (!wire_ || (!pending_ && !moved_)) return false;
-  guard_memory([&] { blamed_.at(index_of(*wire_)) = "failed before it was up: " + down.detail; },
-               [this]() noexcept { blamed_.at(index_of(*wire_)) = "failed"; });
+  guard_memory(
+      [&] { blamed_.at(WireMenu::index_of(*wire_)) = "failed before it was up: " + down.detail; },
+      [this]() noexcept { blamed_.at(WireMenu::index_of(*wire_)) = "failed"; });
   return true;
 }
 
@@ -210,7 +141,7 @@ void WireChoice::end() noexcept {
   cut();
   link_.reset();
   wire_.reset();
-  candidates_.clear();
+  choice_.candidates.clear();
   greeted_ = failed_ = moved_ = false;
 }
 

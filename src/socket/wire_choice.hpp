@@ -3,19 +3,17 @@
 // after the other, for a second at most in all. Owner thread only; nothing here calls the user.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <netio/loop.hpp>
 #include <netio/status.hpp>
 
 #include "base/url.hpp"
-#include "socket/other_wires.hpp"
+#include "socket/wire_menu.hpp"
 #include "transport/link.hpp"
 #include "wire/hello.hpp"
 
@@ -75,11 +73,6 @@ class WireChoice final : private LinkEvents {
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
  private:
-  struct Candidate {
-    OfferedWire wire;
-    Url url;
-  };
-
   // LinkEvents, of the link that is tried
   Hello greet(const Hello* theirs) noexcept override;
   std::optional<Down> judge(const Hello& theirs) noexcept override;
@@ -91,10 +84,7 @@ class WireChoice final : private LinkEvents {
   void on_idle() noexcept override {}
   void on_down(const Down& down) noexcept override;
 
-  void make_ready(OfferedWire wire);
   void gather(const Hello& theirs, const std::string& host);
-  [[nodiscard]] std::string why_not(const WireOffer& offer, const HostPlace& there,
-                                    const std::string& host) const;
   [[nodiscard]] bool try_next();
   void give_up_late() noexcept;
   void failed(std::string why) noexcept;
@@ -102,18 +92,13 @@ class WireChoice final : private LinkEvents {
 
   SocketCore& socket_;
   Owner& owner_;
-  WireOption asked_;
-  // Why not: since the address was dialed, on the next connection, and on the one at hand.
-  using Reasons = std::array<std::string, other_wires.size()>;
-  Reasons unusable_;
-  Reasons blamed_;
-  Reasons why_not_;
-  std::vector<std::string> verbs_hosts_;  // the addresses of this host's devices
+  WireMenu menu_;
+  WireMenu::Reasons blamed_;  // why a wire is not tried on the next connection
 
   // Of the connection at hand.
   OfferToken token_{};
-  std::vector<Candidate> candidates_;  // not yet tried, the best last
-  std::optional<OfferedWire> wire_;    // that is tried, or taken
+  WireMenu::Choice choice_;          // candidates that were not tried yet
+  std::optional<OfferedWire> wire_;  // that is tried, or taken
   std::unique_ptr<Link> link_;
   Hello their_hello_;
   std::string failure_;
