@@ -15,6 +15,7 @@
 #include "help.hpp"
 #include "manual.hpp"
 #include "parsed_option.hpp"
+#include "peer_options.hpp"
 #include "relay_options.hpp"
 #include "request_options.hpp"
 #include "standard_error.hpp"
@@ -43,6 +44,7 @@ class CommandLine {
                 std::function<void()> settle = {});
   void add_transfers();
   void add_calls();
+  void add_info();
   void add_texts();
   void settle_reports();
 
@@ -66,9 +68,7 @@ CommandLine::CommandLine() {
   add_ping(add("ping", Command::ping, "Time messages to an echo and back",
                [this] { settle_ping(arguments_.ping); }),
            arguments_.ping);
-  CLI::App& info = add("info", Command::info, "What this netio and this machine have to offer");
-  add_result(info, arguments_.info.report);
-  info.footer(std::string(help::info_footer));
+  add_info();
   add_bench(add("bench", Command::bench, "Measure netio against the bare floor and its peers"),
             arguments_.bench);
   add_texts();
@@ -111,6 +111,21 @@ void CommandLine::add_calls() {
   add_relay(add("relay", Command::relay, "Pass on what comes at one address to another",
                 [this] { settle_relay(arguments_.relay); }),
             arguments_.relay);
+}
+
+void CommandLine::add_info() {
+  CLI::App& info = add("info", Command::info,
+                       "What this netio and this machine have to offer, or who is at an address");
+  CLI::Option* const address =
+      info.add_option("ADDRESS", arguments_.info.address,
+                      "Who is asked there: what it is, and which wire a connection from here would "
+                      "take (netio://host:5555, tcp://host:5555, shm://name, verbs://host:5555)")
+          ->type_name("");
+  add_parsed_to(info, "--within", "TIME", parse_more_than_no_time, arguments_.info.within,
+                "How long an answer is waited for (5s)")
+      ->needs(address);
+  add_result(info, arguments_.info.report);
+  info.footer(std::string(help::info_footer));
 }
 
 // Commands whose whole answer is made of the command line's own description.

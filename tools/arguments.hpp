@@ -141,6 +141,8 @@ struct RelayArguments {
 };
 
 struct InfoArguments {
+  std::string address;  // who is asked; empty: nobody
+  std::chrono::nanoseconds within = std::chrono::seconds(5);
   ReportArguments report;
 };
 

@@ -149,7 +149,15 @@ did not come back, 130 Ctrl-C.
 )";
 
 inline constexpr std::string_view info_footer =
-    R"(Exit codes: 0 printed, 1 it could not be written, 2 usage.
+    R"(Who is asked at ADDRESS neither tells its user of it nor counts it: the question is not a
+connection. The wire is what a connection would take as far as that is known without one.
+
+Examples:
+  netio info                             this machine
+  netio info netio://daq-07:5555         who is there, and over which wire it would be reached
+  netio info shm://events --json
+
+Exit codes: 0 printed, 1 nobody has answered, or it could not be written, 2 usage.
 )";
 
 inline constexpr std::string_view bench_footer =

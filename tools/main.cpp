@@ -17,6 +17,7 @@
 #include "info.hpp"
 #include "limits.hpp"
 #include "ping.hpp"
+#include "probe.hpp"
 #include "pub.hpp"
 #include "recv.hpp"
 #include "relay.hpp"
@@ -79,7 +80,7 @@ ExitCode run(const Arguments& arguments) {
     case Command::ping:
       return run_ping(arguments.ping);
     case Command::info:
-      return run_info(arguments.info);
+      return arguments.info.address.empty() ? run_info(arguments.info) : run_probe(arguments.info);
     case Command::bench:
       return run_bench(arguments.bench);
   }

@@ -65,6 +65,13 @@ std::string_view advice_for(DownReason reason) {
 
 }  // namespace
 
+std::string_view advice_for(std::string_view address, DownReason reason) {
+  const bool memory = address.starts_with("shm://");
+  const std::string_view in_memory = memory ? advice_in_memory(reason) : std::string_view();
+  if (!in_memory.empty() || (memory && reason == DownReason::resources)) return in_memory;
+  return advice_for(reason);
+}
+
 std::string why(const PeerInfo& peer, const Down& down) {
   std::string_view text = down.detail.empty() ? to_string(down.reason) : down.detail;
   const std::string name = named(peer);
@@ -144,11 +151,7 @@ std::string PeerWait::cause() const {
 
 std::string PeerWait::advice() const {
   if (!last_down_) return met_ ? "" : "start the other side; --connect-timeout waits longer";
-  const std::string_view in_memory =
-      address_.starts_with("shm://") ? advice_in_memory(last_down_->reason) : std::string_view();
-  if (!in_memory.empty()) return std::string(in_memory);
-  if (address_.starts_with("shm://") && last_down_->reason == DownReason::resources) return {};
-  return std::string(advice_for(last_down_->reason));
+  return std::string(advice_for(address_, last_down_->reason));
 }
 
 }  // namespace netio::cli

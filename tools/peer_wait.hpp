@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <netio/loop.hpp>
 #include <netio/socket.hpp>
@@ -17,6 +18,9 @@ namespace netio::cli {
 
 // What became of a peer, to be said behind its address.
 [[nodiscard]] std::string why(const PeerInfo& peer, const Down& down);
+
+// What can be done about it, for a person; may be empty.
+[[nodiscard]] std::string_view advice_for(std::string_view address, DownReason reason);
 
 // One side had closed, and the other has heard it.
 [[nodiscard]] inline bool ended_in_order(const Down& down) noexcept {

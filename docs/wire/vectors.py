@@ -41,7 +41,7 @@ HELLO_DEFAULTS = dict(
     page_bytes_max=65536, message_bytes_max=1 << 30, run=bytes(range(1, 17)).hex(),
     stream=bytes(range(101, 117)).hex(), peer_run=bytes(16).hex(), epoch=1, nonce=0, window=0,
     can=0, silence_ms=0, name="", receives=0, receive_bytes=0, text="",
-    offers="", token="")
+    offers="", token="", asks=False, release="")
 # Of a hello that is not read beyond its first 20 bytes.
 HELLO_UNREAD = dict(page_bytes_max=0, message_bytes_max=0, run=bytes(16).hex(),
                     stream=bytes(16).hex(), epoch=0)
@@ -59,6 +59,8 @@ def hello_bytes(fields, entries=None, size=None, reserved=0):
         entries += entry(3, name) if name else b""
         for kind, name in ((4, "offers"), (5, "token")):
             entries += entry(kind, bytes.fromhex(fields[name])) if fields[name] else b""
+        entries += entry(6, b"") if fields["asks"] else b""
+        entries += entry(7, fields["release"].encode()) if fields["release"] else b""
         entries += entry(1, text) if text else b""
     body = struct.pack(
         "<HHBBHIQ", fields["version_min"], fields["version_max"], fields["pattern"],
@@ -111,6 +113,8 @@ def hello_vectors():
          offers=offers_of().hex(), nonce=1)
     good("offers_most", "as many as there may be", offers=offers_of(8).hex(), nonce=1)
     good("token", "who connects over a wire that was offered", token="07" * 16, epoch=2)
+    good("asks", "who only asks who is there", asks=True)
+    good("asked", "and the answer", refusal=4, nonce=1, release="0.1.0", text="this is an answer")
     good("offers_unknown", "offers of unknown wires are skipped",
          entries=entry(4, offers_of(offers=[(0, 1, 2), (4, 5, 6), (2, 7, 0), (65535, 0, 0)])),
          canonical=False, offers=offers_of(offers=[(2, 7, 0)]).hex())
@@ -209,6 +213,11 @@ def hello_vectors():
         "defective", "length")
     bad("token_zeros", "no token", hello_bytes(hello_fields(), entry(5, bytes(16))), "defective",
         "token")
+
+    bad("asks_with_bytes", "a question has none", hello_bytes(hello_fields(), entry(6, b"who")),
+        "defective", "length")
+    bad("release_not_printable", "a release that rings the bell",
+        hello_bytes(hello_fields(), entry(7, b"\x07")), "defective", "release")
 
     bad("http", "a browser", b"GET / HTTP/1.1\r\nHost: daq\r\n\r\n", "foreign", "HTTP")
     bad("http_response", "a web server", b"HTTP/1.1 400 Bad Request\r\n", "foreign", "HTTP")

@@ -15,6 +15,7 @@
 #include <netio/options.hpp>
 #include <netio/pair.hpp>
 #include <netio/peer.hpp>
+#include <netio/probe.hpp>
 #include <netio/publish.hpp>
 #include <netio/pull.hpp>
 #include <netio/push.hpp>

@@ -141,7 +141,7 @@ void Peer::end_connection() noexcept {
   }
   const bool was_up = std::exchange(phase_, Phase::waiting) == Phase::up;
   const bool in_order = bye_heard_;
-  if (!was_up && socket_.has_other_half(*this)) {
+  if (!was_up && (was_asked_ || socket_.has_other_half(*this))) {
     release_link();
     phase_ = Phase::gone;
     return socket_.half_ended();

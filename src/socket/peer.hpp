@@ -199,6 +199,7 @@ class Peer final : public Newcomer,
   Hello say_hello(const Hello* theirs, const Link& link) noexcept;
   void say_who(const Hello* theirs, const Link& link, Hello& hello);
   void answer(const Hello& theirs, Hello& hello);
+  void answer_who_asks(Hello& hello);
   [[nodiscard]] std::optional<Down> objection_to(const Hello& theirs);
   void take_hello(const Hello& theirs) noexcept;
   void go_on_with_choice();
@@ -281,6 +282,7 @@ class Peer final : public Newcomer,
   std::optional<Down> objection_;  // why our hello refused the peer
   std::optional<Down> down_;       // run_deferred ends the connection
   std::optional<Down> end_;        // why the connection ends, whatever the link will say
+  bool was_asked_ = false;         // accepted: the other end only asks who is here
   bool expired_ = false;   // one side has forgotten the stream: the peer comes again with another
   bool disputed_ = false;  // dialed: what the peer says of the stream cannot be
 

@@ -9,6 +9,7 @@
 #include "base/random.hpp"
 #include "socket/context_core.hpp"
 #include "socket/peer.hpp"
+#include "socket/release.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
@@ -61,11 +62,27 @@ void Peer::say_who(const Hello* theirs, const Link& link, Hello& hello) {
   hello.silence_ms = socket_.silence_ms();
 }
 
+// A refusal, whatever the pattern: the connection does not come up, and nobody hears of it. The
+// offers have a token that nobody can use.
+void Peer::answer_who_asks(Hello& hello) {
+  was_asked_ = true;
+  objection_ = Down{DownReason::rejected, who() + " asked who is here"};
+  hello.refusal = Refusal::other;
+  hello.text = "this answers who only asks who is here";
+  hello.release = release();
+  if (!how_) return;
+  hello.offers = how_->offers;
+  hello.offers.token = random_bytes<std::tuple_size_v<OfferToken>>();
+}
+
 // What only the accepting side says.
 void Peer::answer(const Hello& theirs, Hello& hello) {
   // What is known of the stream is looked at once the peer has confirmed.
   stream_ = {theirs.stream, theirs.run, theirs.epoch};
   name_ = theirs.name;
+  while (nonce_ == 0) nonce_ = std::bit_cast<std::uint64_t>(random_bytes<sizeof nonce_>());
+  hello.nonce = nonce_;
+  if (theirs.asks && !on_other_wire()) return answer_who_asks(hello);
   const Peer* const offering = on_other_wire() ? socket_.find_offering(theirs) : nullptr;
   if (offering != nullptr) {
     address_ = offering->address_;
@@ -86,8 +103,6 @@ void Peer::answer(const Hello& theirs, Hello& hello) {
     expired_ = hello.refusal == Refusal::expired;
     objection_ = Down{reason_of(hello.refusal), who() + " was turned away: " + hello.text};
   }
-  while (nonce_ == 0) nonce_ = std::bit_cast<std::uint64_t>(random_bytes<sizeof nonce_>());
-  hello.nonce = nonce_;
   if (socket_.knows(theirs.stream)) hello.peer_run = theirs.run;
   if (!how_ || on_other_wire() || hello.refusal != Refusal::none) return;
   how_->offers.token = random_bytes<std::tuple_size_v<OfferToken>>();

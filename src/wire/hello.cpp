@@ -49,6 +49,8 @@ constexpr std::uint16_t entry_receives = 2;
 constexpr std::uint16_t entry_name = 3;
 constexpr std::uint16_t entry_offers = 4;
 constexpr std::uint16_t entry_token = 5;
+constexpr std::uint16_t entry_asks = 6;  // no bytes
+constexpr std::uint16_t entry_release = 7;
 constexpr std::uint16_t receives_length = 8;  // how many, and of how many bytes
 constexpr std::size_t entry_receives_bytes = entry_header_bytes + receives_length;
 // Of offers: the place of the host, the token, then each offer.
@@ -60,8 +62,8 @@ constexpr std::size_t offers_token_at = 32;
 constexpr std::size_t offers_fixed_bytes = 48;
 constexpr std::size_t offer_bytes = 16;  // u16 wire, u16 port, u32 zero, u64 name
 constexpr std::size_t token_bytes = std::tuple_size_v<OfferToken>;
-static_assert(hello_fixed_bytes + entry_receives_bytes + 4 * entry_header_bytes +
-                  wire_padded(hello_name_bytes_max) + offers_fixed_bytes +
+static_assert(hello_fixed_bytes + entry_receives_bytes + 6 * entry_header_bytes +
+                  2 * wire_padded(hello_name_bytes_max) + offers_fixed_bytes +
                   WireOffers::most * offer_bytes + token_bytes + hello_text_bytes_max <=
               hello_bytes_max);
 
@@ -182,6 +184,12 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
     } else if (type == entry_name) {
       if (value.empty() || !is_name(value)) return "hello with a name that cannot be one";
       hello.name = value;
+    } else if (type == entry_release) {
+      if (value.empty() || !is_name(value)) return "hello with a release that cannot be one";
+      hello.release = value;
+    } else if (type == entry_asks) {
+      if (length != 0) return "hello entry of the wrong length";
+      hello.asks = true;
     } else if (type == entry_receives) {
       if (length != receives_length) return "hello entry of the wrong length";
       get(entries.data(), 0, hello.receives);
@@ -262,7 +270,8 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   const std::size_t bytes = hello_fixed_bytes + (hello.receives == 0 ? 0 : entry_receives_bytes) +
                             (offers_bytes == 0 ? 0 : entry_header_bytes + offers_bytes) +
                             (has_token ? entry_header_bytes + token_bytes : 0) +
-                            entry_bytes(hello.name) + entry_bytes(text);
+                            (hello.asks ? entry_header_bytes : 0) + entry_bytes(hello.name) +
+                            entry_bytes(hello.release) + entry_bytes(text);
   if (to.size() < bytes) return 0;
   std::byte* const out = to.data();
   std::memset(out, 0, bytes);
@@ -287,6 +296,10 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   if (!hello.name.empty()) put_entry(entry_name, hello.name.data(), hello.name.size());
   if (offers_bytes != 0) put_entry(entry_offers, offers.data(), offers_bytes);
   if (has_token) put_entry(entry_token, hello.token.data(), token_bytes);
+  if (hello.asks) put_entry(entry_asks, "", 0);
+  if (!hello.release.empty()) {
+    put_entry(entry_release, hello.release.data(), hello.release.size());
+  }
   if (!text.empty()) put_entry(entry_text, text.data(), text.size());
   return bytes;
 }

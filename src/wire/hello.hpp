@@ -61,9 +61,11 @@ struct Hello {
   std::string name;                 // for people; may be empty
   std::uint32_t receives = 0;       // on fabrics: messages to be sent before more are granted,
   std::uint32_t receive_bytes = 0;  // and the largest of them
-  WireOffers offers;   // of the accepting side: what the connecting side may try instead
-  OfferToken token{};  // of the connecting side, on a wire that was offered; zeros elsewhere
-  std::string text;    // why refused, for a person; cut after 1024 bytes
+  WireOffers offers;    // of the accepting side: what the connecting side may try instead
+  OfferToken token{};   // of the connecting side, on a wire that was offered; zeros elsewhere
+  bool asks = false;    // of the connecting side: it only asks who is there
+  std::string release;  // of the side that answers that: which netio it is; formed as a name
+  std::string text;     // why refused, for a person; cut after 1024 bytes
 
   bool operator==(const Hello&) const = default;
 };

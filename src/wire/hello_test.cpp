@@ -47,6 +47,8 @@ Hello offering_hello() {
     hello.offers.add({.wire = OfferedWire::verbs, .port = 50, .name = 51});
   }
   hello.token.fill(52);
+  hello.asks = true;
+  hello.release = "0.1.0";
   return hello;
 }
 

@@ -78,6 +78,8 @@ Hello hello_from(const Json& fields) {
   hello.receives = fields.at("receives");
   hello.receive_bytes = fields.at("receive_bytes");
   hello.text = fields.at("text");
+  hello.asks = fields.at("asks");
+  hello.release = fields.at("release");
   if (const std::string token = fields.at("token"); !token.empty()) hello.token = id_from(token);
   const Bytes offers = from_hex(fields.at("offers"));
   if (offers.empty()) return hello;

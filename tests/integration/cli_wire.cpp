@@ -1,15 +1,18 @@
 // netio:// addresses on the command line: which wire was taken, and why no better one.
+#include <csignal>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "integration/cli_support.hpp"
+#include "support/raw_tcp.hpp"
 
 namespace netio::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class CliWire : public ::testing::Test {
@@ -52,6 +55,44 @@ TEST_F(CliWire, may_be_asked_for) {
   const nlohmann::json peer = send("netio://127.0.0.1:0", "?wire=tcp");
   EXPECT_EQ(peer.at("wire"), "tcp");
   EXPECT_EQ(peer.at("wire_reason"), "tcp was asked for");
+}
+
+TEST_F(CliWire, is_foreseen_by_info) {
+  Process recv(netio_command({"recv", "netio://127.0.0.1:0", "--name", "unit 7"}));
+  const std::string address = address_of(recv);
+  Process info(netio_command({"info", address}));
+  EXPECT_EQ(info.wait(), 0) << info.err();
+  EXPECT_THAT(info.out(), HasSubstr("pull, named \"unit 7\"\n"));
+  EXPECT_THAT(info.out(), HasSubstr("wires there      tcp, shm"));
+  EXPECT_THAT(info.out(), HasSubstr("wire from here   shm\n"));
+  Process json(netio_command({"info", address + "?wire=tcp", "--json"}));
+  EXPECT_EQ(json.wait(), 0) << json.err();
+  const auto said = nlohmann::json::parse(json.out(), nullptr, false);
+  ASSERT_FALSE(said.is_discarded()) << json.out();
+  EXPECT_EQ(said["outcome"], "done");
+  EXPECT_EQ(said["answer"]["pattern"], "pull");
+  EXPECT_EQ(said["answer"]["wire"], "tcp");
+  EXPECT_EQ(said["answer"]["wire_reason"], "tcp was asked for");
+  EXPECT_GT(said["answer"]["round_trip_us"], 0);
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait(), 130);
+  EXPECT_THAT(recv.err(), Not(HasSubstr("turned away"))) << "it is not told of questions";
+}
+
+TEST_F(CliWire, of_nobody_is_an_error_of_info_and_said_in_time) {
+  const RawListener silent;
+  const std::string address = "netio" + silent.address().substr(3);
+  const std::string json = folder_.path("info.json");
+  Process info(netio_command({"info", address, "--within", "200ms", "--json=" + json}));
+  EXPECT_EQ(info.wait(), 1);
+  EXPECT_THAT(info.err(), HasSubstr("no netio answers at " + address + ": did not answer in time"));
+  EXPECT_THAT(info.err(), HasSubstr("said nothing: is it netio"));
+  EXPECT_EQ(read_json(json)["answered"], false);
+  EXPECT_EQ(read_json(json)["exit_code"], 1);
+  Process nonsense(netio_command({"info", "netio://127.0.0.1:5000?wire=x"}));
+  EXPECT_EQ(nonsense.wait(), 2);
+  Process unasked(netio_command({"info", "--within", "1s"}));
+  EXPECT_EQ(unasked.wait(), 2) << unasked.out();
 }
 
 }  // namespace
