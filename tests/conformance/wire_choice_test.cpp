@@ -268,6 +268,21 @@ TEST_F(Offering, at_which_another_socket_answers_is_not_taken) {
   EXPECT_EQ(other.peers_connected(), 0U);
 }
 
+// Of a release that knows no tokens.
+TEST_F(Offering, at_which_another_run_answers_is_not_taken) {
+  RawShmListener listener(address_of(name_), SOCK_SEQPACKET);
+  offer([](auto&) {});
+  std::unique_ptr<RawShm> other;
+  ASSERT_SOON(pump_, (other = listener.accept()) != nullptr);
+  ASSERT_SOON(pump_, other->answered());
+  Hello theirs = theirs_;
+  ++theirs.epoch;
+  other->greet(hello_of(answer_to(theirs, WirePattern::pull, 2)));
+  const std::string why = reason_to_stay();
+  EXPECT_TRUE(why.starts_with("shm: another socket than the one that has offered it answers"))
+      << why;
+}
+
 TEST_F(Offering, of_unknown_wires_or_with_no_port_is_skipped) {
   offer([](auto& offers) {
     offers.count = 0;

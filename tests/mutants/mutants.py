@@ -21,7 +21,7 @@ import time
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 # One row of each transport and mode: a fault that only one of the others shows is theirs to find.
-rows = r"^((tcp_ipv4|ofi_tcp|shm)(_buffered_64k|_unbuffered_4k)?|inproc)$"
+rows = r"^((tcp_ipv4|ofi_tcp|shm)(_buffered_64k|_unbuffered_4k)?|inproc|netio)$"
 labels = "^(unit|conformance|hostile|c_api|simulation)$"
 test_seconds_max = 120
 configure = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_C_FLAGS_DEBUG=-O0",
