@@ -8,8 +8,10 @@
 #include <unistd.h>
 #include <utility>
 
+#include <netio/fabrics.hpp>
 #include <netio/status.hpp>
 
+#include "base/clock.hpp"
 #include "base/misuse.hpp"
 #include "base/system_error.hpp"
 #include "base/url.hpp"
@@ -162,6 +164,21 @@ Transport& ContextCore::transport(std::string_view address) {
                        "this build knows " + known_schemes());
   }
   return *transports_.emplace(std::string(scheme), std::move(made)).first->second;
+}
+
+const std::vector<std::string>& ContextCore::verbs_hosts() {
+  constexpr std::int64_t good_for_ns = 10'000'000'000;
+  const std::int64_t now_ns = monotonic_ns();
+  if (verbs_asked_ns_ != 0 && now_ns - verbs_asked_ns_ < good_for_ns) return verbs_hosts_;
+  std::vector<std::string> hosts;
+  for (const FabricDevice& device : fabric_devices()) {
+    if (device.scheme == "verbs") {
+      hosts.insert(hosts.end(), device.hosts.begin(), device.hosts.end());
+    }
+  }
+  verbs_hosts_ = std::move(hosts);
+  verbs_asked_ns_ = now_ns;
+  return verbs_hosts_;
 }
 
 void ContextCore::enter(SocketCore& socket) {

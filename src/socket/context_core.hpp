@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +36,9 @@ class ContextCore final : private Deferred {
   [[nodiscard]] LargePool& large_pool() noexcept { return *large_pool_; }
   // Made at the first use of a scheme. Throws Error for an unknown one, quoting `address`.
   Transport& transport(std::string_view address);
+  // The addresses of this host's devices that netio can use over verbs. They are asked for again
+  // when the answer is ten seconds old, because that takes its time. Throws Error.
+  [[nodiscard]] const std::vector<std::string>& verbs_hosts();
   // For simulations: addresses of this scheme, which has no transport yet, belong to the one that
   // `make` makes. They have the form scheme://host:port.
   using MakeTransport = std::function<std::unique_ptr<Transport>(const TransportResources&)>;
@@ -67,6 +71,8 @@ class ContextCore final : private Deferred {
   LargePool::Ptr large_pool_;
   InquiryLine inquiries_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
+  std::vector<std::string> verbs_hosts_;
+  std::int64_t verbs_asked_ns_ = 0;     // 0: not yet
   std::vector<SocketCore*> sockets_;    // in the order in which they were made
   std::unique_ptr<SocketCore> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told

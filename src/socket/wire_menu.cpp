@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include <netio/fabrics.hpp>
 #include <netio/status.hpp>
 
 #include "socket/context_core.hpp"
@@ -32,11 +31,7 @@ void WireMenu::make_ready(ContextCore& context, OfferedWire wire) {
   }
   try {
     (void)context.transport(std::string(scheme_of(wire)) + "://");
-    if (wire != OfferedWire::verbs) return;
-    for (const FabricDevice& device : fabric_devices()) {
-      if (device.scheme != scheme_of(wire)) continue;
-      verbs_hosts_.insert(verbs_hosts_.end(), device.hosts.begin(), device.hosts.end());
-    }
+    if (wire == OfferedWire::verbs) verbs_hosts_ = context.verbs_hosts();
   } catch (const Error& error) {
     unusable = "cannot be used here: " + error.cause();
   }

@@ -1,5 +1,7 @@
 // Which wire a connection to a netio:// address goes over, and what is said about it.
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -159,6 +161,29 @@ TEST_F(WireChoice, takes_a_fabric_that_both_ask_for) {
   EXPECT_EQ(pull.counters().rejected, 0U);
 }
 #endif
+
+TEST_F(WireChoice, takes_a_device_that_both_have) {
+  const char* const host = std::getenv("NETIO_TEST_VERBS");
+  if (host == nullptr) GTEST_SKIP() << "NETIO_TEST_VERBS names no RDMA device's address";
+  Pull pull(there_);
+  const std::string bound = bind(pull, "netio://" + std::string(host) + ":0");
+  std::chrono::nanoseconds best = 1h;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Push push(here_);
+    push.connect(bound + "?wire=verbs");
+    const auto begun = std::chrono::steady_clock::now();
+    ASSERT_SOON(pump_, push.peers_connected() == 1 && pull.peers_connected() == 1);
+    best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - begun);
+    expect_up(push, pull);
+    EXPECT_EQ(push.peers().at(0).wire, "verbs");
+    EXPECT_EQ(reason(push), "");
+    EXPECT_EQ(pull.peers().at(0).wire, "verbs");
+    push.close();
+    ASSERT_SOON(pump_, push.closed() && pull.peers_connected() == 0);
+  }
+  std::printf("up after %.1f ms\n", static_cast<double>(best.count()) * 1e-6);
+  EXPECT_EQ(pull.counters().rejected, 0U);
+}
 
 TEST_F(WireChoice, refuses_options_that_it_does_not_know) {
   Pull pull(there_);
@@ -329,7 +354,7 @@ class Offered : public WireChoice {
     tcp_->send(hello_of(hello_));
     ASSERT_SOON(pump_, hello_in(tcp_->received()).nonce != 0);
     answer_ = hello_in(tcp_->received());
-    ASSERT_EQ(answer_.offers.count, 1U);
+    ASSERT_GE(answer_.offers.count, 1U);
     ASSERT_EQ(answer_.offers.offers[0].wire, OfferedWire::shm);
     address_ = to_string(detail::shm_url(answer_.offers.offers[0].name));
     ++hello_.epoch;
