@@ -27,10 +27,10 @@ std::array<std::uint8_t, 16> boot_id() {
   std::size_t digits = 0;
   for (const char each : text) {
     if (each == '-') continue;
-    const auto at = std::string_view("0123456789abcdef").find(each);
+    const std::size_t at = std::string_view("0123456789abcdef").find(each);
     if (at == std::string_view::npos || digits == 2 * id.size()) return {};
     auto& byte = id.at(digits++ / 2);
-    byte = static_cast<std::uint8_t>(byte << 4U | at);
+    byte = static_cast<std::uint8_t>(std::size_t{byte} << 4U | at);
   }
   return digits == 2 * id.size() ? id : std::array<std::uint8_t, 16>{};
 }
@@ -67,9 +67,9 @@ WireOption::WireOption(const char* verb, const Url& url) : value_("best") {
                          "known is wire=best|tcp|shm|verbs|ofi+tcp");
     }
     value_ = value;
-    const auto is_value = [&](OfferedWire wire) { return scheme_of(wire) == value; };
-    if (value != "best" && value != "tcp" && std::ranges::none_of(other_wires, is_value)) {
-      throw AddressError(operation, "there is no wire '" + value + "'",
+    const auto is_value = [this](OfferedWire wire) { return names(wire); };
+    if (value_ != "best" && value_ != "tcp" && std::ranges::none_of(other_wires, is_value)) {
+      throw AddressError(operation, "there is no wire '" + value_ + "'",
                          "known are best, tcp, shm, verbs and ofi+tcp");
     }
   }

@@ -230,12 +230,14 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
     return std::max(resend_.oldest(books_.next_sequence), books_.expected);
   }
-  // Before the books are settled on this connection, and the peer is told where this stream begins:
-  // what is kept stays from now on, if it can be sent again there.
+  // Before the books are settled on this connection, and the peer is told where this stream begins.
+  // Nothing need be kept where a connection ends only with a process, unless the stream comes there
+  // from another wire, with something to be sent again.
   void hold_resend(Link& link) noexcept {
     resend_.work();
     resend_.use(link.pool());
-    resends_ = resend_.on() && link.comes_back() && resend_.make_room();
+    const bool keeps = link.comes_back() || !resend_.empty();
+    resends_ = keeps && resend_.on() && resend_.make_room();
     if (!resends_) resend_.give_up();
   }
   // What is kept is given up. Whether the peer has it is in doubt until it comes back.

@@ -128,7 +128,9 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
   const Fit& fit = link_->fit();
   const std::size_t bytes = front.bytes + message.size();
   const Fit::Answer answer = fit.of(*lease.get(), message, label, front.bytes);
-  if (answer.way == Fit::Way::in_parts || fit.before_post(answer)) {
+  // A message that another wire took with a front may come to one that has none.
+  const bool no_fronts = front.bytes != 0 && fit.loans != nullptr;
+  if (answer.way == Fit::Way::in_parts || fit.before_post(answer) || no_fronts) {
     again_ = {lease, message.data(), bytes, 0, label, front};
     return Status::ok;
   }

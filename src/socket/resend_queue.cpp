@@ -24,6 +24,17 @@ ResendQueue& ResendQueue::operator=(ResendQueue&& other) noexcept {
   return *this;
 }
 
+void ResendQueue::use(Pool& pool) noexcept {
+  if (pool_ == &pool) return;
+  seal();
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const BlockOwner* const owner = items_[i].lease->owner();
+    if (owner == pool_) --pages_held_;
+    if (owner == &pool) ++pages_held_;
+  }
+  pool_ = &pool;
+}
+
 // An item takes memory itself, which counts where messages are small and many.
 std::size_t ResendQueue::cost(const Item& item) noexcept {
   return sizeof(Item) + item.lease->capacity() + item.front.bytes;

@@ -46,11 +46,9 @@ class ResendQueue final : public Reserve {
   ResendQueue(ResendQueue&& other) noexcept { *this = std::move(other); }
   ResendQueue& operator=(ResendQueue&& other) noexcept;
 
-  // The send pool: which copies go to, and which others need too.
-  void use(Pool& pool) noexcept {
-    if (pool_ != &pool) give_up();  // it counts pages of the pool
-    pool_ = &pool;
-  }
+  // The send pool: which copies go to, and which others need too. What lies in the one before stays
+  // there. Not while idle.
+  void use(Pool& pool) noexcept;
   // 0: nothing is kept.
   void set_bytes_max(std::size_t bytes_max) noexcept { bytes_max_ = bytes_max; }
   [[nodiscard]] bool on() const noexcept { return bytes_max_ != 0; }
