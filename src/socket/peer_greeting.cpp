@@ -369,9 +369,13 @@ void Peer::come_up() {
   phase_ = Phase::up;
   if (dialer_) dialer_->came_up();
   if (choice_) choice_->came_up();
-  const std::string address = link_->peer_address();
-  wire_ = choice_ ? choice_->wire() : scheme_of(address);
-  if (wire_ == "netio") wire_ = "tcp";  // accepted there
+  guard_memory(
+      [this] {
+        const std::string address = link_->peer_address();
+        wire_ = choice_ ? choice_->wire() : scheme_of(address);
+        if (wire_ == "netio") wire_ = "tcp";  // accepted there
+      },
+      []() noexcept {});
   watch_.begin(socket_.context().loop.now().count());
   start_heartbeat();
   outgoing.attach(*link_);

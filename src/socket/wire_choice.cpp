@@ -150,10 +150,10 @@ void WireChoice::give_up_late() noexcept {
   failed("did not come up in time");
 }
 
-void WireChoice::failed(std::string why) noexcept {
+void WireChoice::failed(std::string_view why) noexcept {
   if (failed_) return;
   failed_ = true;
-  failure_ = std::move(why);
+  guard_memory([&] { failure_ = why; }, [this]() noexcept { failure_ = "failed"; });
   owner_.choice_changed();
 }
 
@@ -187,8 +187,6 @@ void WireChoice::on_page(const PageHeader& header, Block&, std::span<const std::
   failed("sent messages before it may");
 }
 
-void WireChoice::on_down(const Down& down) noexcept {
-  guard_memory([&] { failed(down.detail); }, [this]() noexcept { failed("failed"); });
-}
+void WireChoice::on_down(const Down& down) noexcept { failed(down.detail); }
 
 }  // namespace netio::detail

@@ -87,7 +87,7 @@ class WireChoice final : private LinkEvents {
   void gather(const Hello& theirs, const std::string& host);
   [[nodiscard]] bool try_next();
   void give_up_late() noexcept;
-  void failed(std::string why) noexcept;
+  void failed(std::string_view why) noexcept;
   void decide() noexcept;
 
   SocketCore& socket_;
