@@ -24,12 +24,16 @@
 #include "session_options.hpp"
 #include "turned_away.hpp"
 #include "units.hpp"
+#include "wire_note.hpp"
 
 namespace netio::cli {
 
 namespace {
 
 using Pattern = RelayArguments::Pattern;
+
+// Also where --linger is over, a good-bye is worth some time.
+constexpr std::chrono::nanoseconds close_within_least = std::chrono::seconds(1);
 
 // Who is at the two ends of each pattern.
 struct Nouns {
@@ -109,10 +113,12 @@ class RelaySession {
   void look_for_peers();
   void alone_too_long();
   void end(std::chrono::nanoseconds linger);
-  void close(std::chrono::nanoseconds linger);
+  void end_next();
   void interrupt();
   void fail(ExitCode code, std::string cause, std::string advice);
   void judge();
+  void judge_sent(const Side& side, const Books& books);
+  void judge_missed(const Side& side, const Books& books);
   [[nodiscard]] ForwardBooks passed() const noexcept;
   [[nodiscard]] ProgressSample sample();
   [[nodiscard]] RelaySummary summary();
@@ -133,7 +139,8 @@ class RelaySession {
   Timer alone_;                    // --connect-timeout
   Timer time_is_up_;               // --seconds
   Interrupt interrupt_;
-  std::size_t finishing_ = 0;  // directions that have not ended
+  std::chrono::nanoseconds until_{0};  // the end may take
+  std::size_t ended_ = 0;              // directions, or the one that is about to
   bool ending_ = false;
   bool interrupted_ = false;
   ExitCode code_ = ExitCode::done;
@@ -188,6 +195,13 @@ void RelaySession::make_sockets() {
           std::make_shared<Publish>(context_, to ? to->publish : PublishOptions{}, output);
       if (from && !from->tags.empty()) subscribe->subscribe(from->tags);
       if (!arguments_.tags.empty()) subscribe->subscribe(arguments_.tags);
+      subscribe->on_subscribed([this](const PeerInfo& peer, const Subscribed& answer) {
+        if (!answer.refused) return;
+        progress_.note(fmt::format(
+            "publisher {} refused what the subscribers want together, and sends what it sent "
+            "before: {}",
+            named(peer), answer.detail));
+      });
       forwards_.push_back(forward(*subscribe, *publish));
       own(from_, std::move(subscribe));
       own(to_, std::move(publish));
@@ -225,6 +239,9 @@ void RelaySession::use(Side& side, Side& other) {
       [this, &side](const PeerInfo& peer, const Down& down) { on_down(side, peer, down); });
   side.socket->on_closed([this, &side](const Books&) {
     side.closed = true;
+    if (&side == &from_ && arguments_.pattern == Pattern::pair) {
+      to_.socket->close(std::max(until_ - context_.loop().now(), close_within_least));
+    }
     if (from_.closed && to_.closed) context_.stop();
   });
 }
@@ -279,6 +296,7 @@ void RelaySession::on_up(Side& side, const Side& other, const PeerInfo& peer) {
   if (!back) ++side.peers.came;
   progress_.note(
       fmt::format("{} {} {}", side.noun, named(peer), back ? "is back" : "is connected"));
+  note_wire(progress_, peer);
   if (from_.up.empty() || to_.up.empty()) return;
   both_.up(context_.loop().now());
   if (arguments_.seconds && !time_is_up_.running() && !ending_) {
@@ -337,25 +355,24 @@ void RelaySession::alone_too_long() {
   end(arguments_.linger);
 }
 
-// Passes on what is here, then says good-bye to both sides.
+// Passes on what is here, one direction after the other, and then says good-bye to both sides.
 void RelaySession::end(std::chrono::nanoseconds linger) {
   if (std::exchange(ending_, true)) return;
   alone_.stop();
   time_is_up_.stop();
-  finishing_ = forwards_.size();
-  const std::chrono::nanoseconds until = context_.loop().now() + linger;
-  for (Forward& each : forwards_) {
-    each.finish(linger, [this, until] {
-      if (--finishing_ != 0) return;
-      close(std::max(until - context_.loop().now(),
-                     std::chrono::nanoseconds(std::chrono::seconds(1))));
-    });
-  }
+  until_ = context_.loop().now() + linger;
+  end_next();
 }
 
-void RelaySession::close(std::chrono::nanoseconds linger) {
-  from_.socket->close(linger);
-  to_.socket->close(linger);
+void RelaySession::end_next() {
+  const std::chrono::nanoseconds left = until_ - context_.loop().now();
+  if (ended_ == forwards_.size()) {
+    // Of a pair, FROM still has to acknowledge what TO had sent, before TO is told.
+    from_.socket->close(std::max(left, close_within_least));
+    if (arguments_.pattern != Pattern::pair) to_.socket->close(std::max(left, close_within_least));
+    return;
+  }
+  forwards_[ended_++].finish(std::max(left, std::chrono::nanoseconds(0)), [this] { end_next(); });
 }
 
 void RelaySession::interrupt() {
@@ -392,23 +409,36 @@ void RelaySession::judge() {
          fmt::format("{} dropped here", counted(books.dropped + books.held, "message")),
          "they are larger than the other side takes (--message-max), or it took none to the end");
   }
-  const std::uint64_t unsure = to.in_doubt + to.unacknowledged +
-                               to.dropped_by[static_cast<std::size_t>(DropReason::connection_lost)];
-  if (arguments_.pattern != Pattern::publish && unsure != 0) {
-    fail(ExitCode::peer_lost,
-         fmt::format("{} may not have arrived at a {}", counted(unsure, "message"), to_.noun),
-         to_.last_loss.empty() ? "it did not acknowledge them in time (--linger)"
-                               : "lost " + to_.last_loss);
-  }
-  if (from.missed != 0 && arguments_.pattern != Pattern::publish) {
-    fail(ExitCode::peer_lost,
-         fmt::format("{} lost with the connection to a {}", counted(from.missed, "message"),
-                     from_.noun),
-         "--resume at the " + std::string(from_.noun) + " keeps what is on its way");
+  // What a publisher drops is what its subscribers asked for, and told them.
+  if (arguments_.pattern != Pattern::publish) {
+    judge_sent(to_, to);
+    judge_sent(from_, from);
+    judge_missed(from_, from);
+    judge_missed(to_, to);
   }
   if (!from_.lost.empty())
     fail(ExitCode::peer_lost, "lost " + from_.last_loss, "what it still had did not come");
   if (!to_.lost.empty()) fail(ExitCode::peer_lost, "lost " + to_.last_loss, {});
+}
+
+void RelaySession::judge_sent(const Side& side, const Books& books) {
+  const std::uint64_t unsure =
+      books.in_doubt + books.unacknowledged +
+      books.dropped_by[static_cast<std::size_t>(DropReason::connection_lost)] +
+      books.dropped_by[static_cast<std::size_t>(DropReason::linger_expired)];
+  if (unsure == 0) return;
+  fail(ExitCode::peer_lost,
+       fmt::format("{} may not have arrived at a {}", counted(unsure, "message"), side.noun),
+       side.last_loss.empty() ? "it did not acknowledge them in time (--linger)"
+                              : "lost " + side.last_loss);
+}
+
+void RelaySession::judge_missed(const Side& side, const Books& books) {
+  if (books.missed == 0) return;
+  fail(ExitCode::peer_lost,
+       fmt::format("{} lost with the connection to a {}", counted(books.missed, "message"),
+                   side.noun),
+       fmt::format("--resume at the {} keeps what is on its way", side.noun));
 }
 
 ProgressSample RelaySession::sample() {

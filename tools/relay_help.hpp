@@ -19,10 +19,10 @@ Patterns, FROM -> TO: push (from netio send, to netio recv), publish (from netio
 pair (both directions), request (from netio request, to netio reply).
 
 Messages keep their order, tags and segments. What TO does not take makes FROM wait: no more than a
-page waits here for each sender. FROM is told that a message was delivered when TO has said so. So a
-relay that is killed loses nothing that its neighbours believe delivered; with --resume (the
-default) it also survives that its network breaks. A relay that is restarted is another one for both
-sides: what was in it is in doubt for the sender.
+page waits here for each connection. FROM is told that a message was delivered when TO has said so:
+a relay that is killed takes nothing with it that its neighbours believe delivered. After a network
+break at FROM that holds for what comes from then on, because the sender is told at its return what
+had arrived here. A relay that is restarted is another one for both sides.
 
 It ends when all senders (publish: publishers) have ended in order, or all receivers (request: all
 repliers); then it passes on what it has, and ends in order at the other side too. --stay goes on

@@ -130,6 +130,12 @@ void add_relay(CLI::App& app, RelayArguments& relay) {
                 "At the end, how long to wait until all is passed on and acknowledged (5s)");
   relay.peer.resume_bytes_max = relay_resume_bytes_default;
   add_settings(app, relay.peer, {"peer", true, true, true});
+  CLI::Option* const resume = app.get_option("--resume");
+  resume->description(
+      "Keep up to BYTES that TO has not acknowledged, and send them again when a lost connection "
+      "is "
+      "back (8MiB; 0: nothing)");
+  app.get_option("--resume-within")->remove_needs(resume);
   add_publish(app, relay);
   add_summary(app, relay.report);
   app.footer(std::string(help::relay_footer));

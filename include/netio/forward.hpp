@@ -39,8 +39,8 @@ struct ForwardBooks {
 // they are.
 //
 // A message that the output does not take waits here, and the input is paused until the output has
-// room: so both wires hold their senders back, and no more than a page waits for each peer. With
-// Distribute::by_tag only the peer is paused whose message has to wait, and the others go on.
+// room: so both wires hold their senders back, and no more than a page waits for each connection.
+// With Distribute::by_tag only the peer is paused whose message has to wait, and the others go on.
 //
 // If the input has Acknowledge::released, it acknowledges a message when the next stage has done so
 // (or this side knows that it never will: see Books). Then a stage that is killed takes no message
@@ -48,9 +48,14 @@ struct ForwardBooks {
 // well: otherwise what is on a connection that breaks is in doubt here, and settled for the input.
 // Into a Publish socket, small messages are acknowledged once they are published.
 //
+// That holds as long as the connection of the input does: when one that broke is back, what this
+// side had received before counts as acknowledged (SocketOptions::acknowledge).
+//
 // While it lives, it has the call-back for messages of the input, and pauses and resumes it.
-// Movable. Both sockets belong to one context, and have to be destroyed after it. Owner thread
-// only; not to be destroyed inside its own on_dropped.
+// An input has one Forward at a time: destroy it (or assign Forward()) before another one is made.
+// What is held then is dropped; if the input waits for acknowledgements, it does not acknowledge
+// that, nor what is not settled. Movable. Both sockets belong to one context, and have to be
+// destroyed after it. Owner thread only; not to be destroyed inside its own on_dropped.
 class NETIO_API Forward {
  public:
   Forward() noexcept;  // passes nothing on
@@ -60,13 +65,14 @@ class NETIO_API Forward {
   Forward& operator=(Forward&& other) noexcept;
 
   // Sets the call for messages that the output will never take, because they are larger than it
-  // allows. They count as dropped. Valid during the call.
+  // allows. They count as dropped; so do those that finish() gives up, which are not told. Valid
+  // during the call.
   void on_dropped(std::function<void(const MessageView& message)> call);
 
   // Ends in order: takes no more from the input, passes on what waits here, and calls `then`, once,
   // from the loop, when that is with the output, and acknowledged if the input waits for that; at
-  // the latest after `linger`. What still waits then counts as dropped. Close the input and the
-  // output in `then`, in this order.
+  // the latest after `linger`. What still waits then counts as dropped. A Forward that passes
+  // nothing on never calls. Close the input and the output in `then`, in this order.
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // A snapshot.
@@ -85,12 +91,15 @@ class NETIO_API Forward {
 // To a Publish, by the tags of the messages. Throws as above.
 [[nodiscard]] NETIO_API Forward forward(Receiving& from, Publish& to);
 // The same, and `from` subscribes what the subscribers of `to` want, as it changes, in addition to
-// what it has subscribed otherwise. Tags that the last of them gives up are unsubscribed.
+// what it has subscribed before. Tags that the last of them gives up are unsubscribed. Only one
+// Subscribe can feed a Publish so. If a publisher refuses the whole set (Subscribe::on_subscribed),
+// what was added last is missing.
 [[nodiscard]] NETIO_API Forward forward(Subscribe& from, Publish& to);
 // Asks through `to` what `from` is asked, with the time that is left, and passes the answers back.
 // A request that ends otherwise is not answered (Outcome::not_answered); one that the requester
-// cancels goes on. Has the call-backs of both for requests, answers, failures and on_writable while
-// it lives. Throws as above.
+// cancels goes on. Up to 8 MiB of answers wait for requesters that do not take them; beyond that
+// they are not answered. Has the call-backs of both for requests, answers, failures and on_writable
+// while it lives. Throws as above.
 [[nodiscard]] NETIO_API Forward forward(Reply& from, Request& to);
 
 }  // namespace netio

@@ -40,6 +40,15 @@ SocketCore& both_of_one_context(SocketCore& from, SocketCore& to) {
 }
 }  // namespace
 
+ForwardUse::ForwardUse(SocketCore& socket) : socket_(socket) {
+  if (socket.forwarded) {
+    throw Error("cannot forward from this socket", "another Forward has it",
+                "destroy that one first, or assign Forward() to it");
+  }
+  socket.forwarded = true;
+}
+ForwardUse::~ForwardUse() { socket_.forwarded = false; }
+
 void ForwardCore::finish(std::chrono::nanoseconds linger, std::function<void()> then) {
   const bool begun = finishing();
   then_ = std::move(then);

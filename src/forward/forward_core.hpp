@@ -10,6 +10,20 @@
 
 namespace netio::detail {
 
+class SocketCore;
+
+// One Forward at a time uses a socket in this way. Throws Error if another one does.
+class ForwardUse {
+ public:
+  explicit ForwardUse(SocketCore& socket);
+  ~ForwardUse();
+  ForwardUse(const ForwardUse&) = delete;
+  ForwardUse& operator=(const ForwardUse&) = delete;
+
+ private:
+  SocketCore& socket_;
+};
+
 class ForwardCore {
  public:
   ForwardCore(const ForwardCore&) = delete;
@@ -23,7 +37,7 @@ class ForwardCore {
  protected:
   explicit ForwardCore(Loop& loop) : loop_(loop), finish_timer_(loop, [this] { look_for_end(); }) {}
 
-  // Takes no more from the input, and does not wait to pass on what it has.
+  // Stops the input. Does not wait until the messages that are held have been passed on.
   virtual void begin_to_end() = 0;
   [[nodiscard]] virtual bool ended() = 0;
   // The time to end is over.

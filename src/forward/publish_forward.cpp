@@ -12,8 +12,12 @@ namespace netio::detail {
 
 PublishForward::PublishForward(Receiving& from, PublishCore& to, Subscribe* source)
     : StreamForward(from, to.socket().context().loop), to_(to), source_(source) {
-  to_.writable.add(*this);
   if (source_ != nullptr) {
+    if (to_.subscribers.follower) {
+      throw Error("cannot forward to this publisher", "another subscriber feeds it",
+                  "use one Subscribe that is connected to all publishers");
+    }
+    wanted_.add(source_->subscribed());  // what the user wants stays
     to_.subscribers.for_each(
         [this](const Subscriber& subscriber) { follow(subscriber.set.ranges(), {}); });
     to_.subscribers.follower = [this](std::span<const TagRange> added,
@@ -21,6 +25,7 @@ PublishForward::PublishForward(Receiving& from, PublishCore& to, Subscribe* sour
       follow(added, removed);
     };
   }
+  to_.writable.add(*this);
   start();
 }
 

@@ -5,9 +5,17 @@
 #include <chrono>
 #include <utility>
 
+#include "pattern/reply/reply_core.hpp"
+#include "pattern/request/request_core.hpp"
+#include "socket/socket_core.hpp"
+
 namespace netio::detail {
 
 namespace {
+
+// What may wait here for requesters that take no answers, of all together. Their answers beyond
+// that are dropped: the memory is that which answers for others are read into.
+constexpr std::size_t answer_bytes_max = std::size_t{8} << 20U;
 
 // The time that is left travels with a request. What is over by now is asked for the least time.
 Ask ask_for(const ReplyTo& to) noexcept {
@@ -21,7 +29,11 @@ Ask ask_for(const ReplyTo& to) noexcept {
 }  // namespace
 
 RequestForward::RequestForward(Reply& from, Request& to, Loop& loop)
-    : ForwardCore(loop), from_(from), to_(to) {
+    : ForwardCore(loop),
+      from_(from),
+      to_(to),
+      use_from_(from.reply_core().socket()),
+      use_to_(to.request_core().socket()) {
   to_.on_reply([this](std::uint64_t id, const MessageView& view) { answer(id, view); });
   // Its ReplyTo tells the requester.
   to_.on_failed([this](std::uint64_t id, Outcome) { waiting_.erase(id); });
@@ -47,7 +59,7 @@ void RequestForward::take(const MessageView& request, ReplyTo to) {
     return drop(request);
   }
   held_ = Waiting{request.keep(), std::move(to)};
-  pause_or_resume();
+  from_.pause();
 }
 
 Status RequestForward::ask(const MessageView& request, ReplyTo& to) {
@@ -88,11 +100,11 @@ void RequestForward::answer(std::uint64_t id, const MessageView& answer) {
   } else {
     status = to.send(answer.bytes());
   }
-  if (status == Status::again) {
+  if (status == Status::again && answer_bytes_ + answer.size() <= answer_bytes_max) {
     answers_.push_back({answer.keep(), std::move(to)});
-    pause_or_resume();
-  } else if (status == Status::too_big) {
-    ++books_.dropped;
+    answer_bytes_ += answer.size();
+  } else if (status == Status::again || status == Status::too_big) {
+    ++books_.dropped;  // and the requester is told that it has no answer
     drop(answer);
   }
 }
@@ -101,28 +113,30 @@ void RequestForward::go_on_asking() {
   if (!held_) return;
   const Status status = held_->to.wanted() ? ask(held_->message, held_->to) : Status::not_connected;
   if (status == Status::again || (status == Status::not_connected && held_->to.wanted())) return;
-  if (status == Status::too_big) ++books_.dropped;
+  if (status == Status::too_big) {
+    ++books_.dropped;
+    const Message& message = held_->message;
+    drop(MessageView::of_kept(message.block(), message.bytes(), 0));
+  }
   held_.reset();
-  pause_or_resume();
+  if (!finishing()) from_.resume();
 }
 
+// One requester that takes none does not stop the others.
 void RequestForward::go_on_answering() {
-  while (!answers_.empty()) {
-    Waiting& first = answers_.front();
-    const Status status = first.to.send(std::move(first.message));
-    if (status == Status::again) return;
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    const std::size_t bytes = answers_[i].message.size();
+    const Status status = answers_[i].to.send(std::move(answers_[i].message));
+    if (status == Status::again) {
+      if (left != i) answers_[left] = std::move(answers_[i]);
+      ++left;
+      continue;
+    }
+    answer_bytes_ -= bytes;
     if (status == Status::too_big) ++books_.dropped;
-    answers_.pop_front();
   }
-  pause_or_resume();
-}
-
-void RequestForward::pause_or_resume() {
-  if (held_ || !answers_.empty()) {
-    from_.pause();
-  } else if (!finishing()) {
-    from_.resume();
-  }
+  answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(left), answers_.end());
 }
 
 bool RequestForward::ended() {
@@ -131,7 +145,7 @@ bool RequestForward::ended() {
 }
 
 void RequestForward::give_up() noexcept {
-  books_.dropped += (held_ ? 1U : 0U) + answers_.size();
+  books_.dropped += (held_ ? 1U : 0U) + answers_.size() + waiting_.size();
   held_.reset();
   answers_.clear();
   waiting_.clear();

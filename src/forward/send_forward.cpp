@@ -1,6 +1,8 @@
 // See send_forward.hpp.
 #include "forward/send_forward.hpp"
 
+#include <chrono>
+
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/receive_core.hpp"
@@ -9,6 +11,9 @@
 namespace netio::detail {
 
 namespace {
+
+// Without memory for a note of what is sent on, it is not sent on.
+constexpr std::chrono::milliseconds retry_after{10};
 
 Books books_of(const Peer& peer) noexcept {
   Books books;
@@ -21,7 +26,8 @@ Books books_of(const Peer& peer) noexcept {
 SendForward::SendForward(Receiving& from, SendCore& to)
     : StreamForward(from, to.socket().context().loop),
       to_(to),
-      until_settled_(from.receive_core().delivery.until_released) {
+      until_settled_(from.receive_core().delivery.until_released),
+      retry_(to.socket().context().loop, [this] { go_on(); }) {
   to_.writable.add(*this);
   if (until_settled_) {
     from_.acknowledge_when_taken([this] { return look_at_all(); });
@@ -31,7 +37,11 @@ SendForward::SendForward(Receiving& from, SendCore& to)
 
 SendForward::~SendForward() {
   to_.writable.remove(*this);
-  if (until_settled_) from_.acknowledge_when_taken({});
+  // Otherwise what is not settled would count as acknowledged from now on.
+  if (until_settled_ && books().held == 0 && !look_at_all()) from_.acknowledge_when_taken({});
+  if (until_settled_ && books().unsettled + books().held != 0) {
+    from_.acknowledge_when_taken([] { return false; });
+  }
 }
 
 Status SendForward::pass(MessageCursor& messages, const From& from) {
@@ -39,7 +49,10 @@ Status SendForward::pass(MessageCursor& messages, const From& from) {
     input_ = input_of(from.peer);
     // Not passed on if it could not be noted: try again when there is memory.
     const std::size_t most = to_.socket().peers_connected() + 1;
-    if (input_ == nullptr || !input_->make_room(most)) return Status::again;
+    if (input_ == nullptr || !input_->make_room(most)) {
+      retry_.start_once(retry_after);
+      return Status::again;
+    }
   }
   // Otherwise a peer that is slow would hold the memory that the others are read into.
   const Block* const memory = messages.page().block();
@@ -68,6 +81,7 @@ void SendForward::passed(const From& from) noexcept {
   Input* const input = input_of(from.peer);
   if (input == nullptr || input->empty()) return from_.taken(from);
   (*input)[input->size() - 1].ends = from;
+  looked_at_.reset();
   look(*input);
 }
 
@@ -77,14 +91,23 @@ SendForward::Input* SendForward::input_of(std::uint64_t id) noexcept {
   return input;
 }
 
-bool SendForward::settled(const Sent& sent) const noexcept {
-  const std::optional<Books> books = to_.socket().books_of(sent.peer);
-  // If the peer is forgotten, so is what became of its messages.
-  return !books || books->sent - books->unacknowledged >= sent.total;
+// Behind it look_at_all() is called again and again, until all is settled.
+void SendForward::passed_later() noexcept {
+  if (until_settled_) from_.acknowledge();
+}
+
+// How many messages to this peer are settled; all, if it is forgotten, and with it what became of
+// them.
+std::uint64_t SendForward::settled_of(std::uint64_t peer, LookedAt& looked_at) const noexcept {
+  if (looked_at && looked_at->first == peer) return looked_at->second;
+  const std::optional<Books> books = to_.socket().books_of(peer);
+  const std::uint64_t settled = books ? books->sent - books->unacknowledged : UINT64_MAX;
+  looked_at = {peer, settled};
+  return settled;
 }
 
 void SendForward::look(Input& input) noexcept {
-  while (!input.empty() && settled(input[0])) {
+  while (!input.empty() && settled_of(input[0].peer, looked_at_) >= input[0].total) {
     if (input[0].ends) from_.taken(*input[0].ends);
     input.pop_front();
   }
@@ -93,6 +116,7 @@ void SendForward::look(Input& input) noexcept {
 bool SendForward::look_at_all() noexcept {
   constexpr std::size_t kept_inputs_max = 64;
   bool left = false;
+  looked_at_.reset();
   for (auto input = inputs_.begin(); input != inputs_.end();) {
     look(input->second);
     left = left || !input->second.empty();
@@ -104,12 +128,20 @@ bool SendForward::look_at_all() noexcept {
 
 bool SendForward::ended() {
   to_.flush();
-  return StreamForward::ended() && !look_at_all();
+  if (!StreamForward::ended()) return false;
+  // A Pair that is paused reads no acknowledgement: its close() waits for them.
+  return !look_at_all() || to_.socket().receiving.paused();
 }
 
+// What was settled since the last look is not counted either.
 ForwardBooks SendForward::books() const noexcept {
   ForwardBooks books = StreamForward::books();
-  for (const auto& [id, input] : inputs_) books.unsettled += input.size();
+  LookedAt looked_at;
+  for (const auto& [id, input] : inputs_) {
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      if (settled_of(input[i].peer, looked_at) < input[i].total) ++books.unsettled;
+    }
+  }
   return books;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/growing_ring.hpp"
 #include "forward/stream_forward.hpp"
@@ -32,6 +33,7 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
 
   Status pass(MessageCursor& messages, const From& from) override;
   void passed(const From& from) noexcept override;
+  void passed_later() noexcept override;
   void took(const Peer& peer) noexcept override;
   [[nodiscard]] bool inputs_are_apart() const noexcept override { return to_.by_tag(); }
   [[nodiscard]] bool ended() override;
@@ -39,13 +41,18 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   [[nodiscard]] Input* input_of(std::uint64_t id) noexcept;
   void look(Input& input) noexcept;
   [[nodiscard]] bool look_at_all() noexcept;
-  [[nodiscard]] bool settled(const Sent& sent) const noexcept;
+  // A peer, and how many messages to it are settled.
+  using LookedAt = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
+  [[nodiscard]] std::uint64_t settled_of(std::uint64_t peer, LookedAt& looked_at) const noexcept;
 
   SendCore& to_;
   const bool until_settled_;
   std::unordered_map<std::uint64_t, Input> inputs_;  // by the peer's id
   Input* input_ = nullptr;                           // of the page at hand
   std::uint64_t pages_ = 0;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>>
+      looked_at_;  // a peer: how many are settled
+  Timer retry_;
 };
 
 }  // namespace netio::detail

@@ -1,16 +1,24 @@
 // See stream_forward.hpp.
 #include "forward/stream_forward.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
+#include "socket/receive_core.hpp"
+
 namespace netio::detail {
 
-StreamForward::StreamForward(Receiving& from, Loop& loop) : ForwardCore(loop), from_(from) {
+StreamForward::StreamForward(Receiving& from, Loop& loop)
+    : ForwardCore(loop), from_(from), use_(from.receive_core().socket()) {
   held_.reserve(1);
 }
 
-StreamForward::~StreamForward() { from_.on_batch({}); }
+StreamForward::~StreamForward() {
+  from_.on_batch({});
+  for (const Held& held : held_) (void)from_.resume_peer(held.from.peer);
+  if (all_paused_) from_.resume();
+}
 
 void StreamForward::start() {
   from_.on_batch([this](const Batch& batch) { take(batch); });
@@ -19,7 +27,8 @@ void StreamForward::start() {
 void StreamForward::take(const Batch& batch) {
   const From from = from_.place();
   MessageCursor messages = batch.cursor();
-  if (pass_all(messages, from)) return;
+  // Behind what is held of the same input: a connection that was made anew is not paused any more.
+  if (!holds(from.peer, held_.size()) && pass_all(messages, from)) return;
   hold(batch, static_cast<std::uint32_t>(batch.size()) - messages.left(), from);
 }
 
@@ -39,12 +48,20 @@ bool StreamForward::pass_all(MessageCursor& messages, const From& from) {
   return true;
 }
 
-// There is room for one more. Where there is none for the next, no input goes on.
+// Whether one of the first `count` held pages is of this input.
+bool StreamForward::holds(std::uint64_t input, std::size_t count) const noexcept {
+  const auto end = held_.begin() + static_cast<std::ptrdiff_t>(count);
+  return std::any_of(held_.begin(), end,
+                     [input](const Held& held) { return held.from.peer == input; });
+}
+
+// There is room for one more held page. If no memory is left for another, all inputs are paused.
 void StreamForward::hold(const Batch& batch, std::uint32_t done, const From& from) {
   KeptBatch kept = batch.keep();
-  MessageCursor left = kept.own_cursor();
+  MessageCursor left = kept.cursor();
   for (MessageCursor::Place place; done != 0 && left.next(place);) --done;
   held_.push_back({std::move(kept), left, from});
+  passed_inputs_.reserve(held_.size());
   if (inputs_are_apart()) {
     try {
       held_.reserve(held_.size() + 1);
@@ -58,17 +75,24 @@ void StreamForward::hold(const Batch& batch, std::uint32_t done, const From& fro
 }
 
 void StreamForward::go_on() noexcept {
+  if (held_.empty()) return;
   std::size_t left = 0;
   for (std::size_t i = 0; i < held_.size(); ++i) {
     Held& held = held_[i];
-    if (pass_all(held.left, held.from)) {
-      (void)from_.resume_peer(held.from.peer);
+    if (!holds(held.from.peer, left) && pass_all(held.left, held.from)) {
+      held.batch = KeptBatch();
+      if (!holds(held.from.peer, left)) passed_inputs_.push_back(held.from.peer);
     } else {
       if (left != i) held_[left] = std::move(held);
       ++left;
     }
   }
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(left), held_.end());
+  passed_later();
+  for (const std::uint64_t input : passed_inputs_) {
+    if (!holds(input, held_.size())) (void)from_.resume_peer(input);
+  }
+  passed_inputs_.clear();
   if (left == 0 && std::exchange(all_paused_, false) && !finishing()) from_.resume();
 }
 

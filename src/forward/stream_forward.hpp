@@ -32,9 +32,13 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
   void count_bytes(std::uint64_t bytes) noexcept { books_.bytes += bytes; }
   // All messages of the page were passed on, or dropped.
   virtual void passed(const From&) noexcept {}
+  // The same of pages that were held: no page is at hand.
+  virtual void passed_later() noexcept {}
   // A message that is refused holds up its own input only.
   [[nodiscard]] virtual bool inputs_are_apart() const noexcept { return false; }
   void on_writable() noexcept override { go_on(); }
+  // Passes on what is held, as far as the output takes it.
+  void go_on() noexcept;
   void begin_to_end() override;
   [[nodiscard]] bool ended() override { return held_.empty(); }
   void give_up() noexcept override;
@@ -51,11 +55,13 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
   // False if messages are left.
   bool pass_all(MessageCursor& messages, const From& from);
   void hold(const Batch& batch, std::uint32_t done, const From& from);
-  void go_on() noexcept;
+  [[nodiscard]] bool holds(std::uint64_t input, std::size_t count) const noexcept;
 
+  ForwardUse use_;
   ForwardBooks books_;
-  std::vector<Held> held_;   // one of each input; of all, if they are not apart
-  bool all_paused_ = false;  // by this, and not for the end
+  std::vector<Held> held_;  // mostly one of each input; of all inputs, if they are not apart
+  std::vector<std::uint64_t> passed_inputs_;  // in go_on()
+  bool all_paused_ = false;                   // by this, and not for the end
 };
 
 }  // namespace netio::detail

@@ -63,8 +63,8 @@ class SendCore final : public Distribution, private Deferred {
     ~PageTakers() = default;
   };
   // The messages of a page that was received, as far as they are taken: ok if all are; otherwise
-  // the answer is about the first of those that are left. `copies`: the page goes on as it is, but
-  // its memory is not held.
+  // the answer is about the first of those that are left. `copies`: the page is copied, because
+  // its memory is needed for others.
   Status send(MessageCursor& messages, bool copies = false, PageTakers* takers = nullptr) noexcept;
   Status send(Message& message) noexcept { return pass({{}, message.tag()}, message); }
   Status send_to(std::uint64_t peer, Message& message) noexcept {

@@ -147,6 +147,7 @@ class SocketCore final : private ListenerEvents,
     if (on_high_watermark || on_low_watermark) touch();
   }
 
+  bool forwarded = false;  // a Forward takes what comes here, or sends what it is given back
   SendCore sending;
   ReceiveCore receiving;
   std::unique_ptr<SocketCore> buried_before;  // in its context's list

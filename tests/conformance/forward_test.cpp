@@ -422,6 +422,69 @@ TEST_P(ForwardOn, a_batch_that_was_kept_is_sent_on) {
   ASSERT_SOON(pump_, came_ == 300);
 }
 
+TEST_P(ForwardOn, what_was_held_until_a_sink_came_is_acknowledged_without_another_message) {
+  source_ = std::make_unique<Push>(here_, options());
+  input_ = std::make_unique<Pull>(middle_, released(options()));
+  output_ = std::make_unique<Push>(middle_, options());
+  sink_ = std::make_unique<Pull>(there_, options());
+  forward_ = forward(*input_, *output_);
+  join(*input_, *source_);
+  check_all();
+  send_all(0, 1);
+  source_->flush();
+  ASSERT_SOON(pump_, forward_.books().held == 1);
+  pump_.run_for(20ms);
+  EXPECT_EQ(source_->books().acknowledged, 0U);
+  output_->connect(bind(*sink_));
+  ASSERT_SOON(pump_, came_ == 1 && source_->books().acknowledged == 1);
+}
+
+TEST_P(ForwardOn, another_forward_of_an_input_goes_on_where_the_first_one_ended) {
+  ASSERT_NO_FATAL_FAILURE(make_stage(other_wires().front(), released(options()), options()));
+  EXPECT_THROW((void)forward(*input_, *output_), Error);
+  sink_->pause();
+  std::uint64_t sent = 0;
+  for (int i = 0; i < 100'000 && forward_.books().held == 0; ++i) {
+    if (source_->send(payload(sent, 20'000), sent) == Status::ok) ++sent;
+    pump_.turn();
+  }
+  const std::uint64_t held = forward_.books().held;
+  ASSERT_GT(held, 0U);
+  forward_ = Forward();
+  // What was held is dropped, and not acknowledged by that.
+  pump_.run_for(20ms);
+  EXPECT_EQ(source_->books().acknowledged, 0U);
+  EXPECT_FALSE(input_->paused());
+  std::uint64_t came = 0;
+  sink_->on_message([&](const MessageView&) { ++came; });
+  forward_ = forward(*input_, *output_);
+  sink_->resume();
+  ASSERT_SOON(pump_, came == sent - held);
+}
+
+TEST_P(ForwardOn, tags_that_the_user_subscribed_stay_subscribed) {
+  Publish source(here_, {}, options());
+  Subscribe input(middle_, SubscribeOptions{.policy = Policy::block}, options());
+  Publish output(middle_, {}, options());
+  auto one = std::make_unique<Subscribe>(there_, SubscribeOptions{}, options());
+  input.subscribe(7);
+  one->subscribe(TagRange{7, 8});
+  forward_ = forward(input, output);
+  Subscribe other(middle_, SubscribeOptions{}, options());
+  EXPECT_THROW((void)forward(other, output), Error);
+  std::vector<TagRange> unwanted;
+  source.on_unsubscribe([&](const PeerInfo&, std::span<const TagRange> tags) {
+    unwanted.insert(unwanted.end(), tags.begin(), tags.end());
+  });
+  join(source, input);
+  join(output, *one);
+  ASSERT_SOON(pump_, input.subscribed().size() == 1 && input.subscribed()[0].last == 8);
+  pump_.run_for(20ms);
+  one->close();
+  ASSERT_SOON(pump_, unwanted == std::vector<TagRange>({{8, 8}}));
+  forward_ = Forward();
+}
+
 TEST_P(ForwardOn, one_socket_and_two_contexts_are_refused) {
   Pair pair(here_, options());
   Pull pull(here_, options());

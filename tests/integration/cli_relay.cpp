@@ -184,6 +184,32 @@ TEST_F(CliRelay, a_pair_is_passed_on_both_ways) {
   EXPECT_EQ(report()["messages"], 10);
 }
 
+TEST_F(CliRelay, a_pair_in_full_flow_ends_in_order) {
+  Process echo(netio_command({"echo", any_port}));
+  const auto relay = this->relay(any_port, echo, {"--pattern", "pair", "--seconds", "500ms"});
+  Process ping(netio_command({"ping", address_of(*relay), "--interval", "0", "--seconds", "30"}));
+  EXPECT_EQ(relay->wait(4s), 0) << relay->err();
+  EXPECT_GT(report()["messages"], 10);
+  EXPECT_EQ(report()["unsettled"], 0);
+  ping.signal(SIGINT);
+  ASSERT_TRUE(ping.wait());
+}
+
+TEST_F(CliRelay, a_message_that_waited_for_a_receiver_is_acknowledged) {
+  Process reserved(netio_command({"recv", any_port}));
+  const std::string later = address_of(reserved);
+  reserved.signal(SIGINT);
+  ASSERT_TRUE(reserved.wait());
+  Process relay(netio_command({"relay", any_port, later}));
+  Process send(netio_command({"send", address_of(relay), "--size", "100", "--count", "1"}));
+  ASSERT_TRUE(relay.wait_for_err("sender tcp"));
+  std::this_thread::sleep_for(200ms);
+  Process recv(netio_command({"recv", later}));
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  EXPECT_EQ(relay.wait(), 0) << relay.err();
+  EXPECT_EQ(recv.wait(), 0) << recv.err();
+}
+
 TEST_F(CliRelay, channels_stand_for_either_side) {
   Process recv(netio_command({"recv", any_port, json_option("recv")}));
   Process relay(netio_command(
