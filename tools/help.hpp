@@ -179,6 +179,7 @@ inline constexpr std::string_view bench_footer =
   netio bench fanout --against push,zmq                    publish to one subscriber
   netio bench fanout shm://bench --subscribers 8 --against 1000x1
   netio bench fanout --subscribers 8 --stop 1 --policy drop_new --rate 200k --against 1000x7
+  netio bench copies                                       between each two wires, from counters
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600

@@ -43,6 +43,7 @@ const std::vector<Words> commands = {
     {"bench", "connections"},
     {"bench", "fanout"},
     {"bench", "surface"},
+    {"bench", "copies"},
     {"bench", "idle"},
     {"bench", "serve"},
 };

@@ -327,6 +327,7 @@ TEST(CliUsage, what_has_a_report_has_it_as_json) {
                                                {"bench", "connections"},
                                                {"bench", "fanout"},
                                                {"bench", "surface"},
+                                               {"bench", "copies"},
                                                {"bench", "idle"}}) {
     Words help = words;
     help.emplace_back("--help");

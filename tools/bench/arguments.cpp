@@ -13,6 +13,14 @@ namespace netio::cli {
 namespace {
 
 const std::vector<std::size_t> untouched_loan_bytes = {64, std::size_t{64} << 20U};
+// A page of the default size holds messages up to 64 KiB, less its headers.
+const std::vector<std::size_t> copies_bytes = {64,
+                                               1U << 10U,
+                                               std::size_t{16} << 10U,
+                                               std::size_t{40} << 10U,
+                                               std::size_t{64} << 10U,
+                                               300U << 10U,
+                                               std::size_t{4} << 20U};
 const std::vector<std::size_t> touched_loan_bytes = {std::size_t{64} << 10U};
 
 void add_common(CLI::App& app, BenchArguments& bench) {
@@ -262,6 +270,15 @@ void add_surface(CLI::App& app, BenchArguments& bench) {
   add_sizes(app, bench);
 }
 
+void add_copies(CLI::App& app, BenchArguments& bench) {
+  app.preparse_callback([&bench](std::size_t) { bench.message_bytes = copies_bytes; });
+  add_sizes(app, bench, "(64,1KiB,16KiB,40KiB,64KiB,300KiB,4MiB)");
+  add_choice_to(app, "--mode", modes(), bench.mode,
+                "Of all sockets: buffered or unbuffered (both, one after the other)");
+  app.add_flag("--markdown", bench.markdown, "Print the table of docs/any-wire.md");
+  add_result(app, bench.report);
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchArguments& bench) {
@@ -284,6 +301,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   add("fanout", "One publisher and its subscribers", What::fanout, add_fanout);
   add("surface", "Coroutines and other surfaces, against netio's call-backs", What::surface,
       add_surface);
+  add("copies", "What a stage between each two wires copies of the messages that it passes on",
+      What::copies, add_copies);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");

@@ -38,6 +38,7 @@ struct BenchArguments {
     connections,
     fanout,
     surface,
+    copies,
     idle,
     serve
   };
@@ -63,6 +64,7 @@ struct BenchArguments {
   std::string plot;               // a file, .svg or .png; empty: none
   std::string percentiles;        // a folder for one percentile text a system; empty: none
   bool touched = false;           // loans: written and read
+  bool markdown = false;          // copies: print the table of docs/any-wire.md
   bool check = true;              // an extra round in which every byte is checked
 };
 using What = BenchArguments::What;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/connections.hpp"
+#include "bench/copies.hpp"
 #include "bench/fanout.hpp"
 #include "bench/idle.hpp"
 #include "bench/loan.hpp"
@@ -181,6 +182,8 @@ ExitCode run_bench(const BenchArguments& arguments) {
       return run_fanout(arguments);
     case What::surface:
       return run_surface(arguments);
+    case What::copies:
+      return run_copies(arguments);
     case What::idle:
       return run_idle(arguments);
     case What::serve:
