@@ -49,9 +49,18 @@ void OutgoingStream::forget_copied(Message& message) noexcept {
 }
 
 Status OutgoingStream::put_own_copy(Message& message, Label label, Mode mode) noexcept {
-  Message copy = own_copy(message);
-  if (!copy) return Status::again;
-  const Status status = put(copy, label, mode);
+  Status status = Status::again;
+  Message copy;
+  const std::size_t bytes = payload_of(message).size();
+  if (link_->fit().loans != nullptr && !(mode == Mode::buffered && gathers(bytes))) {
+    // The peer reads the copy where it lies.
+    Lease lease = allocate(bytes, status);
+    if (lease) copy = own_copy_in(message, std::move(lease), loan_headroom);
+  } else {
+    copy = own_copy(message);
+  }
+  if (!copy) return status;
+  status = put(copy, label, mode);
   if (status != Status::ok) return status;
   copies_.add(message.size());
   message = Message();
@@ -66,8 +75,10 @@ bool OutgoingStream::takes_page(const FrameSums& sums, std::size_t bytes) const 
 Status OutgoingStream::put_page(const Lease& page, std::span<const std::byte> frames,
                                 std::uint32_t messages, Mode mode, bool copies) noexcept {
   const bool gathered = mode == Mode::buffered && gathers(frames.size());
+  // The link copies a short body into its own memory: a copy in front of that would be one more.
+  const bool is_short = frames.size() <= link_->fit().short_body_bytes_max;
   if (copies || gathered || copies_to_resend(*page.get(), frames.size()) ||
-      !link_->fit().sends_page_from(*page.get(), frames)) {
+      !(is_short || link_->fit().sends_page_from(*page.get(), frames))) {
     if (frames.size() > page_.room()) {
       if (const Status status = post_pending(); status != Status::ok) return status;
       if (const Status status = open_page(); status != Status::ok) return status;
