@@ -75,6 +75,7 @@ class CopiesStage {
   template <typename Condition>
   void until(const char* what, Condition&& condition);
   void send(const CopiesLoad& load);
+  void pass(const CopiesLoad& load);
   void check(const MessageView& message);
   [[nodiscard]] std::string where() const;
 
