@@ -50,9 +50,9 @@ ordered_json json_of(const CopiesResult& result, const CopiesCount& count) {
 
 std::string CopiesResults::to_text() const {
   std::string text =
-      "What a stage copies of each message that it passes on: while it receives it (the parts of "
-      "a\n"
-      "large message, put together), and while it sends it. Bytes are for each byte of payload.\n";
+      "What a stage copies of each message that it passes on: while it receives it (parts that it "
+      "puts\ntogether, short pages of shm), and while it sends it. Bytes are for each byte of "
+      "payload.\n";
   const char* const format = "{:<18} {:<11} {:<20} {:>10} {:>10} {:>10} {:>10}\n";
   text +=
       fmt::format(fmt::runtime(format), "", "", "", "receiving", "receiving", "sending", "sending");
