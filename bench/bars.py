@@ -76,6 +76,12 @@ SURFACE_ASIO = ["surface", "--api", "asio"]
 # CPU against who copies them together first.
 SEGMENTS = ["--api", "segments", "--size", "65600", "--mode", "unbuffered"]
 SEGMENTS_TCP, SEGMENTS_SHM = ["surface", *SEGMENTS], ["surface", SHM, *SEGMENTS]
+# A sender, a relay and a receiver. Over two kinds of wire against a relay that sends memory of its
+# own for each message that comes.
+RELAY_64K = ["relay", "--size", "64KiB", "--mode", "unbuffered", "--against", "raw"]
+RELAY_64 = ["relay", "--size", "64", "--against", "raw,zmq,zmq-2-threads"]
+RELAY_OFI_64K = ["relay", "--to", OFI_TCP, "--size", "64KiB", "--mode", "unbuffered", "--against",
+                 "own,direct"]
 BEST_PEER = "best peer"  # of those in the command, but for the floor
 
 # name, command, path into its JSON, bound (or a function of the JSON), whether more is better, unit
@@ -84,7 +90,7 @@ BYTE_RATE = "bytes_per_s"
 PUBLISHER_CPU = "publisher_cpu_ns_per_message"
 # Those whose control says what two runs of one thing differ by; of loans the smallest size.
 FLOORS = ("raw", "fabric", "smallest", "push", "1000x1", "10x1", "1000x7",
-          "callbacks", "pair")
+          "callbacks", "pair", "own")
 
 
 class OfZeroMQ:
@@ -169,6 +175,14 @@ BARS = [
     ("request-shm-rtt-spin-zmq", REQUEST_SHM_RTT_SPINNING, ("ratio", "zmq", "rtt_us_p50"), OF_ZEROMQ,
      False, "x zmq"),
     ("request-tcp-1000-zmq", REQUEST_1000, ("ratio", "zmq", RATE), 8, True, "x zmq"),
+    ("relay-64KiB-raw", RELAY_64K, ("ratio", "raw", RATE), 0.9, True, "x raw"),
+    ("relay-64KiB-copies", RELAY_64K,
+     ("systems", "netio", "relay_bytes_copied_per_message", "max"), 0, False, "bytes a message"),
+    ("relay-64B-zmq", RELAY_64, ("ratio", BEST_PEER, RATE), 10, True, "x the best zmq_proxy"),
+    ("relay-ofi-tcp-64KiB-own", RELAY_OFI_64K, ("ratio", "own", RATE), 0.95, True,
+     "x its own memory"),
+    ("relay-ofi-tcp-64KiB-copies", RELAY_OFI_64K,
+     ("systems", "netio", "relay_bytes_copied_per_message", "max"), 0, False, "bytes a message"),
     ("segments-tcp", SEGMENTS_TCP, ("ratio", "callbacks", RATE), 0.97, True, "x one message"),
     ("segments-tcp-cpu", SEGMENTS_TCP, ("ratio", "gathered", "cpu_ns_per_message"), 1.0, False,
      "x gathering"),

@@ -180,6 +180,8 @@ inline constexpr std::string_view bench_footer =
   netio bench fanout shm://bench --subscribers 8 --against 1000x1
   netio bench fanout --subscribers 8 --stop 1 --policy drop_new --rate 200k --against 1000x7
   netio bench copies                                       between each two wires, from counters
+  netio bench relay --size 64KiB --mode unbuffered --against raw
+  netio bench relay --size 64KiB --mode unbuffered --to ofi+tcp://127.0.0.1:0
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600

@@ -287,6 +287,7 @@ void run(Worker& worker) {
       return request(worker);
     case Role::publish:
     case Role::subscribe:
+    case Role::relay:
       return;  // refused before
   }
 }

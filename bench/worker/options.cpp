@@ -21,6 +21,18 @@ void add_fanout(CLI::App& app, FanoutOptions& fanout) {
   app.add_flag("--push", fanout.push, "Of publish and subscribe: a Push and a Pull, without tags");
 }
 
+void add_relay(CLI::App& app, RelayOptions& relay) {
+  app.add_option("--to-host", relay.host, "Of relay: where the receiver is, as a number");
+  app.add_option("--to-port", relay.port, "Of relay: the receiver's port");
+  app.add_option("--to-provider", relay.provider, "Of relay: the receiver's provider");
+  app.add_option("--to-name", relay.name, "Of relay: the receiver's name in shared memory");
+  app.add_option("--io-threads", relay.io_threads, "Of zmq; 0: its default")
+      ->check(CLI::Range(0, 64));
+  app.add_option("--waiting-max", relay.waiting_max,
+                 "Of zmq: messages that wait in each queue; 0: its default")
+      ->check(CLI::Range(0, 1 << 20));
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv, const char* system) {
@@ -29,11 +41,12 @@ Options parse_options(int argc, char** argv, const char* system) {
                ", started by `netio bench`. It obeys lines on standard input (bench/worker/).");
   const std::map<std::string, Role> roles = {
       {"receive", Role::receive}, {"send", Role::send},       {"reply", Role::reply},
-      {"request", Role::request}, {"publish", Role::publish}, {"subscribe", Role::subscribe}};
+      {"request", Role::request}, {"publish", Role::publish}, {"subscribe", Role::subscribe},
+      {"relay", Role::relay}};
   const std::map<std::string, Wait> waits = {
       {"sleep", Wait::sleep}, {"spin", Wait::spin}, {"adaptive", Wait::adaptive}};
   const std::map<std::string, bool> modes = {{"buffered", true}, {"unbuffered", false}};
-  app.add_option("ROLE", options.role, "receive, send, reply, request, publish or subscribe")
+  app.add_option("ROLE", options.role, "receive, send, reply, request, publish, subscribe or relay")
       ->required()
       ->transform(CLI::CheckedTransformer(roles));
   app.add_option("--host", options.host, "To bind or to connect to, as a number")
@@ -73,6 +86,7 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--api", options.api, "A surface of netio's other than call-backs");
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
   add_fanout(app, options.fanout);
+  add_relay(app, options.relay);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

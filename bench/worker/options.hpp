@@ -15,6 +15,7 @@ enum class Role : std::uint8_t {
   request,    // connects; times round trips
   publish,    // binds; publishes as fast as it is let, or at a rate, once it is told to begin
   subscribe,  // connects; counts and checks what comes
+  relay,      // binds, and connects to a receiver; passes on to it what comes
 };
 
 enum class Wait : std::uint8_t { sleep, spin, adaptive };
@@ -27,6 +28,17 @@ struct FanoutOptions {
   bool resolved = false;         // publishing: each tag is looked up once, before
   bool shuffled = false;         // publishing: the tags in a random order
   bool push = false;             // not by tags: a Push publishes, and a Pull takes it
+};
+
+// Where a relay passes messages on to. The places mean what they mean in Options.
+struct RelayOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;
+  std::string provider;
+  std::string name;
+  // Of ZeroMQ, in each of the three processes; 0: its defaults.
+  int io_threads = 0;
+  int waiting_max = 0;  // messages in each queue (its high-water mark)
 };
 
 struct Options {
@@ -55,6 +67,7 @@ struct Options {
   // The surface of the system that is used, such as coroutine; empty: the usual one.
   std::string api;
   FanoutOptions fanout;
+  RelayOptions relay;
 };
 
 // Ends the process on a wrong option.

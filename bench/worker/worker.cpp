@@ -140,6 +140,9 @@ void check_reach(const Options& options, const char* system, Reach reach) {
   if (!reach.loans && options.loan) throw std::invalid_argument(who + " has no loans: no --loan");
   const bool fanout = options.role == Role::publish || options.role == Role::subscribe;
   if (fanout && !reach.publishes) throw std::invalid_argument(who + " is no publisher here");
+  if (options.role == Role::relay && !reach.relays) {
+    throw std::invalid_argument(who + " is no relay here");
+  }
   if (!options.api.empty() && !reach.surfaces) {
     throw std::invalid_argument(who + " has no other surface");
   }

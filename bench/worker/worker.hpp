@@ -117,6 +117,7 @@ struct Reach {
   bool surfaces = false;  // beside the usual one
   bool requests = false;  // beside the usual round trips
   bool concurrent = false;
+  bool relays = false;
 };
 
 // Says {"error": ...} and ends the process.

@@ -44,6 +44,7 @@ const std::vector<Words> commands = {
     {"bench", "fanout"},
     {"bench", "surface"},
     {"bench", "copies"},
+    {"bench", "relay"},
     {"bench", "idle"},
     {"bench", "serve"},
 };

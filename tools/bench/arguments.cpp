@@ -279,6 +279,29 @@ void add_copies(CLI::App& app, BenchArguments& bench) {
   add_result(app, bench.report);
 }
 
+void add_relay_bench(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  app.get_option("ADDRESS")->description(
+      "Where the sender meets the relay (tcp://127.0.0.1:0); all three processes are here");
+  app.remove_option(app.get_option("--remote"));
+  app.add_option("--to", bench.to,
+                 "Where the relay meets the receiver, such as ofi+tcp://127.0.0.1:0 (as ADDRESS)")
+      ->type_name("ADDRESS");
+  add_mode(app, bench);
+  app.get_option("--mode")->description("buffered or unbuffered (buffered)");
+  add_comparison(
+      app, bench,
+      "raw (read and write of 256 KiB at once); zmq (zmq_proxy, PULL to PUSH, more messages "
+      "waiting "
+      "than by default), zmq-defaults, zmq-2-threads (of I/O in each process); released (netio, "
+      "and "
+      "the relay acknowledges what the receiver has); own (netio, and the relay sends memory of "
+      "its "
+      "own for each message); direct (netio, without a relay, over the second wire); or none. raw "
+      "and zmq run where both wires are tcp");
+  add_sizes(app, bench);
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchArguments& bench) {
@@ -303,6 +326,7 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
       add_surface);
   add("copies", "What a stage between each two wires copies of the messages that it passes on",
       What::copies, add_copies);
+  add("relay", "A sender, a relay and a receiver", What::relay, add_relay_bench);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");

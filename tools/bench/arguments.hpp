@@ -39,6 +39,7 @@ struct BenchArguments {
     fanout,
     surface,
     copies,
+    relay,
     idle,
     serve
   };
@@ -60,12 +61,13 @@ struct BenchArguments {
   std::uint32_t connections = 1000;
   FanoutArguments fanout;
   std::string api = "coroutine";  // a surface, held against call-backs
-  std::string remote;             // where `netio bench serve` runs; empty: this machine
-  std::string plot;               // a file, .svg or .png; empty: none
-  std::string percentiles;        // a folder for one percentile text a system; empty: none
-  bool touched = false;           // loans: written and read
-  bool markdown = false;          // copies: print the table of docs/any-wire.md
-  bool check = true;              // an extra round in which every byte is checked
+  std::string to;      // of a relay, where it meets the receiver; empty: as it meets the sender
+  std::string remote;  // where `netio bench serve` runs; empty: this machine
+  std::string plot;    // a file, .svg or .png; empty: none
+  std::string percentiles;  // a folder for one percentile text a system; empty: none
+  bool touched = false;     // loans: written and read
+  bool markdown = false;    // copies: print the table of docs/any-wire.md
+  bool check = true;        // an extra round in which every byte is checked
 };
 using What = BenchArguments::What;
 

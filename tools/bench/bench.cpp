@@ -16,6 +16,7 @@
 #include "bench/idle.hpp"
 #include "bench/loan.hpp"
 #include "bench/plot.hpp"
+#include "bench/relay.hpp"
 #include "bench/results.hpp"
 #include "bench/serve.hpp"
 #include "bench/stage.hpp"
@@ -184,6 +185,8 @@ ExitCode run_bench(const BenchArguments& arguments) {
       return run_surface(arguments);
     case What::copies:
       return run_copies(arguments);
+    case What::relay:
+      return run_bench_relay(arguments);
     case What::idle:
       return run_idle(arguments);
     case What::serve:

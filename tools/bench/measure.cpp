@@ -139,7 +139,7 @@ void check_faults(const End& end, const json& said) {
 std::unique_ptr<End> start_worker(const System& system, const std::string& role, const Case& what,
                                   const Places& places, std::uint16_t& port,
                                   const std::vector<std::string>& more) {
-  const bool binds = role == "receive" || role == "reply" || role == "publish";
+  const bool binds = role == "receive" || role == "reply" || role == "publish" || role == "relay";
   const bool both = what.meeting.in_one_process();
   std::vector<std::string> arguments = {role,
                                         "--size",
@@ -154,7 +154,9 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                         std::to_string(what.connections)};
   // Subscribers are many: they share the cores that the publisher leaves.
   const bool shares = role == "subscribe" && system.one_thread;
-  const int cpu = !system.one_thread || shares ? -1 : binds ? places.cpu_there : places.cpu_here;
+  int cpu = binds ? places.cpu_there : places.cpu_here;
+  if (role == "relay") cpu = places.cpu_between;
+  if (!system.one_thread || shares) cpu = -1;
   arguments.insert(arguments.end(), {"--cpu", std::to_string(cpu)});
   if (shares) {
     arguments.insert(arguments.end(), {"--keep-off-cpu", std::to_string(places.cpu_there)});

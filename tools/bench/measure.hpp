@@ -72,6 +72,7 @@ struct Places {
   Place& there;
   int cpu_here = -1;  // of systems that run on one core; -1: any
   int cpu_there = -1;
+  int cpu_between = -1;  // of a relay
 };
 
 // Throws EndFailure, Interrupted.

@@ -51,6 +51,7 @@ Stage::Stage(const BenchArguments& arguments)
     if (cpus.size() > 1) {
       cpu_here_ = cpus[0];
       cpu_there_ = cpus[1];
+      if (cpus.size() > 2) cpu_between_ = cpus[2];
     } else {
       note("one core only: both ends share it, which says little about the systems");
     }
@@ -62,6 +63,11 @@ Stage::Stage(const BenchArguments& arguments)
 }
 
 Stage::~Stage() = default;
+
+Places Stage::places_with_relay() noexcept {
+  if (cpu_between_ < 0) return {*here_, *there_, -1, -1, -1};
+  return {*here_, *there_, cpu_here_, cpu_there_, cpu_between_};
+}
 
 Case Stage::first_case() const {
   Case what;

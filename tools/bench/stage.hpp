@@ -22,7 +22,9 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  [[nodiscard]] Places places() noexcept { return {*here_, *there_, cpu_here_, cpu_there_}; }
+  [[nodiscard]] Places places() noexcept { return {*here_, *there_, cpu_here_, cpu_there_, -1}; }
+  // A core for each of the three; where there are fewer cores, none is pinned.
+  [[nodiscard]] Places places_with_relay() noexcept;
   // Where the address says, and what else the arguments say.
   [[nodiscard]] Case first_case() const;
   [[nodiscard]] Loop& loop() noexcept { return context_.loop(); }
@@ -38,6 +40,7 @@ class Stage {
   std::unique_ptr<Place> there_;
   int cpu_here_ = -1;
   int cpu_there_ = -1;
+  int cpu_between_ = -1;
 };
 
 }  // namespace netio::cli

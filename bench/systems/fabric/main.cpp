@@ -32,6 +32,7 @@ void run(netio::bench::Worker& worker) {
       return in_memory ? fabric::shm::request(worker) : fabric::request(worker);
     case Role::publish:
     case Role::subscribe:
+    case Role::relay:
       return;  // refused before
   }
 }

@@ -59,6 +59,15 @@ std::string address_of(const Options& options) {
   return address;
 }
 
+Options receiver_of(const Options& options) {
+  Options there = options;
+  there.host = options.relay.host;
+  there.port = options.relay.port;
+  there.provider = options.relay.provider;
+  there.name = options.relay.name;
+  return there;
+}
+
 std::uint16_t port_of(const Options& options, const std::string& address) {
   if (!options.name.empty()) return 0;
   return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
@@ -77,8 +86,9 @@ void play(Worker& worker) {
   if (api == "blocking") return run_blocking(worker);
   if (api == "queued") return run_queued(worker);
   // These differ in how the loop is turned, in an option, and in what one message is sent as.
-  const bool known =
-      api.empty() || api == "asio" || api == "resume" || api == "segments" || api == "gathered";
+  const bool known = api.empty() || api == "asio" || api == "resume" || api == "segments" ||
+                     api == "gathered" ||
+                     (worker.options.role == Role::relay && (api == "released" || api == "own"));
   if (!known) throw std::invalid_argument("no such surface: " + api);
   switch (worker.options.role) {
     case Role::receive:
@@ -93,6 +103,8 @@ void play(Worker& worker) {
       return publish(worker);
     case Role::subscribe:
       return subscribe(worker);
+    case Role::relay:
+      return relay(worker);
   }
 }
 
@@ -108,5 +120,6 @@ int main(int argc, char** argv) {
                                     .publishes = true,
                                     .surfaces = true,
                                     .requests = true,
-                                    .concurrent = true});
+                                    .concurrent = true,
+                                    .relays = true});
 }

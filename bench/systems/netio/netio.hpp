@@ -12,12 +12,20 @@ namespace netio::bench {
 [[nodiscard]] ContextOptions context_options(const Options& options);
 [[nodiscard]] SocketOptions socket_options(const Options& options);
 [[nodiscard]] std::string address_of(const Options& options);
+// Of a relay: the same of its receiver.
+[[nodiscard]] Options receiver_of(const Options& options);
 // Of where it was bound; 0 for a name, which has none.
 [[nodiscard]] std::uint16_t port_of(const Options& options, const std::string& address);
 
 // What one socket sends before the others, the loop and the order to stop get their turn: a
 // receiver that keeps up never makes it wait.
 inline constexpr std::size_t bytes_in_turn = 1U << 20U;
+
+// From this size on messages are lent to the wire instead of copied; in shared memory none, as the
+// user's memory is not seen there.
+inline constexpr std::size_t lent_bytes_min = 64U << 10U;
+// How many messages are lent at once: as many as the floor has under way.
+[[nodiscard]] std::size_t lent_messages(const Options& options);
 
 // When the worker is told to stop, the loop does. Before worker.ready().
 void stop_with(Worker& worker, Context& context);
@@ -34,6 +42,7 @@ void reply_loans(Worker& worker);
 void request_loans(Worker& worker);
 void publish(Worker& worker);
 void subscribe(Worker& worker);
+void relay(Worker& worker);
 // By other surfaces (--api): one role each. Queues have no round trips.
 void run_c(Worker& worker);
 void run_coroutine(Worker& worker);

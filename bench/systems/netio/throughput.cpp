@@ -10,20 +10,6 @@ namespace netio::bench {
 
 namespace {
 
-// From this size on messages are lent to the wire instead of copied; in shared memory none, as the
-// user's memory is not seen there.
-constexpr std::size_t lent_bytes_min = 64U << 10U;
-// As many as the floor has under way. Bare sockets: one, as two and the copies that the kernel
-// makes of them do not fit a cache of 2 MiB; but more if one comes back only when it is
-// acknowledged. A fabric: its window.
-std::size_t buffers_for(const Options& options, bool lends) {
-  if (!lends) return 0;
-  if (options.provider.empty()) return options.api == "resume" ? 4 : 1;
-  constexpr std::size_t bytes_under_way = 4U << 20U;
-  if (options.window != 0) return options.window;
-  return std::clamp<std::size_t>(bytes_under_way / options.message_bytes, 2, 64);
-}
-
 // Of a message that is sent as a head and a body; a multiple of 8, so that nothing stands between.
 constexpr std::size_t head_bytes_of(std::size_t message_bytes) {
   return std::min<std::size_t>(64, message_bytes / 16 * 8);
@@ -41,7 +27,7 @@ class Sender {
         gathers_(options.api == "gathered"),
         lends_(!options.buffered && options.name.empty() &&
                options.message_bytes >= lent_bytes_min),
-        messages_(buffers_for(options, lends_)),
+        messages_(lends_ ? lent_messages(options) : 0),
         gathered_(messages_.size()),
         free_(messages_.size()),
         in_turn_(std::max<std::size_t>(1, bytes_in_turn / options.message_bytes)) {
@@ -128,6 +114,15 @@ class Sender {
 };
 
 }  // namespace
+
+// Bare sockets: one, as two and the copies that the kernel makes of them do not fit a cache of 2
+// MiB; but more if one comes back only when it is acknowledged. A fabric: its window.
+std::size_t lent_messages(const Options& options) {
+  if (options.provider.empty()) return options.api == "resume" ? 4 : 1;
+  constexpr std::size_t bytes_under_way = 4U << 20U;
+  if (options.window != 0) return options.window;
+  return std::clamp<std::size_t>(bytes_under_way / options.message_bytes, 2, 64);
+}
 
 void receive(Worker& worker) {
   Context context(context_options(worker.options));

@@ -186,6 +186,8 @@ void run(Worker& worker) {
       return publish(worker);
     case Role::subscribe:
       return subscribe(worker);
+    case Role::relay:
+      return;  // refused before
   }
 }
 

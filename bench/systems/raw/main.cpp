@@ -1,4 +1,6 @@
 // raw: what the kernel's sockets or bare shared memory can do, the floor of every comparison.
+#include <stdexcept>
+
 #include "systems/raw/shm/shm.hpp"
 #include "systems/raw/tcp/tcp.hpp"
 
@@ -17,6 +19,9 @@ void run(netio::bench::Worker& worker) {
       return in_memory ? raw::shm::reply(worker) : raw::tcp::reply(worker);
     case Role::request:
       return in_memory ? raw::shm::request(worker) : raw::tcp::request(worker);
+    case Role::relay:
+      if (in_memory) throw std::invalid_argument("raw is a relay of sockets alone");
+      return raw::tcp::relay(worker);
     case Role::publish:
     case Role::subscribe:
       return;  // refused before
@@ -26,5 +31,5 @@ void run(netio::bench::Worker& worker) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "raw", run, {.memory = true});
+  return netio::bench::worker_main(argc, argv, "raw", run, {.memory = true, .relays = true});
 }

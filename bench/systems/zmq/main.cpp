@@ -155,11 +155,30 @@ void subscribe(Worker& worker, void* context) {
       });
 }
 
+// PULL to PUSH, by ZeroMQ's own proxy, which ends when its context is shut down.
+void relay(Worker& worker, void* context) {
+  if (worker.options.wait != Wait::sleep) throw std::invalid_argument("its proxy sleeps");
+  Socket pull(context, ZMQ_PULL, worker.options);
+  Socket push(context, ZMQ_PUSH, worker.options);
+  Options there = worker.options;
+  there.host = there.relay.host;
+  there.port = there.relay.port;
+  there.name = there.relay.name;
+  push.connect(there);
+  worker.on_stop([context] { zmq_ctx_shutdown(context); });
+  worker.ready(pull.bind(worker.options));
+  check(zmq_proxy(pull.get(), push.get(), nullptr) == 0 || worker.stopping(), "zmq_proxy");
+  worker.join();
+}
+
 void run(Worker& worker) {
   // Two ends in one process meet in one context; it goes with the process.
   static void* const context = zmq_ctx_new();
   check(context != nullptr, "zmq_ctx_new");
   zmq_ctx_set(context, ZMQ_MAX_SOCKETS, static_cast<int>(worker.options.connections) + 16);
+  if (const int threads = worker.options.relay.io_threads; threads != 0) {
+    check(zmq_ctx_set(context, ZMQ_IO_THREADS, threads) == 0, "zmq_ctx_set");
+  }
   switch (worker.options.role) {
     case Role::receive:
       receive(worker, context);
@@ -179,6 +198,9 @@ void run(Worker& worker) {
     case Role::subscribe:
       subscribe(worker, context);
       break;
+    case Role::relay:
+      relay(worker, context);
+      break;
   }
   if (!worker.options.both) zmq_ctx_term(context);
 }
@@ -188,6 +210,7 @@ void run(Worker& worker) {
 }  // namespace netio::bench
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "zmq", netio::bench::run,
-                                   {.memory = true, .publishes = true, .concurrent = true});
+  return netio::bench::worker_main(
+      argc, argv, "zmq", netio::bench::run,
+      {.memory = true, .publishes = true, .concurrent = true, .relays = true});
 }

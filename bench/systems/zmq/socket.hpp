@@ -46,6 +46,10 @@ class Socket {
     set(ZMQ_RCVTIMEO, look_up_ms);
     set(ZMQ_SNDTIMEO, look_up_ms);
     set(ZMQ_LINGER, 0);
+    if (const int waiting_max = options.relay.waiting_max; waiting_max != 0) {
+      set(ZMQ_SNDHWM, waiting_max);
+      set(ZMQ_RCVHWM, waiting_max);
+    }
     set(ZMQ_IPV6, options.host.find(':') != std::string::npos ? 1 : 0);
   }
   ~Socket() { zmq_close(socket_); }
@@ -65,6 +69,8 @@ class Socket {
     check(zmq_connect(socket_, address(options, std::to_string(options.port)).c_str()) == 0,
           "zmq_connect");
   }
+
+  [[nodiscard]] void* get() const noexcept { return socket_; }
 
   // False if nothing came, or nothing could be sent, for a while.
   bool receive(Message& message) {
