@@ -328,6 +328,7 @@ TEST(CliUsage, what_has_a_report_has_it_as_json) {
                                                {"bench", "fanout"},
                                                {"bench", "surface"},
                                                {"bench", "copies"},
+                                               {"bench", "relay"},
                                                {"bench", "idle"}}) {
     Words help = words;
     help.emplace_back("--help");
