@@ -20,6 +20,7 @@
 #include "peer_wait.hpp"
 #include "progress.hpp"
 #include "relay_report.hpp"
+#include "relay_sockets.hpp"
 #include "report.hpp"
 #include "session_options.hpp"
 #include "turned_away.hpp"
@@ -56,28 +57,6 @@ Nouns nouns_of(Pattern pattern) {
   return {};
 }
 
-SocketOptions end_options(const RelayArguments& arguments, const RelayEnd& end) {
-  if (!end.channel) return socket_options(arguments.peer, arguments.mode);
-  SocketOptions options = end.channel->socket;
-  if (!arguments.peer.name.empty()) options.name = arguments.peer.name;
-  if (options.resume_bytes_max == 0) options.resume_bytes_max = arguments.peer.resume_bytes_max;
-  return options;
-}
-
-// Acknowledges what the other side has acknowledged.
-SocketOptions input_options(const RelayArguments& arguments) {
-  SocketOptions options = end_options(arguments, arguments.from);
-  options.acknowledge = Acknowledge::released;
-  return options;
-}
-
-SocketOptions output_options(const RelayArguments& arguments) {
-  SocketOptions options = end_options(arguments, arguments.to);
-  if (arguments.distribute != Distribute::in_turn) options.distribute = arguments.distribute;
-  if (arguments.pattern == Pattern::pair) options.acknowledge = Acknowledge::released;
-  return options;
-}
-
 class RelaySession {
  public:
   explicit RelaySession(const RelayArguments& arguments);
@@ -88,8 +67,7 @@ class RelaySession {
  private:
   struct Side {
     std::string_view noun;
-    bool ends = true;             // the relay ends when all that came here have ended in order
-    std::shared_ptr<void> owner;  // of the socket, which is of one of the patterns
+    bool ends = true;  // the relay ends when all that came here have ended in order
     Socket* socket = nullptr;
     std::vector<std::string> addresses;
     PeerCounts peers;
@@ -100,12 +78,6 @@ class RelaySession {
     std::string last_loss;
   };
 
-  template <typename Any>
-  static void own(Side& side, std::shared_ptr<Any> socket) {
-    side.socket = socket.get();
-    side.owner = std::move(socket);
-  }
-  void make_sockets();
   void use(Side& side, Side& other);
   void meet(Side& side, const RelayEnd& end);
   void on_up(Side& side, const Side& other, const PeerInfo& peer);
@@ -134,10 +106,11 @@ class RelaySession {
   TurnedAway turned_away_{progress_};
   Side from_;
   Side to_;
-  std::vector<Forward> forwards_;  // one of each direction: destroyed before the sockets
-  ConnectedTime both_;             // sides had a peer
-  Timer alone_;                    // --connect-timeout
-  Timer time_is_up_;               // --seconds
+  RelaySockets sockets_;
+  std::vector<Forward>& forwards_ = sockets_.forwards;
+  ConnectedTime both_;  // sides had a peer
+  Timer alone_;         // --connect-timeout
+  Timer time_is_up_;    // --seconds
   Interrupt interrupt_;
   std::chrono::nanoseconds until_{0};  // the end may take
   std::size_t ended_ = 0;              // directions, or the one that is about to
@@ -155,6 +128,8 @@ RelaySession::RelaySession(const RelayArguments& arguments)
       context_(context_options(arguments.peer, Role::both)),
       progress_(context_.loop(), "netio relay", arguments.report.quiet,
                 [this] { return sample(); }),
+      sockets_(make_relay_sockets(context_, arguments,
+                                  [this](const std::string& text) { progress_.note(text); })),
       alone_(context_.loop(), [this] { alone_too_long(); }),
       time_is_up_(context_.loop(), [this] { end(arguments_.linger); }),
       interrupt_(context_.loop(), [this] { interrupt(); }) {
@@ -163,7 +138,8 @@ RelaySession::RelaySession(const RelayArguments& arguments)
   // Who asks, and who subscribes, comes and goes.
   from_.ends = !arguments.stay && arguments.pattern != Pattern::request;
   to_.ends = !arguments.stay && arguments.pattern != Pattern::publish;
-  make_sockets();
+  from_.socket = sockets_.from;
+  to_.socket = sockets_.to;
   for (Forward& each : forwards_) {
     each.on_dropped([this](const MessageView& message) {
       progress_.note(fmt::format("dropped a message of {}: no {} takes it (--message-max there)",
@@ -172,65 +148,6 @@ RelaySession::RelaySession(const RelayArguments& arguments)
   }
   use(from_, to_);
   use(to_, from_);
-}
-
-void RelaySession::make_sockets() {
-  const SocketOptions input = input_options(arguments_);
-  const SocketOptions output = output_options(arguments_);
-  switch (arguments_.pattern) {
-    case Pattern::push: {
-      auto pull = std::make_shared<Pull>(context_, input);
-      auto push = std::make_shared<Push>(context_, output);
-      forwards_.push_back(forward(*pull, *push));
-      own(from_, std::move(pull));
-      own(to_, std::move(push));
-      return;
-    }
-    case Pattern::publish: {
-      const auto& from = arguments_.from.channel;
-      const auto& to = arguments_.to.channel;
-      auto subscribe = std::make_shared<Subscribe>(
-          context_, from ? from->subscribe : arguments_.subscription, input);
-      auto publish =
-          std::make_shared<Publish>(context_, to ? to->publish : PublishOptions{}, output);
-      if (from && !from->tags.empty()) subscribe->subscribe(from->tags);
-      if (!arguments_.tags.empty()) subscribe->subscribe(arguments_.tags);
-      subscribe->on_subscribed([this](const PeerInfo& peer, const Subscribed& answer) {
-        if (!answer.refused) return;
-        progress_.note(fmt::format(
-            "publisher {} refused what the subscribers want together, and sends what it sent "
-            "before: {}",
-            named(peer), answer.detail));
-      });
-      forwards_.push_back(forward(*subscribe, *publish));
-      own(from_, std::move(subscribe));
-      own(to_, std::move(publish));
-      return;
-    }
-    case Pattern::pair: {
-      auto one = std::make_shared<Pair>(context_, input);
-      auto other = std::make_shared<Pair>(context_, output);
-      forwards_.push_back(forward(*one, *other));
-      forwards_.push_back(forward(*other, *one));
-      own(from_, std::move(one));
-      own(to_, std::move(other));
-      return;
-    }
-    case Pattern::request: {
-      SocketOptions asking = output;
-      asking.acknowledge = Acknowledge::delivered;
-      const auto& from = arguments_.from.channel;
-      const auto& to = arguments_.to.channel;
-      auto reply = std::make_shared<Reply>(context_, from ? from->reply : ReplyOptions{},
-                                           end_options(arguments_, arguments_.from));
-      auto request =
-          std::make_shared<Request>(context_, to ? to->request : RequestOptions{}, asking);
-      forwards_.push_back(forward(*reply, *request));
-      own(from_, std::move(reply));
-      own(to_, std::move(request));
-      return;
-    }
-  }
 }
 
 void RelaySession::use(Side& side, Side& other) {
