@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "parsed_option.hpp"
+
 namespace netio::cli {
 
 namespace {
@@ -44,6 +46,15 @@ std::string roff(std::string_view text) {
 
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
+// "a|b|c" may be broken behind each choice: many do not fit a line.
+std::string italic_choices(std::string_view text) {
+  std::string broken;
+  for (const char c : italic(text)) {
+    broken += c;
+    if (c == between_choices) broken += "\\:";
+  }
+  return broken;
+}
 
 std::string upper(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -121,7 +132,7 @@ class Chapter {
       if (!belongs(one)) continue;
       std::string term;
       for (const std::string& name : one.names) term += (term.empty() ? "" : ", ") + bold(name);
-      if (!one.type.empty()) term += " " + italic(one.type);
+      if (!one.type.empty()) term += " " + italic_choices(one.type);
       entry(term, one.description);
     }
   }

@@ -7,7 +7,8 @@ namespace netio::cli::help {
 
 inline constexpr std::string_view relay_footer =
     R"(Examples:
-  netio relay 'tcp://*:5555' shm://raw                senders connect here; this connects to shm://raw
+  netio relay 'tcp://*:5555' shm://raw
+      senders connect here; this connects to shm://raw
   netio relay tcp://daq1:5555 'tcp://*:6666' --from connect --to bind
   netio relay 'tcp://*:5555' tcp://a:1 --more-to tcp://b:1 --by-tag
   netio relay tcp://daq1:5555 'tcp://*:5555' --pattern publish --from connect --to bind

@@ -370,7 +370,8 @@ TEST_P(ForwardOn, requests_go_on_and_answers_come_back) {
   }
   ASSERT_SOON(pump_, asker.send(payload(1, 9), id) == Status::ok);
   ASSERT_SOON(pump_, asker.send(payload(1, 10), id, {.within = 100ms}) == Status::ok);
-  ASSERT_SOON(pump_, answered == 300 && not_answered == 1 && timed_out == 1);
+  // The stage may find out first that the time is over, and then it has no answer.
+  ASSERT_SOON(pump_, answered == 300 && not_answered + timed_out == 2);
   EXPECT_EQ(bytes, sum);
   EXPECT_EQ(forward_.books().passed, 302U);
   bool ended = false;

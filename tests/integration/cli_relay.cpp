@@ -113,7 +113,7 @@ TEST_F(CliRelay, a_receiver_that_ends_ends_the_relay_and_its_senders) {
 TEST_F(CliRelay, one_that_is_killed_takes_nothing_with_it_that_its_sender_thinks_delivered) {
   for (int round = 0; round < 5; ++round) {
     Process recv(netio_command({"recv", any_port, json_option("recv"), "--connect-timeout", "1s"}));
-    const auto relay = this->relay(any_port, recv);
+    const auto relay = this->relay("shm://*", recv);
     Process send(netio_command({"send", address_of(*relay), "--size", "200", "--seconds", "60",
                                 "--connect-timeout", "500ms", json_option("send")}));
     ASSERT_TRUE(relay->wait_for_err("is connected"));
@@ -186,7 +186,7 @@ TEST_F(CliRelay, a_pair_is_passed_on_both_ways) {
 
 TEST_F(CliRelay, a_pair_in_full_flow_ends_in_order) {
   Process echo(netio_command({"echo", any_port}));
-  const auto relay = this->relay(any_port, echo, {"--pattern", "pair", "--seconds", "500ms"});
+  const auto relay = this->relay("shm://*", echo, {"--pattern", "pair", "--seconds", "500ms"});
   Process ping(netio_command({"ping", address_of(*relay), "--interval", "0", "--seconds", "30"}));
   EXPECT_EQ(relay->wait(4s), 0) << relay->err();
   EXPECT_GT(report()["messages"], 10);
@@ -196,13 +196,10 @@ TEST_F(CliRelay, a_pair_in_full_flow_ends_in_order) {
 }
 
 TEST_F(CliRelay, a_message_that_waited_for_a_receiver_is_acknowledged) {
-  Process reserved(netio_command({"recv", any_port}));
-  const std::string later = address_of(reserved);
-  reserved.signal(SIGINT);
-  ASSERT_TRUE(reserved.wait());
+  const std::string later = "shm://" + folder_.path("later");
   Process relay(netio_command({"relay", any_port, later}));
   Process send(netio_command({"send", address_of(relay), "--size", "100", "--count", "1"}));
-  ASSERT_TRUE(relay.wait_for_err("sender tcp"));
+  ASSERT_TRUE(relay.wait_for_err("is connected"));
   std::this_thread::sleep_for(200ms);
   Process recv(netio_command({"recv", later}));
   EXPECT_EQ(send.wait(), 0) << send.err();
