@@ -85,8 +85,8 @@ class NETIO_API Forward {
   std::unique_ptr<detail::ForwardCore> core_;
 };
 
-// From a Pull, Pair or Subscribe to a Push or Pair. Throws Error if both are one socket, or belong
-// to two contexts.
+// From a Pull, Pair or Subscribe to a Push or Pair. Throws Error if both are one socket, if they
+// belong to two contexts, or if the input has a Forward already.
 [[nodiscard]] NETIO_API Forward forward(Receiving& from, Sending& to);
 // To a Publish, by the tags of the messages. Throws as above.
 [[nodiscard]] NETIO_API Forward forward(Receiving& from, Publish& to);

@@ -53,7 +53,8 @@ void ForwardCore::finish(std::chrono::nanoseconds linger, std::function<void()> 
   const bool begun = finishing();
   then_ = std::move(then);
   if (!then_) then_ = [] {};
-  until_ = loop_.now() + linger;
+  const std::chrono::nanoseconds now = loop_.now();
+  until_ = now + std::min(linger, std::chrono::nanoseconds::max() - now);
   if (!begun) begin_to_end();
   finish_timer_.start_once(std::chrono::nanoseconds(0));
 }
