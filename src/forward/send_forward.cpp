@@ -15,12 +15,6 @@ namespace {
 // Without memory for a note of what is sent on, it is not sent on.
 constexpr std::chrono::milliseconds retry_after{10};
 
-Books books_of(const Peer& peer) noexcept {
-  Books books;
-  peer.add_to(books);
-  return books;
-}
-
 }  // namespace
 
 SendForward::SendForward(Receiving& from, SendCore& to)
@@ -37,11 +31,10 @@ SendForward::SendForward(Receiving& from, SendCore& to)
 
 SendForward::~SendForward() {
   to_.writable.remove(*this);
-  // Otherwise what is not settled would count as acknowledged from now on.
-  if (until_settled_ && books().held == 0 && !look_at_all()) from_.acknowledge_when_taken({});
-  if (until_settled_ && books().unsettled + books().held != 0) {
-    from_.acknowledge_when_taken([] { return false; });
-  }
+  if (!until_settled_) return;
+  // What is not settled must not count as acknowledged from now on.
+  const bool settled = StreamForward::ended() && !look_at_all();
+  from_.acknowledge_when_taken(settled ? std::function<bool()>() : [] { return false; });
 }
 
 Status SendForward::pass(MessageCursor& messages, const From& from) {
@@ -60,29 +53,34 @@ Status SendForward::pass(MessageCursor& messages, const From& from) {
   const std::uint64_t before = to_.bytes_sent();
   const Status status = to_.send(messages, copies, until_settled_ ? this : nullptr);
   count_bytes(to_.bytes_sent() - before);
+  if (until_settled_) note_totals();
   return status;
 }
 
+// Mostly all messages of a page go to one peer.
 void SendForward::took(const Peer& peer) noexcept {
-  const std::uint64_t total = books_of(peer).sent;
-  for (std::size_t i = input_->size(); i != 0; --i) {
-    Sent& sent = (*input_)[i - 1];
-    if (sent.page != pages_) break;
-    if (sent.peer != peer.id()) continue;
-    sent.total = total;
-    return;
+  for (std::size_t i = input_->size(); i != 0 && (*input_)[i - 1].page == pages_; --i) {
+    if ((*input_)[i - 1].peer == peer.id()) return;
   }
-  input_->push_back({peer.id(), total, pages_, {}});
+  input_->push_back({peer.id(), UINT64_MAX, pages_, {}});
+}
+
+// Of the page at hand: once for each peer, and not for each message.
+void SendForward::note_totals() noexcept {
+  for (std::size_t i = input_->size(); i != 0 && (*input_)[i - 1].page == pages_; --i) {
+    Sent& sent = (*input_)[i - 1];
+    const std::optional<Books> books = to_.socket().books_of(sent.peer);
+    sent.total = books ? books->sent : 0;
+  }
 }
 
 void SendForward::passed(const From& from) noexcept {
   if (!until_settled_) return;
   ++pages_;
-  Input* const input = input_of(from.peer);
-  if (input == nullptr || input->empty()) return from_.taken(from);
-  (*input)[input->size() - 1].ends = from;
+  if (input_->empty()) return from_.taken(from);
+  (*input_)[input_->size() - 1].ends = from;
   looked_at_.reset();
-  look(*input);
+  look(*input_);
 }
 
 SendForward::Input* SendForward::input_of(std::uint64_t id) noexcept {

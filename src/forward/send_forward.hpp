@@ -25,7 +25,7 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   // so many.
   struct Sent {
     std::uint64_t peer = 0;
-    std::uint64_t total = 0;   // of all that was sent to that peer, they included
+    std::uint64_t total = 0;   // of all that was sent to that peer, with these
     std::uint64_t page = 0;    // which page of the input they are of
     std::optional<From> ends;  // a place of the input, if the page ends with them
   };
@@ -35,6 +35,7 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   void passed(const From& from) noexcept override;
   void passed_later() noexcept override;
   void took(const Peer& peer) noexcept override;
+  void note_totals() noexcept;
   [[nodiscard]] bool inputs_are_apart() const noexcept override { return to_.by_tag(); }
   [[nodiscard]] bool ended() override;
 
@@ -50,8 +51,7 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   std::unordered_map<std::uint64_t, Input> inputs_;  // by the peer's id
   Input* input_ = nullptr;                           // of the page at hand
   std::uint64_t pages_ = 0;
-  std::optional<std::pair<std::uint64_t, std::uint64_t>>
-      looked_at_;  // a peer: how many are settled
+  LookedAt looked_at_;
   Timer retry_;
 };
 
