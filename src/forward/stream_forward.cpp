@@ -28,7 +28,7 @@ void StreamForward::take(const Batch& batch) {
   const From from = from_.place();
   MessageCursor messages = batch.cursor();
   // Behind what is held of the same input: a connection that was made anew is not paused any more.
-  if (!holds(from.peer, held_.size()) && pass_all(messages, from)) return;
+  if (!holds(from.peer, 0, held_.size()) && pass_all(messages, from)) return;
   hold(batch, static_cast<std::uint32_t>(batch.size()) - messages.left(), from);
 }
 
@@ -48,10 +48,10 @@ bool StreamForward::pass_all(MessageCursor& messages, const From& from) {
   return true;
 }
 
-// Whether one of the first `count` held pages is of this input.
-bool StreamForward::holds(std::uint64_t input, std::size_t count) const noexcept {
-  const auto end = held_.begin() + static_cast<std::ptrdiff_t>(count);
-  return std::any_of(held_.begin(), end,
+// Whether one of these held pages is of this input.
+bool StreamForward::holds(std::uint64_t input, std::size_t first, std::size_t last) const noexcept {
+  return std::any_of(held_.begin() + static_cast<std::ptrdiff_t>(first),
+                     held_.begin() + static_cast<std::ptrdiff_t>(last),
                      [input](const Held& held) { return held.from.peer == input; });
 }
 
@@ -61,7 +61,6 @@ void StreamForward::hold(const Batch& batch, std::uint32_t done, const From& fro
   MessageCursor left = kept.cursor();
   for (MessageCursor::Place place; done != 0 && left.next(place);) --done;
   held_.push_back({std::move(kept), left, from});
-  passed_inputs_.reserve(held_.size());
   if (inputs_are_apart()) {
     try {
       held_.reserve(held_.size() + 1);
@@ -79,9 +78,9 @@ void StreamForward::go_on() noexcept {
   std::size_t left = 0;
   for (std::size_t i = 0; i < held_.size(); ++i) {
     Held& held = held_[i];
-    if (!holds(held.from.peer, left) && pass_all(held.left, held.from)) {
-      held.batch = KeptBatch();
-      if (!holds(held.from.peer, left)) passed_inputs_.push_back(held.from.peer);
+    const std::uint64_t input = held.from.peer;
+    if (!holds(input, 0, left) && pass_all(held.left, held.from)) {
+      if (!holds(input, i + 1, held_.size())) (void)from_.resume_peer(input);
     } else {
       if (left != i) held_[left] = std::move(held);
       ++left;
@@ -89,10 +88,6 @@ void StreamForward::go_on() noexcept {
   }
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(left), held_.end());
   passed_later();
-  for (const std::uint64_t input : passed_inputs_) {
-    if (!holds(input, held_.size())) (void)from_.resume_peer(input);
-  }
-  passed_inputs_.clear();
   if (left == 0 && std::exchange(all_paused_, false) && !finishing()) from_.resume();
 }
 

@@ -55,13 +55,12 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
   // False if messages are left.
   bool pass_all(MessageCursor& messages, const From& from);
   void hold(const Batch& batch, std::uint32_t done, const From& from);
-  [[nodiscard]] bool holds(std::uint64_t input, std::size_t count) const noexcept;
+  [[nodiscard]] bool holds(std::uint64_t input, std::size_t first, std::size_t last) const noexcept;
 
   ForwardUse use_;
   ForwardBooks books_;
-  std::vector<Held> held_;  // mostly one of each input; of all inputs, if they are not apart
-  std::vector<std::uint64_t> passed_inputs_;  // in go_on()
-  bool all_paused_ = false;                   // by this, and not for the end
+  std::vector<Held> held_;   // mostly one of each input; of all inputs, if they are not apart
+  bool all_paused_ = false;  // by this, and not for the end
 };
 
 }  // namespace netio::detail
