@@ -52,7 +52,8 @@ RequestForward::~RequestForward() {
 }
 
 void RequestForward::take(const MessageView& request, ReplyTo to) {
-  const Status status = ask(request, to);
+  Message message = request.share();
+  const Status status = ask(message, to);
   if (status == Status::ok) return;
   if (status == Status::too_big) {
     ++books_.dropped;
@@ -62,29 +63,16 @@ void RequestForward::take(const MessageView& request, ReplyTo to) {
   from_.pause();
 }
 
-Status RequestForward::ask(const MessageView& request, ReplyTo& to) {
-  if (request.segmented()) {
-    Message message = request.share();
-    return ask(message, to);
-  }
-  std::uint64_t id = 0;
-  const Status status = to_.send(request.bytes(), id, ask_for(to));
-  if (status == Status::ok) asked(id, to, request.size());
-  return status;
-}
-
+// `to` waits for the answer if it is ok.
 Status RequestForward::ask(Message& request, ReplyTo& to) {
   std::uint64_t id = 0;
   const std::size_t bytes = request.size();
   const Status status = to_.send(std::move(request), id, ask_for(to));
-  if (status == Status::ok) asked(id, to, bytes);
-  return status;
-}
-
-void RequestForward::asked(std::uint64_t id, ReplyTo& to, std::size_t bytes) {
+  if (status != Status::ok) return status;
   waiting_.emplace(id, std::move(to));
   ++books_.passed;
   books_.bytes += bytes;
+  return status;
 }
 
 void RequestForward::answer(std::uint64_t id, const MessageView& answer) {
@@ -92,14 +80,7 @@ void RequestForward::answer(std::uint64_t id, const MessageView& answer) {
   if (found == waiting_.end()) return;
   ReplyTo to = std::move(found->second);
   waiting_.erase(found);
-  Message message;
-  Status status = Status::ok;
-  if (answer.segmented()) {
-    message = answer.share();
-    status = to.send(std::move(message));
-  } else {
-    status = to.send(answer.bytes());
-  }
+  const Status status = to.send(answer.share());
   if (status == Status::again && answer_bytes_ + answer.size() <= answer_bytes_max) {
     answers_.push_back({answer.keep(), std::move(to)});
     answer_bytes_ += answer.size();
@@ -148,6 +129,7 @@ void RequestForward::give_up() noexcept {
   books_.dropped += (held_ ? 1U : 0U) + answers_.size() + waiting_.size();
   held_.reset();
   answers_.clear();
+  answer_bytes_ = 0;
   waiting_.clear();
 }
 

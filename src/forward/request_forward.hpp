@@ -26,10 +26,7 @@ class RequestForward final : public ForwardCore {
     ReplyTo to;
   };
   void take(const MessageView& request, ReplyTo to);
-  // As Request::send(); `to` waits for the answer if it is ok.
-  Status ask(const MessageView& request, ReplyTo& to);
   Status ask(Message& request, ReplyTo& to);
-  void asked(std::uint64_t id, ReplyTo& to, std::size_t bytes);
   void answer(std::uint64_t id, const MessageView& answer);
   void go_on_asking();
   void go_on_answering();
