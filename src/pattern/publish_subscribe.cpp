@@ -36,7 +36,8 @@ Status Publish::send(std::span<const std::byte> message, std::uint64_t tag) noex
 Status Publish::send(Message&& message) noexcept { return publish_core_->send(message); }
 Status Publish::send(KeptBatch&& batch) noexcept {
   detail::MessageCursor left = batch.cursor();
-  const Status status = publish_core_->send(left);
+  std::uint64_t bytes = 0;
+  const Status status = publish_core_->send(left, bytes);
   batch.reduce_to(left);
   return status;
 }

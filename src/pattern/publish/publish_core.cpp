@@ -172,7 +172,7 @@ Status PublishCore::send(Message& message) noexcept {
   return status;
 }
 
-Status PublishCore::send(MessageCursor& messages) noexcept {
+Status PublishCore::send(MessageCursor& messages, std::uint64_t& bytes) noexcept {
   MessageCursor next = messages;
   for (MessageCursor::Place place; next.next(place); messages = next) {
     const MessageView view = next.view(place);
@@ -180,6 +180,7 @@ Status PublishCore::send(MessageCursor& messages) noexcept {
     const bool small = view.size() < view.block()->capacity() / shared_block_part;
     Message message = small ? view.share() : view.keep();
     if (const Status status = send(message); status != Status::ok) return status;
+    bytes += view.size();
   }
   messages = {};
   return Status::ok;

@@ -41,8 +41,8 @@ class PublishCore final : public Distribution {
   Status send_wanted(TagRow& row, std::span<const std::byte> message) noexcept;
   Status send(Message& message) noexcept;
   // The messages of a page that was received, one by one: ok if all are taken; otherwise the answer
-  // is about the first of those that are left.
-  Status send(MessageCursor& messages) noexcept;
+  // is about the first of those that are left. Adds the payload of what was taken to `bytes`.
+  Status send(MessageCursor& messages, std::uint64_t& bytes) noexcept;
   Status send(const SegmentList& segments, std::uint64_t tag) noexcept;
   // The last of them is lent.
   Status lend(std::span<const Segment> segments, std::uint64_t token, std::uint64_t tag) noexcept;
