@@ -147,7 +147,7 @@ class SocketCore final : private ListenerEvents,
     if (on_high_watermark || on_low_watermark) touch();
   }
 
-  bool forwarded = false;  // a Forward takes what comes here, or sends what it is given back
+  bool forwarded = false;  // a Forward has the call-backs for what comes here
   SendCore sending;
   ReceiveCore receiving;
   std::unique_ptr<SocketCore> buried_before;  // in its context's list

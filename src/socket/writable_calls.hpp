@@ -21,8 +21,15 @@ class WritableWaiter {
 class WritableCalls {
  public:
   void set(std::function<void()> user) { user_ = std::move(user); }
-  // Throws std::bad_alloc.
-  void add(WritableWaiter& waiter) { waiters_.push_back(&waiter); }
+  // Throws std::bad_alloc. Also from inside a call: the others keep their places.
+  void add(WritableWaiter& waiter) {
+    const auto free = std::find(waiters_.begin(), waiters_.end(), nullptr);
+    if (free != waiters_.end()) {
+      *free = &waiter;
+    } else {
+      waiters_.push_back(&waiter);
+    }
+  }
   // Also from inside a call.
   void remove(WritableWaiter& waiter) noexcept {
     std::replace(waiters_.begin(), waiters_.end(), &waiter, static_cast<WritableWaiter*>(nullptr));
@@ -32,7 +39,6 @@ class WritableCalls {
     for (std::size_t i = 0; i < waiters_.size(); ++i) {
       if (waiters_[i] != nullptr) waiters_[i]->on_writable();
     }
-    std::erase(waiters_, nullptr);
   }
 
  private:
