@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/conformance.hpp"
+#include "conformance/forwarding.hpp"
 #include "socket/context_core.hpp"
 #include "support/child.hpp"
 #include "support/relay.hpp"
@@ -33,22 +33,12 @@ void send_for_ever(const std::string& address, int report_to, const ContextOptio
   }
 }
 
-class ForwardLifetime : public Conformance {
+class ForwardLifetime : public Forwarding {
  protected:
-  ForwardLifetime()
-      : owner_(std::make_unique<Context>(small_context(GetParam()))),
-        middle_(small_context(GetParam())) {
+  ForwardLifetime() : owner_(std::make_unique<Context>(small_context(GetParam()))) {
     pump_.add(*owner_);
-    pump_.add(middle_);
   }
 
-  [[nodiscard]] static std::vector<Row> other_wires() {
-    std::vector<Row> rows;
-    for (Row& row : every_transport()) {
-      if (row.why_absent == nullptr || row.why_absent().empty()) rows.push_back(std::move(row));
-    }
-    return rows;
-  }
   // The sink takes nothing yet: messages wait on their way to it.
   void make_stage(const std::string& second, SocketOptions output) {
     forward_ = Forward();
@@ -77,18 +67,8 @@ class ForwardLifetime : public Conformance {
   }
   // Until neither wire takes any more.
   void fill_both_wires() {
-    std::uint64_t sent = 0;
-    for (int quiet = 0; quiet < 20;) {
-      if (source_->send(payload(sent, passed_size(sent)), sent) == Status::ok) {
-        ++sent;
-        quiet = 0;
-      } else {
-        ++quiet;
-        pump_.run_for(2ms);
-      }
-    }
-    source_->flush();
-    ASSERT_GT(forward_.books().held, 0U);
+    (void)send_until_quiet(passed_size);
+    ASSERT_SOON(pump_, held_up());
     ASSERT_GT(output_->books().unacknowledged, 0U);
   }
   void check(const MessageView& message) {
@@ -120,57 +100,42 @@ class ForwardLifetime : public Conformance {
                            core.large_pool().bytes_out() == 0);
   }
 
+  // What the output has taken arrives, though `part` is gone.
+  template <typename Part>
+  void expect_to_outlive(Part&& part) {
+    for (const Row& second : other_wires()) {
+      SCOPED_TRACE(second.name);
+      ASSERT_NO_FATAL_FAILURE(make_stage(second));
+      ASSERT_NO_FATAL_FAILURE(make_source());
+      ASSERT_NO_FATAL_FAILURE(fill_both_wires());
+      part();
+      pump_.run_for(10ms);
+      ASSERT_NO_FATAL_FAILURE(expect_all_that_was_taken());
+      ASSERT_NO_FATAL_FAILURE(expect_memory_home());
+    }
+  }
+
   std::unique_ptr<Context> owner_;  // of the source
-  Context middle_;
-  std::unique_ptr<Push> source_;
-  std::unique_ptr<Pull> input_;
-  std::unique_ptr<Push> output_;
-  std::unique_ptr<Pull> sink_;
-  Forward forward_;  // destroyed before the sockets
   std::string sink_address_;
-  std::uint64_t came_ = 0;
 };
 
 TEST_P(ForwardLifetime, messages_outlive_the_socket_that_sent_them) {
-  for (const Row& second : other_wires()) {
-    SCOPED_TRACE(second.name);
-    ASSERT_NO_FATAL_FAILURE(make_stage(second));
-    ASSERT_NO_FATAL_FAILURE(make_source());
-    ASSERT_NO_FATAL_FAILURE(fill_both_wires());
-    source_.reset();
-    pump_.run_for(10ms);
-    ASSERT_NO_FATAL_FAILURE(expect_all_that_was_taken());
-    ASSERT_NO_FATAL_FAILURE(expect_memory_home());
-  }
+  expect_to_outlive([this] { source_.reset(); });
 }
 
 TEST_P(ForwardLifetime, messages_outlive_the_context_that_owns_their_memory) {
-  for (const Row& second : other_wires()) {
-    SCOPED_TRACE(second.name);
-    ASSERT_NO_FATAL_FAILURE(make_stage(second));
-    ASSERT_NO_FATAL_FAILURE(make_source());
-    ASSERT_NO_FATAL_FAILURE(fill_both_wires());
+  expect_to_outlive([this] {
     source_.reset();
     pump_.remove(*owner_);
     owner_.reset();
-    pump_.run_for(10ms);
-    ASSERT_NO_FATAL_FAILURE(expect_all_that_was_taken());
-    ASSERT_NO_FATAL_FAILURE(expect_memory_home());
-  }
+  });
 }
 
 TEST_P(ForwardLifetime, messages_outlive_the_socket_that_received_them) {
-  for (const Row& second : other_wires()) {
-    SCOPED_TRACE(second.name);
-    ASSERT_NO_FATAL_FAILURE(make_stage(second));
-    ASSERT_NO_FATAL_FAILURE(make_source());
-    ASSERT_NO_FATAL_FAILURE(fill_both_wires());
+  expect_to_outlive([this] {
     forward_ = Forward();  // what waited in it is lost
     input_.reset();
-    pump_.run_for(10ms);
-    ASSERT_NO_FATAL_FAILURE(expect_all_that_was_taken());
-    ASSERT_NO_FATAL_FAILURE(expect_memory_home());
-  }
+  });
 }
 
 TEST_P(ForwardLifetime, messages_outlive_a_process_that_was_killed) {

@@ -6,23 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/conformance.hpp"
+#include "conformance/forwarding.hpp"
 #include "support/relay.hpp"
 
 namespace netio::test {
 namespace {
 
-class ForwardOn : public Conformance {
+class ForwardOn : public Forwarding {
  protected:
-  ForwardOn() : middle_(small_context(GetParam())) { pump_.add(middle_); }
-
-  [[nodiscard]] static std::vector<Row> other_wires() {
-    std::vector<Row> rows;
-    for (Row& row : every_transport()) {
-      if (row.why_absent == nullptr || row.why_absent().empty()) rows.push_back(std::move(row));
-    }
-    return rows;
-  }
   // From source_ over the row's wire to input_, from output_ over the other wire to sink_.
   void make_stage(const Row& second, SocketOptions input, SocketOptions output) {
     forward_ = Forward();
@@ -56,14 +47,6 @@ class ForwardOn : public Conformance {
     options.acknowledge = Acknowledge::released;
     return options;
   }
-
-  Context middle_;
-  std::unique_ptr<Push> source_;
-  std::unique_ptr<Pull> input_;
-  std::unique_ptr<Push> output_;
-  std::unique_ptr<Pull> sink_;
-  Forward forward_;  // destroyed before the sockets
-  std::uint64_t came_ = 0;
 };
 
 TEST_P(ForwardOn, messages_of_every_size_go_on_over_every_wire) {
@@ -115,21 +98,10 @@ TEST_P(ForwardOn, a_sink_that_takes_nothing_holds_the_source_up_and_loses_nothin
     SCOPED_TRACE(second.name);
     ASSERT_NO_FATAL_FAILURE(make_stage(second));
     sink_->pause();
-    std::uint64_t sent = 0;
-    // Until nothing has been taken for a while.
-    for (int quiet = 0; quiet < 30;) {
-      if (source_->send(payload(sent, size_of(sent)), sent) == Status::ok) {
-        ++sent;
-        quiet = 0;
-      } else {
-        ++quiet;
-        pump_.run_for(2ms);
-      }
-    }
-    source_->flush();
-    EXPECT_TRUE(input_->paused());
-    EXPECT_GT(forward_.books().held, 0U);
-    EXPECT_LE(input_->kept_bytes(), input_->kept_bytes() == 0 ? 0U : 16U * mebi);
+    const std::uint64_t sent = send_until_quiet(size_of);
+    ASSERT_SOON(pump_, held_up());
+    EXPECT_EQ(input_->paused(), forward_.books().held != 0);
+    EXPECT_LE(input_->kept_bytes(), 16 * mebi);
     check_all();
     sink_->resume();
     ASSERT_SOON(pump_, came_ == sent);

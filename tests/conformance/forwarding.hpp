@@ -1,0 +1,55 @@
+// What the tests of a stage between two wires share: a source, the stage with its two sockets, and
+// a sink. The first wire is that of the row, the second each of the others in turn.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+
+class Forwarding : public Conformance {
+ protected:
+  Forwarding() : middle_(small_context(GetParam())) { pump_.add(middle_); }
+
+  [[nodiscard]] static std::vector<Row> other_wires() {
+    std::vector<Row> rows;
+    for (Row& row : every_transport()) {
+      if (row.why_absent == nullptr || row.why_absent().empty()) rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+  // The source sends until nothing was taken for a while. Returns how many messages were.
+  std::uint64_t send_until_quiet(std::size_t (*size)(std::uint64_t)) {
+    std::uint64_t sent = 0;
+    for (int quiet = 0; quiet < 30;) {
+      if (source_->send(payload(sent, size(sent)), sent) == Status::ok) {
+        ++sent;
+        quiet = 0;
+      } else {
+        ++quiet;
+        pump_.run_for(std::chrono::milliseconds(2));
+      }
+    }
+    source_->flush();
+    return sent;
+  }
+  // The stage holds what the output does not take; or, where it reads messages in the memory of the
+  // source, that was spent first, and the source is full.
+  [[nodiscard]] bool held_up() const {
+    return forward_.books().held != 0 || (GetParam().read_in_place && source_->fill() == 1);
+  }
+
+  Context middle_;
+  std::unique_ptr<Push> source_;
+  std::unique_ptr<Pull> input_;
+  std::unique_ptr<Push> output_;
+  std::unique_ptr<Pull> sink_;
+  Forward forward_;  // destroyed before the sockets
+  std::uint64_t came_ = 0;
+};
+
+}  // namespace netio::test
