@@ -22,10 +22,12 @@ class Forwarding : public Conformance {
     }
     return rows;
   }
-  // The source sends until nothing was taken for a while. Returns how many messages were.
-  std::uint64_t send_until_quiet(std::size_t (*size)(std::uint64_t)) {
-    std::uint64_t sent = 0;
-    for (int quiet = 0; quiet < 30;) {
+  // The source sends until nothing was taken for a while, and both wires are held up: on a busy
+  // machine the network may take more after that while. `sent` is how many messages were taken.
+  void hold_up(std::size_t (*size)(std::uint64_t), std::uint64_t& sent) {
+    const auto end = std::chrono::steady_clock::now() + soon_max;
+    for (int quiet = 0; quiet < 30 || !held_up();) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << sent << " messages hold nothing up";
       if (source_->send(payload(sent, size(sent)), sent) == Status::ok) {
         ++sent;
         quiet = 0;
@@ -35,7 +37,6 @@ class Forwarding : public Conformance {
       }
     }
     source_->flush();
-    return sent;
   }
   // The stage holds what the output does not take; or, where it reads messages in the memory of the
   // source, that was spent first, and the source is full.
