@@ -13,6 +13,7 @@
 #include <netio/status.hpp>
 
 #include "base/file_descriptor.hpp"
+#include "base/hex.hpp"
 
 namespace netio::detail {
 
@@ -53,8 +54,8 @@ Url shm_url(std::uint64_t name) {
   Url url;
   url.scheme = "shm";
   url.name = "offer-";
-  for (unsigned shift = 64; shift != 0; shift -= 4) {
-    url.name += "0123456789abcdef"[name >> (shift - 4) & 15U];
+  for (unsigned shift = 64; shift != 0; shift -= 8) {
+    append_hex(url.name, static_cast<std::uint8_t>(name >> (shift - 8)));
   }
   return url;
 }

@@ -32,6 +32,7 @@ void WireMenu::make_ready(ContextCore& context, OfferedWire wire) {
   try {
     (void)context.transport(std::string(scheme_of(wire)) + "://");
     if (wire == OfferedWire::verbs) verbs_hosts_ = context.verbs_hosts();
+    if (wire == OfferedWire::shm) here_ = place_of_this_thread();
   } catch (const Error& error) {
     unusable = "cannot be used here: " + error.cause();
   }
@@ -69,7 +70,7 @@ std::string WireMenu::why_not(const WireOffer& offer, const HostPlace& there,
                               const std::string& host) const {
   const std::string& unusable = unusable_.at(index_of(offer.wire));
   if (!unusable.empty()) return unusable;
-  if (offer.wire == OfferedWire::shm) return why_apart(place_of_this_thread(), there);
+  if (offer.wire == OfferedWire::shm) return why_apart(here_, there);
   if (offer.port == 0) return "offered without a port";
   if (offer.wire == OfferedWire::verbs && !in_network_of(verbs_hosts_, host)) {
     return "no verbs device here is in the network of " + host;

@@ -45,7 +45,8 @@ class WireMenu {
                                     const std::string& host) const;
 
   WireOption asked_;
-  Reasons unusable_;                      // why a wire cannot be used here at all
+  Reasons unusable_;  // why a wire cannot be used here at all
+  HostPlace here_;
   std::vector<std::string> verbs_hosts_;  // the addresses of this host's devices
 };
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/hex.hpp"
 #include "wire/control.hpp"
 #include "wire/frame.hpp"
 #include "wire/page.hpp"
@@ -101,9 +102,8 @@ std::string foreign_name(std::span<const std::byte> from) {
   std::string name = "unknown protocol (first bytes";
   constexpr std::size_t shown_max = 8;
   for (const std::byte byte : from.first(std::min(from.size(), shown_max))) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto value = std::to_integer<std::size_t>(byte);
-    name += {' ', digits[value >> 4U], digits[value & 15U]};
+    name += ' ';
+    append_hex(name, std::to_integer<std::uint8_t>(byte));
   }
   return name + ")";
 }

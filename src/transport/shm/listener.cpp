@@ -9,6 +9,7 @@
 
 #include <netio/status.hpp>
 
+#include "base/hex.hpp"
 #include "base/random.hpp"
 #include "base/system_error.hpp"
 
@@ -37,10 +38,7 @@ bool is_left_over(const UnixAddress& address) noexcept {
 // For *, one that nobody has.
 std::string any_name() {
   std::string name = "any-";
-  for (const std::uint8_t byte : random_bytes<8>()) {
-    name += "0123456789abcdef"[byte >> 4U];
-    name += "0123456789abcdef"[byte & 15U];
-  }
+  for (const std::uint8_t byte : random_bytes<8>()) append_hex(name, byte);
   return name;
 }
 
