@@ -6,6 +6,28 @@
 namespace netio::test {
 namespace {
 
+constexpr std::size_t message_bytes = 10'000;
+constexpr std::size_t page_bytes = 2 * (8 + message_bytes);
+
+void post_two_messages(RawShm& raw) {
+  detail::PageHeader header;
+  Bytes body(page_bytes);
+  for (const std::size_t at : {std::size_t{0}, page_bytes / 2}) {
+    detail::store_u64(body.data() + at, detail::frame_word(message_bytes, 0));
+  }
+  header.bytes = static_cast<std::uint32_t>(page_bytes);
+  header.messages = 2;
+  raw.post(page_of(header, body));
+  raw.ring();
+}
+
+// The page is these words now, over and over.
+void change_page(RawShm& raw, std::uint64_t word) {
+  for (std::size_t at = 0; at < page_bytes; at += sizeof word) {
+    detail::store_u64(raw.memory().data() + at, word);
+  }
+}
+
 TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   Context here(wary_context());
   Pump pump{&here};
@@ -26,15 +48,7 @@ TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   changes = &raw;
   ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
   ASSERT_SOON(pump, raw.answered() && at_pull.ups.size() == 1);
-  detail::PageHeader header;
-  Bytes body(2 * (8 + 10'000));
-  for (const std::size_t at : {std::size_t{0}, body.size() / 2}) {
-    detail::store_u64(body.data() + at, detail::frame_word(10'000, 0));
-  }
-  header.bytes = static_cast<std::uint32_t>(body.size());
-  header.messages = 2;
-  raw.post(page_of(header, body));
-  raw.ring();
+  post_two_messages(raw);
   ASSERT_SOON(pump, said != 0);
   EXPECT_EQ(said, 2U);
   EXPECT_LE(walked, said);
@@ -46,9 +60,7 @@ TEST(BadShmBatch, never_has_more_messages_than_it_said) {
   for (const std::uint64_t word :
        {detail::frame_word(UINT32_MAX, 0), detail::frame_word(1'000'000, 1),
         detail::frame_word(8, detail::frame_flag::more), ~std::uint64_t{0}}) {
-    for (std::size_t at = 0; at < body.size(); at += sizeof word) {
-      detail::store_u64(changes->memory().data() + at, word);
-    }
+    change_page(*changes, word);
     EXPECT_EQ(kept.begin(), kept.end()) << word;
   }
 }
@@ -81,15 +93,7 @@ TEST(BadShmBatch, that_changes_later_and_is_sent_on_cuts_nobody_else) {
   RawShm raw(pull.bind("shm://*"));
   ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
   ASSERT_SOON(pump, raw.answered() && at_pull.ups.size() == 1);
-  detail::PageHeader header;
-  Bytes body(2 * (8 + 10'000));
-  for (const std::size_t at : {std::size_t{0}, body.size() / 2}) {
-    detail::store_u64(body.data() + at, detail::frame_word(10'000, 0));
-  }
-  header.bytes = static_cast<std::uint32_t>(body.size());
-  header.messages = 2;
-  raw.post(page_of(header, body));
-  raw.ring();
+  post_two_messages(raw);
   ASSERT_SOON(pump, kept.size() == words.size() + 1);
   // One waits behind others that are not taken, while its sender changes it.
   last.pause();
@@ -105,9 +109,7 @@ TEST(BadShmBatch, that_changes_later_and_is_sent_on_cuts_nobody_else) {
   ASSERT_SOON(pump, onwards.books().acknowledged == onwards.books().sent);
   EXPECT_TRUE(at_last.downs.empty()) << at_last.why();
   for (std::size_t i = 0; i < words.size(); ++i) {
-    for (std::size_t at = 0; at < body.size(); at += sizeof words[i]) {
-      detail::store_u64(raw.memory().data() + at, words[i]);
-    }
+    change_page(raw, words[i]);
     EXPECT_EQ(onwards.send(std::move(kept[i])), Status::ok);
     EXPECT_FALSE(kept[i]);
   }
