@@ -68,44 +68,39 @@ void remark(ChannelConfig& channel, std::string_view key, std::string text) {
 
 // A number of FairMQ that has no effect here. It is not mentioned if it is `silent`, which asks for
 // what netio does in any case.
-void no_effect(ChannelConfig& channel, std::string_view key, std::string_view value,
-               std::int64_t least, std::int64_t silent, std::string_view why) {
-  const std::int64_t number = parse_number(value, least, int_most);
-  if (number != silent) remark(channel, key, " has no effect: " + std::string(why));
+struct NoEffect {
+  std::string_view key;
+  std::int64_t least;
+  std::int64_t silent;
+  std::string_view why;
+};
+
+template <const NoEffect& number>
+void remark_on(ChannelConfig& channel, std::string_view value) {
+  if (parse_number(value, number.least, int_most) == number.silent) return;
+  remark(channel, number.key, " has no effect: " + std::string(number.why));
 }
 
-void set_send_buffer(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "sndBufSize", value, 0, -1,
-            "it counts messages, and netio bounds the bytes that wait (send_bytes_max)");
-}
-void set_receive_buffer(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "rcvBufSize", value, 0, -1,
-            "it counts messages, and netio bounds the bytes that are kept (receive_bytes_max)");
-}
-void set_send_kernel(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "sndKernelSize", value, 0, 0, "netio leaves the buffers of the kernel to it");
-}
-void set_receive_kernel(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "rcvKernelSize", value, 0, 0, "netio leaves the buffers of the kernel to it");
-}
-void set_send_timeout(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "sndTimeoutMs", value, -1, -1, "no call of a socket waits");
-}
-void set_receive_timeout(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "rcvTimeoutMs", value, -1, -1, "no call of a socket waits");
-}
-void set_port_min(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "portRangeMin", value, 0, -1,
-            "no other port is tried if one is taken; port 0 takes any that is free");
-}
-void set_port_max(ChannelConfig& channel, std::string_view value) {
-  no_effect(channel, "portRangeMax", value, 0, -1,
-            "no other port is tried if one is taken; port 0 takes any that is free");
-}
+constexpr std::string_view no_kernel_buffers = "netio leaves the buffers of the kernel to it";
+constexpr std::string_view no_waiting = "no call of a socket waits";
+constexpr std::string_view no_port_range =
+    "no other port is tried if one is taken; port 0 takes any that is free";
+constexpr NoEffect send_buffer{
+    "sndBufSize", 0, -1,
+    "it counts messages, and netio bounds the bytes that wait (send_bytes_max)"};
+constexpr NoEffect receive_buffer{
+    "rcvBufSize", 0, -1,
+    "it counts messages, and netio bounds the bytes that are kept (receive_bytes_max)"};
+constexpr NoEffect send_kernel{"sndKernelSize", 0, 0, no_kernel_buffers};
+constexpr NoEffect receive_kernel{"rcvKernelSize", 0, 0, no_kernel_buffers};
+constexpr NoEffect send_timeout{"sndTimeoutMs", -1, -1, no_waiting};
+constexpr NoEffect receive_timeout{"rcvTimeoutMs", -1, -1, no_waiting};
+constexpr NoEffect port_min{"portRangeMin", 0, -1, no_port_range};
+constexpr NoEffect port_max{"portRangeMax", 0, -1, no_port_range};
+
 void set_auto_bind(ChannelConfig& channel, std::string_view value) {
   if (!parse_bool(value)) return;
-  remark(channel, "autoBind",
-         " has no effect: no other port is tried if one is taken; port 0 takes any that is free");
+  remark(channel, "autoBind", " has no effect: " + std::string(no_port_range));
 }
 
 // In milliseconds; -1 is for ever.
@@ -178,19 +173,19 @@ constexpr Key keys[] = {
     {"address"},
     {"transport"},
     {"numSockets"},
-    {"sndBufSize", all, set_send_buffer},
-    {"rcvBufSize", all, set_receive_buffer},
-    {"sndKernelSize", all, set_send_kernel},
-    {"rcvKernelSize", all, set_receive_kernel},
-    {"sndTimeoutMs", all, set_send_timeout},
-    {"rcvTimeoutMs", all, set_receive_timeout},
+    {send_buffer.key, all, remark_on<send_buffer>},
+    {receive_buffer.key, all, remark_on<receive_buffer>},
+    {send_kernel.key, all, remark_on<send_kernel>},
+    {receive_kernel.key, all, remark_on<receive_kernel>},
+    {send_timeout.key, all, remark_on<send_timeout>},
+    {receive_timeout.key, all, remark_on<receive_timeout>},
     {"linger", all, set_linger},
     {"rateLogging", all,
      [](ChannelConfig& channel, std::string_view value) {
        channel.rate_every = std::chrono::seconds(parse_number(value, 0, 86400));
      }},
-    {"portRangeMin", all, set_port_min},
-    {"portRangeMax", all, set_port_max},
+    {port_min.key, all, remark_on<port_min>},
+    {port_max.key, all, remark_on<port_max>},
     {"autoBind", all, set_auto_bind},
 
     {"mode", all, set<&S::mode, mode_of>},
