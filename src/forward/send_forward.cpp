@@ -51,7 +51,8 @@ Status SendForward::pass(MessageCursor& messages, const From& from) {
   const Block* const memory = messages.page().block();
   const bool copies = memory != nullptr && memory->owner()->runs_low();
   const std::uint64_t before = to_.bytes_sent();
-  const Status status = to_.send(messages, copies, until_settled_ ? this : nullptr);
+  const Status status =
+      to_.send(messages, {page_at_hand(), copies, until_settled_ ? this : nullptr});
   count_bytes(to_.bytes_sent() - before);
   if (until_settled_) note_totals();
   return status;

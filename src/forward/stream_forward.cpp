@@ -28,7 +28,12 @@ void StreamForward::take(const Batch& batch) {
   const From from = from_.place();
   MessageCursor messages = batch.cursor();
   // Behind what is held of the same input: a connection that was made anew is not paused any more.
-  if (!holds(from.peer, 0, held_.size()) && pass_all(messages, from)) return;
+  if (!holds(from.peer, 0, held_.size())) {
+    page_at_hand_ = &from_.receive_core().delivery.page;
+    const bool all = pass_all(messages, from);
+    page_at_hand_ = nullptr;
+    if (all) return;
+  }
   hold(batch, static_cast<std::uint32_t>(batch.size()) - messages.left(), from);
 }
 

@@ -10,6 +10,7 @@
 
 #include "forward/forward_core.hpp"
 #include "socket/writable_calls.hpp"
+#include "wire/frame_sums.hpp"
 
 namespace netio::detail {
 
@@ -29,6 +30,8 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
   // As much as the output takes: ok if that is all; otherwise the answer is about the first message
   // that is left.
   virtual Status pass(MessageCursor& messages, const From& from) = 0;
+  // What the page comes to that the input is delivering; null if that is not what is passed on.
+  [[nodiscard]] const FrameSums* page_at_hand() const noexcept { return page_at_hand_; }
   void count_bytes(std::uint64_t bytes) noexcept { books_.bytes += bytes; }
   // All messages of the page were passed on, or dropped.
   virtual void passed(const From&) noexcept {}
@@ -58,6 +61,7 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
   [[nodiscard]] bool holds(std::uint64_t input, std::size_t first, std::size_t last) const noexcept;
 
   ForwardUse use_;
+  const FrameSums* page_at_hand_ = nullptr;
   ForwardBooks books_;
   std::vector<Held> held_;   // mostly one of each input; of all inputs, if they are not apart
   bool all_paused_ = false;  // by this, and not for the end

@@ -12,7 +12,6 @@ namespace netio::detail {
 namespace {
 constexpr const char* wrong_number = "a page without the number of messages it says";
 constexpr const char* too_large = "a message larger than is allowed here";
-constexpr const char* wrong_table = "a message whose table of segments is not that of its segments";
 }  // namespace
 
 IncomingStream::Result IncomingStream::take(const PageHeader& header, Block& block,
@@ -125,10 +124,10 @@ IncomingStream::Result IncomingStream::walk_requests(Block& block) {
 IncomingStream::Result IncomingStream::walk_other_requests(Block& block) {
   Frame frame;
   while (walker_.next(frame)) {
-    if (!frame.whole_message()) return fail("a frame of the wrong kind");
+    if (!frame.whole_message()) return fail(wrong_frame_kind);
     if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
     MessageView view(&block, {frame.payload, frame.size}, 0);
-    if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    if (!view_segments(view, frame.flags)) return fail(wrong_segment_table);
     count(1, view.size());
     const RequestTaker::Breach* const breach = delivery_.requests->take(view, frame.label());
     if (breach != nullptr) return refuse_request(*breach, view.size());
@@ -172,10 +171,10 @@ IncomingStream::Result IncomingStream::end_walk(Block& block) {
 IncomingStream::Result IncomingStream::walk_rest(Block& block) {
   Frame frame;
   while (walker_.next(frame)) {
-    if (!frame.whole_message()) return fail("a frame of the wrong kind");
+    if (!frame.whole_message()) return fail(wrong_frame_kind);
     if (frame.size > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
     MessageView view(&block, {frame.payload, frame.size}, frame.tag);
-    if (!view_segments(view, frame.flags)) return fail(wrong_table);
+    if (!view_segments(view, frame.flags)) return fail(wrong_segment_table);
     count(1, view.size());
     delivery_.on_message(view);
     if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
@@ -185,28 +184,17 @@ IncomingStream::Result IncomingStream::walk_rest(Block& block) {
 
 IncomingStream::Result IncomingStream::walk_batch(Block& block) {
   const MessageView page(&block, walker_.rest(), 0);
-  Frame frame;
-  std::uint32_t messages = 0;
-  std::size_t bytes = 0;
-  while (walker_.next(frame)) {
-    if (frame.size > message_bytes_max_) {
-      return fail(too_large, DownReason::message_too_big);
-    }
-    ++messages;
-    bytes += frame.size;
-    if (frame.flags <= frame_flag::tagged) [[likely]]
-      continue;
-    if (!frame.whole_message()) return fail("a frame of the wrong kind");
-    MessageView view(&block, {frame.payload, frame.size}, frame.tag);
-    if (!view_segments(view, frame.flags)) return fail(wrong_table);
-    bytes -= frame.size - view.size();
-  }
+  FrameSums sums;
+  const char* const defect = sum_frames(walker_, sums);
+  if (sums.largest > message_bytes_max_) return fail(too_large, DownReason::message_too_big);
+  if (defect != nullptr) return fail(defect);
   // The page as a whole, before anybody sees or counts any of it.
   if (walker_.defect() != nullptr) return fail(walker_.defect());
-  if (books_.expected + messages != page_expects_) return fail(wrong_number);
-  if (messages == 0) return Result::done;
-  count(messages, bytes);
-  give_batch(Batch(page, messages, true));
+  if (books_.expected + sums.messages != page_expects_) return fail(wrong_number);
+  if (sums.messages == 0) return Result::done;
+  count(sums.messages, sums.bytes);
+  delivery_.page = sums;
+  give_batch(Batch(page, sums.messages, true));
   return Result::done;
 }
 
@@ -269,12 +257,13 @@ IncomingStream::Result IncomingStream::deliver_whole() {
   whole->kept_memory = delivery_.kept_memory;
   const bool tagged = delivery_.requests == nullptr;  // and not numbered by an id
   MessageView view(whole.get(), {whole->data(), large_bytes_}, tagged ? large_label_.number : 0);
-  if (!view_segments(view, large_label_.flags)) return fail(wrong_table);
+  if (!view_segments(view, large_label_.flags)) return fail(wrong_segment_table);
   count(1, view.size());
   if (delivery_.requests != nullptr) {
     const RequestTaker::Breach* const breach = delivery_.requests->take(view, large_label_);
     if (breach != nullptr) return refuse_request(*breach, view.size());
   } else if (delivery_.on_batch) {
+    delivery_.page = {};
     give_batch(Batch(view, 1, false));
   } else if (delivery_.on_message) {
     delivery_.on_message(view);

@@ -18,6 +18,7 @@
 #include "socket/unreleased.hpp"
 #include "transport/link.hpp"
 #include "wire/frame.hpp"
+#include "wire/frame_sums.hpp"
 
 namespace netio::detail {
 
@@ -72,8 +73,9 @@ struct Delivery {
   bool until_taken = false;
   bool until_released = false;
   Copies copies;  // of parts of messages, into one buffer
-  // Of the peer whose batch is with on_batch; valid inside it.
+  // Of the peer whose batch is with on_batch, and of the frames of that batch; valid inside it.
   const ReceiveBooks* books = nullptr;
+  FrameSums page;
 };
 
 class IncomingStream {

@@ -145,22 +145,28 @@ Status SendCore::pass(const Target& target, Message& message) noexcept {
   return status;
 }
 
-Status SendCore::send(MessageCursor& messages, bool copies, PageTakers* takers) noexcept {
+Status SendCore::send(MessageCursor& messages, const PageOptions& options) noexcept {
   // What a peer may change is copied frame by frame, and each word of it read once.
   const Block* const memory = messages.page().block();
-  const bool as_it_is =
+  bool as_it_is =
       messages.framed() && !tag_peers_ && memory != nullptr && !memory->owner()->peer_writes();
-  Passing passing{as_it_is, copies, takers};
   Status status = Status::ok;
-  while (status == Status::ok && messages.left() != 0) status = pass_page(messages, passing);
+  while (status == Status::ok && messages.left() != 0) {
+    status = pass_page(messages, options, as_it_is);
+  }
   if (status == Status::ok) socket_.fill_changed();
   return status;
 }
 
 // All of them at once, if the peer whose turn it is takes them as they are; or the first one.
-Status SendCore::pass_page(MessageCursor& messages, Passing& passing) noexcept {
+Status SendCore::pass_page(MessageCursor& messages, const PageOptions& options,
+                           bool& as_it_is) noexcept {
   const std::span<const std::byte> frames = messages.rest();
-  const FrameSums sums = passing.as_it_is ? sum_frames(frames, messages.left()) : FrameSums{};
+  FrameSums sums;
+  if (as_it_is) {
+    const bool known = options.sums != nullptr && options.sums->messages == messages.left();
+    sums = known ? *options.sums : sum_frames(frames, messages.left());
+  }
   MessageCursor next = messages;
   MessageCursor::Place first;
   if (!next.next(first)) {  // the peer has changed its page
@@ -171,18 +177,18 @@ Status SendCore::pass_page(MessageCursor& messages, Passing& passing) noexcept {
   const Target target{{}, first.tag};
   const Status status = offer_to(target, first.bytes, [&](Peer& peer) noexcept {
     Status answer = Status::ok;
-    passing.as_it_is = peer.outgoing.takes_page(sums, frames.size());
-    if (passing.as_it_is) {
+    as_it_is = peer.outgoing.takes_page(sums, frames.size());
+    if (as_it_is) {
       if (!page) page = Lease::adopt(messages.page().share().release_block());
-      answer = peer.outgoing.put_page(page, frames, sums.messages, mode_, passing.copies);
+      answer = peer.outgoing.put_page(page, frames, sums.messages, mode_, options.copies);
       if (answer == Status::ok) bytes_sent_ += sums.bytes;
     } else {
-      answer = pass_first(peer, next.view(first), passing.copies);
+      answer = pass_first(peer, next.view(first), options.copies);
     }
-    if (answer == Status::ok && passing.takers != nullptr) passing.takers->took(peer);
+    if (answer == Status::ok && options.takers != nullptr) options.takers->took(peer);
     return answer;
   });
-  if (status == Status::ok) messages = passing.as_it_is ? MessageCursor() : next;
+  if (status == Status::ok) messages = as_it_is ? MessageCursor() : next;
   return status;
 }
 

@@ -62,10 +62,15 @@ class SendCore final : public Distribution, private Deferred {
    protected:
     ~PageTakers() = default;
   };
+  struct PageOptions {
+    // What the page comes to, if that is known; else it is found out.
+    const FrameSums* sums = nullptr;
+    bool copies = false;  // the page is copied, because its memory is needed for others
+    PageTakers* takers = nullptr;
+  };
   // The messages of a page that was received, as far as they are taken: ok if all are; otherwise
-  // the answer is about the first of those that are left. `copies`: the page is copied, because
-  // its memory is needed for others.
-  Status send(MessageCursor& messages, bool copies = false, PageTakers* takers = nullptr) noexcept;
+  // the answer is about the first of those that are left.
+  Status send(MessageCursor& messages, const PageOptions& options) noexcept;
   Status send(Message& message) noexcept { return pass({{}, message.tag()}, message); }
   Status send_to(std::uint64_t peer, Message& message) noexcept {
     return pass({peer, message.tag()}, message);
@@ -140,12 +145,7 @@ class SendCore final : public Distribution, private Deferred {
   Status sent(Status status, std::size_t bytes) noexcept;
   Status put_segments(const Target& target, const SegmentList& segments) noexcept;
   Status pass(const Target& target, Message& message) noexcept;
-  struct Passing {
-    bool as_it_is;  // pages are, where the peer takes them so
-    bool copies;
-    PageTakers* takers;
-  };
-  Status pass_page(MessageCursor& messages, Passing& passing) noexcept;
+  Status pass_page(MessageCursor& messages, const PageOptions& options, bool& as_it_is) noexcept;
   Status pass_first(Peer& peer, const MessageView& view, bool copies) noexcept;
   Status lend_by(const Target& target, std::span<const std::byte> message,
                  std::uint64_t token) noexcept;

@@ -50,7 +50,7 @@ Status Sending::send(std::span<const std::byte> message, std::uint64_t tag) noex
 Status Sending::send(Message&& message) noexcept { return send_core_->send(message); }
 Status Sending::send(KeptBatch&& batch) noexcept {
   detail::MessageCursor left = batch.cursor();
-  const Status status = send_core_->send(left);
+  const Status status = send_core_->send(left, {});
   batch.reduce_to(left);
   return status;
 }
