@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "parsed_option.hpp"
+#include "peer_options.hpp"
 
 namespace netio::cli {
 
@@ -165,10 +166,8 @@ void settle_peer(PeerArguments& peer, std::string* file, const ChannelOption& na
   const std::vector<ChannelEndpoint>& endpoints = peer.channel->endpoints;
   auto met = std::ranges::find(endpoints, true, &ChannelEndpoint::binds);
   if (met == endpoints.end()) met = endpoints.begin();
-  if (met->address.starts_with("inproc://")) {
-    throw CLI::ValidationError(names.option,
-                               "inproc:// is between threads of one process: two commands meet at "
-                               "shm://NAME");
+  if (const std::string why = why_no_address(met->address); !why.empty()) {
+    throw CLI::ValidationError(names.option, why);
   }
   peer.address = met->address;
 }

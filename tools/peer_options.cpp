@@ -32,6 +32,11 @@ std::chrono::nanoseconds parse_more_than_no_time(const std::string& text) {
   return time;
 }
 
+std::string why_no_address(const std::string& address) {
+  if (!address.starts_with("inproc://")) return {};
+  return "inproc:// is between threads of one process: two commands meet at shm://NAME";
+}
+
 namespace {
 
 std::size_t parse_resume_bytes(const std::string& text) {
@@ -99,13 +104,7 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side) {
          "in ?window=PAGES (netio info lists what is here); to bind, the host may be * and the "
          "port 0, or the name *")
       ->type_name("")
-      ->check([](const std::string& address) {
-        return address.starts_with("inproc://")
-                   ? std::string(
-                         "inproc:// is between threads of one process: two commands meet "
-                         "at shm://NAME")
-                   : std::string();
-      })
+      ->check(why_no_address)
       ->required();
   auto* const bind = app.add_flag_callback(
       "--bind", [&peer] { set_method(peer, true); },

@@ -26,6 +26,9 @@ void add_peer(CLI::App& app, PeerArguments& peer, const Side& side);
 // All of them but the address, and who binds.
 void add_settings(CLI::App& app, PeerArguments& peer, const Side& side);
 
+// Why two commands cannot meet there; empty if they can.
+[[nodiscard]] std::string why_no_address(const std::string& address);
+
 // Throw std::invalid_argument, which says what the value may be.
 [[nodiscard]] std::size_t parse_message_bytes(const std::string& text);
 [[nodiscard]] std::uint64_t parse_more_than_none(const std::string& text);

@@ -62,9 +62,13 @@ void settle_end(RelayEnd& end, ChannelPattern pattern, const std::string& option
   for (const ChannelEndpoint& each : end.channel->endpoints) end.more.push_back(each.address);
 }
 
-std::vector<std::string> all_addresses(const RelayEnd& end) {
+std::vector<std::string> all_addresses(const RelayEnd& end, const char* argument) {
   std::vector<std::string> all = end.more;
   if (!end.address.empty()) all.push_back(end.address);
+  for (const std::string& address : all) {
+    const std::string why = why_no_address(address);
+    if (!why.empty()) throw CLI::ValidationError(argument, why);
+  }
   return all;
 }
 
@@ -157,8 +161,8 @@ void settle_relay(RelayArguments& relay) {
   const auto [input, output] = patterns_of(relay.pattern);
   settle_end(relay.from, input, "--from-channel", "FROM");
   settle_end(relay.to, output, "--to-channel", "TO");
-  const std::vector<std::string> from = all_addresses(relay.from);
-  const std::vector<std::string> to = all_addresses(relay.to);
+  const std::vector<std::string> from = all_addresses(relay.from, "FROM");
+  const std::vector<std::string> to = all_addresses(relay.to, "TO");
   if (relay.pattern == Pattern::pair && (from.size() > 1 || to.size() > 1)) {
     throw CLI::ValidationError("--pattern", "a pair has one peer, and one address, at each side");
   }

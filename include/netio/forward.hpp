@@ -48,8 +48,8 @@ struct ForwardBooks {
 // well: otherwise what is on a connection that breaks is in doubt here, and settled for the input.
 // Into a Publish socket, small messages are acknowledged once they are published.
 //
-// That holds as long as the connection of the input does: when one that broke is back, what this
-// side had received before counts as acknowledged (SocketOptions::acknowledge).
+// If a connection of the input breaks and comes back, everything that this side had received before
+// counts as acknowledged (SocketOptions::acknowledge).
 //
 // While it lives, it has the call-back for messages of the input, and pauses and resumes it.
 // An input has one Forward at a time: destroy it (or assign Forward()) before another one is made.
@@ -69,10 +69,11 @@ class NETIO_API Forward {
   // during the call.
   void on_dropped(std::function<void(const MessageView& message)> call);
 
-  // Ends in order: takes no more from the input, passes on what waits here, and calls `then`, once,
-  // from the loop, when that is with the output, and acknowledged if the input waits for that; at
-  // the latest after `linger`. What still waits then counts as dropped. A Forward that passes
-  // nothing on never calls. Close the input and the output in `then`, in this order.
+  // Ends in order. The Forward takes no more from the input, and passes on what it holds. Then it
+  // calls `then`, once, from the loop. If the input has Acknowledge::released, the Forward first
+  // waits until the next stage has acknowledged everything. After `linger` it calls in any case,
+  // and what it still holds counts as dropped. In `then`, close the input first and the output
+  // second. A Forward that passes nothing on never calls.
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // A snapshot.

@@ -12,7 +12,7 @@ namespace netio::detail {
 
 class SocketCore;
 
-// One Forward at a time uses a socket in this way. Throws Error if another one does.
+// Marks a socket as used by a Forward. Throws Error if another Forward uses it.
 class ForwardUse {
  public:
   explicit ForwardUse(SocketCore& socket);

@@ -35,7 +35,7 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
   void count_bytes(std::uint64_t bytes) noexcept { books_.bytes += bytes; }
   // All messages of the page were passed on, or dropped.
   virtual void passed(const From&) noexcept {}
-  // The same of pages that were held: no page is at hand.
+  // Pages that were held have been passed on, outside the call-back of the input.
   virtual void passed_later() noexcept {}
   // A message that is refused holds up its own input only.
   [[nodiscard]] virtual bool inputs_are_apart() const noexcept { return false; }

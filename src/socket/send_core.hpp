@@ -53,7 +53,7 @@ class SendCore final : public Distribution, private Deferred {
   Status send_to(std::uint64_t peer, const SegmentList& segments, std::uint64_t tag) noexcept {
     return put_segments({peer, tag}, segments);
   }
-  // Who is told which peers take the messages of a page.
+  // Is told which peers take the messages of a page.
   class PageTakers {
    public:
     // The peer took some of them just now.

@@ -249,6 +249,12 @@ TEST_F(CliRelay, nobody_there_is_told_within_the_time) {
       netio_command({"relay", any_port, "tcp://127.0.0.1:1", "--connect-timeout", "200ms"}));
   EXPECT_EQ(relay.wait(), 1);
   EXPECT_THAT(relay.err(), HasSubstr("no sender came within 0.200 s"));
+  for (const Words& words : {Words{"relay", "inproc://a", any_port},
+                             Words{"relay", any_port, any_port, "--more-to", "inproc://a"}}) {
+    Process inside(netio_command(words));
+    EXPECT_EQ(inside.wait(), 2);
+    EXPECT_THAT(inside.err(), HasSubstr("two commands meet at shm://NAME"));
+  }
   Process mistaken(netio_command({"relay", any_port}));
   EXPECT_EQ(mistaken.wait(), 2);
   EXPECT_THAT(mistaken.err(), HasSubstr("TO: is needed"));
