@@ -9,14 +9,14 @@ namespace netio::cli {
 
 namespace {
 
-std::atomic<Signal*> target{nullptr};
+std::atomic<Signal*> to_notify{nullptr};
 std::atomic<bool> was_requested{false};
 static_assert(std::atomic<Signal*>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a signal handler uses them");
 
 extern "C" void handle_interrupt(int) {
   was_requested.store(true);
-  if (Signal* const signal = target.load(); signal != nullptr) signal->notify();
+  if (Signal* const signal = to_notify.load(); signal != nullptr) signal->notify();
   // A system call that began between our looking and blocking is woken a second later.
   ::alarm(1);
 }
@@ -33,7 +33,7 @@ void handle(int signo, void (*handler)(int)) noexcept {
 
 Interrupt::Interrupt(Loop& loop, std::function<void()> on_interrupt)
     : signal_(loop, std::move(on_interrupt)) {
-  target.store(&signal_);
+  to_notify.store(&signal_);
   handle(SIGALRM, handle_alarm);
   handle(SIGINT, handle_interrupt);
   handle(SIGTERM, handle_interrupt);
@@ -49,7 +49,7 @@ Interrupt::~Interrupt() {
   ::sigaction(SIGHUP, nullptr, &hang_up);
   if (hang_up.sa_handler != SIG_IGN) handle(SIGHUP, SIG_DFL);
   ::alarm(0);
-  target.store(nullptr);
+  to_notify.store(nullptr);
 }
 
 bool Interrupt::requested() noexcept { return was_requested.load(); }

@@ -16,6 +16,8 @@ namespace netio::cli {
 
 namespace {
 
+using Pattern = RelayArguments::Pattern;
+
 void add_more(CLI::App& app, RelayEnd& end, const std::string& name, const std::string& what) {
   app.add_option(name, end.more, what)->type_name("ADDRESS")->allow_extra_args(false);
 }
@@ -29,15 +31,15 @@ void add_channel_of(CLI::App& app, RelayEnd& end, const std::string& name,
 }
 
 // Who takes messages in, and who sends them out.
-std::pair<ChannelPattern, ChannelPattern> patterns_of(RelayArguments::Pattern pattern) {
+std::pair<ChannelPattern, ChannelPattern> patterns_of(Pattern pattern) {
   switch (pattern) {
-    case RelayArguments::Pattern::push:
+    case Pattern::push:
       return {ChannelPattern::pull, ChannelPattern::push};
-    case RelayArguments::Pattern::publish:
+    case Pattern::publish:
       return {ChannelPattern::subscribe, ChannelPattern::publish};
-    case RelayArguments::Pattern::pair:
+    case Pattern::pair:
       return {ChannelPattern::pair, ChannelPattern::pair};
-    case RelayArguments::Pattern::request:
+    case Pattern::request:
       return {ChannelPattern::reply, ChannelPattern::request};
   }
   return {};
@@ -102,7 +104,6 @@ void add_publish(CLI::App& app, RelayArguments& relay) {
 }  // namespace
 
 void add_relay(CLI::App& app, RelayArguments& relay) {
-  using Pattern = RelayArguments::Pattern;
   app.add_option("FROM", relay.from.address,
                  "Where messages come from: an address, as for netio send")
       ->type_name("");
@@ -146,7 +147,6 @@ void add_relay(CLI::App& app, RelayArguments& relay) {
 }
 
 void settle_relay(RelayArguments& relay) {
-  using Pattern = RelayArguments::Pattern;
   if (relay.pattern != Pattern::push && relay.distribute == Distribute::by_tag) {
     throw CLI::ValidationError("--by-tag", "needs --pattern push");
   }

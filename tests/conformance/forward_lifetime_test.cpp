@@ -142,13 +142,20 @@ TEST_P(ForwardLifetime, messages_outlive_the_socket_that_received_them) {
 
 TEST_P(ForwardLifetime, messages_outlive_a_process_that_was_killed) {
   if (GetParam().address.starts_with("inproc")) GTEST_SKIP() << "inproc has one process";
-  for (const Row& second : other_wires()) {
-    SCOPED_TRACE(second.name);
-    const ContextOptions context = small_context(GetParam());
-    Child child([&context](const std::string& address, int report_to) {
-      send_for_ever(address, report_to, context, 20);
-    });
-    ASSERT_NO_FATAL_FAILURE(make_stage(second));
+  const ContextOptions context = small_context(GetParam());
+  const std::vector<Row> rows = other_wires();
+  // All of them first: a child of a process that uses a fabric may not use it.
+  std::vector<std::unique_ptr<Child>> children;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    children.push_back(
+        std::make_unique<Child>([&context](const std::string& address, int report_to) {
+          send_for_ever(address, report_to, context, 20);
+        }));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i].name);
+    Child& child = *children[i];
+    ASSERT_NO_FATAL_FAILURE(make_stage(rows[i]));
     child.begin(bind(*input_));
     ASSERT_SOON(pump_, child.reported() && forward_.books().held != 0);
     pump_.run_for(20ms);
