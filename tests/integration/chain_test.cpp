@@ -4,6 +4,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <exception>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -25,25 +27,10 @@ constexpr const char* last_wire = any_fabric_port;
 constexpr const char* last_wire = any_port;
 #endif
 
-// The last stage, and who takes what it passes on over inproc. Both run in a thread.
+// The last stage, and who takes what it passes on over inproc. All of it lives in one thread.
 class LastStage {
  public:
-  LastStage()
-      : pull_(stage_, until_released()),
-        push_(stage_),
-        sink_(writer_),
-        forward_(forward(pull_, push_)) {
-    sink_.on_message([this](const MessageView& message) {
-      came_.append(message.text());
-      bytes_ += message.size();
-    });
-    push_.connect(sink_.bind("inproc://chain"));
-    address_ = pull_.bind(last_wire);
-    thread_ = std::thread([this] {
-      Pump pump{&stage_, &writer_};
-      while (!stop_) pump.turn();
-    });
-  }
+  LastStage() : thread_([this] { run(); }) { address_ = bound_.get_future().get(); }
   ~LastStage() { end(); }
   LastStage(const LastStage&) = delete;
   LastStage& operator=(const LastStage&) = delete;
@@ -63,23 +50,33 @@ class LastStage {
   }
 
  private:
-  static SocketOptions until_released() {
-    SocketOptions options;
-    options.acknowledge = Acknowledge::released;
-    return options;
+  void run() try {
+    SocketOptions until_released;
+    until_released.acknowledge = Acknowledge::released;
+    Context stage;
+    Context writer;
+    Pull pull(stage, until_released);
+    Push push(stage);
+    Pull sink(writer);
+    const Forward forwards = forward(pull, push);
+    sink.on_message([this](const MessageView& message) {
+      came_.append(message.text());
+      bytes_ += message.size();
+    });
+    push.connect(sink.bind("inproc://chain"));
+    bound_.set_value(pull.bind(last_wire));
+    Pump pump{&stage, &writer};
+    while (!stop_) pump.turn();
+  } catch (...) {
+    bound_.set_exception(std::current_exception());
   }
 
-  Context stage_;
-  Context writer_;
-  Pull pull_;
-  Push push_;
-  Pull sink_;
-  Forward forward_;
+  std::promise<std::string> bound_;
   std::string address_;
   std::string came_;
   std::atomic<std::size_t> bytes_{0};
   std::atomic<bool> stop_{false};
-  std::thread thread_;
+  std::thread thread_;  // the last: it uses the others
 };
 
 TEST(Chain, a_file_over_every_wire_is_the_same_file_though_a_stage_was_killed_in_between) {

@@ -265,6 +265,7 @@ ExitCode run_bench_relay(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
   const std::vector<const Passing*> passings = passings_for(arguments, from, to, skipped);
   std::vector<std::string> names;
+  names.reserve(passings.size());
   for (const Passing* const each : passings) names.emplace_back(each->name);
   // The first that netio is held against.
   const std::string floor = names.size() > 1 ? names[1] : std::string();
