@@ -29,7 +29,7 @@ struct ForwardBooks {
   std::uint64_t dropped = 0;  // messages that the output will not take: see Forward::on_dropped()
   std::uint64_t held = 0;     // messages that wait here because the output takes none now
   // Pages passed on whose peers have not acknowledged them, if the input acknowledges what was
-  // released; requests that are not answered.
+  // released; requests that are not answered, also those that finish() has given up.
   std::uint64_t unsettled = 0;
 };
 
@@ -42,20 +42,26 @@ struct ForwardBooks {
 // room: so both wires hold their senders back, and no more than a page waits for each connection.
 // With Distribute::by_tag only the peer is paused whose message has to wait, and the others go on.
 //
-// If the input has Acknowledge::released, it acknowledges a message when the next stage has done so
-// (or this side knows that it never will: see Books). Then a stage that is killed takes no message
-// with it that its neighbours think delivered. Set SocketOptions::resume_bytes_max on the output as
-// well: otherwise what is on a connection that breaks is in doubt here, and settled for the input.
-// Into a Publish socket, small messages are acknowledged once they are published.
+// If the input has Acknowledge::released, it acknowledges a message when the next stage has done
+// so. Then a stage that is killed takes no message with it that its neighbours think delivered.
+// What is lost behind this stage (dropped or in doubt: see Books) is not acknowledged either, until
+// something behind it is; what is too large for the output is. Set SocketOptions::resume_bytes_max
+// on the output as well: then a connection that breaks and comes back loses nothing. Into a Publish
+// socket, small messages are acknowledged once they are published.
 //
 // If a connection of the input breaks and comes back, everything that this side had received before
 // counts as acknowledged (SocketOptions::acknowledge).
 //
-// While it lives, it has the call-back for messages of the input, and pauses and resumes it.
-// An input has one Forward at a time: destroy it (or assign Forward()) before another one is made.
-// What is held then is dropped; if the input waits for acknowledgements, it does not acknowledge
-// that, nor what is not settled. Movable. Both sockets belong to one context, and have to be
-// destroyed after it. Owner thread only; not to be destroyed inside its own on_dropped.
+// While it lives, it has the call-back for messages of the input: one that the user has set, or
+// sets now, is not called. It also pauses and resumes the input. An input has one Forward at a
+// time: destroy it (or assign Forward()) before another one is made. An output may have several.
+//
+// What is held when it is destroyed is dropped. If the input waits for acknowledgements, that and
+// what is not settled is not acknowledged by the end of the Forward, but together with the first
+// message that the next Forward or call-back takes. finish() before the end loses nothing.
+//
+// Movable. Both sockets belong to one context, and have to be destroyed after it. Owner thread
+// only.
 class NETIO_API Forward {
  public:
   Forward() noexcept;  // passes nothing on
@@ -66,14 +72,15 @@ class NETIO_API Forward {
 
   // Sets the call for messages that the output will never take, because they are larger than it
   // allows. They count as dropped; so do those that finish() gives up, which are not told. Valid
-  // during the call.
+  // during the call, in which the Forward may be destroyed.
   void on_dropped(std::function<void(const MessageView& message)> call);
 
   // Ends in order. The Forward takes no more from the input, and passes on what it holds. Then it
   // calls `then`, once, from the loop. If the input has Acknowledge::released, the Forward first
   // waits until the next stage has acknowledged everything. After `linger` it calls in any case,
   // and what it still holds counts as dropped. In `then`, close the input first and the output
-  // second. A Forward that passes nothing on never calls.
+  // second. A Forward that passes nothing on never calls. A second finish() replaces `linger` and
+  // `then`.
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // A snapshot.

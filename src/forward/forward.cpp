@@ -54,9 +54,33 @@ void ForwardCore::finish(std::chrono::nanoseconds linger, std::function<void()> 
   then_ = std::move(then);
   if (!then_) then_ = [] {};
   const std::chrono::nanoseconds now = loop_.now();
-  until_ = now + std::min(linger, std::chrono::nanoseconds::max() - now);
+  until_ =
+      now + std::clamp(linger, std::chrono::nanoseconds(0), std::chrono::nanoseconds::max() - now);
   if (!begun) begin_to_end();
   finish_timer_.start_once(std::chrono::nanoseconds(0));
+}
+
+// The function is moved aside while it runs: it may set another one, or destroy this.
+bool ForwardCore::drop(const MessageView& message) {
+  if (!on_dropped_) return true;
+  Dropping dropping;
+  dropping_ = &dropping;
+  std::function<void(const MessageView&)> call = std::exchange(on_dropped_, {});
+  const Message memory = message.share();  // which may be held here only
+  call(message);
+  if (dropping.gone) return false;
+  dropping_ = nullptr;
+  if (!dropping.changed) on_dropped_ = std::move(call);
+  return true;
+}
+
+ForwardCore::~ForwardCore() {
+  if (dropping_ != nullptr) dropping_->gone = true;
+}
+
+void ForwardCore::on_dropped(std::function<void(const MessageView&)> call) {
+  on_dropped_ = std::move(call);
+  if (dropping_ != nullptr) dropping_->changed = true;
 }
 
 void ForwardCore::look_for_end() {
@@ -81,7 +105,7 @@ Forward& Forward::operator=(Forward&& other) noexcept = default;
 Forward::Forward(std::unique_ptr<detail::ForwardCore> core) noexcept : core_(std::move(core)) {}
 
 void Forward::on_dropped(std::function<void(const MessageView&)> call) {
-  if (core_) core_->on_dropped = std::move(call);
+  if (core_) core_->on_dropped(std::move(call));
 }
 void Forward::finish(std::chrono::nanoseconds linger, std::function<void()> then) {
   if (core_) core_->finish(linger, std::move(then));

@@ -28,9 +28,9 @@ class ForwardCore {
  public:
   ForwardCore(const ForwardCore&) = delete;
   ForwardCore& operator=(const ForwardCore&) = delete;
-  virtual ~ForwardCore() = default;
+  virtual ~ForwardCore();
 
-  std::function<void(const MessageView&)> on_dropped;
+  void on_dropped(std::function<void(const MessageView&)> call);
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] virtual ForwardBooks books() const noexcept = 0;
 
@@ -43,14 +43,19 @@ class ForwardCore {
   // The time to end is over.
   virtual void give_up() noexcept = 0;
   [[nodiscard]] bool finishing() const noexcept { return static_cast<bool>(then_); }
-  void drop(const MessageView& message) {
-    if (on_dropped) on_dropped(message);
-  }
+  // Tells of it. False if this was destroyed meanwhile: return without another look at it.
+  [[nodiscard]] bool drop(const MessageView& message);
 
  private:
+  struct Dropping {  // on the stack of drop()
+    bool gone = false;
+    bool changed = false;
+  };
   void look_for_end();
 
   Loop& loop_;
+  std::function<void(const MessageView&)> on_dropped_;
+  Dropping* dropping_ = nullptr;
   std::function<void()> then_;
   std::chrono::nanoseconds until_{0};
   Timer finish_timer_;

@@ -1,17 +1,28 @@
 // See publish_forward.hpp.
 #include "forward/publish_forward.hpp"
 
+#include <chrono>
 #include <new>
 #include <vector>
 
+#include "base/out_of_memory.hpp"
+#include "base/tag_set.hpp"
 #include "pattern/publish/publish_core.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
 
+namespace {
+// Without memory to subscribe.
+constexpr std::chrono::milliseconds retry_after{10};
+}  // namespace
+
 PublishForward::PublishForward(Receiving& from, PublishCore& to, Subscribe* source)
-    : StreamForward(from, to.socket().context().loop), to_(to), source_(source) {
+    : StreamForward(from, to.socket().context().loop),
+      to_(to),
+      source_(source),
+      retry_(to.socket().context().loop, [this] { follow_all(); }) {
   if (source_ != nullptr) {
     if (to_.subscribers.follower) {
       throw Error("cannot forward to this publisher", "another subscriber feeds it",
@@ -20,18 +31,22 @@ PublishForward::PublishForward(Receiving& from, PublishCore& to, Subscribe* sour
     wanted_.add(source_->subscribed());  // what the user wants stays
     to_.subscribers.for_each(
         [this](const Subscriber& subscriber) { follow(subscriber.set.ranges(), {}); });
+  }
+  to_.writable.add(*this);
+  if (source_ != nullptr) {
     to_.subscribers.follower = [this](std::span<const TagRange> added,
                                       std::span<const TagRange> removed) {
       follow(added, removed);
     };
   }
-  to_.writable.add(*this);
   start();
 }
 
 PublishForward::~PublishForward() {
   to_.writable.remove(*this);
-  if (source_ != nullptr) to_.subscribers.follower = {};
+  if (source_ == nullptr) return;
+  to_.subscribers.follower = {};
+  follow_no_more();
 }
 
 Status PublishForward::pass(MessageCursor& messages, const From&) {
@@ -51,8 +66,27 @@ void PublishForward::follow(std::span<const TagRange> added, std::span<const Tag
     source_->unsubscribe(gone);
   } catch (const std::bad_alloc&) {
     follows_all_ = true;
-    source_->subscribe_all();
+    follow_all();
   }
+}
+
+void PublishForward::follow_all() noexcept {
+  guard_memory([this] { source_->subscribe_all(); },
+               [this]() noexcept { retry_.start_once(retry_after); });
+}
+
+// What only the subscribers of the output want is given up.
+void PublishForward::follow_no_more() noexcept {
+  if (follows_all_) return;
+  guard_memory(
+      [this] {
+        TagSet gone;
+        to_.subscribers.for_each([&](const Subscriber& subscriber) {
+          gone.add(wanted_.remove(subscriber.set.ranges()));
+        });
+        source_->unsubscribe(gone.ranges());
+      },
+      []() noexcept {});
 }
 
 }  // namespace netio::detail

@@ -21,11 +21,14 @@ class PublishForward final : public StreamForward {
  private:
   Status pass(MessageCursor& messages, const From& from) override;
   void follow(std::span<const TagRange> added, std::span<const TagRange> removed);
+  void follow_all() noexcept;
+  void follow_no_more() noexcept;
 
   PublishCore& to_;
   Subscribe* source_;
   TagCounts wanted_;
   bool follows_all_ = false;  // there was no memory to know better
+  Timer retry_;
 };
 
 }  // namespace netio::detail

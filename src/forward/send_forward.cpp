@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/out_of_memory.hpp"
+#include "memory/scarcity.hpp"
 #include "socket/context_core.hpp"
 #include "socket/receive_core.hpp"
 #include "socket/socket_core.hpp"
@@ -32,9 +33,11 @@ SendForward::SendForward(Receiving& from, SendCore& to)
 SendForward::~SendForward() {
   to_.writable.remove(*this);
   if (!until_settled_) return;
-  // What is not settled must not count as acknowledged from now on.
-  const bool settled = StreamForward::ended() && !look_at_all();
-  from_.acknowledge_when_taken(settled ? std::function<bool()>() : [] { return false; });
+  if (StreamForward::ended() && !look_at_all()) {
+    from_.acknowledge_when_taken({});
+  } else {
+    from_.receive_core().acknowledge_with_next_taker();
+  }
 }
 
 Status SendForward::pass(MessageCursor& messages, const From& from) {
@@ -49,7 +52,7 @@ Status SendForward::pass(MessageCursor& messages, const From& from) {
   }
   // Otherwise a peer that is slow would hold the memory that the others are read into.
   const Block* const memory = messages.page().block();
-  const bool copies = memory != nullptr && memory->owner()->runs_low();
+  const bool copies = memory != nullptr && is_scarce(*memory);
   const std::uint64_t before = to_.bytes_sent();
   const Status status =
       to_.send(messages, {page_at_hand(), copies, until_settled_ ? this : nullptr});
@@ -63,7 +66,7 @@ void SendForward::took(const Peer& peer) noexcept {
   for (std::size_t i = input_->size(); i != 0 && (*input_)[i - 1].page == pages_; --i) {
     if ((*input_)[i - 1].peer == peer.id()) return;
   }
-  input_->push_back({peer.id(), UINT64_MAX, pages_, {}});
+  input_->push_back({peer.id(), UINT64_MAX, UINT64_MAX, pages_, {}});
 }
 
 // Of the page at hand: once for each peer, and not for each message.
@@ -71,17 +74,20 @@ void SendForward::note_totals() noexcept {
   for (std::size_t i = input_->size(); i != 0 && (*input_)[i - 1].page == pages_; --i) {
     Sent& sent = (*input_)[i - 1];
     const std::optional<Books> books = to_.socket().books_of(sent.peer);
-    sent.total = books ? books->sent : 0;
+    sent.settled_at = books ? books->sent : 0;
+    sent.acknowledged_at = books ? books->acknowledged + books->unacknowledged : UINT64_MAX;
   }
 }
 
+// Nothing of the page may have been sent: its messages were dropped, or a peer has changed them.
 void SendForward::passed(const From& from) noexcept {
   if (!until_settled_) return;
   ++pages_;
-  if (input_->empty()) return from_.taken(from);
-  (*input_)[input_->size() - 1].ends = from;
+  const auto input = inputs_.find(from.peer);
+  if (input == inputs_.end() || input->second.empty()) return from_.taken(from);
+  input->second[input->second.size() - 1].ends = from;
   looked_at_.reset();
-  look(*input_);
+  look(input->second);
 }
 
 SendForward::Input* SendForward::input_of(std::uint64_t id) noexcept {
@@ -95,19 +101,24 @@ void SendForward::passed_later() noexcept {
   if (until_settled_) from_.acknowledge();
 }
 
-// How many messages to this peer are settled; all, if it is forgotten, and with it what became of
-// them.
-std::uint64_t SendForward::settled_of(std::uint64_t peer, LookedAt& looked_at) const noexcept {
-  if (looked_at && looked_at->first == peer) return looked_at->second;
+// Of a peer that is forgotten it is not known what became of them.
+const SendForward::Fate& SendForward::fate_of(std::uint64_t peer,
+                                              LookedAt& looked_at) const noexcept {
+  if (looked_at && looked_at->peer == peer) return *looked_at;
   const std::optional<Books> books = to_.socket().books_of(peer);
-  const std::uint64_t settled = books ? books->sent - books->unacknowledged : UINT64_MAX;
-  looked_at = {peer, settled};
-  return settled;
+  looked_at = books ? Fate{peer, books->sent - books->unacknowledged, books->acknowledged}
+                    : Fate{peer, UINT64_MAX, 0};
+  return *looked_at;
 }
 
+// What the peer did not acknowledge, and never will, is not acknowledged here either, until
+// something behind it is: then the position has moved on.
 void SendForward::look(Input& input) noexcept {
-  while (!input.empty() && settled_of(input[0].peer, looked_at_) >= input[0].total) {
-    if (input[0].ends) from_.taken(*input[0].ends);
+  while (!input.empty()) {
+    const Sent& first = input[0];
+    const Fate& fate = fate_of(first.peer, looked_at_);
+    if (fate.settled < first.settled_at) return;
+    if (first.ends && fate.acknowledged >= first.acknowledged_at) from_.taken(*first.ends);
     input.pop_front();
   }
 }
@@ -127,9 +138,10 @@ bool SendForward::look_at_all() noexcept {
 
 bool SendForward::ended() {
   to_.flush();
+  const bool unsettled = look_at_all();  // also while something is held: it may be for ever
   if (!StreamForward::ended()) return false;
   // A Pair that is paused reads no acknowledgement: its close() waits for them.
-  return !look_at_all() || to_.socket().receiving.paused();
+  return !unsettled || to_.socket().receiving.paused();
 }
 
 // What was settled since the last look is not counted either.
@@ -138,7 +150,7 @@ ForwardBooks SendForward::books() const noexcept {
   LookedAt looked_at;
   for (const auto& [id, input] : inputs_) {
     for (std::size_t i = 0; i < input.size(); ++i) {
-      if (settled_of(input[i].peer, looked_at) < input[i].total) ++books.unsettled;
+      if (fate_of(input[i].peer, looked_at).settled < input[i].settled_at) ++books.unsettled;
     }
   }
   return books;

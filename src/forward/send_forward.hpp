@@ -21,11 +21,12 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   [[nodiscard]] ForwardBooks books() const noexcept override;
 
  private:
-  // Messages of one input, in order: they are settled when the peer that they went to has settled
-  // so many.
+  // Messages of one input, in order. They are settled when so many of those that were sent to this
+  // peer are, and acknowledged when so many are acknowledged: what was lost before does not count.
   struct Sent {
     std::uint64_t peer = 0;
-    std::uint64_t total = 0;   // of all that was sent to that peer, with these
+    std::uint64_t settled_at = 0;
+    std::uint64_t acknowledged_at = 0;
     std::uint64_t page = 0;    // which page of the input they are of
     std::optional<From> ends;  // a place of the input, if the page ends with them
   };
@@ -42,9 +43,14 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   [[nodiscard]] Input* input_of(std::uint64_t id) noexcept;
   void look(Input& input) noexcept;
   [[nodiscard]] bool look_at_all() noexcept;
-  // A peer, and how many messages to it are settled.
-  using LookedAt = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
-  [[nodiscard]] std::uint64_t settled_of(std::uint64_t peer, LookedAt& looked_at) const noexcept;
+  // What became of messages to a peer.
+  struct Fate {
+    std::uint64_t peer = 0;
+    std::uint64_t settled = 0;  // those that are not on their way any more
+    std::uint64_t acknowledged = 0;
+  };
+  using LookedAt = std::optional<Fate>;
+  [[nodiscard]] const Fate& fate_of(std::uint64_t peer, LookedAt& looked_at) const noexcept;
 
   SendCore& to_;
   const bool until_settled_;

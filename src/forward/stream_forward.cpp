@@ -17,7 +17,7 @@ StreamForward::StreamForward(Receiving& from, Loop& loop)
 StreamForward::~StreamForward() {
   from_.on_batch({});
   for (const Held& held : held_) (void)from_.resume_peer(held.from.peer);
-  if (all_paused_) from_.resume();
+  if (all_paused_ || finishing()) from_.resume();
 }
 
 void StreamForward::start() {
@@ -30,27 +30,28 @@ void StreamForward::take(const Batch& batch) {
   // Behind what is held of the same input: a connection that was made anew is not paused any more.
   if (!holds(from.peer, 0, held_.size())) {
     page_at_hand_ = &from_.receive_core().delivery.page;
-    const bool all = pass_all(messages, from);
+    const Passed passed = pass_all(messages, from);
+    if (passed == Passed::gone) return;
     page_at_hand_ = nullptr;
-    if (all) return;
+    if (passed == Passed::all) return;
   }
   hold(batch, static_cast<std::uint32_t>(batch.size()) - messages.left(), from);
 }
 
-bool StreamForward::pass_all(MessageCursor& messages, const From& from) {
+StreamForward::Passed StreamForward::pass_all(MessageCursor& messages, const From& from) {
   while (messages.left() != 0) {
     const std::uint32_t before = messages.left();
     const Status status = pass(messages, from);
     books_.passed += before - messages.left();
     if (status == Status::ok) break;
-    if (status != Status::too_big) return false;
+    if (status != Status::too_big) return Passed::part;
     MessageCursor::Place place;
     if (!messages.next(place)) break;
     ++books_.dropped;
-    drop(messages.view(place));
+    if (!drop(messages.view(place))) return Passed::gone;
   }
   passed(from);
-  return true;
+  return Passed::all;
 }
 
 // Whether one of these held pages is of this input.
@@ -65,6 +66,7 @@ void StreamForward::hold(const Batch& batch, std::uint32_t done, const From& fro
   KeptBatch kept = batch.keep();
   MessageCursor left = kept.cursor();
   for (MessageCursor::Place place; done != 0 && left.next(place);) --done;
+  if (done != 0 || left.left() == 0) return;  // the peer has changed its page
   held_.push_back({std::move(kept), left, from});
   if (inputs_are_apart()) {
     try {
@@ -84,7 +86,10 @@ void StreamForward::go_on() noexcept {
   for (std::size_t i = 0; i < held_.size(); ++i) {
     Held& held = held_[i];
     const std::uint64_t input = held.from.peer;
-    if (!holds(input, 0, left) && pass_all(held.left, held.from)) {
+    Passed passed = Passed::part;
+    if (!holds(input, 0, left)) passed = pass_all(held.left, held.from);
+    if (passed == Passed::gone) return;
+    if (passed == Passed::all) {
       if (!holds(input, i + 1, held_.size())) (void)from_.resume_peer(input);
     } else {
       if (left != i) held_[left] = std::move(held);

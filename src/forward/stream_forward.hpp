@@ -55,8 +55,12 @@ class StreamForward : public ForwardCore, protected WritableWaiter {
     From from;
   };
   void take(const Batch& batch);
-  // False if messages are left.
-  bool pass_all(MessageCursor& messages, const From& from);
+  enum class Passed : std::uint8_t {
+    all,
+    part,
+    gone,  // this was destroyed meanwhile
+  };
+  Passed pass_all(MessageCursor& messages, const From& from);
   void hold(const Batch& batch, std::uint32_t done, const From& from);
   [[nodiscard]] bool holds(std::uint64_t input, std::size_t first, std::size_t last) const noexcept;
 

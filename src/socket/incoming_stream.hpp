@@ -128,9 +128,11 @@ class IncomingStream {
   // The user may have released messages: looks at all that were kept.
   void look_at_all_released() noexcept;
   // Nothing more is delivered. The good-bye has the last word on what was, also on the next
-  // connection, which says what was received: so what is kept is acknowledged with it.
+  // connection, which says what was received: so what is kept is acknowledged with it, if the
+  // reader has taken it.
   void acknowledge_the_rest() noexcept {
-    if (delivery_.until_released && !delivery_.until_taken) books_.acknowledge(books_.place());
+    if (!delivery_.until_released) return;
+    books_.acknowledge(delivery_.until_taken ? taken_ : books_.place());
   }
   // The connection ended. The next one acknowledges what was received, kept or not.
   void forget_unreleased() noexcept { unreleased_.clear(); }

@@ -71,6 +71,12 @@ class ReceiveCore {
     look_ = std::move(look);
     delivery.until_taken = static_cast<bool>(look_);
   }
+  // Nothing more is acknowledged until something takes messages again. What it takes is
+  // acknowledged together with what came before.
+  void acknowledge_with_next_taker() noexcept {
+    look_ = {};
+    delivery.until_taken = true;
+  }
   // Moves the acknowledgements to where the reader is. True if it is to be called again soon.
   bool look_for_reader() { return look_ && !stopped_ && look_(); }
   // Where acknowledgements of what these books count are read.

@@ -100,6 +100,7 @@ void ReceiveCore::take_changes() noexcept {
   if (next_on_batch_) delivery.on_batch.swap(*next_on_batch_);
   next_on_message_.reset();
   next_on_batch_.reset();
+  if (taken() && !look_) delivery.until_taken = false;
 }
 
 void ReceiveCore::stop_or_go() noexcept {

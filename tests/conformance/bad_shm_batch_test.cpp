@@ -118,5 +118,40 @@ TEST(BadShmBatch, that_changes_later_and_is_sent_on_cuts_nobody_else) {
   EXPECT_TRUE(at_last.downs.empty()) << at_last.why();
 }
 
+// Its page vanishes in the moment at which it has to wait: what another one sent, which waits too,
+// is acknowledged as ever.
+TEST(BadShmBatch, that_vanishes_leaves_others_their_acknowledgements) {
+  Context here(wary_context());
+  Context there(wary_context());
+  Pump pump{&here, &there};
+  SocketOptions released = wary_options();
+  released.acknowledge = Acknowledge::released;
+  SocketOptions short_ones = wary_options();
+  short_ones.message_bytes_max = message_bytes / 2;
+  short_ones.distribute = Distribute::by_tag;
+  Pull input(here, released);
+  Push output(here, short_ones);
+  Pull sink(there, wary_options());
+  Push honest(there, wary_options());
+  int came = 0;
+  sink.on_message([&](const MessageView&) { ++came; });
+  Forward forwards = forward(input, output);
+  RawShm* changes = nullptr;
+  forwards.on_dropped([&](const MessageView&) { change_page(*changes, ~std::uint64_t{0}); });
+  honest.connect(input.bind("tcp://127.0.0.1:0"));
+  RawShm raw(input.bind("shm://*"));
+  changes = &raw;
+  ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
+  ASSERT_SOON(pump, raw.answered() && input.peers_connected() == 2);
+  ASSERT_EQ(honest.send("honest"), Status::ok);
+  honest.flush();
+  ASSERT_SOON(pump, forwards.books().held == 1);
+  post_two_messages(raw);
+  ASSERT_SOON(pump, forwards.books().dropped != 0);
+  output.connect(sink.bind("tcp://127.0.0.1:0"));
+  ASSERT_SOON(pump, came == 1 && honest.books().acknowledged == 1);
+  forwards = Forward();
+}
+
 }  // namespace
 }  // namespace netio::test

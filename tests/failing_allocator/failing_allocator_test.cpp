@@ -382,6 +382,15 @@ INSTANTIATE_TEST_SUITE_P(without_descriptors, FailingAllocator,
                                           testing::ValuesIn(ways_of_sockets())),
                          name_of);
 
+INSTANTIATE_TEST_SUITE_P(
+    that_passes_on, FailingAllocator,
+    testing::Combine(testing::Values(Play{"pass_on", pass_on}, Play{"publish_on", publish_on},
+                                     Play{"ask_on", ask_on}),
+                     testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                     Way{"shm_once", "shm://*"},
+                                     Way{"tcp_for_a_while", "tcp://127.0.0.1:0", 8})),
+    name_of);
+
 INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,
                          testing::Combine(testing::Values(Play{"pull", pull}, Play{"push", push},
                                                           Play{"publish", publish},

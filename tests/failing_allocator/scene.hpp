@@ -128,5 +128,9 @@ void queued_pull(Scene& scene);
 // It asks, or answers (request_play.cpp).
 void ask(Scene& scene);
 void answer(Scene& scene);
+// It passes on (forward_play.cpp).
+void pass_on(Scene& scene);
+void publish_on(Scene& scene);
+void ask_on(Scene& scene);
 
 }  // namespace netio::test

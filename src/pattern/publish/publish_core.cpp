@@ -9,6 +9,7 @@
 
 #include "base/out_of_memory.hpp"
 #include "memory/copy_thresholds.hpp"
+#include "memory/scarcity.hpp"
 #include "socket/context_core.hpp"
 #include "socket/own_copy.hpp"
 #include "socket/socket_core.hpp"
@@ -172,14 +173,29 @@ Status PublishCore::send(Message& message) noexcept {
   return status;
 }
 
+// A subscriber that is behind would hold the memory that others are read into.
+Status PublishCore::send(const MessageView& view) noexcept {
+  const bool copies = is_scarce(*view.block());
+  if (copies && !view.segmented()) {
+    const Status status = send(view.bytes(), view.tag());
+    if (status == Status::ok) socket_.copies().add(view.size());
+    return status;
+  }
+  // A small one is gathered at once; to keep it would be to copy it twice.
+  const bool small = view.size() < view.block()->capacity() / shared_block_part;
+  Message message = small || copies ? view.share() : view.keep();
+  if (copies) message = own_copy(message);
+  if (!message) return refuse(nullptr);
+  const Status status = send(message);
+  if (copies && status == Status::ok) socket_.copies().add(view.size());
+  return status;
+}
+
 Status PublishCore::send(MessageCursor& messages, std::uint64_t& bytes) noexcept {
   MessageCursor next = messages;
   for (MessageCursor::Place place; next.next(place); messages = next) {
     const MessageView view = next.view(place);
-    // A small one is gathered at once; to keep it would be to copy it twice.
-    const bool small = view.size() < view.block()->capacity() / shared_block_part;
-    Message message = small ? view.share() : view.keep();
-    if (const Status status = send(message); status != Status::ok) return status;
+    if (const Status status = send(view); status != Status::ok) return status;
     bytes += view.size();
   }
   messages = {};

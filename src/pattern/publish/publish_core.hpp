@@ -43,6 +43,8 @@ class PublishCore final : public Distribution {
   // The messages of a page that was received, one by one: ok if all are taken; otherwise the answer
   // is about the first of those that are left. Adds the payload of what was taken to `bytes`.
   Status send(MessageCursor& messages, std::uint64_t& bytes) noexcept;
+  // One that was received.
+  Status send(const MessageView& view) noexcept;
   Status send(const SegmentList& segments, std::uint64_t tag) noexcept;
   // The last of them is lent.
   Status lend(std::span<const Segment> segments, std::uint64_t token, std::uint64_t tag) noexcept;
