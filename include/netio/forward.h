@@ -30,13 +30,16 @@ struct netio_forward {
 // these to a publish socket; or from a reply socket to a request socket, and the answers back. A
 // subscribe socket subscribes what the subscribers of a publish socket want. Both belong to one
 // context; the input has no cb_msg_received (cb_request), and a request socket has no call-backs of
-// its own. Free this before the sockets. NETIO_ERROR: two sockets that do not fit, or one twice.
+// its own: those it has, or is given later, are not called while this lives. Several inputs may go
+// to one output. NETIO_ERROR: two sockets that do not fit, the same socket as both, or an input
+// that has a netio_forward already. Free this before the sockets: netio_socket_free() answers
+// NETIO_BUSY until then.
 NETIO_API int netio_forward_init(struct netio_forward* forward, struct netio_socket* from,
                                  struct netio_socket* to);
 // Ends in order: takes no more from the input, passes on what it has, and calls `call(data)`, once,
 // from the loop, when that is with the output (and acknowledged, if the input waits for that), at
 // the latest after `linger_ms`. Close the input and the output in there, in this order. `call` may
-// be NULL.
+// be NULL. A second netio_forward_finish() replaces both.
 NETIO_API int netio_forward_finish(struct netio_forward* forward, uint64_t linger_ms,
                                    void (*call)(void* data), void* data);
 // What it has done, and what it has at this moment, as netio::ForwardBooks.
@@ -51,7 +54,7 @@ struct netio_forward_books {
 // Fills `books`.
 NETIO_API int netio_forward_get_books(struct netio_forward* forward,
                                       struct netio_forward_books* books);
-// Passes on no more. What it holds is dropped.
+// Passes on no more. What it holds is dropped. Allowed in cb_dropped.
 NETIO_API int netio_forward_free(struct netio_forward* forward);
 
 #ifdef __cplusplus

@@ -10,8 +10,21 @@ namespace netio::c_api {
 namespace {
 
 struct ForwardObject : Resident {
-  ForwardObject(ContextObject& home, Forward made) : Resident(home), forward(std::move(made)) {}
+  ForwardObject(SocketObject& input, SocketObject& output, Forward made)
+      : Resident(input.home()), forward(std::move(made)), from(input), to(output) {
+    ++from.forwards;
+    ++to.forwards;
+  }
+  ~ForwardObject() {
+    --from.forwards;
+    --to.forwards;
+  }
+  ForwardObject(const ForwardObject&) = delete;
+  ForwardObject& operator=(const ForwardObject&) = delete;
+
   Forward forward;
+  SocketObject& from;
+  SocketObject& to;
 };
 
 // Throws Error if the two do not fit.
@@ -40,7 +53,8 @@ NETIO_API int netio_forward_init(netio_forward* forward, netio_socket* from, net
   return with<SocketObject>(__func__, from, [=](SocketObject& input) {
     return with<SocketObject>("netio_forward_init", to, [&](SocketObject& output) {
       return init("netio_forward_init", forward, [&] {
-        auto object = std::make_unique<ForwardObject>(input.home(), forward_between(input, output));
+        auto object =
+            std::make_unique<ForwardObject>(input, output, forward_between(input, output));
         object->forward.on_dropped([forward](const MessageView& message) {
           if (forward->cb_dropped != nullptr) forward->cb_dropped(forward, to_c(message));
         });

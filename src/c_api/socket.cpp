@@ -122,7 +122,13 @@ NETIO_API int netio_close(netio_socket* socket, uint64_t linger_ms) {
 }
 
 NETIO_API int netio_socket_free(netio_socket* socket) {
-  return free_object<SocketObject>(__func__, socket);
+  return with<SocketObject>(__func__, socket, [socket](SocketObject& object) -> int {
+    constexpr auto call = "netio_socket_free";
+    if (object.forwards != 0) {
+      return fail(NETIO_BUSY, call, "a netio_forward has it", "free that first");
+    }
+    return free_object<SocketObject>(call, socket);
+  });
 }
 
 NETIO_API int netio_get_books(const netio_socket* socket, netio_books* books) {

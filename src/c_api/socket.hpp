@@ -52,6 +52,7 @@ class SocketObject : public Resident {
   Reply* replying = nullptr;
   const std::uint64_t number;  // no other socket has it; 0 is none's
   std::string address;         // of the latest listen
+  std::size_t forwards = 0;    // netio_forwards that have it
   // The latest list of peers, and what C was given of it.
   std::vector<PeerSnapshot> peers;
   std::vector<netio_peer_snapshot> peers_in_c;
