@@ -4,7 +4,7 @@
 
 #include <netio/netio.hpp>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   netio::Context context;
   netio::SocketOptions input, output;
   input.acknowledge = netio::Acknowledge::released;  // when the next stage has acknowledged it
@@ -31,4 +31,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "at %s\n", pull.bind(argc > 1 ? argv[1] : "tcp://*:5555").c_str());
   context.run();
   return lost ? 1 : 0;
+} catch (const netio::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

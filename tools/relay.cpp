@@ -203,8 +203,10 @@ ExitCode RelaySession::run() {
 
 void RelaySession::on_up(Side& side, const Side& other, const PeerInfo& peer) {
   if (peer.run == other.socket->run()) {
-    fail(ExitCode::usage, fmt::format("{} is this relay itself", named(peer)),
-         "FROM and TO have to be two places: what is passed on would come back for ever");
+    fail(ExitCode::usage,
+         fmt::format("TO ({}) leads to FROM of this relay",
+                     to_.addresses.empty() ? arguments_.to.address : to_.addresses.front()),
+         "what is passed on would come back for ever");
     return context_.stop();
   }
   side.attempt_noted = false;
@@ -260,7 +262,12 @@ void RelaySession::look_for_peers() {
 
 void RelaySession::alone_too_long() {
   const Side& missing = from_.up.empty() ? from_ : to_;
-  if (!missing.lost.empty()) {
+  if (from_.peers.came + to_.peers.came == 0) {
+    fail(ExitCode::failed,
+         fmt::format("neither a {} nor a {} came within {}", from_.noun, to_.noun,
+                     duration_text(seconds_of(*arguments_.peer.connect_timeout))),
+         "are they there, and their addresses right? --connect-timeout waits longer");
+  } else if (!missing.lost.empty()) {
     fail(ExitCode::peer_lost, "lost " + missing.last_loss,
          "it did not come back in time (--connect-timeout)");
   } else {
@@ -294,6 +301,9 @@ void RelaySession::end_next() {
 
 void RelaySession::interrupt() {
   if (std::exchange(interrupted_, true)) return context_.stop();
+  if (!ending_ && passed().held + passed().unsettled != 0) {
+    progress_.note("passes on what is here; Ctrl-C again ends at once");
+  }
   end(arguments_.linger);
 }
 
@@ -321,6 +331,10 @@ void RelaySession::judge() {
   const ForwardBooks books = passed();
   const Books to = to_.socket->books();
   const Books from = from_.socket->books();
+  if (arguments_.pattern == Pattern::request && books.unsettled != 0) {
+    fail(ExitCode::failed, fmt::format("{} not answered", counted(books.unsettled, "request")),
+         "the end did not wait longer for them (--linger)");
+  }
   if (books.dropped + books.held != 0) {
     fail(ExitCode::failed,
          fmt::format("{} dropped here", counted(books.dropped + books.held, "message")),
@@ -361,7 +375,9 @@ void RelaySession::judge_missed(const Side& side, const Books& books) {
 ProgressSample RelaySession::sample() {
   const ForwardBooks books = passed();
   ProgressSample result{books.passed, books.bytes, std::nullopt};
-  if (from_.up.empty()) {
+  if (from_.up.empty() && to_.up.empty()) {
+    result.waits_for = fmt::format("waiting for a {} and a {}", from_.noun, to_.noun);
+  } else if (from_.up.empty()) {
     result.waits_for = fmt::format("waiting for a {}", from_.noun);
   } else if (to_.up.empty()) {
     result.waits_for = fmt::format("waiting for a {}, {} held", to_.noun, grouped(books.held));

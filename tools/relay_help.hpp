@@ -20,14 +20,19 @@ Patterns, FROM -> TO: push (from netio send, to netio recv), publish (from netio
 pair (both directions), request (from netio request, to netio reply).
 
 Messages keep their order, tags and segments. What TO does not take makes FROM wait: no more than a
-page waits here for each connection. FROM is told that a message was delivered when TO has said so:
-a relay that is killed takes nothing with it that its neighbours believe delivered. After a network
-break at FROM that holds for what comes from then on, because the sender is told at its return what
-had arrived here. A relay that is restarted is another one for both sides.
+page waits here, with --by-tag one for each connection. A message counts as delivered at FROM when
+TO has said so, or when this relay knows that it will not get there (too large, dropped, in doubt;
+it then ends with 1 or 3). So a relay that is killed takes nothing with it that its senders believe
+delivered. After a network break at FROM that holds for what comes from then on, because the sender
+is told at its return what had arrived here. A relay that is restarted is another one for both
+sides.
 
-It ends when all senders (publish: publishers) have ended in order, or all receivers (request: all
-repliers); then it passes on what it has, and ends in order at the other side too. --stay goes on
-until Ctrl-C.
+It ends in order when all peers of one side have done so, and passes on first what it has:
+  push      all senders, or all receivers
+  publish   all publishers
+  pair      either side
+  request   all repliers
+--stay goes on until Ctrl-C.
 
 Exit codes: 0 all that came was passed on and acknowledged, 1 failed, or messages were dropped,
 2 usage, 3 a connection was lost and messages with it, 130 Ctrl-C.

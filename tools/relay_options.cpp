@@ -54,12 +54,14 @@ void settle_end(RelayEnd& end, ChannelPattern pattern, const std::string& option
     return;
   }
   if (!end.address.empty() || !end.more.empty()) {
-    throw CLI::ValidationError(option, "either a channel or " + argument + ", not both");
+    throw CLI::ValidationError(option, "either a channel or addresses (" + argument + ", --more-" +
+                                           (argument == "TO" ? "to" : "from") + "), not both");
   }
   try {
     end.channel = choose_channel(end.channel_text, pattern);
   } catch (const std::invalid_argument& error) {
-    throw CLI::ValidationError(option, error.what());
+    throw CLI::ValidationError(
+        option, std::string(error.what()) + "; of a relay, --pattern says which types go together");
   }
   for (const ChannelEndpoint& each : end.channel->endpoints) end.more.push_back(each.address);
 }
@@ -141,6 +143,9 @@ void add_relay(CLI::App& app, RelayArguments& relay) {
       "is "
       "back (8MiB; 0: nothing)");
   app.get_option("--resume-within")->remove_needs(resume);
+  app.get_option("--connect-timeout")
+      ->description(
+          "How long this waits while a side has no peer, at the start or later (for ever)");
   add_publish(app, relay);
   add_summary(app, relay.report);
   app.footer(std::string(help::relay_footer));
@@ -150,8 +155,11 @@ void settle_relay(RelayArguments& relay) {
   if (relay.pattern != Pattern::push && relay.distribute == Distribute::by_tag) {
     throw CLI::ValidationError("--by-tag", "needs --pattern push");
   }
-  if (relay.pattern != Pattern::publish && !relay.tags.empty()) {
-    throw CLI::ValidationError("--tag", "needs --pattern publish");
+  const bool asks_publishers =
+      !relay.tags.empty() || relay.subscription.policy != Policy::block ||
+      relay.subscription.behind_bytes_max != SubscribeOptions().behind_bytes_max;
+  if (relay.pattern != Pattern::publish && asks_publishers) {
+    throw CLI::ValidationError("--tag, --policy and --behind", "need --pattern publish");
   }
   // The one address that is left is TO.
   if (!relay.from.channel_text.empty() && relay.to.channel_text.empty() &&

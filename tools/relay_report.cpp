@@ -37,8 +37,13 @@ std::string side_text(std::string_view name, const RelaySide& side, bool sends, 
   if (receives) text += received_text(side.books);
   if (receives && sends) text += "; ";
   if (sends) text += sent_text(side.books);
-  return text + fmt::format("; peers: {} came, {} ended in order, {} lost\n",
+  if (side.counters.unwanted != 0) {
+    text += fmt::format("; {} wanted by nobody", grouped(side.counters.unwanted));
+  }
+  const std::uint64_t here = side.peers.came - std::min(side.peers.came, side.peers.ended);
+  return text + fmt::format("; peers: {} came, {} ended, {} were here to the end, {} lost\n",
                             grouped(side.peers.came), grouped(side.peers.ended),
+                            grouped(here - std::min(here, side.peers.lost)),
                             grouped(side.peers.lost));
 }
 
@@ -50,7 +55,8 @@ ordered_json side_json(const RelaySide& side) {
           {"sent", sent_json(side.books)},
           {"copies", side.counters.copies},
           {"bytes_copied", side.counters.bytes_copied},
-          {"resent", side.counters.resent}};
+          {"resent", side.counters.resent},
+          {"unwanted", side.counters.unwanted}};
 }
 
 }  // namespace
@@ -66,6 +72,7 @@ std::string to_text(const RelaySummary& summary) {
                         scaled(static_cast<double>(passed.passed) / summary.seconds, "messages/s"),
                         scaled(static_cast<double>(passed.bytes) / summary.seconds, "B/s"));
   }
+  if (summary.code == ExitCode::interrupted) text += ", interrupted";
   text += "\n";
   if (passed.dropped != 0) {
     text += fmt::format("  dropped here  {}\n", counted(passed.dropped, "message"));
@@ -84,10 +91,13 @@ std::string to_json(const RelaySummary& summary) {
   const auto rate = [&](std::uint64_t amount) {
     return rated ? ordered_json(static_cast<double>(amount) / summary.seconds) : ordered_json();
   };
+  const ordered_json error = summary.error.empty() ? ordered_json() : ordered_json(summary.error);
   const ordered_json json = {{"command", "relay"},
                              {"pattern", summary.pattern},
+                             {"netio", NETIO_VERSION},
                              {"outcome", outcome(summary.code)},
-                             {"error", summary.error},
+                             {"exit_code", static_cast<int>(summary.code)},
+                             {"error", error},
                              {"messages", passed.passed},
                              {"bytes", passed.bytes},
                              {"seconds", summary.seconds},
