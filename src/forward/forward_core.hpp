@@ -12,6 +12,9 @@ namespace netio::detail {
 
 class SocketCore;
 
+// Where nothing tells when there is memory again.
+inline constexpr std::chrono::milliseconds retry_after{10};
+
 // Marks a socket as used by a Forward. Throws Error if another Forward uses it.
 class ForwardUse {
  public:

@@ -13,11 +13,6 @@
 
 namespace netio::detail {
 
-namespace {
-// Without memory to subscribe.
-constexpr std::chrono::milliseconds retry_after{10};
-}  // namespace
-
 PublishForward::PublishForward(Receiving& from, PublishCore& to, Subscribe* source)
     : StreamForward(from, to.socket().context().loop),
       to_(to),

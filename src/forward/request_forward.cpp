@@ -21,9 +21,6 @@ namespace {
 // that are dropped: the memory is that which answers for others are read into.
 constexpr std::size_t answer_bytes_max = std::size_t{8} << 20U;
 
-// Nothing tells when there is memory again for the record of a request, here or in the output.
-constexpr std::chrono::milliseconds retry_after{10};
-
 // What waits for a peer that takes nothing would hold a whole block of the memory that others are
 // read into: a short message is copied, and any where that memory is scarce. `send` takes bytes or
 // a message.
@@ -104,6 +101,7 @@ Status RequestForward::ask(What&& request, ReplyTo& to) {
   const std::size_t bytes = request.size();
   const Status status =
       make_room() ? to_.send(std::forward<What>(request), id, ask_for(to)) : Status::again;
+  // It may be memory for the record of a request that is missing, here or in the output.
   if (status == Status::again) retry_.start_once(retry_after);
   if (status != Status::ok) return status;
   places_.back().key() = id;

@@ -11,13 +11,6 @@
 
 namespace netio::detail {
 
-namespace {
-
-// Without memory for a note of what is sent on, it is not sent on.
-constexpr std::chrono::milliseconds retry_after{10};
-
-}  // namespace
-
 SendForward::SendForward(Receiving& from, SendCore& to)
     : StreamForward(from, to.socket().context().loop),
       to_(to),
