@@ -108,7 +108,8 @@ class PublishCuts : public OverARelay<PublishCase> {
   Context here_{context_options()};
   Context there_{context_options()};
   Pump pump_{&here_, &there_};
-  Publish publish_{here_, {.behind_bytes_max = much}, resuming(what_.mode)};
+  // A busy machine may hold it up for long.
+  Publish publish_{here_, {.block_for_max = 0ns, .behind_bytes_max = much}, resuming(what_.mode)};
   Reader blocking_{there_, what_, Policy::block};
   Reader other_{there_, what_, what_.policy};
   std::vector<std::unique_ptr<Relay>> relays_;
