@@ -1,0 +1,116 @@
+// The messages between units and builders. Each tells a state that holds from then on, so after a
+// lost connection the states are told again and none is missed. A unit and a builder talk over one
+// connection, which keeps the order. What was on a connection when it broke is lost.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "build/build_plan.hpp"
+#include "build/event_id.hpp"
+
+namespace netio::detail {
+
+// How a fragment came from the detector.
+enum class FragmentStatus : std::uint8_t { good, truncated, in_error };
+
+// A fragment costs this much of a window and of a store beside its bytes.
+inline constexpr std::uint64_t fragment_cost = 64;
+inline constexpr std::uint64_t fragment_bytes_max = UINT64_MAX / 4;
+// For at most fragment_bytes_max.
+[[nodiscard]] constexpr std::uint64_t window_cost(std::uint64_t bytes) noexcept {
+  return bytes + fragment_cost;
+}
+
+// --- From unit to builder.
+
+// The first message on each connection.
+struct UnitHello {
+  BuildPlan plan;
+  std::uint32_t source = 0;
+  std::uint64_t unit_run = 0;  // drawn when the unit starts; never 0
+  EventId begins;              // the unit has nothing below it, and never will
+  EventId settled;             // everything of this builder below it is settled
+  // What the unit knows of earlier runs of the builder:
+  std::uint64_t builder_run = 0;   // of the last one that greeted it; 0 if none did
+  std::uint64_t runs_before = 0;   // the number of runs that greeted it before that one
+  EventId sent_below;              // the last run was sent fragments below this
+  EventId sent_before;             // the runs before it were sent fragments below this
+};
+
+// The fragments of a unit for one builder come in ascending order of their events. The unit has
+// nothing between two fragments that follow each other. The bytes follow the message.
+struct Fragment {
+  EventId event;
+  std::uint64_t bytes = 0;
+  std::uint64_t before = 0;  // fragments on this connection before this one
+  FragmentStatus status = FragmentStatus::good;
+};
+
+// The unit had fragments of events in here, and dropped them because its store was full.
+struct UnitDropped {
+  EventId from;
+  EventId below;  // in the same run
+};
+
+// The unit has sent everything of this builder that lies below.
+struct UnitMark {
+  EventId below;
+  std::uint64_t fragments = 0;  // on this connection so far
+};
+
+// The next fragment does not fit the window. Its event exists. The unit gives its turn back.
+struct UnitWaits {
+  EventId event;
+  std::uint64_t bytes = 0;
+};
+
+// The unit has a fragment that fits its window, and needs a turn to send it.
+struct UnitWants {};
+
+// The unit has sent all that it has, and gives its turn back.
+struct UnitRests {};
+
+// The unit's store is full. The builder tells what is settled as soon as it can.
+struct UnitShort {};
+
+using UnitMessage =
+    std::variant<UnitHello, UnitDropped, UnitMark, UnitWaits, UnitWants, UnitRests, UnitShort>;
+
+// --- From builder to unit.
+
+// The answer to the unit's hello.
+struct BuilderHello {
+  BuildPlan plan;
+  std::uint32_t builder = 0;
+  std::uint64_t builder_run = 0;  // drawn when the builder starts; never 0
+  EventId wanted;                 // the unit sends from here on
+  EventId settled;                // the unit forgets everything of this builder below it
+  std::uint64_t window = 0;       // the cost of fragments that may be sent
+  bool turns = false;             // fragments may be sent only while the unit has a turn
+};
+
+// What the builder is done with. It is told at the end of each range, when a part of the window has
+// gathered, and when the unit waits or is short.
+struct BuilderDone {
+  EventId settled;             // the unit forgets everything of this builder below it
+  std::uint64_t returned = 0;  // of the window, since the hello
+};
+
+// The fragment of this event may be sent, whatever its size.
+struct BuilderGrant {
+  EventId event;
+};
+
+// The unit need not send what lies below. It is told to a unit that waits with a late fragment.
+struct BuilderWanted {
+  EventId from;
+};
+
+// The unit has a turn until it gives it back.
+struct BuilderTurn {};
+
+using BuilderMessage =
+    std::variant<BuilderHello, BuilderDone, BuilderGrant, BuilderWanted, BuilderTurn>;
+
+}  // namespace netio::detail

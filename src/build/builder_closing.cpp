@@ -1,0 +1,199 @@
+// See builder_protocol.hpp. Here: what is over, and is handed over.
+#include <algorithm>
+
+#include "build/builder_protocol.hpp"
+
+namespace netio::detail {
+
+namespace {
+// While something waits, at() is called this often in a deadline. A longer pause is a leap.
+constexpr std::int64_t steps_of_deadline = 8;
+}  // namespace
+
+void BuilderProtocol::at(std::int64_t now_ns) noexcept {
+  const std::int64_t step = settings_.deadline_ns / steps_of_deadline;
+  std::int64_t now = std::max(now_ns - skipped_ns_, now_ns_);
+  const bool watching =
+      due_ns_ != INT64_MAX || turn_due_ns_ != INT64_MAX || now_ns_ < gone_until_ns_;
+  if (watching && now - now_ns_ > 2 * step) now = now_ns_ + step;
+  skipped_ns_ = now_ns - now;
+  now_ns_ = now;
+  if (now_ns_ >= std::min(due_ns_, turn_due_ns_)) go_on();
+}
+
+std::int64_t BuilderProtocol::next_ns() const noexcept {
+  const std::int64_t step = settings_.deadline_ns / steps_of_deadline;
+  std::int64_t next = std::min(due_ns_, turn_due_ns_);
+  if (next == INT64_MAX && now_ns_ >= gone_until_ns_) return INT64_MAX;
+  next = std::min(next, now_ns_ + std::max<std::int64_t>(step, 1));
+  return next + skipped_ns_;
+}
+
+void BuilderProtocol::go_on() noexcept {
+  while (close_next()) continue;
+  if (settings_.turns != 0) give_turns();
+}
+
+// Closes the oldest event, or the end of a range in front of it, if it waits for nothing more.
+bool BuilderProtocol::close_next() noexcept {
+  due_ns_ = INT64_MAX;
+  const bool at_end =
+      !range_ends_.empty() && (events_.empty() || range_ends_[0].at <= events_.oldest().id);
+  if (!at_end) return !events_.empty() && close_event(events_.oldest());
+  const RangeEnd& end = range_ends_[0];
+  const Waiting waiting{end.at, nullptr, end.reached_ns, end.reached_ns};
+  if (!is_over(waiting)) return false;
+  suspect_missing(waiting);
+  close_range();
+  return true;
+}
+
+bool BuilderProtocol::close_event(OpenEvent& event) noexcept {
+  for (std::uint32_t each = 0; waiting_ != 0 && each < sources_.size(); ++each) {
+    const BuilderSource& source = sources_[each];
+    if (source.waits && source.waits->event == event.id) grant(each);
+  }
+  const Waiting waiting{event.id, &event, event.opened_ns, event.moved_ns};
+  if (!is_over(waiting) || !user_has_room(event)) return false;
+  suspect_missing(waiting);
+  hand_over(event);
+  const EventId below = event.id.next();
+  events_.close_oldest();
+  closed_below(below);
+  return true;
+}
+
+void BuilderProtocol::close_range() noexcept {
+  const EventId end = range_ends_[0].at;
+  range_ends_.pop_front();
+  closed_end_ = end;
+  closed_below(end);
+}
+
+void BuilderProtocol::closed_below(EventId below) noexcept {
+  closed_ = std::max(closed_, below);
+  for (std::uint32_t each = 0; each < sources_.size(); ++each) {
+    sources_[each].lost.forget(closed_);
+  }
+  settle();
+  pump_all();
+}
+
+// What is kept is not settled, if the user asked for that.
+void BuilderProtocol::settle() noexcept {
+  const bool keeps = settings_.done_with_release && !kept_.empty();
+  settled_ = std::max(settled_, keeps ? std::min(closed_, kept_.oldest()) : closed_);
+  settled_end_ = settings_.plan.last_end_of(settings_.builder, settled_);
+}
+
+// Mostly the source that was awaited when this was asked last is awaited still.
+bool BuilderProtocol::is_over(const Waiting& waiting) noexcept {
+  for (std::size_t looked_at = 0; looked_at < sources_.size(); ++looked_at) {
+    const BuilderSource& source = sources_[awaited_];
+    if (awaits(waiting, source, awaited_)) {
+      const std::int64_t over = over_ns(waiting, source);
+      if (over > now_ns_) {
+        due_ns_ = over;
+        return false;
+      }
+    }
+    if (++awaited_ == sources_.size()) awaited_ = 0;
+  }
+  return true;
+}
+
+bool BuilderProtocol::awaits(const Waiting& waiting, const BuilderSource& source,
+                             std::uint32_t number) const noexcept {
+  if (waiting.event == nullptr) return source.position < waiting.at;
+  return source.position <= waiting.at && !waiting.event->fragments[number].here;
+}
+
+// When the source is not waited for any more. A unit that has been gone for a deadline is not waited
+// for at all. A unit that was waited for in vain, and has sent nothing since, is given no more time
+// by a connection, a window or a turn.
+std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
+                                      const BuilderSource& source) const noexcept {
+  const std::int64_t deadline = settings_.deadline_ns;
+  if (!source.connected) {
+    const std::int64_t gone = source.unit_run == 0 ? began_ns_ : source.gone_since_ns;
+    return (source.suspect ? std::min(gone, waiting.since_ns) : gone) + deadline;
+  }
+  const UnitConnection& connection = source.connection;
+  if (source.suspect) return waiting.since_ns + deadline;
+  if (connection.turn == Turn::wanted) return INT64_MAX;
+  const std::int64_t able = std::max(waiting.since_ns, connection.able_ns);
+  return std::max(able, std::min(waiting.moved_ns, able + deadline)) + deadline;
+}
+
+void BuilderProtocol::suspect_missing(const Waiting& waiting) noexcept {
+  for (std::uint32_t number = 0; number < sources_.size(); ++number) {
+    if (awaits(waiting, sources_[number], number)) sources_[number].suspect = true;
+  }
+}
+
+bool BuilderProtocol::user_has_room(const OpenEvent& event) noexcept {
+  if (!kept_.make_room()) {  // tried again with the next step
+    due_ns_ = now_ns_ + settings_.deadline_ns;
+    return false;
+  }
+  const std::uint64_t room =
+      settings_.keep_bytes_max - std::min(settings_.keep_bytes_max, kept_.cost());
+  return kept_.cost() == 0 || event.cost <= room;
+}
+
+bool BuilderProtocol::release(EventId event) noexcept {
+  if (!kept_.release(event)) return false;
+  books_.kept_cost = kept_.cost();
+  settle();
+  pump_all();
+  go_on();
+  return true;
+}
+
+Missing BuilderProtocol::missing(const OpenEvent& event, std::uint32_t number) const noexcept {
+  if (event.fragments[number].here) return Missing::no;
+  const BuilderSource& source = sources_[number];
+  if (event.id < source.position) return source.lost.why(event.id);
+  return source.connected ? Missing::late : Missing::not_connected;
+}
+
+void BuilderProtocol::hand_over(OpenEvent& event) noexcept {
+  bool complete = true;
+  EventId known_from;
+  for (std::uint32_t number = 0; number < sources_.size(); ++number) {
+    missing_[number] = missing(event, number);
+    complete = complete && missing_[number] == Missing::no;
+    known_from = std::max(known_from, sources_[number].known_from);
+  }
+  // The units that sent it know of earlier runs. If some of them are gone, nobody may know.
+  const bool again = event.id < again_below_ || (earlier_run_ && event.id < known_from);
+  bool kept = false;
+  if (event.here != 0) {  // a unit may have waited with it, and have died
+    ++(complete ? books_.complete : books_.incomplete);
+    books_.again += again ? 1 : 0;
+    kept = output_.hand_over({event.id, event.fragments, missing_, complete, again});
+  }
+  if (kept) kept_.keep(event.id, event.cost);
+  books_.kept_cost = kept_.cost();
+  books_.kept_cost_max = std::max(books_.kept_cost_max, books_.kept_cost);
+  for (std::uint32_t number = 0; number < sources_.size(); ++number) {
+    if (!event.fragments[number].here) continue;
+    BuilderSource& source = sources_[number];
+    ++(complete ? source.books.built : source.books.incomplete);
+    release(source, window_cost(event.fragments[number].bytes));
+  }
+}
+
+// What an earlier run of the builder was done with.
+void BuilderProtocol::drop(const OpenEvent& event) noexcept {
+  for (std::uint32_t number = 0; number < sources_.size(); ++number) {
+    const OpenFragment& fragment = event.fragments[number];
+    if (!fragment.here) continue;
+    BuilderSource& source = sources_[number];
+    ++source.books.late;
+    release(source, window_cost(fragment.bytes));
+    output_.drop(number, event.id, fragment.memory);
+  }
+}
+
+}  // namespace netio::detail

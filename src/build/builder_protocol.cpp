@@ -1,0 +1,259 @@
+// See builder_protocol.hpp. Here: what units say. builder_closing.cpp finds out what is over and
+// hands it over, and builder_saying.cpp tells units of it.
+#include "build/builder_protocol.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace netio::detail {
+
+namespace {
+// More ends of ranges than these are not told apart.
+constexpr std::size_t range_ends_max = 1024;
+}  // namespace
+
+BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput& output)
+    : settings_(settings),
+      output_(output),
+      sources_(settings.plan.sources),
+      events_(settings.plan.sources),
+      missing_(settings.plan.sources) {
+  // Sums of a time and a few deadlines must not wrap.
+  settings_.deadline_ns = std::clamp<std::int64_t>(settings.deadline_ns, 1'000, INT64_MAX / 16);
+}
+
+std::string BuilderProtocol::why_not(const UnitHello& hello) const {
+  if (std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
+    return "another plan: " + why;
+  }
+  if (hello.source >= sources_.size()) {
+    return "no source " + std::to_string(hello.source) + ": there are 0 to " +
+           std::to_string(sources_.size() - 1);
+  }
+  const BuilderSource& source = sources_[hello.source];
+  if (source.connected) return "source " + std::to_string(hello.source) + " is connected already";
+  const bool mine = hello.builder_run == settings_.builder_run;
+  if (hello.unit_run == 0 || (mine && hello.settled > settled_)) {
+    return "a hello that makes no sense";
+  }
+  return {};
+}
+
+std::string BuilderProtocol::connected(const UnitHello& hello) {
+  std::string why = why_not(hello);
+  if (!why.empty()) return why;
+  BuilderSource& source = sources_[hello.source];
+  make_room();
+  if (!source.lost.make_room()) throw std::bad_alloc();
+  learn(hello);
+  if (!std::exchange(begun_, true)) began_ns_ = now_ns_;
+  if (hello.settled > settled_) take_settled(hello.settled);
+  source.connected = true;
+  source.connection.able_ns = now_ns_;
+  if (source.unit_run != hello.unit_run) {
+    if (source.unit_run == 0) source.known_from = hello.begins;
+    source.lost.add(std::max(source.position, closed_), hello.begins, Missing::not_begun);
+    source.unit_run = hello.unit_run;
+    move_on(source, hello.begins);
+  }
+  move_on(source, closed_);
+  go_on();
+  pump(hello.source);
+  return {};
+}
+
+// What the unit knows of earlier runs of this builder.
+void BuilderProtocol::learn(const UnitHello& hello) noexcept {
+  const bool mine = hello.builder_run == settings_.builder_run;
+  again_below_ = std::max(again_below_, hello.sent_before);
+  if (!mine) again_below_ = std::max(again_below_, hello.sent_below);
+  earlier_run_ = earlier_run_ || hello.runs_before != 0 || (!mine && hello.builder_run != 0);
+}
+
+void BuilderProtocol::disconnected(std::uint32_t number) noexcept {
+  BuilderSource& source = sources_[number];
+  if (!source.connected) return;
+  end_connection(source);
+  go_on();
+}
+
+void BuilderProtocol::end_connection(BuilderSource& source) noexcept {
+  end_turn(source);
+  if (source.waits) --waiting_;
+  source.waits.reset();
+  source.connection = {};
+  source.connected = false;
+  source.gone_since_ns = now_ns_;
+  gone_until_ns_ = now_ns_ + settings_.deadline_ns;
+}
+
+void BuilderProtocol::received(std::uint32_t number, const UnitMessage& message) {
+  if (!sources_[number].connected) return;
+  std::visit([&](const auto& each) { take(number, each); }, message);
+}
+
+const char* BuilderProtocol::breach(const BuilderSource& source, const Fragment& fragment) const {
+  if (fragment.event.number > event_number_max || fragment.bytes > fragment_bytes_max) {
+    return "sent what is no fragment";
+  }
+  if (fragment.before != source.connection.fragments) return "sent a fragment that did not arrive";
+  if (settings_.plan.builder_of(fragment.event) != settings_.builder) {
+    return "sent a fragment that is for another builder";
+  }
+  if (fragment.event < source.position) return "sent a fragment twice, or out of order";
+  if (!source.connection.hello_said) return "sent a fragment before it was greeted";
+  if (!source.takes(fragment.event, window_cost(fragment.bytes))) {
+    return "sent more than its window";
+  }
+  const Turn turn = source.connection.turn;
+  const bool may = settings_.turns == 0 || turn == Turn::has || turn == Turn::overdue;
+  return may ? nullptr : "sent without a turn";
+}
+
+void BuilderProtocol::received(std::uint32_t number, const Fragment& fragment,
+                               std::uint64_t memory) {
+  BuilderSource& source = sources_[number];
+  if (const char* wrong = source.connected ? breach(source, fragment) : ""; wrong != nullptr) {
+    std::string why = wrong;
+    output_.drop(number, fragment.event, memory);
+    if (source.connected) refuse(number, std::move(why));
+    return;
+  }
+  make_room();
+  const std::uint64_t cost = window_cost(fragment.bytes);
+  const bool late = fragment.event < closed_;
+  OpenEvent* const event = late ? nullptr : &events_.open(fragment.event, now_ns_);
+  if (source.waits) --waiting_;
+  source.waits.reset();
+  source.suspect = false;
+  source.connection.used += cost;
+  ++source.connection.fragments;
+  ++source.books.received;
+  if (late) {
+    ++source.books.late;
+    give_back(source, cost);
+    output_.drop(number, fragment.event, memory);
+  } else {
+    event->fragments[number] = {fragment.bytes, memory, fragment.status, true};
+    ++event->here;
+    event->cost += cost;
+    event->moved_ns = now_ns_;
+    source.held_cost += cost;
+    books_.held_cost += cost;
+    books_.held_cost_max = std::max(books_.held_cost_max, books_.held_cost);
+  }
+  move_on(source, fragment.event.next());
+  go_on();
+  pump(number);
+}
+
+void BuilderProtocol::take(std::uint32_t number, const UnitHello&) {
+  refuse(number, "said hello twice");
+}
+
+void BuilderProtocol::take(std::uint32_t number, const UnitDropped& dropped) {
+  BuilderSource& source = sources_[number];
+  if (dropped.from < source.position || dropped.from >= dropped.below ||
+      dropped.from.run != dropped.below.run) {
+    return refuse(number, "dropped what it had sent");
+  }
+  make_room();
+  if (!source.lost.make_room()) throw std::bad_alloc();
+  source.lost.add(std::max(dropped.from, closed_), dropped.below, Missing::dropped);
+  source.suspect = false;
+  move_on(source, dropped.below);
+  go_on();
+}
+
+void BuilderProtocol::take(std::uint32_t number, const UnitMark& mark) {
+  BuilderSource& source = sources_[number];
+  if (mark.fragments != source.connection.fragments) {
+    return refuse(number, "has sent " + std::to_string(mark.fragments) + " fragments, and " +
+                              std::to_string(source.connection.fragments) + " came");
+  }
+  make_room();
+  if (mark.below > source.position) source.suspect = false;
+  move_on(source, mark.below);
+  go_on();
+}
+
+// The event exists, though nothing of it is here.
+void BuilderProtocol::take(std::uint32_t number, const UnitWaits& waits) {
+  BuilderSource& source = sources_[number];
+  if (waits.event < source.position || waits.event.number > event_number_max ||
+      settings_.plan.builder_of(waits.event) != settings_.builder) {
+    return refuse(number, "waits for an event that it may not send");
+  }
+  make_room();
+  if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_);
+  if (!source.waits) ++waiting_;
+  source.waits = waits;
+  end_turn(source);
+  move_on(source, waits.event);
+  go_on();
+  pump(number);
+}
+
+void BuilderProtocol::take(std::uint32_t number, const UnitWants&) {
+  BuilderSource& source = sources_[number];
+  if (settings_.turns == 0 || source.connection.turn != Turn::none) {
+    return refuse(number, "wants a turn that it has");
+  }
+  source.connection.turn = Turn::wanted;
+  ++wanting_;
+  go_on();
+}
+
+void BuilderProtocol::take(std::uint32_t number, const UnitRests&) {
+  BuilderSource& source = sources_[number];
+  if (source.connection.turn == Turn::none || source.connection.turn == Turn::wanted) {
+    return refuse(number, "gives a turn back that it has not");
+  }
+  end_turn(source);
+  go_on();
+}
+
+void BuilderProtocol::take(std::uint32_t number, const UnitShort&) {
+  sources_[number].connection.is_short = true;
+  pump(number);
+}
+
+// For one more end of a range.
+void BuilderProtocol::make_room() {
+  if (!range_ends_.make_room()) throw std::bad_alloc();
+}
+
+// There is room: see make_room().
+void BuilderProtocol::move_on(BuilderSource& source, EventId position) noexcept {
+  if (position <= source.position) return;
+  source.position = position;
+  const EventId end = settings_.plan.last_end_of(settings_.builder, position);
+  const std::size_t count = range_ends_.size();
+  if (end <= (count == 0 ? closed_end_ : range_ends_[count - 1].at)) return;
+  if (count >= range_ends_max) {
+    range_ends_[count - 1] = {end, now_ns_};
+  } else {
+    range_ends_.push_back({end, now_ns_});
+  }
+}
+
+// An earlier run of this builder was done with all below.
+void BuilderProtocol::take_settled(EventId below) noexcept {
+  while (!events_.empty() && events_.oldest().id < below) {
+    drop(events_.oldest());
+    events_.close_oldest();
+  }
+  while (!range_ends_.empty() && range_ends_[0].at <= below) range_ends_.pop_front();
+  settled_ = below;  // whatever is kept
+  closed_end_ = std::max(closed_end_, settings_.plan.last_end_of(settings_.builder, below));
+  closed_below(below);
+}
+
+void BuilderProtocol::refuse(std::uint32_t number, std::string why) {
+  end_connection(sources_[number]);
+  output_.refuse(number, std::move(why));
+  go_on();
+}
+
+}  // namespace netio::detail

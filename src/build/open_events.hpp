@@ -1,0 +1,61 @@
+// The events of which a builder holds something, in the order of their ids. Their memory is used
+// again. Owner thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/growing_ring.hpp"
+#include "build/build_messages.hpp"
+#include "build/event_id.hpp"
+
+namespace netio::detail {
+
+struct OpenFragment {
+  std::uint64_t bytes = 0;
+  std::uint64_t memory = 0;  // the owner's name for it
+  FragmentStatus status = FragmentStatus::good;
+  bool here = false;
+};
+
+struct OpenEvent {
+  EventId id;
+  std::int64_t opened_ns = 0;
+  std::int64_t moved_ns = 0;            // when the last fragment came
+  std::uint64_t cost = 0;               // of the fragments
+  std::uint32_t here = 0;               // the number of fragments
+  std::vector<OpenFragment> fragments;  // by source
+};
+
+class OpenEvents {
+ public:
+  explicit OpenEvents(std::uint32_t sources) : sources_(sources) {}
+
+  [[nodiscard]] bool empty() const noexcept { return events_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
+  [[nodiscard]] OpenEvent& oldest() noexcept { return *events_[0]; }
+  [[nodiscard]] const OpenEvent& oldest() const noexcept { return *events_[0]; }
+
+  // The event with this id, which is opened if it is not open yet. Throws std::bad_alloc; nothing
+  // has changed then.
+  OpenEvent& open(EventId id, std::int64_t now_ns);
+  void close_oldest() noexcept {
+    free_.push_back(std::move(events_[0]));  // there is room: see open()
+    events_.pop_front();
+  }
+
+ private:
+  [[nodiscard]] std::size_t first_from(EventId id) const noexcept;
+  OpenEvent& insert(std::size_t index, EventId id, std::int64_t now_ns);
+  void make_one();
+
+  std::uint32_t sources_;
+  GrowingRing<std::unique_ptr<OpenEvent>> events_;
+  std::vector<std::unique_ptr<OpenEvent>> free_;
+  std::size_t made_ = 0;
+};
+
+}  // namespace netio::detail

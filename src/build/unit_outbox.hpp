@@ -1,0 +1,100 @@
+// What a unit holds for one builder, in the order of events, and how much of it was sent on the
+// current connection. Dropped fragments that follow each other are one entry. Owner thread only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/growing_ring.hpp"
+#include "build/build_messages.hpp"
+#include "build/event_id.hpp"
+
+namespace netio::detail {
+
+struct HeldFragment {
+  EventId event;
+  EventId below;  // behind the last event of the entry
+  std::uint64_t bytes = 0;
+  std::uint64_t memory = 0;  // the owner's name for it
+  FragmentStatus status = FragmentStatus::good;
+  bool dropped = false;  // the entry has no fragment: it tells of dropped ones
+};
+
+class UnitOutbox {
+ public:
+  // False without memory; nothing has changed then.
+  [[nodiscard]] bool add(EventId event, std::uint64_t bytes, std::uint64_t memory,
+                         FragmentStatus status) noexcept {
+    if (!held_.make_room()) return false;
+    held_.push_back({event, event.next(), bytes, memory, status, false});
+    return true;
+  }
+
+  // Notes that the fragment of this event was dropped. `follows` says whether the event is the
+  // first of this builder at or behind a position. False without memory; nothing has changed then.
+  template <typename Follows>
+  [[nodiscard]] bool add_dropped(EventId event, Follows&& follows) noexcept {
+    if (!held_.empty()) {
+      HeldFragment& last = held_[held_.size() - 1];
+      // Too many entries: the last one then covers events of which the unit may have had nothing.
+      const bool joins = follows(last.below) || dropped_ >= dropped_max;
+      if (last.dropped && last.below.run == event.run && joins) {
+        last.below = event.next();
+        sent_ = std::min(sent_, held_.size() - 1);
+        return true;
+      }
+    }
+    if (!held_.make_room()) return false;
+    held_.push_back({event, event.next(), 0, 0, FragmentStatus::good, true});
+    ++dropped_;
+    return true;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return held_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
+
+  // The next entry that was not sent, or null.
+  [[nodiscard]] const HeldFragment* next() const noexcept {
+    return sent_ < held_.size() ? &held_[sent_] : nullptr;
+  }
+  void sent() noexcept { ++sent_; }
+
+  // The next entry to send is the first that reaches beyond `wanted`.
+  void go_to(EventId wanted) noexcept {
+    sent_ = 0;
+    for (std::size_t left = held_.size(); left != 0;) {
+      const std::size_t half = left / 2;
+      if (held_[sent_ + half].below <= wanted) {
+        sent_ += half + 1;
+        left -= half + 1;
+      } else {
+        left = half;
+      }
+    }
+  }
+
+  // Forgets all that lies below, whether it was sent or not. Each fragment is handed to `forget`
+  // first.
+  template <typename Forget>
+  void settle(EventId below, Forget&& forget) noexcept {
+    while (!held_.empty() && held_[0].below <= below) {
+      if (held_[0].dropped) {
+        --dropped_;
+      } else {
+        forget(held_[0]);
+      }
+      held_.pop_front();
+      sent_ -= std::min<std::size_t>(sent_, 1);
+    }
+  }
+
+  static constexpr std::size_t dropped_max = 1024;
+
+ private:
+  GrowingRing<HeldFragment> held_;
+  std::size_t sent_ = 0;     // of held_
+  std::size_t dropped_ = 0;  // entries of held_ that tell of dropped fragments
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,266 @@
+// See unit_protocol.hpp.
+#include "build/unit_protocol.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace netio::detail {
+
+UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
+    : settings_(settings), output_(output), builders_(settings.plan.builders) {}
+
+Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memory,
+                          FragmentStatus status) noexcept {
+  if (event < advanced_ || event.number > event_number_max) return Status::invalid;
+  if (bytes > fragment_bytes_max) return Status::too_big;
+  const std::uint64_t cost = window_cost(bytes);
+  if (cost > settings_.store_bytes_max) return Status::too_big;
+  const std::uint32_t number = settings_.plan.builder_of(event);
+  Builder& builder = builders_[number];
+  if (event < builder.settled) {  // the others are far ahead, and nobody waits for this unit
+    ++books_.late;
+    output_.forget(memory);
+  } else if (cost > settings_.store_bytes_max - books_.held_cost) {
+    if (!std::exchange(short_, true)) pump_all();
+    full_ = settings_.when_full == WhenFull::again || !drop(event, number, memory);
+    if (full_) return Status::again;
+  } else {
+    full_ = !builder.outbox.add(event, bytes, memory, status);
+    if (full_) return Status::again;
+    ++books_.held;
+    books_.held_cost += cost;
+  }
+  ++books_.sent;
+  moved_to(event, event.next());
+  return Status::ok;
+}
+
+bool UnitProtocol::drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept {
+  const auto follows = [&](EventId position) {
+    return position >= event || (position.run == event.run &&
+                                 settings_.plan.first_of(number, position) == event);
+  };
+  if (!builders_[number].outbox.add_dropped(event, follows)) return false;
+  ++books_.dropped;
+  output_.forget(memory);
+  return true;
+}
+
+void UnitProtocol::advance(EventId below) noexcept {
+  if (begun_ && below <= advanced_) return;
+  moved_to(below, below);
+}
+
+// Within a range only its builder has anything to hear.
+void UnitProtocol::moved_to(EventId begins, EventId below) noexcept {
+  const EventId before = std::exchange(advanced_, below);
+  const bool first = !std::exchange(begun_, true);
+  if (first) begins_ = begins;
+  if (!first && before.run == below.run && below <= settings_.plan.end_of_range(before)) {
+    pump(settings_.plan.builder_of(before));
+  } else {
+    pump_all();
+  }
+}
+
+bool UnitProtocol::idle() const noexcept {
+  if (books_.held != 0) return false;
+  for (std::uint32_t number = 0; number < builders_.size(); ++number) {
+    if (builders_[number].connection.up && owes_mark(number, builders_[number])) return false;
+  }
+  return true;
+}
+
+void UnitProtocol::connected(std::uint32_t builder) {
+  builders_[builder].connection.up = true;
+  pump(builder);
+}
+
+void UnitProtocol::disconnected(std::uint32_t builder) noexcept {
+  builders_[builder].connection = {};
+}
+
+void UnitProtocol::received(std::uint32_t builder, const BuilderMessage& message) {
+  const Connection& connection = builders_[builder].connection;
+  if (!connection.up) return;
+  const bool hello = std::holds_alternative<BuilderHello>(message);
+  if (hello == connection.welcome || (hello && !connection.hello_said)) {
+    refuse(builder, !hello                ? "did not begin with a hello"
+                    : connection.welcome ? "said hello twice"
+                                         : "said hello before it was asked");
+    return;
+  }
+  std::visit([&](const auto& each) { take(builder, each); }, message);
+}
+
+void UnitProtocol::writable(std::uint32_t builder) noexcept { pump(builder); }
+
+void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
+  if (const std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
+    return refuse(number, "has another plan: " + why);
+  }
+  if (hello.builder != number) {
+    return refuse(number, "is builder " + std::to_string(hello.builder) + ", not " +
+                              std::to_string(number));
+  }
+  if (hello.builder_run == 0 || hello.settled > hello.wanted) {
+    return refuse(number, "said a hello that makes no sense");
+  }
+  Builder& builder = builders_[number];
+  if (builder.run != hello.builder_run) {
+    builder.runs_before += builder.run == 0 ? 0 : 1;
+    builder.run = hello.builder_run;
+    builder.sent_before = std::max(builder.sent_before, std::exchange(builder.sent_below, {}));
+  }
+  Connection& connection = builder.connection;
+  connection.welcome = true;
+  connection.turns = hello.turns;
+  connection.window = connection.at_hello = hello.window;
+  connection.said = hello.wanted;
+  settle(builder, hello.settled);
+  builder.outbox.go_to(hello.wanted);
+  pump(number);
+}
+
+void UnitProtocol::take(std::uint32_t number, const BuilderDone& done) {
+  Builder& builder = builders_[number];
+  Connection& connection = builder.connection;
+  if (done.returned > UINT64_MAX - connection.at_hello) {
+    return refuse(number, "returned more of its window than there is");
+  }
+  connection.window = std::max(connection.window, connection.at_hello + done.returned);
+  connection.short_said = false;
+  settle(builder, done.settled);
+  pump(number);
+}
+
+void UnitProtocol::take(std::uint32_t number, const BuilderGrant& grant) {
+  if (grant.event.number > event_number_max) return refuse(number, "granted what is no event");
+  builders_[number].connection.granted = grant.event.next();
+  pump(number);
+}
+
+void UnitProtocol::take(std::uint32_t number, const BuilderWanted& wanted) {
+  Builder& builder = builders_[number];
+  builder.connection.said = std::max(builder.connection.said, wanted.from);
+  builder.connection.waits_said = false;
+  pump(number);
+}
+
+void UnitProtocol::take(std::uint32_t number, const BuilderTurn&) {
+  builders_[number].connection.turn = true;
+  builders_[number].connection.wants_said = false;
+  pump(number);
+}
+
+void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
+  builder.settled = std::max(builder.settled, below);
+  builder.outbox.settle(builder.settled, [this](const HeldFragment& fragment) {
+    ++books_.settled;
+    --books_.held;
+    books_.held_cost -= window_cost(fragment.bytes);
+    output_.forget(fragment.memory);
+  });
+  if (books_.held_cost > settings_.store_bytes_max / 2) return;
+  short_ = false;
+  if (std::exchange(full_, false)) output_.on_room();
+}
+
+void UnitProtocol::pump_all() noexcept {
+  for (std::uint32_t each = 0; each < builders_.size(); ++each) pump(each);
+}
+
+// Sends everything the builder may have now, until the wire takes no more.
+void UnitProtocol::pump(std::uint32_t number) noexcept {
+  Builder& builder = builders_[number];
+  Connection& connection = builder.connection;
+  if (!connection.up || !pump_hello(number, builder)) return;
+  if (!connection.welcome) return;
+  if (short_ && !connection.short_said && !builder.outbox.empty()) {
+    connection.short_said = output_.say(number, UnitShort{});
+    if (!connection.short_said) return;
+  }
+  if (!pump_entries(number, builder)) return;
+  if (connection.turn) {
+    if (!output_.say(number, UnitRests{})) return;
+    connection.turn = false;
+  }
+  if (!owes_mark(number, builder)) return;
+  if (output_.say(number, UnitMark{advanced_, connection.fragments})) connection.said = advanced_;
+}
+
+bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
+  if (builder.connection.hello_said) return true;
+  if (!begun_) return false;  // nobody knows yet where the unit begins
+  builder.connection.hello_said = output_.say(
+      number,
+      UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_, builder.settled,
+                builder.run, builder.runs_before, builder.sent_below, builder.sent_before});
+  return builder.connection.hello_said;
+}
+
+// True if nothing is left to send.
+bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept {
+  Connection& connection = builder.connection;
+  while (const HeldFragment* next = builder.outbox.next()) {
+    if (next->below <= connection.said) {  // too late: the builder wants nothing below `said`
+      builder.outbox.sent();
+      continue;
+    }
+    if (!next->dropped) {
+      if (!pump_fragment(number, builder, *next)) return false;
+    } else if (!output_.say(number,
+                            UnitDropped{std::max(next->event, connection.said), next->below})) {
+      return false;
+    }
+    connection.said = next->below;
+    builder.outbox.sent();
+  }
+  return true;
+}
+
+bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
+                                 const HeldFragment& next) noexcept {
+  Connection& connection = builder.connection;
+  if (!may_send(number, connection, next)) return false;
+  const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
+  if (!output_.send(number, fragment, next.memory)) return false;
+  if (next.event < std::max(builder.sent_before, builder.sent_below)) ++books_.resent;
+  connection.used += window_cost(next.bytes);
+  ++connection.fragments;
+  connection.waits_said = false;
+  builder.sent_below = std::max(builder.sent_below, next.below);
+  return true;
+}
+
+bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
+                            const HeldFragment& next) noexcept {
+  if (connection.wants_said) return false;  // the turn is on its way
+  const std::uint64_t room = connection.window - std::min(connection.window, connection.used);
+  if (window_cost(next.bytes) > room && connection.granted != next.below) {
+    // Said again if the unit has been given a turn that it cannot use.
+    if (connection.waits_said && !connection.turn) return false;
+    if (!output_.say(number, UnitWaits{next.event, next.bytes})) return false;
+    connection.waits_said = true;
+    connection.turn = false;
+    return false;
+  }
+  if (!connection.turns || connection.turn) return true;
+  connection.wants_said = output_.say(number, UnitWants{});
+  return false;
+}
+
+// Whether an event of this builder lies between what it knows and what was produced.
+bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const noexcept {
+  const EventId said = builder.connection.said;
+  if (!builder.connection.welcome || builder.outbox.next() != nullptr) return false;
+  if (said >= advanced_) return false;
+  return said.run != advanced_.run || settings_.plan.first_of(number, said) < advanced_;
+}
+
+void UnitProtocol::refuse(std::uint32_t number, std::string why) {
+  disconnected(number);
+  output_.refuse(number, std::move(why));
+}
+
+}  // namespace netio::detail

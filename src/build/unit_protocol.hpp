@@ -1,0 +1,143 @@
+// A read-out unit without wires: it holds fragments until their events are settled, and sends each
+// builder the fragments of its ranges, as far as the builder's window and its turns allow. It knows
+// no time. Messages come in by calls and are sent through UnitOutput. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <netio/status.hpp>
+
+#include "build/build_messages.hpp"
+#include "build/build_plan.hpp"
+#include "build/unit_outbox.hpp"
+
+namespace netio::detail {
+
+// What send() does when the store is full.
+enum class WhenFull : std::uint8_t {
+  again,  // it answers `again`: the detector is told to wait
+  drop,   // it drops the fragment, counts it, and tells the builder
+};
+
+struct UnitSettings {
+  BuildPlan plan;
+  std::uint32_t source = 0;
+  std::uint64_t unit_run = 0;         // drawn by the owner; never 0
+  std::uint64_t store_bytes_max = 0;  // the cost of what is held: window_cost() of each fragment
+  WhenFull when_full = WhenFull::again;
+};
+
+// Of fragments: sent = settled + dropped + late + held.
+struct UnitBooks {
+  std::uint64_t sent = 0;     // send() answered ok
+  std::uint64_t settled = 0;  // forgotten, because a builder is done with their events
+  std::uint64_t dropped = 0;  // because the store was full
+  std::uint64_t late = 0;     // their events were settled before they were sent here
+  std::uint64_t held = 0;
+  std::uint64_t held_cost = 0;
+  std::uint64_t resent = 0;  // put on a wire once more
+};
+
+// These are called from within calls of the protocol. They must not call it back.
+class UnitOutput {
+ public:
+  // False if the wire takes no more for now. The owner then calls writable() when it does.
+  virtual bool say(std::uint32_t builder, const UnitMessage& message) noexcept = 0;
+  virtual bool send(std::uint32_t builder, const Fragment& fragment,
+                    std::uint64_t memory) noexcept = 0;
+  // The unit is done with this memory.
+  virtual void forget(std::uint64_t memory) noexcept = 0;
+  // The builder breaks the rules, or has another plan. The owner ends the connection.
+  virtual void refuse(std::uint32_t builder, std::string why) = 0;
+  // send() has answered `again`, and half of the store is free now.
+  virtual void on_room() noexcept = 0;
+
+ protected:
+  ~UnitOutput() = default;
+};
+
+class UnitProtocol {
+ public:
+  UnitProtocol(const UnitSettings& settings, UnitOutput& output);
+
+  // The event has to lie above all events before. ok: the unit has `memory` until forget(), which
+  // may come within the call. Any other answer changes nothing: `again` while the store is full or
+  // there is no memory, too_big if the fragment never fits, invalid if the event is not above the
+  // others.
+  Status send(EventId event, std::uint64_t bytes, std::uint64_t memory,
+              FragmentStatus status) noexcept;
+  // The unit has nothing more below this. The first call of send() or advance() says where the unit
+  // begins, so a unit that may have nothing for its first events calls advance() before them.
+  void advance(EventId below) noexcept;
+
+  // They throw std::bad_alloc if there is no memory to say what is wrong.
+  void connected(std::uint32_t builder);
+  void received(std::uint32_t builder, const BuilderMessage& message);
+  void disconnected(std::uint32_t builder) noexcept;
+  void writable(std::uint32_t builder) noexcept;
+
+  [[nodiscard]] const UnitBooks& books() const noexcept { return books_; }
+  [[nodiscard]] EventId advanced() const noexcept { return advanced_; }
+  // Nothing is held, and every builder that is connected knows how far this unit is.
+  [[nodiscard]] bool idle() const noexcept;
+
+ private:
+  struct Connection {
+    bool up = false;
+    bool hello_said = false;
+    bool welcome = false;  // the builder's hello came
+    bool waits_said = false;
+    bool wants_said = false;
+    bool short_said = false;
+    bool turns = false;  // the builder gives turns
+    bool turn = false;
+    EventId granted;            // the position behind the granted event, so that none is 0
+    EventId said;               // the builder knows that everything below it was sent
+    std::uint64_t window = 0;   // the hello's, and what was returned since
+    std::uint64_t at_hello = 0;
+    std::uint64_t used = 0;
+    std::uint64_t fragments = 0;
+  };
+  struct Builder {
+    UnitOutbox outbox;
+    EventId settled;
+    std::uint64_t run = 0;          // 0: no run of the builder has greeted this unit
+    std::uint64_t runs_before = 0;  // as in UnitHello
+    EventId sent_below;             // as in UnitHello
+    EventId sent_before;            // as in UnitHello
+    Connection connection;
+  };
+
+  void take(std::uint32_t number, const BuilderHello& hello);
+  void take(std::uint32_t number, const BuilderDone& done);
+  void take(std::uint32_t number, const BuilderGrant& grant);
+  void take(std::uint32_t number, const BuilderWanted& wanted);
+  void take(std::uint32_t number, const BuilderTurn& turn);
+  [[nodiscard]] bool drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept;
+  void moved_to(EventId begins, EventId below) noexcept;
+  void settle(Builder& builder, EventId below) noexcept;
+  void pump(std::uint32_t number) noexcept;
+  void pump_all() noexcept;
+  [[nodiscard]] bool pump_hello(std::uint32_t number, Builder& builder) noexcept;
+  [[nodiscard]] bool pump_entries(std::uint32_t number, Builder& builder) noexcept;
+  [[nodiscard]] bool pump_fragment(std::uint32_t number, Builder& builder,
+                                   const HeldFragment& next) noexcept;
+  [[nodiscard]] bool may_send(std::uint32_t number, Connection& connection,
+                              const HeldFragment& next) noexcept;
+  [[nodiscard]] bool owes_mark(std::uint32_t number, const Builder& builder) const noexcept;
+  void refuse(std::uint32_t number, std::string why);
+
+  UnitSettings settings_;
+  UnitOutput& output_;
+  std::vector<Builder> builders_;
+  EventId begins_;  // where this run of the unit begins
+  bool begun_ = false;
+  EventId advanced_;   // everything below it was produced
+  bool full_ = false;   // send() has answered `again`
+  bool short_ = false;  // the store was full, and less than half of it is free
+  UnitBooks books_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,88 @@
+// What is drawn for a schedule of event building, and what a user of the program may leave out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "build/build_plan.hpp"
+#include "building/network.hpp"
+
+namespace netio::test {
+
+enum class BuildPart : std::uint8_t {
+  cuts,
+  partitions,
+  unit_kills,
+  unit_stops,
+  builder_kills,
+  builder_stops,
+  turns,
+  keeps,
+  drops,
+  large,
+  sparse,
+};
+inline constexpr std::array<std::string_view, 11> build_part_names{
+    "cuts",  "partitions", "unit_kills", "unit_stops", "builder_kills", "builder_stops",
+    "turns", "keeps",      "drops",      "large",      "sparse"};
+// The first of them are faults.
+inline constexpr std::size_t build_faults = 6;
+
+// What a connection does that none may do.
+enum class BuildLie : std::uint8_t { none, lost_fragment, lost_fragment_behind, twice };
+inline constexpr std::array<std::string_view, 4> build_lie_names{"none", "lost_fragment",
+                                                                 "lost_last_fragment", "twice"};
+
+struct BuildSettings {
+  std::uint32_t without = 0;  // a bit for each part
+  BuildLie lie = BuildLie::none;
+  bool trace = false;
+  [[nodiscard]] bool has(BuildPart part) const {
+    return (without >> static_cast<unsigned>(part) & 1U) == 0;
+  }
+};
+
+struct Drawn {
+  detail::BuildPlan plan;
+  std::uint64_t window = 0;
+  std::uint64_t store = 0;
+  std::int64_t deadline = 0;
+  std::int64_t period = 0;   // of events
+  std::uint64_t events = 0;  // in each run
+  std::uint32_t runs = 1;
+  std::int64_t dense = 1000;  // in thousandths of the events, each source has a fragment
+  std::int64_t size_max = 0;
+  std::int64_t large = 0;    // in thousandths: a fragment is larger than a window
+  std::int64_t latency = 0;  // at most
+  std::size_t on_wire_max = 0;
+  std::int64_t work = 0;  // of a builder for each event, at most
+  std::uint32_t turns = 0;
+  std::int64_t keep = 0;  // in thousandths of the events
+  std::int64_t keep_for_max = 0;
+  std::uint64_t keep_bytes = UINT64_MAX;
+  bool done_with_release = false;
+  bool drops = false;
+  bool veto = false;  // the detector waits for units that are busy
+  // In thousandths of the events:
+  std::int64_t cut = 0;
+  std::int64_t partition = 0;
+  std::int64_t kill_unit = 0;
+  std::int64_t stop_unit = 0;
+  std::int64_t kill_builder = 0;
+  std::int64_t stop_builder = 0;
+  std::int64_t away_max = 0;  // how long a process or a connection is away
+
+  [[nodiscard]] bool faultless() const { return cut + kill_builder == 0 && loses_nothing(); }
+  // No fault but builders and connections that are back soon: nothing may be lost.
+  [[nodiscard]] bool loses_nothing() const {
+    return partition + kill_unit + stop_unit + stop_builder == 0;
+  }
+  // Of a fragment that is larger than a window.
+  [[nodiscard]] std::uint64_t large_max() const { return window + 1000; }
+};
+
+Drawn draw(Chance& chance, const BuildSettings& settings);
+
+}  // namespace netio::test

@@ -1,0 +1,192 @@
+// See simulated_builder.hpp.
+#include "building/simulated_builder.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "building/simulated_unit.hpp"
+#include "building/truth.hpp"
+#include "building/wires.hpp"
+
+namespace netio::test {
+
+using detail::EventId;
+
+SimulatedBuilder::SimulatedBuilder(Play& play, std::uint32_t number)
+    : play_(play), number_(number), inbox_(play.clock) {
+  begin();
+}
+
+void SimulatedBuilder::begin() {
+  const Drawn& drawn = play_.drawn;
+  run = play_.chance.number();
+  begun_at = last_message = play_.clock.now();
+  knows_earlier_run = false;
+  last.reset();
+  opened.clear();
+  memory_.clear();
+  kept_.clear();
+  timer_ = 0;
+  detail::BuilderSettings settings;
+  settings.plan = drawn.plan;
+  settings.builder = number_;
+  settings.builder_run = run;
+  settings.window_bytes = drawn.window;
+  settings.deadline_ns = drawn.deadline;
+  settings.keep_bytes_max = drawn.keep_bytes;
+  settings.done_with_release = drawn.done_with_release;
+  settings.turns = drawn.turns;
+  protocol.emplace(settings, *this);
+  protocol->at(play_.clock.now());
+}
+
+void SimulatedBuilder::kill() {
+  protocol.reset();
+  inbox_.clear();
+  stopped_until = 0;
+  for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+    play_.wires->cut(source, number_, true);
+    Wire& wire = play_.wires->of(source, number_);
+    wire.builder_has = wire.greeted = false;
+    wire.gone_since = 0;
+  }
+}
+
+void SimulatedBuilder::stop(std::int64_t time) {
+  inbox_.busy_for(time);
+  stopped_until = inbox_.busy_until();
+}
+
+void SimulatedBuilder::put(std::function<void()> work) {
+  inbox_.put([this, work = std::move(work)] {
+    in_time();
+    in_message = true;
+    last_message = play_.clock.now();
+    work();
+    in_message = false;
+    set_timer();
+  });
+}
+
+void SimulatedBuilder::in_time() {
+  protocol->at(play_.clock.now());
+  settled_is_true();
+}
+
+void SimulatedBuilder::set_timer() {
+  settled_is_true();
+  const std::int64_t next = protocol->next_ns();
+  if (next == INT64_MAX || (timer_ > play_.clock.now() && timer_ <= next)) return;
+  timer_ = std::max(next, play_.clock.now() + 1);
+  play_.clock.after(timer_ - play_.clock.now(), [this, of = run] {
+    if (of != run || !protocol) return;
+    inbox_.put([this] {
+      in_time();
+      set_timer();
+    });
+  });
+}
+
+void SimulatedBuilder::meets(std::uint32_t source) {
+  const std::set<std::uint64_t>& seen = play_.units[source]->runs_seen[number_];
+  knows_earlier_run = knows_earlier_run || seen.size() > seen.count(run);
+}
+
+void SimulatedBuilder::received(std::uint32_t source, const SentFragment& fragment) {
+  memory_[fragment.memory] = fragment.head.event;
+  opened.emplace(fragment.head.event, play_.clock.now());
+  protocol->received(source, fragment.head, fragment.memory);
+}
+
+bool SimulatedBuilder::say(std::uint32_t source, const detail::BuilderMessage& message) noexcept {
+  if (std::holds_alternative<detail::BuilderGrant>(message)) ++play_.tally.granted;
+  if (std::holds_alternative<detail::BuilderWanted>(message)) ++play_.tally.wanted;
+  if (std::holds_alternative<detail::BuilderTurn>(message)) ++play_.tally.turns;
+  return play_.wires->put(play_.wires->of(source, number_), false, message);
+}
+
+bool SimulatedBuilder::hand_over(const detail::BuiltEvent& event) noexcept {
+  for (const detail::OpenFragment& fragment : event.fragments) {
+    if (!fragment.here) continue;
+    const auto found = memory_.find(fragment.memory);
+    if (found == memory_.end() || found->second != event.id) {
+      play_.wrong("event " + text(event.id) + " is handed over with memory of another");
+    } else {
+      memory_.erase(found);
+    }
+  }
+  play_.truth->judge(*this, event);
+  opened.erase(opened.begin(), opened.upper_bound(event.id));
+  if (play_.drawn.work != 0) inbox_.busy_for(play_.chance.between(0, play_.drawn.work));
+  if (!play_.chance.in_thousand(play_.drawn.keep)) return false;
+  keep(event);
+  return true;
+}
+
+void SimulatedBuilder::keep(const detail::BuiltEvent& event) {
+  ++play_.tally.kept;
+  std::uint64_t cost = 0;
+  for (const detail::OpenFragment& fragment : event.fragments) {
+    if (fragment.here) cost += detail::window_cost(fragment.bytes);
+  }
+  kept_[event.id] = cost;
+  std::uint64_t all = 0;
+  for (const auto& each : kept_) all += each.second;
+  if (kept_.size() > 1 && all > play_.drawn.keep_bytes) {
+    play_.wrong("builder " + text(number_) + " hands over more than the user may keep");
+  }
+  const std::int64_t time = play_.chance.between(0, play_.drawn.keep_for_max);
+  play_.clock.after(time, [this, of = run, id = event.id] {
+    if (of != run || !protocol) return;
+    put([this, id] {
+      kept_.erase(id);
+      if (!protocol->release(id)) play_.wrong("event " + text(id) + " was not kept");
+    });
+  });
+}
+
+// What is settled was handed over, and was released if that was asked for.
+void SimulatedBuilder::settled_is_true() {
+  if (!play_.drawn.done_with_release || kept_.empty()) return;
+  if (protocol->settled() > kept_.begin()->first && !play_.truth->was_settled(
+                                                         number_, kept_.begin()->first)) {
+    play_.wrong("event " + text(kept_.begin()->first) + " is settled, and the user keeps it");
+  }
+}
+
+void SimulatedBuilder::drop(std::uint32_t, EventId event, std::uint64_t memory) noexcept {
+  ++play_.tally.late;
+  const auto found = memory_.find(memory);
+  if (found == memory_.end() || found->second != event) {
+    play_.wrong("a fragment of event " + text(event) + " is dropped that was not here");
+  } else {
+    memory_.erase(found);
+  }
+}
+
+void SimulatedBuilder::refuse(std::uint32_t source, std::string why) {
+  play_.wrong("builder " + text(number_) + " refuses unit " + text(source) + ", which " + why);
+}
+
+void SimulatedBuilder::judge_end() {
+  for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+    const detail::SourceBooks& books = protocol->books(source);
+    if (books.received != books.built + books.incomplete + books.late) {
+      play_.wrong("the books of builder " + text(number_) + " do not add up");
+    }
+  }
+  const detail::BuilderBooks& books = protocol->books();
+  if (books.held_cost != 0 || books.kept_cost != 0 || !memory_.empty()) {
+    play_.wrong("builder " + text(number_) + " holds memory of no event");
+  }
+  const std::uint64_t sources = play_.units.size();
+  const std::uint64_t most =
+      sources * play_.drawn.window +
+      (play_.drawn.large == 0 ? 0 : sources * detail::window_cost(play_.drawn.large_max()));
+  if (books.held_cost_max > most) {
+    play_.wrong("builder " + text(number_) + " held " + text(books.held_cost_max) +
+                " bytes, and may hold " + text(most));
+  }
+}
+
+}  // namespace netio::test

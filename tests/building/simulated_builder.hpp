@@ -1,0 +1,62 @@
+// A builder of a schedule: the protocol, its user's work, and what the user keeps.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "build/builder_protocol.hpp"
+#include "building/play.hpp"
+
+namespace netio::test {
+
+class SimulatedBuilder final : public detail::BuilderOutput {
+ public:
+  SimulatedBuilder(Play& play, std::uint32_t number);
+
+  void begin();
+  void kill();
+  void stop(std::int64_t time);
+  // What comes to this process, when it is not busy.
+  void put(std::function<void()> work);
+  void received(std::uint32_t source, const SentFragment& fragment);
+  // A unit of this source says hello.
+  void meets(std::uint32_t source);
+
+  [[nodiscard]] bool lives() const { return protocol.has_value(); }
+  [[nodiscard]] bool worked_off() const { return inbox_.empty() && kept_.empty(); }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] std::size_t kept() const { return kept_.size(); }
+  void judge_end();
+
+  bool say(std::uint32_t source, const detail::BuilderMessage& message) noexcept override;
+  bool hand_over(const detail::BuiltEvent& event) noexcept override;
+  void drop(std::uint32_t source, detail::EventId event, std::uint64_t memory) noexcept override;
+  void refuse(std::uint32_t source, std::string why) override;
+
+  std::optional<detail::BuilderProtocol> protocol;
+  std::uint64_t run = 0;
+  std::int64_t begun_at = 0;
+  std::int64_t stopped_until = 0;
+  bool knows_earlier_run = false;         // some unit that it met had seen an earlier run
+  bool in_message = false;                // a message is being taken, and not the time
+  std::int64_t last_message = 0;
+  std::optional<detail::EventId> last;    // that was handed over
+  std::map<detail::EventId, std::int64_t> opened;  // when first heard of
+
+ private:
+  void in_time();
+  void set_timer();
+  void keep(const detail::BuiltEvent& event);
+  void settled_is_true();
+
+  Play& play_;
+  std::uint32_t number_;
+  Inbox inbox_;
+  std::int64_t timer_ = 0;
+  std::map<std::uint64_t, detail::EventId> memory_;  // of fragments in open events
+  std::map<detail::EventId, std::uint64_t> kept_;    // and its cost
+};
+
+}  // namespace netio::test

@@ -1,0 +1,141 @@
+// See simulated_unit.hpp.
+#include "building/simulated_unit.hpp"
+
+#include "building/truth.hpp"
+#include "building/wires.hpp"
+
+namespace netio::test {
+
+using detail::EventId;
+
+namespace {
+constexpr std::uint64_t nothing = UINT64_MAX;
+}  // namespace
+
+SimulatedUnit::SimulatedUnit(Play& play, std::uint32_t source)
+    : play_(play), source_(source), inbox_(play.clock) {
+  begin();
+}
+
+void SimulatedUnit::begin() {
+  ++incarnation;
+  begun_at = play_.clock.now();
+  backlog_.clear();
+  held.clear();
+  runs_seen.assign(play_.drawn.plan.builders, {});
+  const detail::UnitSettings settings{
+      play_.drawn.plan,
+      source_,
+      play_.chance.number(),
+      play_.drawn.store,
+      play_.drawn.drops ? detail::WhenFull::drop : detail::WhenFull::again};
+  protocol.emplace(settings, *this);
+  // An event that the detector has not triggered yet.
+  const bool over = play_.next_event.run >= play_.drawn.runs;
+  protocol->advance(over ? detail::end_of_run(play_.drawn.runs - 1) : play_.next_event);
+}
+
+void SimulatedUnit::kill() {
+  protocol.reset();
+  inbox_.clear();
+  stopped_until = 0;
+  for (const auto& [memory, event] : held) {
+    play_.truth->of(event, source_).gone = true;
+    ++play_.tally.lost_with_unit;
+  }
+  for (std::uint32_t builder = 0; builder < play_.builders.size(); ++builder) {
+    play_.wires->cut(source_, builder, true);
+    play_.wires->of(source_, builder).unit_has = false;
+  }
+}
+
+void SimulatedUnit::stop(std::int64_t time) {
+  inbox_.busy_for(time);
+  stopped_until = inbox_.busy_until();
+}
+
+void SimulatedUnit::trigger(EventId event, std::uint64_t bytes) {
+  put([this, event, bytes] {
+    backlog_.emplace_back(event, bytes);
+    work_off();
+  });
+}
+
+void SimulatedUnit::nothing_for(EventId event) { trigger(event, nothing); }
+
+void SimulatedUnit::end_of_run(std::uint32_t run) { trigger(detail::end_of_run(run), nothing); }
+
+void SimulatedUnit::work_off() {
+  while (protocol && !backlog_.empty()) {
+    const auto [event, bytes] = backlog_.front();
+    if (bytes != nothing) {
+      if (!give(event, bytes)) return;
+    } else if (event.number == UINT64_MAX) {
+      protocol->advance(event);
+    } else {
+      TrueFragment& fragment = play_.truth->of(event, source_);
+      fragment.kind = TrueKind::nothing;
+      fragment.incarnation = incarnation;
+      protocol->advance(event.next());
+    }
+    backlog_.pop_front();
+  }
+}
+
+bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
+  const std::uint64_t memory = (std::uint64_t{source_} << 56U) | ++memories_;
+  TrueFragment& fragment = play_.truth->of(event, source_);
+  // Before the call, because it may be sent within it.
+  const Wire& wire = play_.wires->of(source_, play_.drawn.plan.builder_of(event));
+  fragment = {TrueKind::sent, false,       memory, bytes, incarnation, play_.clock.now(),
+              wire.up && wire.greeted};
+  held[memory] = event;
+  const std::uint64_t dropped = protocol->books().dropped;
+  const Status status = protocol->send(event, bytes, memory, detail::FragmentStatus::good);
+  if (status == Status::ok) {
+    ++play_.tally.fragments;
+    if (protocol->books().dropped != dropped) {
+      fragment.kind = TrueKind::dropped;
+      ++play_.tally.dropped;
+    }
+    return true;
+  }
+  fragment = {};
+  held.erase(memory);
+  if (status != Status::again) play_.wrong("send() answers neither ok nor again");
+  ++play_.tally.busy;
+  return false;
+}
+
+bool SimulatedUnit::say(std::uint32_t builder, const detail::UnitMessage& message) noexcept {
+  if (std::holds_alternative<detail::UnitWaits>(message)) ++play_.tally.waits;
+  return play_.wires->put(play_.wires->of(source_, builder), true, message);
+}
+
+bool SimulatedUnit::send(std::uint32_t builder, const detail::Fragment& fragment,
+                         std::uint64_t memory) noexcept {
+  if (held.count(memory) == 0) play_.wrong("a fragment is sent that was forgotten");
+  return play_.wires->put(play_.wires->of(source_, builder), true, SentFragment{fragment, memory});
+}
+
+void SimulatedUnit::forget(std::uint64_t memory) noexcept {
+  if (held.erase(memory) == 0) play_.wrong("a fragment is forgotten twice");
+}
+
+void SimulatedUnit::refuse(std::uint32_t builder, std::string why) {
+  play_.wrong("unit " + text(source_) + " refuses builder " + text(builder) + ", which " + why);
+}
+
+void SimulatedUnit::on_room() noexcept {
+  put([this] { work_off(); });
+}
+
+void SimulatedUnit::judge_end() {
+  const detail::UnitBooks& books = protocol->books();
+  const bool good = books.sent == books.settled + books.dropped + books.late && books.held == 0;
+  if (!good || books.held_cost != 0 || !held.empty()) {
+    play_.wrong("the books of unit " + text(source_) + " do not add up");
+  }
+}
+
+}  // namespace netio::test

@@ -1,0 +1,194 @@
+// See truth.hpp.
+#include "building/truth.hpp"
+
+#include <algorithm>
+
+#include "building/simulated_builder.hpp"
+#include "building/simulated_unit.hpp"
+#include "building/wires.hpp"
+
+namespace netio::test {
+
+using detail::BuiltEvent;
+using detail::EventId;
+using detail::Missing;
+
+Truth::Event& Truth::event(EventId id) {
+  Event& event = events_[id];
+  if (event.fragments.empty()) event.fragments.resize(play_.drawn.plan.sources);
+  return event;
+}
+
+std::string Truth::name(const BuiltEvent& built, std::uint32_t source) const {
+  return "event " + text(built.id) + " misses source " + text(source);
+}
+
+void Truth::judge(SimulatedBuilder& builder, const BuiltEvent& built) {
+  play_.say("builder " + text(builder.number()) + " hands over " + text(built.id) +
+            (built.complete ? "" : ", incomplete") + (built.again ? ", again" : ""));
+  if (play_.drawn.plan.builder_of(built.id) != builder.number()) {
+    play_.wrong("an event of another builder is handed over");
+  }
+  if (builder.last && built.id <= *builder.last) {
+    play_.wrong("event " + text(built.id) + " is handed over out of order");
+  }
+  builder.last = built.id;
+  Event& real = event(built.id);
+  bool any = false;
+  bool missing = false;
+  for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+    any = any || built.fragments[source].here;
+    missing = missing || built.missing[source] != Missing::no;
+    judge_fragment(builder, built, source);
+  }
+  if (!any) play_.wrong("an event without fragments is handed over");
+  if (missing == built.complete) play_.wrong("an event is complete, and misses a source");
+  if (!real.handed_over_by.empty() && !built.again) {
+    if (builder.knows_earlier_run) {
+      play_.wrong("event " + text(built.id) + " is handed over again, and not marked");
+    }
+    ++play_.tally.unmarked;
+  }
+  for (const std::uint64_t run : real.handed_over_by) {
+    if (run == builder.run) play_.wrong("event " + text(built.id) + " is handed over twice");
+  }
+  real.handed_over_by.push_back(builder.run);
+  if (was_settled(builder.number(), built.id) && !built.again && builder.knows_earlier_run) {
+    play_.wrong("an event that was settled is handed over");
+  }
+  judge_age(builder, built);
+  judge_waiting(builder, built);
+  ++(built.complete ? play_.tally.complete : play_.tally.incomplete);
+  play_.tally.again += built.again ? 1 : 0;
+}
+
+void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& built,
+                           std::uint32_t source) {
+  const detail::OpenFragment& fragment = built.fragments[source];
+  const TrueFragment& real = of(built.id, source);
+  if (!fragment.here) return judge_missing(builder, built, source);
+  if (fragment.memory != real.memory || fragment.bytes != real.bytes ||
+      real.kind != TrueKind::sent) {
+    play_.wrong("the fragment of event " + text(built.id) + " is not what source " +
+                text(source) + " sent");
+  }
+  if (built.missing[source] != Missing::no) play_.wrong(name(built, source) + ", which is there");
+}
+
+// The reason has to be true.
+void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& built,
+                          std::uint32_t source) {
+  const TrueFragment& real = of(built.id, source);
+  const bool same_unit = real.incarnation == play_.units[source]->incarnation;
+  switch (built.missing[source]) {
+    case Missing::no:
+      if (real.kind != TrueKind::nothing) play_.wrong(name(built, source) + " and does not say so");
+      return;
+    case Missing::dropped:
+      ++play_.tally.missing_dropped;
+      if (real.kind != TrueKind::dropped) play_.wrong(name(built, source) + ": not dropped");
+      return;
+    case Missing::not_begun:
+      ++play_.tally.missing_not_begun;
+      if (same_unit) play_.wrong(name(built, source) + ": the unit had begun");
+      return;
+    case Missing::late:
+      ++play_.tally.missing_late;
+      break;
+    case Missing::not_connected:
+      ++play_.tally.missing_not_connected;
+      break;
+  }
+  const Wire& wire = play_.wires->of(source, builder.number());
+  if (wire.greeted != (built.missing[source] == Missing::late)) {
+    play_.wrong(name(built, source) + ": whether it was connected");
+  }
+  if (play_.drawn.loses_nothing()) play_.wrong(name(built, source) + ", and nothing was away long");
+  judge_late(builder, built, source);
+}
+
+// It was given its time, and a unit that is well is not late.
+void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built,
+                       std::uint32_t source) {
+  const std::int64_t now = play_.clock.now();
+  const std::int64_t deadline = play_.drawn.deadline;
+  const Wire& wire = play_.wires->of(source, builder.number());
+  const std::int64_t gone = wire.gone_since == 0 ? builder.begun_at : wire.gone_since;
+  const bool gone_long = !wire.greeted && now - gone >= deadline;
+  const bool early = now - builder.opened.at(built.id) < deadline - deadline / 4;
+  if (early && !gone_long) play_.wrong(name(built, source) + " before its deadline");
+  const TrueFragment& real = of(built.id, source);
+  if (real.kind != TrueKind::sent || real.gone) return;
+  const std::int64_t since = std::max(real.at, builder.opened.at(built.id));
+  if (now - since > deadline / 2 && unit_is_well(builder, source, since)) {
+    play_.wrong(name(built, source) + ", whose unit is well");
+  }
+}
+
+// Since then, and a deadline before.
+bool Truth::unit_is_well(const SimulatedBuilder& builder, std::uint32_t source,
+                         std::int64_t since) const {
+  const std::int64_t from = since - play_.drawn.deadline;
+  const Wire& wire = play_.wires->of(source, builder.number());
+  const SimulatedUnit& unit = *play_.units[source];
+  return wire.up && wire.greeted && wire.up_since < from && unit.stopped_until < from &&
+         unit.begun_at < from && builder.begun_at < from && builder.stopped_until < from;
+}
+
+void Truth::note_fault(std::int64_t until) { faults_.push_back({play_.clock.now(), until}); }
+
+// An event waits for a deadline at most, and each fault may add two and the time that it lasts.
+void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built) {
+  if (play_.drawn.work != 0 || play_.drawn.keep != 0) return;
+  const std::int64_t now = play_.clock.now();
+  const std::int64_t opened = builder.opened.at(built.id);
+  const std::int64_t deadline = play_.drawn.deadline;
+  std::int64_t most = 2 * deadline + deadline / 2;
+  if (now - opened <= most) return;
+  for (const Fault& fault : faults_) {
+    const std::int64_t ends = fault.until + 2 * deadline;
+    if (fault.at <= now && ends >= opened) most += ends - fault.at;
+  }
+  if (now - opened > most) {
+    play_.wrong("event " + text(built.id) + " was open for " + text(static_cast<std::uint64_t>((now - opened) / us)) +
+                " us, and may be for " + text(static_cast<std::uint64_t>(most / us)));
+  }
+}
+
+// Nobody waits for a unit that has been gone for a deadline.
+void Truth::judge_waiting(const SimulatedBuilder& builder, const BuiltEvent& built) {
+  if (builder.in_message || built.complete || play_.drawn.keep != 0) return;
+  const std::int64_t deadline = play_.drawn.deadline + play_.drawn.deadline / 4;
+  for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+    const Missing missing = built.missing[source];
+    if (missing == Missing::late) return;
+    if (missing != Missing::not_connected) continue;
+    const Wire& wire = play_.wires->of(source, builder.number());
+    const std::int64_t gone = wire.gone_since == 0 ? builder.begun_at : wire.gone_since;
+    if (wire.gone_since == 0 || builder.last_message - gone < deadline) return;
+    if (builder.stopped_until + deadline > builder.last_message) return;
+  }
+  play_.wrong("event " + text(built.id) + " waited for units that have been gone for long");
+}
+
+void Truth::judge_end() {
+  for (const auto& [id, event] : events_) {
+    if (!event.handed_over_by.empty()) continue;
+    bool kept = false;
+    bool greeted = false;
+    for (const TrueFragment& each : event.fragments) {
+      kept = kept || (each.kind == TrueKind::sent && !each.gone);
+      greeted = greeted || (each.kind == TrueKind::sent && !each.gone && each.greeted);
+    }
+    if (!kept) continue;
+    ++play_.tally.never_built;
+    play_.say("event " + text(id) + " was never handed over");
+    const Drawn& drawn = play_.drawn;
+    const bool in_time = drawn.veto && drawn.partition + drawn.stop_unit + drawn.stop_builder + drawn.kill_builder == 0;
+    if (drawn.loses_nothing() || (in_time && greeted)) {
+      play_.wrong("event " + text(id) + " was never handed over");
+    }
+  }
+}
+
+}  // namespace netio::test

@@ -1,0 +1,78 @@
+// What units really sent, and what builders handed over: the judge of a schedule of event building.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "build/builder_protocol.hpp"
+#include "building/play.hpp"
+
+namespace netio::test {
+
+enum class TrueKind : std::uint8_t {
+  unknown,  // no unit of the source was there
+  nothing,  // the unit had nothing
+  sent,
+  dropped,  // the unit's store was full
+};
+
+struct TrueFragment {
+  TrueKind kind = TrueKind::unknown;
+  bool gone = false;  // with its unit
+  std::uint64_t memory = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t incarnation = 0;  // of the unit
+  std::int64_t at = 0;
+  bool greeted = false;  // by its builder, when the unit took it
+};
+
+class Truth {
+ public:
+  explicit Truth(Play& play) : play_(play), settled_(play.drawn.plan.builders) {}
+
+  [[nodiscard]] TrueFragment& of(detail::EventId id, std::uint32_t source) {
+    return event(id).fragments[source];
+  }
+  void judge(SimulatedBuilder& builder, const detail::BuiltEvent& built);
+  void judge_end();
+  // A process was killed or stopped, or a connection was cut: at which time.
+  void note_fault(std::int64_t until);
+  void note_killed(std::uint32_t builder, detail::EventId settled) {
+    settled_[builder] = std::max(settled_[builder], settled);
+  }
+  // By an earlier run of this builder.
+  [[nodiscard]] bool was_settled(std::uint32_t builder, detail::EventId id) const {
+    return id < settled_[builder];
+  }
+
+ private:
+  struct Event {
+    std::vector<TrueFragment> fragments;
+    std::vector<std::uint64_t> handed_over_by;  // runs of its builder
+  };
+  struct Fault {
+    std::int64_t at = 0;
+    std::int64_t until = 0;
+  };
+
+  [[nodiscard]] Event& event(detail::EventId id);
+  void judge_fragment(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
+                      std::uint32_t source);
+  void judge_missing(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
+                     std::uint32_t source);
+  void judge_late(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
+                  std::uint32_t source);
+  void judge_age(const SimulatedBuilder& builder, const detail::BuiltEvent& built);
+  void judge_waiting(const SimulatedBuilder& builder, const detail::BuiltEvent& built);
+  [[nodiscard]] bool unit_is_well(const SimulatedBuilder& builder, std::uint32_t source,
+                                  std::int64_t since) const;
+  [[nodiscard]] std::string name(const detail::BuiltEvent& built, std::uint32_t source) const;
+
+  Play& play_;
+  std::map<detail::EventId, Event> events_;
+  std::vector<detail::EventId> settled_;
+  std::vector<Fault> faults_;
+};
+
+}  // namespace netio::test
