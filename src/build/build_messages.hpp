@@ -32,10 +32,10 @@ struct UnitHello {
   EventId begins;              // the unit has nothing below it, and never will
   EventId settled;             // everything of this builder below it is settled
   // What the unit knows of earlier runs of the builder:
-  std::uint64_t builder_run = 0;   // of the last one that greeted it; 0 if none did
-  std::uint64_t runs_before = 0;   // the number of runs that greeted it before that one
-  EventId sent_below;              // the last run was sent fragments below this
-  EventId sent_before;             // the runs before it were sent fragments below this
+  std::uint64_t builder_run = 0;  // of the last one that greeted it; 0 if none did
+  std::uint64_t runs_before = 0;  // the number of runs that greeted it before that one
+  EventId sent_below;             // the last run was sent fragments below this
+  EventId sent_before;            // the runs before it were sent fragments below this
 };
 
 // The fragments of a unit for one builder come in ascending order of their events. The unit has

@@ -31,7 +31,8 @@ struct BuildPlan {
     const bool last = begin > UINT64_MAX - range_events;
     return {at.run, last ? UINT64_MAX : begin + range_events};
   }
-  // The first event of this builder at or behind `position`, or the end of the run if there is none.
+  // The first event of this builder at or behind `position`, or the end of the run if there is
+  // none.
   [[nodiscard]] EventId first_of(std::uint32_t builder, EventId position) const noexcept;
   // The end of the last range of this builder that ends at or below `position`, or the beginning
   // of the run.

@@ -108,9 +108,9 @@ bool BuilderProtocol::awaits(const Waiting& waiting, const BuilderSource& source
   return source.position <= waiting.at && !waiting.event->fragments[number].here;
 }
 
-// When the source is not waited for any more. A unit that has been gone for a deadline is not waited
-// for at all. A unit that was waited for in vain, and has sent nothing since, is given no more time
-// by a connection, a window or a turn.
+// When the source is not waited for any more. A unit that has been gone for a deadline is not
+// waited for at all. A unit that was waited for in vain, and has said nothing since, is given no
+// more time by a connection, a window or a turn.
 std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
                                       const BuilderSource& source) const noexcept {
   const std::int64_t deadline = settings_.deadline_ns;

@@ -189,6 +189,7 @@ void BuilderProtocol::take(std::uint32_t number, const UnitWaits& waits) {
   if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_);
   if (!source.waits) ++waiting_;
   source.waits = waits;
+  source.suspect = false;
   end_turn(source);
   move_on(source, waits.event);
   go_on();
@@ -201,6 +202,7 @@ void BuilderProtocol::take(std::uint32_t number, const UnitWants&) {
     return refuse(number, "wants a turn that it has");
   }
   source.connection.turn = Turn::wanted;
+  source.suspect = false;
   ++wanting_;
   go_on();
 }

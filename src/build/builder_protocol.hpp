@@ -174,9 +174,9 @@ class BuilderProtocol {
   KeptEvents kept_;
   GrowingRing<RangeEnd> range_ends_;  // above closed_, ascending
   std::vector<Missing> missing_;      // of the event at hand
-  EventId closed_;      // everything below it was handed over, or will never be
-  EventId closed_end_;  // the end of the last range that is closed
-  EventId settled_;     // as closed_, but not beyond what is kept, if that was asked for
+  EventId closed_;                    // everything below it was handed over, or will never be
+  EventId closed_end_;                // the end of the last range that is closed
+  EventId settled_;      // as closed_, but not beyond what is kept, if that was asked for
   EventId settled_end_;  // the end of the last range that is settled
   // An earlier run of this builder may have handed over the events below:
   EventId again_below_;

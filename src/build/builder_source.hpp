@@ -36,10 +36,10 @@ struct UnitConnection {
   std::uint64_t returned = 0;   // since then
   std::uint64_t returned_said = 0;
   EventId settled_said;
-  bool is_short = false;  // the unit's store is full
-  EventId granted;             // the position behind the granted event, so that none is 0
-  std::int64_t able_ns = 0;    // when the unit last became able to send: connected, window, turn
-  std::int64_t turn_ns = 0; // when the turn was given
+  bool is_short = false;     // the unit's store is full
+  EventId granted;           // the position behind the granted event, so that none is 0
+  std::int64_t able_ns = 0;  // when the unit last became able to send: connected, window, turn
+  std::int64_t turn_ns = 0;  // when the turn was given
   Turn turn = Turn::none;
   bool hello_said = false;
   bool grant_due = false;
@@ -47,16 +47,16 @@ struct UnitConnection {
 };
 
 struct BuilderSource {
-  std::uint64_t unit_run = 0;      // 0: it was never connected
-  EventId known_from = end_of_all; // where the first unit that this run of the builder saw begins
-  EventId position;                // everything below it is here, was here, or will never come
+  std::uint64_t unit_run = 0;       // 0: it was never connected
+  EventId known_from = end_of_all;  // where the first unit that this run of the builder saw begins
+  EventId position;                 // everything below it is here, was here, or will never come
   LostEvents lost;
   std::uint64_t held_cost = 0;     // of its fragments in open events
   std::optional<UnitWaits> waits;  // with a fragment that does not fit its window
   SourceBooks books;
 
   bool connected = false;
-  bool suspect = false;            // an event was over because of it, and it has sent nothing since
+  bool suspect = false;            // an event was over because of it, and it has said nothing since
   std::int64_t gone_since_ns = 0;  // if it is not connected
   UnitConnection connection;
 

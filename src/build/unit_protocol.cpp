@@ -37,8 +37,8 @@ Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memo
 
 bool UnitProtocol::drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept {
   const auto follows = [&](EventId position) {
-    return position >= event || (position.run == event.run &&
-                                 settings_.plan.first_of(number, position) == event);
+    return position >= event ||
+           (position.run == event.run && settings_.plan.first_of(number, position) == event);
   };
   if (!builders_[number].outbox.add_dropped(event, follows)) return false;
   ++books_.dropped;
@@ -85,7 +85,7 @@ void UnitProtocol::received(std::uint32_t builder, const BuilderMessage& message
   if (!connection.up) return;
   const bool hello = std::holds_alternative<BuilderHello>(message);
   if (hello == connection.welcome || (hello && !connection.hello_said)) {
-    refuse(builder, !hello                ? "did not begin with a hello"
+    refuse(builder, !hello               ? "did not begin with a hello"
                     : connection.welcome ? "said hello twice"
                                          : "said hello before it was asked");
     return;
@@ -100,8 +100,8 @@ void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
     return refuse(number, "has another plan: " + why);
   }
   if (hello.builder != number) {
-    return refuse(number, "is builder " + std::to_string(hello.builder) + ", not " +
-                              std::to_string(number));
+    return refuse(
+        number, "is builder " + std::to_string(hello.builder) + ", not " + std::to_string(number));
   }
   if (hello.builder_run == 0 || hello.settled > hello.wanted) {
     return refuse(number, "said a hello that makes no sense");
@@ -192,10 +192,10 @@ void UnitProtocol::pump(std::uint32_t number) noexcept {
 bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
   if (builder.connection.hello_said) return true;
   if (!begun_) return false;  // nobody knows yet where the unit begins
-  builder.connection.hello_said = output_.say(
-      number,
-      UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_, builder.settled,
-                builder.run, builder.runs_before, builder.sent_below, builder.sent_before});
+  builder.connection.hello_said =
+      output_.say(number, UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_,
+                                    builder.settled, builder.run, builder.runs_before,
+                                    builder.sent_below, builder.sent_before});
   return builder.connection.hello_said;
 }
 

@@ -93,9 +93,9 @@ class UnitProtocol {
     bool short_said = false;
     bool turns = false;  // the builder gives turns
     bool turn = false;
-    EventId granted;            // the position behind the granted event, so that none is 0
-    EventId said;               // the builder knows that everything below it was sent
-    std::uint64_t window = 0;   // the hello's, and what was returned since
+    EventId granted;           // the position behind the granted event, so that none is 0
+    EventId said;              // the builder knows that everything below it was sent
+    std::uint64_t window = 0;  // the hello's, and what was returned since
     std::uint64_t at_hello = 0;
     std::uint64_t used = 0;
     std::uint64_t fragments = 0;
@@ -134,7 +134,7 @@ class UnitProtocol {
   std::vector<Builder> builders_;
   EventId begins_;  // where this run of the unit begins
   bool begun_ = false;
-  EventId advanced_;   // everything below it was produced
+  EventId advanced_;    // everything below it was produced
   bool full_ = false;   // send() has answered `again`
   bool short_ = false;  // the store was full, and less than half of it is free
   UnitBooks books_;

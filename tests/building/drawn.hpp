@@ -31,9 +31,8 @@ inline constexpr std::array<std::string_view, 11> build_part_names{
 inline constexpr std::size_t build_faults = 6;
 
 // What a connection does that none may do.
-enum class BuildLie : std::uint8_t { none, lost_fragment, lost_fragment_behind, twice };
-inline constexpr std::array<std::string_view, 4> build_lie_names{"none", "lost_fragment",
-                                                                 "lost_last_fragment", "twice"};
+enum class BuildLie : std::uint8_t { none, lost_fragment, twice };
+inline constexpr std::array<std::string_view, 3> build_lie_names{"none", "lost_fragment", "twice"};
 
 struct BuildSettings {
   std::uint32_t without = 0;  // a bit for each part

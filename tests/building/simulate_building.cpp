@@ -70,8 +70,7 @@ void usage(std::FILE* to) {
       "  --digests       prints a number for each schedule: the same each time it is run\n"
       "\n"
       "Exit status: 0 nothing is wrong, 1 something is, 2 wrong usage.\n");
-  const auto print = [to](const char* what, const auto& names, std::size_t first,
-                          std::size_t end) {
+  const auto print = [to](const char* what, const auto& names, std::size_t first, std::size_t end) {
     std::fprintf(to, "%s:", what);
     for (std::size_t i = first; i < end; ++i) {
       std::fprintf(to, " %.*s", static_cast<int>(names[i].size()), names[i].data());
@@ -189,11 +188,11 @@ int simulate(const Options& options) {
     }
   }
   std::printf("%s", tally.text().c_str());
-  std::printf("simulate_building: %llu schedules from seed %llu on, %.0f a second, %llu fragments; "
-              "nothing is wrong\n",
-              static_cast<unsigned long long>(done), static_cast<unsigned long long>(options.seed),
-              static_cast<double>(done) / seconds(),
-              static_cast<unsigned long long>(tally.fragments));
+  std::printf(
+      "simulate_building: %llu schedules from seed %llu on, %.0f a second, %llu fragments; "
+      "nothing is wrong\n",
+      static_cast<unsigned long long>(done), static_cast<unsigned long long>(options.seed),
+      static_cast<double>(done) / seconds(), static_cast<unsigned long long>(tally.fragments));
   return 0;
 }
 

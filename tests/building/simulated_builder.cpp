@@ -148,8 +148,8 @@ void SimulatedBuilder::keep(const detail::BuiltEvent& event) {
 // What is settled was handed over, and was released if that was asked for.
 void SimulatedBuilder::settled_is_true() {
   if (!play_.drawn.done_with_release || kept_.empty()) return;
-  if (protocol->settled() > kept_.begin()->first && !play_.truth->was_settled(
-                                                         number_, kept_.begin()->first)) {
+  if (protocol->settled() > kept_.begin()->first &&
+      !play_.truth->was_settled(number_, kept_.begin()->first)) {
     play_.wrong("event " + text(kept_.begin()->first) + " is settled, and the user keeps it");
   }
 }

@@ -39,10 +39,10 @@ class SimulatedBuilder final : public detail::BuilderOutput {
   std::uint64_t run = 0;
   std::int64_t begun_at = 0;
   std::int64_t stopped_until = 0;
-  bool knows_earlier_run = false;         // some unit that it met had seen an earlier run
-  bool in_message = false;                // a message is being taken, and not the time
+  bool knows_earlier_run = false;  // some unit that it met had seen an earlier run
+  bool in_message = false;         // a message is being taken, and not the time
   std::int64_t last_message = 0;
-  std::optional<detail::EventId> last;    // that was handed over
+  std::optional<detail::EventId> last;             // that was handed over
   std::map<detail::EventId, std::int64_t> opened;  // when first heard of
 
  private:

@@ -24,10 +24,7 @@ void SimulatedUnit::begin() {
   held.clear();
   runs_seen.assign(play_.drawn.plan.builders, {});
   const detail::UnitSettings settings{
-      play_.drawn.plan,
-      source_,
-      play_.chance.number(),
-      play_.drawn.store,
+      play_.drawn.plan, source_, play_.chance.number(), play_.drawn.store,
       play_.drawn.drops ? detail::WhenFull::drop : detail::WhenFull::again};
   protocol.emplace(settings, *this);
   // An event that the detector has not triggered yet.
@@ -87,7 +84,7 @@ bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
   TrueFragment& fragment = play_.truth->of(event, source_);
   // Before the call, because it may be sent within it.
   const Wire& wire = play_.wires->of(source_, play_.drawn.plan.builder_of(event));
-  fragment = {TrueKind::sent, false,       memory, bytes, incarnation, play_.clock.now(),
+  fragment = {TrueKind::sent,         false, memory, bytes, incarnation, play_.clock.now(),
               wire.up && wire.greeted};
   held[memory] = event;
   const std::uint64_t dropped = protocol->books().dropped;

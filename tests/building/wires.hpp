@@ -23,8 +23,8 @@ struct Wire {
   std::int64_t cut_off_until = 0;
   std::int64_t up_since = 0;
   std::int64_t greeted_since = 0;
-  std::int64_t gone_since = 0;            // when the builder heard of its end
-  std::array<std::size_t, 2> on_wire{};   // to the unit, to the builder
+  std::int64_t gone_since = 0;           // when the builder heard of its end
+  std::array<std::size_t, 2> on_wire{};  // to the unit, to the builder
   std::array<bool, 2> refused{};
   std::array<std::int64_t, 2> last_at{};
 };

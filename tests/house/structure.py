@@ -14,6 +14,7 @@ LAYERS = {
     "loop": ("base",),
     "memory": ("base",),
     "wire": ("base",),
+    "build": ("base",),
     "fabric": ("base", "loop", "memory", "wire"),
     "transport": ("base", "loop", "memory", "wire", "fabric"),
     "socket": ("base", "loop", "memory", "wire", "fabric", "transport"),

@@ -1,0 +1,347 @@
+// BuilderProtocol: which events are handed over, when, and what units are told.
+#include "build/builder_protocol.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace netio::detail {
+namespace {
+
+constexpr std::int64_t deadline = 1'000'000;
+const BuildPlan one_builder{2, 1, 4};
+
+struct HandedOver {
+  std::uint64_t number = 0;
+  bool complete = false;
+  bool again = false;
+  std::vector<Missing> missing;
+};
+
+// A builder with two units whose words the test says, and a wire that notes everything.
+class BuilderProtocolTest : public testing::Test, public BuilderOutput {
+ protected:
+  bool say(std::uint32_t source, const BuilderMessage& message) noexcept override {
+    if (source == 0) said.push_back(message);
+    return true;
+  }
+  bool hand_over(const BuiltEvent& event) noexcept override {
+    events.push_back({event.id.number, event.complete, event.again,
+                      std::vector<Missing>(event.missing.begin(), event.missing.end())});
+    return keep;
+  }
+  void drop(std::uint32_t, EventId, std::uint64_t memory) noexcept override {
+    dropped.push_back(memory);
+  }
+  void refuse(std::uint32_t, std::string why) override { refused = std::move(why); }
+
+  void make(std::uint64_t window = 1000, std::uint32_t turns = 0) {
+    BuilderSettings settings;
+    settings.plan = one_builder;
+    settings.builder_run = 77;
+    settings.window_bytes = window;
+    settings.deadline_ns = deadline;
+    settings.keep_bytes_max = keep_max;
+    settings.done_with_release = true;
+    settings.turns = turns;
+    builder.emplace(settings, *this);
+    builder->at(0);
+  }
+  void meet(std::uint32_t source, UnitHello hello = {}) {
+    hello.plan = one_builder;
+    hello.source = source;
+    if (hello.unit_run == 0) hello.unit_run = source + 1;
+    ASSERT_EQ(builder->connected(hello), "");
+    fragments[source] = 0;
+  }
+  void give(std::uint32_t source, std::uint64_t number, std::uint64_t bytes = 36) {
+    const Fragment fragment{{0, number}, bytes, fragments[source]++, FragmentStatus::good};
+    builder->received(source, fragment, 100 * number + source);
+  }
+  // Time passes in small steps, as it does where at() is called when it should be.
+  void pass(std::int64_t time) {
+    for (const std::int64_t end = now + time; now < end;) {
+      now = std::min(end, now + deadline / 16);
+      builder->at(now);
+    }
+  }
+  template <typename Message>
+  [[nodiscard]] std::size_t count() const {
+    std::size_t number = 0;
+    for (const BuilderMessage& each : said) number += std::holds_alternative<Message>(each) ? 1 : 0;
+    return number;
+  }
+
+  std::optional<BuilderProtocol> builder;
+  std::int64_t now = 0;
+  std::uint64_t keep_max = UINT64_MAX;
+  bool keep = false;
+  std::uint64_t fragments[2]{};
+  std::vector<BuilderMessage> said;
+  std::vector<HandedOver> events;
+  std::vector<std::uint64_t> dropped;
+  std::string refused;
+};
+
+TEST_F(BuilderProtocolTest, hands_an_event_over_when_all_have_sent_it) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  EXPECT_TRUE(events.empty());
+  give(1, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
+  EXPECT_FALSE(events[0].again);
+}
+
+TEST_F(BuilderProtocolTest, does_not_wait_for_units_that_have_nothing) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  builder->received(1, UnitMark{{0, 1}, 0});
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
+}
+
+TEST_F(BuilderProtocolTest, keeps_the_order_of_events) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  give(0, 1);
+  EXPECT_TRUE(events.empty());
+  give(1, 1);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].number, 0U);
+  EXPECT_TRUE(events[0].complete) << "unit 1 has nothing for it, because it has sent event 1";
+}
+
+TEST_F(BuilderProtocolTest, hands_an_event_over_at_its_deadline) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  pass(deadline - deadline / 8);
+  EXPECT_TRUE(events.empty());
+  pass(deadline / 4);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::no, Missing::late}));
+}
+
+TEST_F(BuilderProtocolTest, does_not_wait_for_a_unit_that_has_been_gone_for_a_deadline) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  builder->disconnected(1);
+  pass(deadline + deadline / 8);
+  ASSERT_EQ(events.size(), 1U);
+  give(0, 1);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1].missing, (std::vector<Missing>{Missing::no, Missing::not_connected}));
+}
+
+TEST_F(BuilderProtocolTest, gives_a_unit_its_time_once_it_is_able_to_send) {
+  make(100);
+  meet(0);
+  meet(1);
+  give(0, 0);
+  builder->received(0, UnitWaits{{0, 1}, 36});
+  pass(deadline - deadline / 8);
+  give(1, 0);
+  builder->received(1, UnitMark{{0, 2}, 1});
+  ASSERT_EQ(events.size(), 1U);
+  pass(deadline / 2);
+  EXPECT_EQ(events.size(), 1U) << "its window was shut until event 0 was handed over";
+  give(0, 1);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_TRUE(events[1].complete);
+}
+
+TEST_F(BuilderProtocolTest, takes_a_leap_of_the_clock_for_a_small_step) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  builder->at(50 * deadline);
+  EXPECT_TRUE(events.empty());
+  give(1, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
+}
+
+TEST_F(BuilderProtocolTest, says_why_fragments_are_missing) {
+  make();
+  meet(0);
+  UnitHello second;
+  second.begins = {0, 1};
+  meet(1, second);
+  give(0, 0);
+  builder->received(1, UnitDropped{{0, 1}, {0, 2}});
+  give(0, 1);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].missing[1], Missing::not_begun);
+  EXPECT_EQ(events[1].missing[1], Missing::dropped);
+}
+
+TEST_F(BuilderProtocolTest, marks_what_an_earlier_run_may_have_handed_over) {
+  make();
+  UnitHello first;
+  first.builder_run = 76;
+  first.sent_below = {0, 1};
+  meet(0, first);
+  meet(1);
+  for (const std::uint64_t number : {0U, 1U}) {
+    give(0, number);
+    give(1, number);
+  }
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_TRUE(events[0].again);
+  EXPECT_FALSE(events[1].again);
+}
+
+TEST_F(BuilderProtocolTest, marks_everything_while_a_unit_is_away_that_may_know_more) {
+  make();
+  UnitHello first;
+  first.builder_run = 76;
+  meet(0, first);
+  give(0, 0);
+  pass(2 * deadline);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].again);
+}
+
+TEST_F(BuilderProtocolTest, takes_what_an_earlier_run_has_settled) {
+  make();
+  meet(0);
+  give(0, 0);
+  UnitHello second;
+  second.builder_run = 76;
+  second.settled = {0, 4};
+  meet(1, second);
+  EXPECT_EQ(dropped, (std::vector<std::uint64_t>{0}));
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(builder->books(0).late, 1U);
+  EXPECT_EQ(builder->settled(), (EventId{0, 4}));
+}
+
+TEST_F(BuilderProtocolTest, grants_the_oldest_event_whatever_its_size) {
+  make(100);
+  meet(0);
+  meet(1);
+  builder->received(0, UnitWaits{{0, 0}, 5000});
+  EXPECT_EQ(count<BuilderGrant>(), 1U);
+  give(0, 0, 5000);
+  EXPECT_EQ(refused, "");
+  give(1, 0);
+  EXPECT_EQ(events.size(), 1U);
+}
+
+TEST_F(BuilderProtocolTest, tells_a_unit_that_waits_with_a_late_fragment_to_go_on) {
+  make(100);
+  meet(0);
+  meet(1);
+  give(1, 2);
+  builder->received(1, UnitMark{{0, 3}, 1});
+  pass(2 * deadline);
+  ASSERT_EQ(events.size(), 1U);
+  builder->received(0, UnitWaits{{0, 1}, 500});
+  EXPECT_EQ(count<BuilderWanted>(), 1U);
+}
+
+TEST_F(BuilderProtocolTest, hands_nothing_over_while_the_user_keeps_all_that_he_may) {
+  keep = true;
+  keep_max = 250;
+  make();
+  meet(0);
+  meet(1);
+  for (const std::uint64_t number : {0U, 1U}) {
+    give(0, number);
+    give(1, number);
+  }
+  EXPECT_EQ(events.size(), 1U);
+  EXPECT_TRUE(builder->release({0, 0}));
+  EXPECT_EQ(events.size(), 2U);
+  EXPECT_FALSE(builder->release({0, 0}));
+}
+
+TEST_F(BuilderProtocolTest, settles_what_is_kept_with_its_release) {
+  keep = true;
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  give(1, 0);
+  EXPECT_EQ(builder->settled(), (EventId{0, 0}));
+  EXPECT_TRUE(builder->release({0, 0}));
+  EXPECT_EQ(builder->settled(), (EventId{0, 1}));
+}
+
+TEST_F(BuilderProtocolTest, gives_turns_first_to_units_that_the_oldest_event_misses) {
+  make(1000, 1);
+  meet(0);
+  meet(1);
+  builder->received(0, UnitWants{});
+  EXPECT_EQ(count<BuilderTurn>(), 1U);
+  give(0, 0);
+  builder->received(1, UnitWants{});
+  builder->received(0, UnitRests{});
+  builder->received(0, UnitWants{});
+  give(1, 0);
+  EXPECT_EQ(events.size(), 1U);
+  EXPECT_EQ(count<BuilderTurn>(), 1U);
+  builder->received(1, UnitRests{});
+  EXPECT_EQ(count<BuilderTurn>(), 2U);
+}
+
+TEST_F(BuilderProtocolTest, does_not_wait_for_ever_for_the_turn_of_a_unit_that_hangs) {
+  make(1000, 1);
+  meet(0);
+  meet(1);
+  builder->received(1, UnitWants{});
+  builder->received(0, UnitWants{});
+  EXPECT_EQ(count<BuilderTurn>(), 0U);
+  pass(deadline + deadline / 8);
+  EXPECT_EQ(count<BuilderTurn>(), 1U);
+}
+
+TEST_F(BuilderProtocolTest, refuses_what_breaks_the_rules) {
+  const auto refusal_of = [this](const Fragment& fragment, std::uint64_t window = 1000) {
+    make(window);
+    meet(0);
+    refused.clear();
+    builder->received(0, fragment, 1);
+    return refused;
+  };
+  const FragmentStatus good = FragmentStatus::good;
+  EXPECT_EQ(refusal_of({{0, 0}, 36, 1, good}), "sent a fragment that did not arrive");
+  EXPECT_EQ(refusal_of({{0, UINT64_MAX}, 36, 0, good}), "sent what is no fragment");
+  EXPECT_EQ(refusal_of({{0, 0}, UINT64_MAX, 0, good}), "sent what is no fragment");
+  EXPECT_EQ(refusal_of({{0, 0}, 1000, 0, good}), "sent more than its window");
+  EXPECT_EQ(dropped.size(), 4U);
+  make();
+  meet(0);
+  builder->received(0, UnitMark{{0, 4}, 1});
+  EXPECT_EQ(refused, "has sent 1 fragments, and 0 came");
+  make(1000, 1);
+  meet(0);
+  give(0, 0);
+  EXPECT_EQ(refused, "sent without a turn");
+}
+
+TEST_F(BuilderProtocolTest, does_not_take_two_units_with_one_source) {
+  make();
+  meet(0);
+  UnitHello other{one_builder, 0, 9, {}, {}, 0, 0, {}, {}};
+  EXPECT_EQ(builder->connected(other), "source 0 is connected already");
+  other.source = 2;
+  EXPECT_EQ(builder->connected(other), "no source 2: there are 0 to 1");
+  other.plan.range_events = 8;
+  EXPECT_EQ(builder->connected(other), "another plan: events of a range: 4 here, 8 there");
+}
+
+}  // namespace
+}  // namespace netio::detail

@@ -1,0 +1,221 @@
+// UnitProtocol: what a unit says to a builder, and what it answers to its user.
+#include "build/unit_protocol.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace netio::detail {
+namespace {
+
+const BuildPlan plan_of_two{1, 2, 4};
+
+// A unit with builders whose words the test says, and a wire that notes everything.
+class UnitProtocolTest : public testing::Test, public UnitOutput {
+ protected:
+  bool say(std::uint32_t builder, const UnitMessage& message) noexcept override {
+    if (!open) return false;
+    if (builder == 0) said.push_back(message);
+    return true;
+  }
+  bool send(std::uint32_t builder, const Fragment& fragment, std::uint64_t) noexcept override {
+    if (!open) return false;
+    if (builder == 0) sent.push_back(fragment.event.number);
+    return true;
+  }
+  void forget(std::uint64_t memory) noexcept override { forgotten.push_back(memory); }
+  void refuse(std::uint32_t, std::string why) override { refused = std::move(why); }
+  void on_room() noexcept override { ++rooms; }
+
+  Status give(std::uint64_t number, std::uint64_t bytes = 36) {
+    return unit.send({0, number}, bytes, number, FragmentStatus::good);
+  }
+  void greet(std::uint64_t run, std::uint64_t wanted, std::uint64_t window = 1000,
+             bool turns = false) {
+    unit.connected(0);
+    unit.received(0, BuilderHello{plan_of_two, 0, run, {0, wanted}, {}, window, turns});
+  }
+  template <typename Message>
+  [[nodiscard]] std::size_t count() const {
+    std::size_t number = 0;
+    for (const UnitMessage& each : said) number += std::holds_alternative<Message>(each) ? 1 : 0;
+    return number;
+  }
+
+  UnitSettings settings{plan_of_two, 0, 5, 500, WhenFull::again};
+  UnitProtocol unit{settings, *this};
+  bool open = true;
+  std::vector<UnitMessage> said;
+  std::vector<std::uint64_t> sent;
+  std::vector<std::uint64_t> forgotten;
+  std::string refused;
+  int rooms = 0;
+};
+
+TEST_F(UnitProtocolTest, says_hello_once_it_knows_where_it_begins) {
+  unit.connected(0);
+  EXPECT_TRUE(said.empty());
+  ASSERT_EQ(give(2), Status::ok);
+  ASSERT_EQ(count<UnitHello>(), 1U);
+  EXPECT_EQ(std::get<UnitHello>(said[0]).begins, (EventId{0, 2}));
+}
+
+TEST_F(UnitProtocolTest, begins_where_it_advances_first) {
+  unit.advance({0, 0});
+  unit.connected(0);
+  ASSERT_EQ(count<UnitHello>(), 1U);
+  EXPECT_EQ(std::get<UnitHello>(said[0]).begins, (EventId{0, 0}));
+}
+
+TEST_F(UnitProtocolTest, sends_what_is_wanted_and_the_ranges_of_the_builder_only) {
+  for (std::uint64_t number = 1; number < 5; ++number) ASSERT_EQ(give(number), Status::ok);
+  greet(8, 2);
+  EXPECT_EQ(sent, (std::vector<std::uint64_t>{2, 3}));
+}
+
+TEST_F(UnitProtocolTest, takes_events_in_ascending_order) {
+  ASSERT_EQ(give(3), Status::ok);
+  EXPECT_EQ(give(3), Status::invalid);
+  EXPECT_EQ(give(2), Status::invalid);
+  EXPECT_EQ(unit.send({0, UINT64_MAX}, 0, 1, FragmentStatus::good), Status::invalid);
+  EXPECT_EQ(unit.send({1, 0}, UINT64_MAX, 1, FragmentStatus::good), Status::too_big);
+  EXPECT_EQ(unit.send({1, 0}, 0, 1, FragmentStatus::good), Status::ok);
+}
+
+TEST_F(UnitProtocolTest, stays_within_its_window_and_says_that_it_waits) {
+  for (std::uint64_t number = 0; number < 3; ++number) ASSERT_EQ(give(number), Status::ok);
+  greet(8, 0, 200);
+  EXPECT_EQ(sent, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(count<UnitWaits>(), 1U);
+  unit.received(0, BuilderDone{{}, 100});
+  EXPECT_EQ(sent.size(), 3U);
+}
+
+TEST_F(UnitProtocolTest, sends_a_granted_fragment_whatever_its_size) {
+  ASSERT_EQ(give(0, 400), Status::ok);
+  greet(8, 0, 100);
+  EXPECT_TRUE(sent.empty());
+  unit.received(0, BuilderGrant{{0, 0}});
+  EXPECT_EQ(sent, (std::vector<std::uint64_t>{0}));
+}
+
+TEST_F(UnitProtocolTest, sends_in_its_turn_and_gives_it_back) {
+  ASSERT_EQ(give(0), Status::ok);
+  greet(8, 0, 1000, true);
+  EXPECT_TRUE(sent.empty());
+  EXPECT_EQ(count<UnitWants>(), 1U);
+  unit.received(0, BuilderTurn{});
+  EXPECT_EQ(sent.size(), 1U);
+  EXPECT_EQ(count<UnitRests>(), 1U);
+}
+
+TEST_F(UnitProtocolTest, gives_its_turn_back_while_its_window_is_shut) {
+  ASSERT_EQ(give(0), Status::ok);
+  ASSERT_EQ(give(1), Status::ok);
+  greet(8, 0, 100, true);
+  unit.received(0, BuilderTurn{});
+  EXPECT_EQ(count<UnitWaits>(), 1U);
+  unit.received(0, BuilderDone{{}, 100});
+  EXPECT_EQ(sent.size(), 1U) << "it has to ask for a turn once more";
+  EXPECT_EQ(count<UnitWants>(), 2U);
+}
+
+TEST_F(UnitProtocolTest, answers_again_while_its_store_is_full_and_tells_builders) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  ASSERT_EQ(give(0, 300), Status::ok);
+  EXPECT_EQ(give(1, 300), Status::again);
+  EXPECT_EQ(count<UnitShort>(), 1U);
+  unit.received(0, BuilderDone{{0, 1}, 364});
+  EXPECT_EQ(rooms, 1);
+  EXPECT_EQ(give(1, 300), Status::ok);
+  EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{0}));
+}
+
+TEST_F(UnitProtocolTest, drops_and_tells_if_that_was_chosen) {
+  settings.when_full = WhenFull::drop;
+  UnitProtocol dropping(settings, *this);
+  dropping.connected(0);
+  ASSERT_EQ(dropping.send({0, 0}, 400, 70, FragmentStatus::good), Status::ok);
+  dropping.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 1000, false});
+  ASSERT_EQ(dropping.send({0, 1}, 400, 71, FragmentStatus::good), Status::ok);
+  EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{71}));
+  EXPECT_EQ(count<UnitDropped>(), 1U);
+  EXPECT_EQ(dropping.books().sent, 2U);
+  EXPECT_EQ(dropping.books().dropped, 1U);
+}
+
+TEST_F(UnitProtocolTest, holds_nothing_that_was_settled_before_it_came) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  unit.received(0, BuilderDone{{0, 4}, 0});
+  ASSERT_EQ(give(2), Status::ok);
+  EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(unit.books().late, 1U);
+  EXPECT_EQ(unit.books().held, 0U);
+}
+
+TEST_F(UnitProtocolTest, tells_a_new_run_of_a_builder_what_earlier_ones_were_sent) {
+  ASSERT_EQ(give(0), Status::ok);
+  greet(8, 0);
+  unit.disconnected(0);
+  said.clear();
+  greet(9, 0);
+  const auto& second = std::get<UnitHello>(said[0]);
+  EXPECT_EQ(second.builder_run, 8U);
+  EXPECT_EQ(second.sent_below, (EventId{0, 1}));
+  EXPECT_EQ(sent.size(), 2U);
+  unit.disconnected(0);
+  said.clear();
+  unit.connected(0);
+  const auto& third = std::get<UnitHello>(said[0]);
+  EXPECT_EQ(third.builder_run, 9U);
+  EXPECT_EQ(third.runs_before, 1U);
+  EXPECT_EQ(third.sent_before, (EventId{0, 1}));
+}
+
+TEST_F(UnitProtocolTest, says_how_far_it_is_where_it_has_nothing) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  unit.advance({0, 2});
+  ASSERT_EQ(count<UnitMark>(), 1U);
+  unit.advance({0, 4});
+  EXPECT_EQ(count<UnitMark>(), 2U);
+  unit.advance({0, 8});
+  EXPECT_EQ(count<UnitMark>(), 2U) << "these are events of the other builder";
+}
+
+TEST_F(UnitProtocolTest, refuses_builders_that_break_the_rules) {
+  unit.advance({0, 0});
+  unit.connected(0);
+  unit.received(0, BuilderTurn{});
+  EXPECT_EQ(refused, "did not begin with a hello");
+  greet(8, 0);
+  unit.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 0, false});
+  EXPECT_EQ(refused, "said hello twice");
+  unit.connected(0);
+  unit.received(0, BuilderHello{{1, 3, 4}, 0, 8, {}, {}, 0, false});
+  EXPECT_EQ(refused, "has another plan: builders: 2 here, 3 there");
+  unit.connected(0);
+  unit.received(0, BuilderHello{plan_of_two, 1, 8, {}, {}, 0, false});
+  EXPECT_EQ(refused, "is builder 1, not 0");
+  greet(8, 0, UINT64_MAX);
+  unit.received(0, BuilderDone{{}, 1});
+  EXPECT_EQ(refused, "returned more of its window than there is");
+}
+
+TEST_F(UnitProtocolTest, goes_on_when_the_wire_takes_more) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  open = false;
+  ASSERT_EQ(give(0), Status::ok);
+  ASSERT_EQ(give(1), Status::ok);
+  EXPECT_TRUE(sent.empty());
+  open = true;
+  unit.writable(0);
+  EXPECT_EQ(sent, (std::vector<std::uint64_t>{0, 1}));
+}
+
+}  // namespace
+}  // namespace netio::detail
