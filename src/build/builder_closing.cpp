@@ -13,9 +13,7 @@ constexpr std::int64_t steps_of_deadline = 8;
 void BuilderProtocol::at(std::int64_t now_ns) noexcept {
   const std::int64_t step = settings_.deadline_ns / steps_of_deadline;
   std::int64_t now = std::max(now_ns - skipped_ns_, now_ns_);
-  const bool watching =
-      due_ns_ != INT64_MAX || turn_due_ns_ != INT64_MAX || now_ns_ < gone_until_ns_;
-  if (watching && now - now_ns_ > 2 * step) now = now_ns_ + step;
+  if (waits_for_time() && now - now_ns_ > 2 * step) now = now_ns_ + step;
   skipped_ns_ = now_ns - now;
   now_ns_ = now;
   if (now_ns_ >= std::min(due_ns_, turn_due_ns_)) go_on();
@@ -23,15 +21,18 @@ void BuilderProtocol::at(std::int64_t now_ns) noexcept {
 
 std::int64_t BuilderProtocol::next_ns() const noexcept {
   const std::int64_t step = settings_.deadline_ns / steps_of_deadline;
-  std::int64_t next = std::min(due_ns_, turn_due_ns_);
-  if (next == INT64_MAX && now_ns_ >= gone_until_ns_) return INT64_MAX;
-  next = std::min(next, now_ns_ + std::max<std::int64_t>(step, 1));
-  return next + skipped_ns_;
+  if (!waits_for_time()) return INT64_MAX;
+  return std::min(std::min(due_ns_, turn_due_ns_), now_ns_ + step) + skipped_ns_;
+}
+
+bool BuilderProtocol::waits_for_time() const noexcept {
+  return !events_.empty() || !range_ends_.empty() || wanting_ != 0 || now_ns_ < gone_until_ns_;
 }
 
 void BuilderProtocol::go_on() noexcept {
   while (close_next()) continue;
-  if (settings_.turns != 0) give_turns();
+  if (settings_.turns == 0 || !give_turns()) return;
+  while (close_next()) continue;  // those that were given a turn are waited for from now on
 }
 
 // Closes the oldest event, or the end of a range in front of it, if it waits for nothing more.

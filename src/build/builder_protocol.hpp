@@ -138,6 +138,7 @@ class BuilderProtocol {
 
   // builder_closing.cpp: what is over, and is handed over.
   void go_on() noexcept;
+  [[nodiscard]] bool waits_for_time() const noexcept;
   [[nodiscard]] bool close_next() noexcept;
   [[nodiscard]] bool close_event(OpenEvent& event) noexcept;
   void close_range() noexcept;
@@ -158,7 +159,7 @@ class BuilderProtocol {
   void grant(std::uint32_t number) noexcept;
   void release(BuilderSource& source, std::uint64_t cost) noexcept;
   void give_back(BuilderSource& source, std::uint64_t cost) noexcept;
-  void give_turns() noexcept;
+  bool give_turns() noexcept;
   void end_turn(BuilderSource& source) noexcept;
   void find_overdue_turns() noexcept;
   [[nodiscard]] std::uint32_t next_turn() noexcept;

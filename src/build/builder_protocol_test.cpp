@@ -1,10 +1,13 @@
 // BuilderProtocol: which events are handed over, when, and what units are told.
 #include "build/builder_protocol.hpp"
 
+#include <new>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "support/allocation_counter.hpp"
 
 namespace netio::detail {
 namespace {
@@ -306,6 +309,54 @@ TEST_F(BuilderProtocolTest, does_not_wait_for_ever_for_the_turn_of_a_unit_that_h
   EXPECT_EQ(count<BuilderTurn>(), 0U);
   pass(deadline + deadline / 8);
   EXPECT_EQ(count<BuilderTurn>(), 1U);
+}
+
+TEST_F(BuilderProtocolTest, hands_an_event_over_though_the_missing_unit_hangs_with_its_turn) {
+  make(1000, 1);
+  meet(0);
+  meet(1);
+  builder->received(1, UnitWants{});
+  give(1, 0);
+  builder->received(0, UnitWants{});
+  builder->received(1, UnitRests{});
+  EXPECT_EQ(count<BuilderTurn>(), 1U);
+  pass(deadline + deadline / 8);
+  EXPECT_EQ(events.size(), 1U);
+}
+
+// Each call fails at each of its allocations first, and is made again then.
+TEST_F(BuilderProtocolTest, changes_nothing_where_memory_runs_out) {
+  make(1'000'000);
+  said.reserve(1000);
+  std::uint64_t failed = 0;
+  const auto must_repeat = [&](const auto& call) {
+    for (std::uint64_t first = 1; first < 10; ++first) {
+      const std::size_t open = builder->open_events();
+      const std::uint64_t received = builder->books(0).received;
+      test::fail_allocations(first, 1);
+      try {
+        const test::Armed armed;
+        call();
+        return;
+      } catch (const std::bad_alloc&) {
+        ++failed;
+        EXPECT_EQ(builder->books(0).received, received);
+        EXPECT_EQ(builder->open_events(), open);
+      }
+    }
+    FAIL() << "the call does not succeed";
+  };
+  must_repeat([&] { (void)builder->connected({one_builder, 0, 1, {}, {}, 0, 0, {}, {}}); });
+  for (std::uint64_t number = 0; number < 100; ++number) {
+    const Fragment fragment{{0, number}, 36, number, FragmentStatus::good};
+    must_repeat([&] { builder->received(0, fragment, number); });
+  }
+  must_repeat([&] { builder->received(0, UnitDropped{{0, 100}, {0, 102}}); });
+  must_repeat([&] { builder->received(0, UnitWaits{{0, 103}, 36}); });
+  test::fail_allocations(0, 0);
+  EXPECT_GT(failed, 100U);
+  EXPECT_EQ(builder->open_events(), 101U);
+  EXPECT_EQ(refused, "");
 }
 
 TEST_F(BuilderProtocolTest, refuses_what_breaks_the_rules) {

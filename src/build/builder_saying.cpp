@@ -43,11 +43,14 @@ void BuilderProtocol::end_turn(BuilderSource& source) noexcept {
   source.connection.turn_due = false;
 }
 
-void BuilderProtocol::give_turns() noexcept {
+// True if some were given.
+bool BuilderProtocol::give_turns() noexcept {
   turn_due_ns_ = INT64_MAX;
+  bool gave = false;
   while (wanting_ != 0) {
     if (turns_given_ >= settings_.turns) find_overdue_turns();
-    if (turns_given_ >= settings_.turns) return;
+    if (turns_given_ >= settings_.turns) return gave;
+    gave = true;
     const std::uint32_t number = next_turn();
     UnitConnection& connection = sources_[number].connection;
     connection.turn = Turn::has;
@@ -57,6 +60,7 @@ void BuilderProtocol::give_turns() noexcept {
     ++turns_given_;
     pump(number);
   }
+  return gave;
 }
 
 // A unit must not keep a turn from the others for ever, whether it is slow or sends nothing.

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/allocation_counter.hpp"
+
 namespace netio::detail {
 namespace {
 
@@ -203,6 +205,20 @@ TEST_F(UnitProtocolTest, refuses_builders_that_break_the_rules) {
   greet(8, 0, UINT64_MAX);
   unit.received(0, BuilderDone{{}, 1});
   EXPECT_EQ(refused, "returned more of its window than there is");
+}
+
+TEST_F(UnitProtocolTest, answers_again_without_memory_and_has_changed_nothing) {
+  test::fail_allocations(1, 1);
+  Status answer = Status::ok;
+  {
+    const test::Armed armed;
+    answer = give(0);
+  }
+  test::fail_allocations(0, 0);
+  EXPECT_EQ(answer, Status::again);
+  EXPECT_EQ(unit.books().sent, 0U);
+  EXPECT_EQ(unit.books().held, 0U);
+  EXPECT_EQ(give(0), Status::ok);
 }
 
 TEST_F(UnitProtocolTest, goes_on_when_the_wire_takes_more) {

@@ -32,7 +32,7 @@ class BuildSchedule {
 
   Play play_;
   std::int64_t disturbed_until_ = 0;
-  int vetoed_ = 0;  // since the last event
+  std::int64_t vetoed_ = 0;  // since the last event
 };
 
 }  // namespace netio::test

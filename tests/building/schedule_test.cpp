@@ -11,9 +11,9 @@ namespace netio::test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-constexpr std::uint64_t schedules_each = 100;
+constexpr std::uint64_t schedules_each = 250;
 #else
-constexpr std::uint64_t schedules_each = 700;
+constexpr std::uint64_t schedules_each = 2500;
 #endif
 
 std::string first_wrong(const BuildSettings& settings, BuildTally& tally) {

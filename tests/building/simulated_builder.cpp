@@ -53,6 +53,7 @@ void SimulatedBuilder::kill() {
 }
 
 void SimulatedBuilder::stop(std::int64_t time) {
+  if (stopped_until <= play_.clock.now()) stopped_from = play_.clock.now();
   inbox_.busy_for(time);
   stopped_until = inbox_.busy_until();
 }

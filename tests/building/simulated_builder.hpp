@@ -38,6 +38,7 @@ class SimulatedBuilder final : public detail::BuilderOutput {
   std::optional<detail::BuilderProtocol> protocol;
   std::uint64_t run = 0;
   std::int64_t begun_at = 0;
+  std::int64_t stopped_from = 0;
   std::int64_t stopped_until = 0;
   bool knows_earlier_run = false;  // some unit that it met had seen an earlier run
   bool in_message = false;         // a message is being taken, and not the time

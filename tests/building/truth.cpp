@@ -117,7 +117,10 @@ void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built,
   const TrueFragment& real = of(built.id, source);
   if (real.kind != TrueKind::sent || real.gone) return;
   const std::int64_t since = std::max(real.at, builder.opened.at(built.id));
-  if (now - since > deadline / 2 && unit_is_well(builder, source, since)) {
+  const std::int64_t stopped =
+      std::min(now, builder.stopped_until) - std::max(since, builder.stopped_from);
+  const std::int64_t waited = now - since - std::max<std::int64_t>(stopped, 0);
+  if (waited > deadline / 2 && unit_is_well(builder, source, since)) {
     play_.wrong(name(built, source) + ", whose unit is well");
   }
 }
