@@ -50,7 +50,8 @@ struct Fragment {
 // The unit had fragments of events in here, and dropped them because its store was full.
 struct UnitDropped {
   EventId from;
-  EventId below;  // in the same run
+  EventId below;             // in the same run
+  std::uint64_t before = 0;  // fragments on this connection before this
 };
 
 // The unit has sent everything of this builder that lies below.
@@ -63,6 +64,7 @@ struct UnitMark {
 struct UnitWaits {
   EventId event;
   std::uint64_t bytes = 0;
+  std::uint64_t before = 0;  // fragments on this connection before this one
 };
 
 // The unit has a fragment that fits its window, and needs a turn to send it.

@@ -158,6 +158,7 @@ void BuilderProtocol::take(std::uint32_t number, const UnitDropped& dropped) {
       dropped.from.run != dropped.below.run) {
     return refuse(number, "dropped what it had sent");
   }
+  if (!has_all(number, dropped.before)) return;
   make_room();
   if (!source.lost.make_room()) throw std::bad_alloc();
   source.lost.add(std::max(dropped.from, closed_), dropped.below, Missing::dropped);
@@ -166,12 +167,19 @@ void BuilderProtocol::take(std::uint32_t number, const UnitDropped& dropped) {
   go_on();
 }
 
+// Whether all came that the unit has sent on this connection. Otherwise it is refused, because what
+// it says next would move its position past a fragment that is lost.
+bool BuilderProtocol::has_all(std::uint32_t number, std::uint64_t sent) {
+  const std::uint64_t came = sources_[number].connection.fragments;
+  if (sent == came) return true;
+  refuse(number,
+         "has sent " + std::to_string(sent) + " fragments, and " + std::to_string(came) + " came");
+  return false;
+}
+
 void BuilderProtocol::take(std::uint32_t number, const UnitMark& mark) {
   BuilderSource& source = sources_[number];
-  if (mark.fragments != source.connection.fragments) {
-    return refuse(number, "has sent " + std::to_string(mark.fragments) + " fragments, and " +
-                              std::to_string(source.connection.fragments) + " came");
-  }
+  if (!has_all(number, mark.fragments)) return;
   make_room();
   if (mark.below > source.position) source.suspect = false;
   move_on(source, mark.below);
@@ -185,6 +193,7 @@ void BuilderProtocol::take(std::uint32_t number, const UnitWaits& waits) {
       settings_.plan.builder_of(waits.event) != settings_.builder) {
     return refuse(number, "waits for an event that it may not send");
   }
+  if (!has_all(number, waits.before)) return;
   make_room();
   if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_);
   if (!source.waits) ++waiting_;

@@ -129,6 +129,7 @@ class BuilderProtocol {
   void take(std::uint32_t number, const UnitShort& is_short);
   [[nodiscard]] std::string why_not(const UnitHello& hello) const;
   [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment) const;
+  [[nodiscard]] bool has_all(std::uint32_t number, std::uint64_t sent);
   void learn(const UnitHello& hello) noexcept;
   void make_room();
   void move_on(BuilderSource& source, EventId position) noexcept;

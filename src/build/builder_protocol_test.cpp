@@ -152,7 +152,7 @@ TEST_F(BuilderProtocolTest, gives_a_unit_its_time_once_it_is_able_to_send) {
   meet(0);
   meet(1);
   give(0, 0);
-  builder->received(0, UnitWaits{{0, 1}, 36});
+  builder->received(0, UnitWaits{{0, 1}, 36, 1});
   pass(deadline - deadline / 8);
   give(1, 0);
   builder->received(1, UnitMark{{0, 2}, 1});
@@ -183,7 +183,7 @@ TEST_F(BuilderProtocolTest, says_why_fragments_are_missing) {
   second.begins = {0, 1};
   meet(1, second);
   give(0, 0);
-  builder->received(1, UnitDropped{{0, 1}, {0, 2}});
+  builder->received(1, UnitDropped{{0, 1}, {0, 2}, 0});
   give(0, 1);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].missing[1], Missing::not_begun);
@@ -235,7 +235,7 @@ TEST_F(BuilderProtocolTest, grants_the_oldest_event_whatever_its_size) {
   make(100);
   meet(0);
   meet(1);
-  builder->received(0, UnitWaits{{0, 0}, 5000});
+  builder->received(0, UnitWaits{{0, 0}, 5000, 0});
   EXPECT_EQ(count<BuilderGrant>(), 1U);
   give(0, 0, 5000);
   EXPECT_EQ(refused, "");
@@ -251,7 +251,7 @@ TEST_F(BuilderProtocolTest, tells_a_unit_that_waits_with_a_late_fragment_to_go_o
   builder->received(1, UnitMark{{0, 3}, 1});
   pass(2 * deadline);
   ASSERT_EQ(events.size(), 1U);
-  builder->received(0, UnitWaits{{0, 1}, 500});
+  builder->received(0, UnitWaits{{0, 1}, 500, 0});
   EXPECT_EQ(count<BuilderWanted>(), 1U);
 }
 
@@ -351,8 +351,8 @@ TEST_F(BuilderProtocolTest, changes_nothing_where_memory_runs_out) {
     const Fragment fragment{{0, number}, 36, number, FragmentStatus::good};
     must_repeat([&] { builder->received(0, fragment, number); });
   }
-  must_repeat([&] { builder->received(0, UnitDropped{{0, 100}, {0, 102}}); });
-  must_repeat([&] { builder->received(0, UnitWaits{{0, 103}, 36}); });
+  must_repeat([&] { builder->received(0, UnitDropped{{0, 100}, {0, 102}, 100}); });
+  must_repeat([&] { builder->received(0, UnitWaits{{0, 103}, 36, 100}); });
   test::fail_allocations(0, 0);
   EXPECT_GT(failed, 100U);
   EXPECT_EQ(builder->open_events(), 101U);
@@ -377,6 +377,10 @@ TEST_F(BuilderProtocolTest, refuses_what_breaks_the_rules) {
   meet(0);
   builder->received(0, UnitMark{{0, 4}, 1});
   EXPECT_EQ(refused, "has sent 1 fragments, and 0 came");
+  make();
+  meet(0);
+  builder->received(0, UnitWaits{{0, 4}, 36, 2});
+  EXPECT_EQ(refused, "has sent 2 fragments, and 0 came");
   make(1000, 1);
   meet(0);
   give(0, 0);

@@ -209,8 +209,8 @@ bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept
     }
     if (!next->dropped) {
       if (!pump_fragment(number, builder, *next)) return false;
-    } else if (!output_.say(number,
-                            UnitDropped{std::max(next->event, connection.said), next->below})) {
+    } else if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below,
+                                                connection.fragments})) {
       return false;
     }
     connection.said = next->below;
@@ -240,7 +240,7 @@ bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
   if (window_cost(next.bytes) > room && connection.granted != next.below) {
     // Said again if the unit has been given a turn that it cannot use.
     if (connection.waits_said && !connection.turn) return false;
-    if (!output_.say(number, UnitWaits{next.event, next.bytes})) return false;
+    if (!output_.say(number, UnitWaits{next.event, next.bytes, connection.fragments})) return false;
     connection.waits_said = true;
     connection.turn = false;
     return false;
