@@ -186,7 +186,9 @@ void UnitProtocol::pump(std::uint32_t number) noexcept {
     connection.turn = false;
   }
   if (!owes_mark(number, builder)) return;
-  if (output_.say(number, UnitMark{advanced_, connection.fragments})) connection.said = advanced_;
+  if (!output_.say(number, UnitMark{advanced_, connection.fragments})) return;
+  connection.said = advanced_;
+  connection.counted = connection.fragments;
 }
 
 bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
@@ -250,10 +252,13 @@ bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
   return false;
 }
 
-// Whether an event of this builder lies between what it knows and what was produced.
+// Whether an event of this builder lies between what it knows and what was produced, or a range has
+// ended whose fragments were not counted.
 bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const noexcept {
   const EventId said = builder.connection.said;
   if (!builder.connection.welcome || builder.outbox.next() != nullptr) return false;
+  const bool counted = builder.connection.counted == builder.connection.fragments;
+  if (!counted && said == settings_.plan.begin_of_range(said)) return true;
   if (said >= advanced_) return false;
   return said.run != advanced_.run || settings_.plan.first_of(number, said) < advanced_;
 }

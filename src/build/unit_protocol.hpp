@@ -99,6 +99,7 @@ class UnitProtocol {
     std::uint64_t at_hello = 0;
     std::uint64_t used = 0;
     std::uint64_t fragments = 0;
+    std::uint64_t counted = 0;  // fragments, as the last mark says
   };
   struct Builder {
     UnitOutbox outbox;

@@ -188,6 +188,14 @@ TEST_F(UnitProtocolTest, says_how_far_it_is_where_it_has_nothing) {
   EXPECT_EQ(count<UnitMark>(), 2U) << "these are events of the other builder";
 }
 
+TEST_F(UnitProtocolTest, ends_a_range_with_the_number_of_its_fragments) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  ASSERT_EQ(count<UnitMark>(), 1U);
+  EXPECT_EQ(std::get<UnitMark>(said.back()).fragments, 4U);
+}
+
 TEST_F(UnitProtocolTest, refuses_builders_that_break_the_rules) {
   unit.advance({0, 0});
   unit.connected(0);
