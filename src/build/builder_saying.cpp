@@ -151,7 +151,7 @@ bool BuilderProtocol::pump_done(std::uint32_t number, BuilderSource& source) noe
   connection.returned_said = connection.returned;
   connection.settled_said = settled_;
   connection.is_short = false;
-  if (window) connection.able_ns = now_ns_;
+  if (window || room) connection.able_ns = now_ns_;
   return true;
 }
 

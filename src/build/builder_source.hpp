@@ -36,9 +36,10 @@ struct UnitConnection {
   std::uint64_t returned = 0;   // since then
   std::uint64_t returned_said = 0;
   EventId settled_said;
-  bool is_short = false;     // the unit's store is full
-  EventId granted;           // the position behind the granted event, so that none is 0
-  std::int64_t able_ns = 0;  // when the unit last became able to send: connected, window, turn
+  bool is_short = false;  // the unit's store is full
+  EventId granted;        // the position behind the granted event, so that none is 0
+  std::int64_t able_ns =
+      0;  // when the unit last became able to send: connected, window, turn, room
   std::int64_t turn_ns = 0;  // when the turn was given
   Turn turn = Turn::none;
   bool hello_said = false;

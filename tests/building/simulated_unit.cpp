@@ -84,8 +84,13 @@ bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
   TrueFragment& fragment = play_.truth->of(event, source_);
   // Before the call, because it may be sent within it.
   const Wire& wire = play_.wires->of(source_, play_.drawn.plan.builder_of(event));
-  fragment = {TrueKind::sent,         false, memory, bytes, incarnation, play_.clock.now(),
-              wire.up && wire.greeted};
+  fragment = {TrueKind::sent,
+              false,
+              memory,
+              bytes,
+              incarnation,
+              play_.clock.now(),
+              wire.up && wire.greeted && event != refused_};
   held[memory] = event;
   const std::uint64_t dropped = protocol->books().dropped;
   const Status status = protocol->send(event, bytes, memory, detail::FragmentStatus::good);
@@ -101,6 +106,7 @@ bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
   held.erase(memory);
   if (status != Status::again) play_.wrong("send() answers neither ok nor again");
   ++play_.tally.busy;
+  refused_ = event;
   return false;
 }
 

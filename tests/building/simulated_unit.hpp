@@ -58,6 +58,7 @@ class SimulatedUnit final : public detail::UnitOutput {
   std::uint32_t source_;
   Inbox inbox_;
   std::uint64_t memories_ = 0;
+  std::optional<detail::EventId> refused_;  // the last event for which the store had no room
   std::deque<std::pair<detail::EventId, std::uint64_t>> backlog_;
 };
 

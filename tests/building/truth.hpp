@@ -24,7 +24,7 @@ struct TrueFragment {
   std::uint64_t bytes = 0;
   std::uint64_t incarnation = 0;  // of the unit
   std::int64_t at = 0;
-  bool greeted = false;  // by its builder, when the unit took it
+  bool greeted = false;  // by its builder, when the unit took it without delay
 };
 
 class Truth {
