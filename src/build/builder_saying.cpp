@@ -91,7 +91,7 @@ std::uint32_t BuilderProtocol::next_turn() noexcept {
     found = number;
     break;
   }
-  turn_next_ = (found + 1) % count;
+  turn_next_ = found + 1 < count ? found + 1 : 0;
   return found;
 }
 

@@ -11,6 +11,7 @@ struct EventId {
   std::uint32_t run = 0;
   std::uint64_t number = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
   friend constexpr auto operator<=>(const EventId&, const EventId&) noexcept = default;
   // The position behind this event. The last number of a run is never an event, so it cannot wrap.
   [[nodiscard]] constexpr EventId next() const noexcept { return {run, number + 1}; }
