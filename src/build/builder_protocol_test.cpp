@@ -72,7 +72,8 @@ class BuilderProtocolTest : public testing::Test, public BuilderOutput {
   template <typename Message>
   [[nodiscard]] std::size_t count() const {
     std::size_t number = 0;
-    for (const BuilderMessage& each : said) number += std::holds_alternative<Message>(each) ? 1 : 0;
+    for (const BuilderMessage& each : said)
+      number += std::holds_alternative<Message>(each) ? 1U : 0U;
     return number;
   }
 

@@ -41,7 +41,7 @@ class UnitProtocolTest : public testing::Test, public UnitOutput {
   template <typename Message>
   [[nodiscard]] std::size_t count() const {
     std::size_t number = 0;
-    for (const UnitMessage& each : said) number += std::holds_alternative<Message>(each) ? 1 : 0;
+    for (const UnitMessage& each : said) number += std::holds_alternative<Message>(each) ? 1U : 0U;
     return number;
   }
 
