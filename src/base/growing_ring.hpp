@@ -24,6 +24,19 @@ class GrowingRing {
     return places_[(first_ + index) & (places_.size() - 1)];
   }
 
+  // The first that `before` is not true of, if it is true of none behind that one.
+  template <typename Before>
+  [[nodiscard]] std::size_t first_not(Before&& before) const noexcept {
+    std::size_t first = 0;
+    for (std::size_t left = count_; left != 0;) {
+      const std::size_t half = left / 2;
+      const bool below = before((*this)[first + half]);
+      first += below ? half + 1 : 0;
+      left = below ? left - half - 1 : half;
+    }
+    return first;
+  }
+
   // For so many more. False without memory.
   [[nodiscard]] bool make_room(std::size_t more = 1) noexcept {
     if (places_.size() - count_ >= more) return true;

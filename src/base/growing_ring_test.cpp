@@ -43,6 +43,20 @@ TEST(GrowingRing, makes_room_for_several) {
   EXPECT_EQ(ring[999], 999);
 }
 
+TEST(GrowingRing, finds_the_first_that_is_not_before) {
+  GrowingRing<int> ring;
+  ASSERT_TRUE(ring.make_room(16));
+  for (int i = 0; i < 10; ++i) ring.push_back(0);
+  for (int i = 0; i < 10; ++i) ring.pop_front();  // it goes round
+  for (int count = 0; count < 14; ++count) {
+    for (int sought = -1; sought <= 2 * count; ++sought) {
+      const auto first = ring.first_not([sought](int item) { return item < sought; });
+      EXPECT_EQ(first, static_cast<std::size_t>((sought + 1) / 2)) << sought << " of " << count;
+    }
+    ring.push_back(2 * count);
+  }
+}
+
 TEST(GrowingRing, holds_nothing_of_what_left) {
   GrowingRing<std::shared_ptr<int>> ring;
   const auto item = std::make_shared<int>(1);

@@ -38,8 +38,8 @@ struct UnitConnection {
   EventId settled_said;
   bool is_short = false;  // the unit's store is full
   EventId granted;        // the position behind the granted event, so that none is 0
-  std::int64_t able_ns =
-      0;  // when the unit last became able to send: connected, window, turn, room
+  // When the unit last became able to send: by its connection, a window, a turn, or room.
+  std::int64_t able_ns = 0;
   std::int64_t turn_ns = 0;  // when the turn was given
   Turn turn = Turn::none;
   bool hello_said = false;

@@ -26,13 +26,7 @@ class KeptEvents {
   }
   // False if it is not kept.
   [[nodiscard]] bool release(EventId id) noexcept {
-    std::size_t first = 0;
-    for (std::size_t left = kept_.size(); left != 0;) {
-      const std::size_t half = left / 2;
-      const bool below = kept_[first + half].id < id;
-      first += below ? half + 1 : 0;
-      left = below ? left - half - 1 : half;
-    }
+    const std::size_t first = kept_.first_not([id](const Kept& kept) { return kept.id < id; });
     if (first == kept_.size() || kept_[first].id != id || kept_[first].released) return false;
     kept_[first].released = true;
     cost_ -= kept_[first].cost;

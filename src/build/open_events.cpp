@@ -10,23 +10,9 @@ namespace netio::detail {
 OpenEvent& OpenEvents::open(EventId id, std::int64_t now_ns) {
   const std::size_t count = events_.size();
   if (count == 0 || events_[count - 1]->id < id) return insert(count, id, now_ns);
-  const std::size_t index = first_from(id);
+  const std::size_t index = events_.first_not([id](const auto& event) { return event->id < id; });
   if (events_[index]->id == id) return *events_[index];
   return insert(index, id, now_ns);
-}
-
-std::size_t OpenEvents::first_from(EventId id) const noexcept {
-  std::size_t first = 0;
-  for (std::size_t left = events_.size(); left != 0;) {
-    const std::size_t half = left / 2;
-    if (events_[first + half]->id < id) {
-      first += half + 1;
-      left -= half + 1;
-    } else {
-      left = half;
-    }
-  }
-  return first;
 }
 
 OpenEvent& OpenEvents::insert(std::size_t index, EventId id, std::int64_t now_ns) {

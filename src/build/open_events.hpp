@@ -48,7 +48,6 @@ class OpenEvents {
   }
 
  private:
-  [[nodiscard]] std::size_t first_from(EventId id) const noexcept;
   OpenEvent& insert(std::size_t index, EventId id, std::int64_t now_ns);
   void make_one();
 

@@ -62,16 +62,7 @@ class UnitOutbox {
 
   // The next entry to send is the first that reaches beyond `wanted`.
   void go_to(EventId wanted) noexcept {
-    sent_ = 0;
-    for (std::size_t left = held_.size(); left != 0;) {
-      const std::size_t half = left / 2;
-      if (held_[sent_ + half].below <= wanted) {
-        sent_ += half + 1;
-        left -= half + 1;
-      } else {
-        left = half;
-      }
-    }
+    sent_ = held_.first_not([wanted](const HeldFragment& held) { return held.below <= wanted; });
   }
 
   // Forgets all that lies below, whether it was sent or not. Each fragment is handed to `forget`

@@ -14,8 +14,8 @@ struct BuildTally {
   std::uint64_t again = 0;
   std::uint64_t unmarked = 0;  // handed over again, and nobody was there to say so
   std::uint64_t late = 0;      // fragments
-  std::uint64_t never_built =
-      0;  // events of which a fragment was left, and that no builder handed over
+  // Events of which a fragment was left, and that no builder handed over:
+  std::uint64_t never_built = 0;
   std::uint64_t lost_with_unit = 0;
   std::uint64_t dropped = 0;
   std::uint64_t missing_late = 0;
