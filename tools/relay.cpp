@@ -395,7 +395,8 @@ RelaySummary RelaySession::summary() {
   result.seconds = seconds_of(both_.total());
   result.passed = passed();
   const auto side = [](const Side& of) {
-    return RelaySide{of.addresses, of.peers, of.socket->books(), of.socket->counters()};
+    return RelaySide{of.addresses, of.peers, of.up.size(), of.socket->books(),
+                     of.socket->counters()};
   };
   result.from = side(from_);
   result.to = side(to_);

@@ -20,12 +20,12 @@ Patterns, FROM -> TO: push (from netio send, to netio recv), publish (from netio
 pair (both directions), request (from netio request, to netio reply).
 
 Messages keep their order, tags and segments. What TO does not take makes FROM wait: no more than a
-page waits here, with --by-tag one for each connection. A message counts as delivered at FROM when
-TO has said so, or when this relay knows that it will not get there (too large, dropped, in doubt;
-it then ends with 1 or 3). So a relay that is killed takes nothing with it that its senders believe
-delivered. After a network break at FROM that holds for what comes from then on, because the sender
-is told at its return what had arrived here. A relay that is restarted is another one for both
-sides.
+page waits here, with --by-tag one for each connection. FROM is told that a message was delivered
+when TO has said so. So a relay that is killed takes nothing with it that its senders believe
+delivered. There are two exceptions. A message that is too large for TO is dropped here, and counts
+as delivered at FROM; the relay says so and ends with 1. And after a network break at FROM the
+sender is told what had arrived here, not what TO has. A relay that is restarted is another one for
+both sides.
 
 It ends in order when all peers of one side have done so, and passes on first what it has:
   push      all senders, or all receivers

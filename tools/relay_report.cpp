@@ -40,17 +40,16 @@ std::string side_text(std::string_view name, const RelaySide& side, bool sends, 
   if (side.counters.unwanted != 0) {
     text += fmt::format("; {} wanted by nobody", grouped(side.counters.unwanted));
   }
-  const std::uint64_t here = side.peers.came - std::min(side.peers.came, side.peers.ended);
-  return text + fmt::format("; peers: {} came, {} ended, {} were here to the end, {} lost\n",
-                            grouped(side.peers.came), grouped(side.peers.ended),
-                            grouped(here - std::min(here, side.peers.lost)),
-                            grouped(side.peers.lost));
+  return text + fmt::format("; peers: {}, {} here to the end\n", peers_text(side.peers), side.here);
 }
 
 ordered_json side_json(const RelaySide& side) {
   return {{"addresses", side.addresses},
           {"peers",
-           {{"came", side.peers.came}, {"ended", side.peers.ended}, {"lost", side.peers.lost}}},
+           {{"came", side.peers.came},
+            {"ended", side.peers.ended},
+            {"lost", side.peers.lost},
+            {"here", side.here}}},
           {"received", received_json(side.books)},
           {"sent", sent_json(side.books)},
           {"copies", side.counters.copies},

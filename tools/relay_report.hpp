@@ -17,6 +17,7 @@ namespace netio::cli {
 struct RelaySide {
   std::vector<std::string> addresses;
   PeerCounts peers;
+  std::uint64_t here = 0;  // peers, at the end
   Books books;
   Counters counters;
 };

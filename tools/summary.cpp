@@ -208,13 +208,6 @@ std::string_view first_word(const Summary& summary) {
   return summary.receiving() ? "received" : "sent";
 }
 
-std::string peers_text(const PeerCounts& peers) {
-  std::string text =
-      fmt::format("{} came, {} ended in order, {} lost", peers.came, peers.ended, peers.lost);
-  if (peers.slow != 0) text += fmt::format(", {} disconnected for being slow", peers.slow);
-  return text;
-}
-
 std::string away_text(const PeerCounts& peers) {
   std::string text =
       fmt::format("{}, {} in all", counted(peers.away, "time"), duration_text(peers.away_seconds));
@@ -262,6 +255,13 @@ ordered_json json_of(const TagCounts& tags) {
 }
 
 }  // namespace
+
+std::string peers_text(const PeerCounts& peers) {
+  std::string text =
+      fmt::format("{} came, {} ended in order, {} lost", peers.came, peers.ended, peers.lost);
+  if (peers.slow != 0) text += fmt::format(", {} disconnected for being slow", peers.slow);
+  return text;
+}
 
 double acknowledged_share(const Books& books) noexcept {
   if (books.sent == 0) return 1;

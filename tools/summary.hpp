@@ -28,6 +28,8 @@ struct PeerCounts {
   std::uint64_t restarted = 0;  // how often another run came back
   std::uint64_t slow = 0;  // subscribers that were disconnected for being so, as they had asked
 };
+// For a line of a summary.
+[[nodiscard]] std::string peers_text(const PeerCounts& peers);
 
 // Messages of a subscription that did not come, by the reason.
 using MissedBy = decltype(Books::dropped_by);

@@ -29,11 +29,11 @@ struct netio_forward {
 // Begins to pass on: from a pull, pair or subscribe socket to a send or pair socket; from one of
 // these to a publish socket; or from a reply socket to a request socket, and the answers back. A
 // subscribe socket subscribes what the subscribers of a publish socket want. Both belong to one
-// context; the input has no cb_msg_received (cb_request), and a request socket has no call-backs of
-// its own: those it has, or is given later, are not called while this lives. Several inputs may go
-// to one output. NETIO_ERROR: two sockets that do not fit, the same socket as both, or an input
-// that has a netio_forward already. Free this before the sockets: netio_socket_free() answers
-// NETIO_BUSY until then.
+// context. While this lives, cb_msg_received (cb_request_received) of the input is not called, nor
+// are cb_reply_received, cb_request_failed and cb_buffer_available of a request socket. Several
+// inputs may go to one output. NETIO_ERROR: two sockets that do not fit, the same socket as both,
+// or an input that has a netio_forward already. Free this before the sockets: netio_socket_free()
+// answers NETIO_BUSY until then.
 NETIO_API int netio_forward_init(struct netio_forward* forward, struct netio_socket* from,
                                  struct netio_socket* to);
 // Ends in order: takes no more from the input, passes on what it has, and calls `call(data)`, once,

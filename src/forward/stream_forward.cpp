@@ -63,10 +63,14 @@ bool StreamForward::holds(std::uint64_t input, std::size_t first, std::size_t la
 
 // There is room for one more held page. If no memory is left for another, all inputs are paused.
 void StreamForward::hold(const Batch& batch, std::uint32_t done, const From& from) {
+  const std::size_t rest = batch.size() - done;
   KeptBatch kept = batch.keep();
   MessageCursor left = kept.cursor();
   for (MessageCursor::Place place; done != 0 && left.next(place);) --done;
-  if (done != 0 || left.left() == 0) return;  // the peer has changed its page
+  if (done != 0 || left.left() == 0) {  // the peer has changed its page
+    books_.dropped += rest;
+    return;
+  }
   held_.push_back({std::move(kept), left, from});
   if (inputs_are_apart()) {
     try {

@@ -107,6 +107,8 @@ TEST_F(CliRelay, a_receiver_that_ends_ends_the_relay_and_its_senders) {
                                books["dropped"].get<std::uint64_t>() +
                                books["in_doubt"].get<std::uint64_t>() +
                                books["unacknowledged"].get<std::uint64_t>());
+  EXPECT_EQ(report()["from"]["peers"]["here"], 1);  // the sender, which is told of the end
+  EXPECT_EQ(report()["to"]["peers"]["here"], 0);
   const auto there = report()["to"]["sent"]["acknowledged"].get<std::uint64_t>();
   EXPECT_EQ(there, 1000U);
   EXPECT_LE(books["acknowledged"], there);
