@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace netio::test {
@@ -82,14 +81,6 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Lie::coun
     "writable_inside",
     "end_untold",
     "room_untold"};
-
-template <typename Enum, std::size_t count>
-std::optional<Enum> named(const std::array<std::string_view, count>& names, std::string_view name) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (names[i] == name) return static_cast<Enum>(i);
-  }
-  return std::nullopt;
-}
 
 struct Settings {
   bool trace = false;
