@@ -2,6 +2,7 @@
 #include "building/schedule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "building/simulated_builder.hpp"
 #include "building/simulated_unit.hpp"
@@ -151,10 +152,7 @@ void BuildSchedule::kill_unit(std::uint32_t source) {
   ++play_.tally.units_killed;
   play_.say("unit " + text(source) + " is killed");
   unit.kill();
-  const std::int64_t time = play_.chance.between(0, play_.drawn.away_max);
-  play_.truth->note_fault(play_.clock.now() + time + play_.drawn.deadline / 4);
-  play_.clock.after(time, [this, source] {
-    play_.say("unit " + text(source) + " is back");
+  come_back("unit " + text(source), [this, source] {
     play_.units[source]->begin();
     for (std::uint32_t each = 0; each < play_.builders.size(); ++each) {
       play_.wires->dial(source, each);
@@ -169,11 +167,16 @@ void BuildSchedule::kill_builder(std::uint32_t number) {
   play_.say("builder " + text(number) + " is killed");
   play_.truth->note_killed(number, builder.protocol->settled());
   builder.kill();
+  come_back("builder " + text(number), [this, number] { play_.builders[number]->begin(); });
+}
+
+// A process that was killed is followed by another one.
+void BuildSchedule::come_back(const std::string& who, std::function<void()> begin) {
   const std::int64_t time = play_.chance.between(0, play_.drawn.away_max);
   play_.truth->note_fault(play_.clock.now() + time + play_.drawn.deadline / 4);
-  play_.clock.after(time, [this, number] {
-    play_.say("builder " + text(number) + " is back");
-    play_.builders[number]->begin();
+  play_.clock.after(time, [this, who, begin = std::move(begin)] {
+    play_.say(who + " is back");
+    begin();
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "building/play.hpp"
@@ -25,6 +26,7 @@ class BuildSchedule {
   void fault();
   void kill_unit(std::uint32_t source);
   void kill_builder(std::uint32_t builder);
+  void come_back(const std::string& who, std::function<void()> begin);
   void stop_process();
   [[nodiscard]] bool was_disturbed(std::uint32_t builder);
   void judge_end();

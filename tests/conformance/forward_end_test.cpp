@@ -26,6 +26,12 @@ class ForwardEnd : public testing::Test {
     for (int i = 0; i < count; ++i) ASSERT_EQ(source_.send("text"), Status::ok);
     source_.flush();
   }
+  // So many messages wait in the stage.
+  void send_and_hold(Pull& input, const Forward& forwards, int count) {
+    ASSERT_NO_FATAL_FAILURE(connect_source(input));
+    send(count);
+    ASSERT_SOON(pump_, forwards.books().held == static_cast<std::uint64_t>(count));
+  }
   static SocketOptions released() {
     SocketOptions options;
     options.acknowledge = Acknowledge::released;
@@ -85,9 +91,7 @@ TEST_F(ForwardEnd, no_time_to_linger_is_none_at_all) {
   Pull input(stage_);
   Push output(stage_);
   Forward forwards = forward(input, output);
-  ASSERT_NO_FATAL_FAILURE(connect_source(input));
-  send(1);
-  ASSERT_SOON(pump_, forwards.books().held == 1);
+  ASSERT_NO_FATAL_FAILURE(send_and_hold(input, forwards, 1));
   bool ended = false;
   forwards.finish(std::chrono::nanoseconds::min(), [&] { ended = true; });
   ASSERT_SOON(pump_, ended);
@@ -100,9 +104,7 @@ TEST_F(ForwardEnd, what_was_held_is_acknowledged_with_what_the_next_one_passes_o
   Push nobody(stage_);
   Push output(stage_);
   Forward forwards = forward(input, nobody);
-  ASSERT_NO_FATAL_FAILURE(connect_source(input));
-  send(10);
-  ASSERT_SOON(pump_, forwards.books().held == 10);
+  ASSERT_NO_FATAL_FAILURE(send_and_hold(input, forwards, 10));
   forwards = Forward();
   pump_.run_for(std::chrono::milliseconds(20));
   EXPECT_EQ(source_.books().acknowledged, 0U);
@@ -116,9 +118,7 @@ TEST_F(ForwardEnd, a_call_back_of_the_users_acknowledges_again) {
   Pull input(stage_, released());
   Push nobody(stage_);
   Forward forwards = forward(input, nobody);
-  ASSERT_NO_FATAL_FAILURE(connect_source(input));
-  send(10);
-  ASSERT_SOON(pump_, forwards.books().held == 10);
+  ASSERT_NO_FATAL_FAILURE(send_and_hold(input, forwards, 10));
   forwards = Forward();
   send(1);
   pump_.run_for(std::chrono::milliseconds(20));

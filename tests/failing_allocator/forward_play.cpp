@@ -18,6 +18,20 @@ bool make_forward(Scene& scene, Forward& forwards, Input& input, Output& output)
   return scene.call([&] { forwards = forward(input, output); });
 }
 
+// The source is connected to the input, and the output to the sink, or soon will be. False if there
+// was no memory to begin with that.
+template <typename Source, typename Input, typename Output, typename Sink>
+bool connect_stage(Scene& scene, Source& source, Input& input, Output& output, Sink& sink) {
+  std::string address;
+  if (!scene.call([&] { address = input.bind(scene.address); })) return false;
+  source.connect(address);
+  const std::string there = sink.bind(scene.address);
+  if (!scene.call([&] { output.connect(there); })) return false;
+  scene.until([&] { return source.peers_connected() == 1 && output.peers_connected() == 1; },
+              patience);
+  return true;
+}
+
 }  // namespace
 
 void pass_on(Scene& scene) {
@@ -35,13 +49,7 @@ void pass_on(Scene& scene) {
   });
   Forward forwards;
   if (!make_forward(scene, forwards, input, output)) return;
-  std::string address;
-  if (!scene.call([&] { address = input.bind(scene.address); })) return;
-  source.connect(address);
-  const std::string there = sink.bind(scene.address);
-  if (!scene.call([&] { output.connect(there); })) return;
-  scene.until([&] { return source.peers_connected() == 1 && output.peers_connected() == 1; },
-              patience);
+  if (!connect_stage(scene, source, input, output, sink)) return;
   std::uint64_t sent = 0;
   for (int i = 0; i < 200; ++i) {
     if (source.send(i % 20 == 3 ? large_message : small_message) == Status::ok) ++sent;
@@ -115,13 +123,7 @@ void ask_on(Scene& scene) {
   asker.on_failed([&](std::uint64_t, Outcome) { ++ended; });
   Forward forwards;
   if (!make_forward(scene, forwards, input, output)) return;
-  std::string address;
-  if (!scene.call([&] { address = input.bind(scene.address); })) return;
-  asker.connect(address);
-  const std::string there = answerer.bind(scene.address);
-  if (!scene.call([&] { output.connect(there); })) return;
-  scene.until([&] { return asker.peers_connected() == 1 && output.peers_connected() == 1; },
-              patience);
+  if (!connect_stage(scene, asker, input, output, answerer)) return;
   std::uint64_t asked = 0;
   for (int i = 0; i < 200; ++i) {
     std::uint64_t id = 0;
