@@ -12,7 +12,7 @@ namespace netio::detail {
 
 class SocketCore;
 
-// Where nothing tells when there is memory again.
+// How long to wait where nothing tells when there is memory again.
 inline constexpr std::chrono::milliseconds retry_after{10};
 
 // Marks a socket as used by a Forward. Throws Error if another Forward uses it.

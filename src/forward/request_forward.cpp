@@ -21,9 +21,9 @@ namespace {
 // that are dropped: the memory is that which answers for others are read into.
 constexpr std::size_t answer_bytes_max = std::size_t{8} << 20U;
 
-// What waits for a peer that takes nothing would hold a whole block of the memory that others are
-// read into: a short message is copied, and any where that memory is scarce. `send` takes bytes or
-// a message.
+// A message that waits for a slow peer holds the whole block that it was received into, and others
+// have to be read into such blocks. So a short message is copied, and any message where the blocks
+// are scarce. `send` takes bytes or a message.
 template <typename Send>
 Status send_on(const MessageView& view, Send&& send) {
   const Block* const memory = view.block();

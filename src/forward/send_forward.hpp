@@ -21,8 +21,9 @@ class SendForward final : public StreamForward, private SendCore::PageTakers {
   [[nodiscard]] ForwardBooks books() const noexcept override;
 
  private:
-  // Messages of one input, in order. They are settled when so many of those that were sent to this
-  // peer are, and acknowledged when so many are acknowledged: what was lost before does not count.
+  // Messages of one input that went to one peer, in order. They are settled once `settled_at`
+  // messages to that peer are, and acknowledged once it has acknowledged `acknowledged_at`, which
+  // leaves out what was lost before them.
   struct Sent {
     std::uint64_t peer = 0;
     std::uint64_t settled_at = 0;

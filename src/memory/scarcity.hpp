@@ -6,8 +6,8 @@
 
 namespace netio::detail {
 
-// Less than half is left, of all of this memory or of what one socket may hold of it. Whoever waits
-// for a slow peer with some of it takes it from those who are to be read next. Owner thread.
+// Less than half is left, of all of this memory or of what one socket may hold of it. A message
+// that waits in it for a slow peer takes it from the peers that are read next. Owner thread.
 [[nodiscard]] inline bool is_scarce(const Block& memory) noexcept {
   const Quota* const quota = memory.quota;
   return memory.owner()->runs_low() ||
