@@ -120,7 +120,8 @@ void CommandLine::add_info() {
       info.add_option("ADDRESS", arguments_.info.address,
                       "Who is asked there: what it is, and which wire a connection from here would "
                       "take (netio://host:5555, tcp://host:5555, shm://name, verbs://host:5555)")
-          ->type_name("");
+          ->type_name("")
+          ->check(why_no_address);
   add_parsed_to(info, "--within", "TIME", parse_more_than_no_time, arguments_.info.within,
                 "How long an answer is waited for (5s)")
       ->needs(address);

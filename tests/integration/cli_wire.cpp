@@ -91,6 +91,9 @@ TEST_F(CliWire, of_nobody_is_an_error_of_info_and_said_in_time) {
   EXPECT_EQ(read_json(json)["exit_code"], 1);
   Process nonsense(netio_command({"info", "netio://127.0.0.1:5000?wire=x"}));
   EXPECT_EQ(nonsense.wait(), 2);
+  Process inside(netio_command({"info", "inproc://name"}));
+  EXPECT_EQ(inside.wait(), 2);
+  EXPECT_THAT(inside.err(), HasSubstr("between threads of one process"));
   Process unasked(netio_command({"info", "--within", "1s"}));
   EXPECT_EQ(unasked.wait(), 2) << unasked.out();
 }
