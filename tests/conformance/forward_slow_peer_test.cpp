@@ -81,14 +81,15 @@ TEST_P(ForwardSlowPeer, of_a_tag_leaves_other_inputs_their_memory) {
   pump_.remove(slow_context_);
   // Few of the slow ones between many others, so that each holds a block of its own: until the
   // input is paused for the slow ones.
+  const auto sent_or_paused = [&](const std::vector<std::byte>& message, std::uint64_t tag) {
+    return pump_.until(
+        [&] { return forwards.books().held != 0 || source.send(message, tag) == Status::ok; },
+        "a message is sent, or the input is paused");
+  };
   for (int i = 0; forwards.books().held == 0; ++i) {
     ASSERT_LT(i, 10'000);
-    ASSERT_TRUE(send(source, shorter_, tags[1 + static_cast<std::size_t>(i) % slow_count]));
-    for (int each = 0; each < 5 && forwards.books().held == 0; ++each) {
-      ASSERT_TRUE(pump_.until(
-          [&] { return forwards.books().held != 0 || source.send(longer_, tags[0]) == Status::ok; },
-          "a message is sent, or waits"));
-    }
+    ASSERT_TRUE(sent_or_paused(shorter_, tags[1 + static_cast<std::size_t>(i) % slow_count]));
+    for (int each = 0; each < 5; ++each) ASSERT_TRUE(sent_or_paused(longer_, tags[0]));
   }
   const std::uint64_t before = came;
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(send(other, longer_, tags[0]));
