@@ -7,7 +7,9 @@
 
 #include <netio/answer.hpp>
 #include <netio/books.hpp>
+#include <netio/builder_unit.hpp>
 #include <netio/context.hpp>
+#include <netio/event_building.hpp>
 #include <netio/fabrics.hpp>
 #include <netio/forward.hpp>
 #include <netio/loop.hpp>
@@ -19,6 +21,7 @@
 #include <netio/publish.hpp>
 #include <netio/pull.hpp>
 #include <netio/push.hpp>
+#include <netio/readout_unit.hpp>
 #include <netio/reply.hpp>
 #include <netio/request.hpp>
 #include <netio/status.hpp>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <netio/books.hpp>
+#include <netio/event_building.hpp>
 #include <netio/request.hpp>
 #include <netio/status.hpp>
 #include <netio/subscription.hpp>
@@ -44,6 +45,13 @@ constexpr std::string_view outcome_words[] = {
 constexpr std::string_view policy_words[] = {
     "block", "drop_new", "drop_old", "sample", "disconnect",
 };
+constexpr std::string_view fragment_status_words[] = {"good", "truncated", "in_error"};
+constexpr std::string_view missing_words[] = {
+    "no", "late", "not_connected", "not_begun", "dropped",
+};
+static_assert(std::size(missing_words) == static_cast<std::size_t>(Missing::count_));
+static_assert(std::size(fragment_status_words) ==
+              static_cast<std::size_t>(FragmentStatus::in_error) + 1);
 static_assert(std::size(policy_words) == static_cast<std::size_t>(Policy::disconnect) + 1);
 static_assert(std::size(outcome_words) == static_cast<std::size_t>(Outcome::count_));
 static_assert(std::size(drop_words) == static_cast<std::size_t>(DropReason::count_));
@@ -77,6 +85,14 @@ std::string_view to_string(Outcome outcome) noexcept {
 
 std::string_view to_string(Policy policy) noexcept {
   return policy_words[static_cast<std::size_t>(policy)];
+}
+
+std::string_view to_string(FragmentStatus status) noexcept {
+  return fragment_status_words[static_cast<std::size_t>(status)];
+}
+
+std::string_view to_string(Missing missing) noexcept {
+  return missing_words[static_cast<std::size_t>(missing)];
 }
 
 Error::Error(std::string operation, std::string cause, std::string advice)

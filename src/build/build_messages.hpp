@@ -11,9 +11,6 @@
 
 namespace netio::detail {
 
-// How a fragment came from the detector.
-enum class FragmentStatus : std::uint8_t { good, truncated, in_error };
-
 // A fragment costs this much of a window and of a store beside its bytes.
 inline constexpr std::uint64_t fragment_cost = 64;
 inline constexpr std::uint64_t fragment_bytes_max = UINT64_MAX / 4;

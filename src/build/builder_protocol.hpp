@@ -86,6 +86,8 @@ class BuilderProtocol {
   // std::bad_alloc; the memory is still the caller's then.
   void received(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);
   void writable(std::uint32_t source) noexcept;
+  // Tells each unit what is settled, because this builder is about to end.
+  void tell_settled() noexcept;
 
   // The user is done with an event that he kept. False if there is none of this id.
   bool release(EventId event) noexcept;

@@ -95,6 +95,15 @@ std::uint32_t BuilderProtocol::next_turn() noexcept {
   return found;
 }
 
+void BuilderProtocol::tell_settled() noexcept {
+  for (std::uint32_t each = 0; each < sources_.size(); ++each) {
+    UnitConnection& connection = sources_[each].connection;
+    if (!sources_[each].connected || !connection.hello_said) continue;
+    if (connection.settled_said < settled_) connection.is_short = true;
+    pump(each);
+  }
+}
+
 void BuilderProtocol::writable(std::uint32_t number) noexcept { pump(number); }
 
 void BuilderProtocol::pump_all() noexcept {

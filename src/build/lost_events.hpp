@@ -11,15 +11,6 @@
 
 namespace netio::detail {
 
-// Why an event has no fragment of a source.
-enum class Missing : std::uint8_t {
-  no,             // it has one, or the unit said that there is none
-  late,           // the unit is connected, and did not send it in time
-  not_connected,  // the unit was not connected in time
-  not_begun,      // the unit began, or began anew, behind this event
-  dropped,        // the unit's store was full
-};
-
 class LostEvents {
  public:
   // For one more add(). False without memory.

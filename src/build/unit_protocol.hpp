@@ -15,12 +15,6 @@
 
 namespace netio::detail {
 
-// What send() does when the store is full.
-enum class WhenFull : std::uint8_t {
-  again,  // it answers `again`: the detector is told to wait
-  drop,   // it drops the fragment, counts it, and tells the builder
-};
-
 struct UnitSettings {
   BuildPlan plan;
   std::uint32_t source = 0;

@@ -226,7 +226,7 @@ const char* identity_defect(const Hello& hello) noexcept {
 const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
   for_version_fields(hello,
                      [&](std::size_t offset, auto& member) { get(from.data(), offset, member); });
-  if (hello.pattern < WirePattern::push || hello.pattern > WirePattern::reply) {
+  if (hello.pattern < WirePattern::push || hello.pattern > WirePattern::builder) {
     return "hello of an unknown pattern";
   }
   // Who refuses need not say what it would have taken.
@@ -247,8 +247,9 @@ const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
 }  // namespace
 
 std::string_view to_string(WirePattern pattern) noexcept {
-  constexpr std::array<std::string_view, 8> names = {"unknown", "push",      "pull",    "pair",
-                                                     "publish", "subscribe", "request", "reply"};
+  constexpr std::array<std::string_view, 10> names = {"unknown", "push",      "pull",    "pair",
+                                                      "publish", "subscribe", "request", "reply",
+                                                      "readout", "builder"};
   const auto index = static_cast<std::size_t>(pattern);
   return names[index < names.size() ? index : 0];
 }

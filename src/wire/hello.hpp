@@ -28,7 +28,17 @@ inline constexpr std::uint32_t silence_ms_most = 24U * 3600U * 1000U;
 // Who had to say something more often would be kept busy by it.
 inline constexpr std::uint32_t silence_ms_least = 10;
 
-enum class WirePattern : std::uint8_t { push = 1, pull, pair, publish, subscribe, request, reply };
+enum class WirePattern : std::uint8_t {
+  push = 1,
+  pull,
+  pair,
+  publish,
+  subscribe,
+  request,
+  reply,
+  readout,
+  builder
+};
 [[nodiscard]] std::string_view to_string(WirePattern pattern) noexcept;
 
 enum class WireMode : std::uint8_t { buffered = 0, unbuffered = 1 };

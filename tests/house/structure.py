@@ -21,6 +21,7 @@ LAYERS = {
     "pattern": ("base", "loop", "memory", "wire", "fabric", "transport", "socket"),
     "blocking": ("base",),
     "channels": (),
+    "units": ("base", "loop", "memory", "wire", "fabric", "transport", "socket", "pattern", "build"),
     "forward": ("base", "loop", "memory", "wire", "fabric", "transport", "socket", "pattern"),
     "c_api": ("base", "loop", "memory", "wire", "fabric", "transport", "socket", "pattern",
               "forward"),

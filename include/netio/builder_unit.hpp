@@ -1,0 +1,202 @@
+// BuilderUnit: receives the fragments of every read-out unit, and hands over whole events.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <netio/context.hpp>
+#include <netio/event_building.hpp>
+#include <netio/export.hpp>
+#include <netio/message.hpp>
+#include <netio/options.hpp>
+#include <netio/peer.hpp>
+#include <netio/status.hpp>
+
+namespace netio {
+
+namespace detail {
+class BuilderCore;
+class EventReleases;
+struct BuiltEvent;
+}  // namespace detail
+
+// The options of a builder unit. `plan` and `builder` have to be given.
+struct BuilderOptions {
+  BuildPlan plan{};
+  std::uint32_t builder = 0;  // the number of this one, below plan.builders
+  // How long an event waits for a unit that is able to send its fragment and does not. Fragments of
+  // the event that come meanwhile make it wait longer, twice this at most.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(1);
+  // The bytes of each unit that may be here, and be on their way, for events that are not handed
+  // over. Each fragment counts 64 bytes more than it has. A larger fragment is sent when its event
+  // is the oldest. 0: what the receive pool of the context has room for, up to 4 MiB.
+  std::size_t window_bytes = 0;
+  // While the user keeps events of more bytes than this, none is handed over, and units are held
+  // back. A single larger event may be kept. 0: a quarter of the receive pool of the context.
+  std::size_t keep_bytes_max = 0;
+  // An event that is kept is settled when it is released, and not when it was handed over: until
+  // then its units hold its fragments.
+  bool settle_released = false;
+  // So many units may send at a time, in turn; 0: all of them.
+  std::uint32_t turns = 0;
+  // Of the connections to units. What is said there about sending, tags and acknowledgements has no
+  // meaning here.
+  SocketOptions socket{};
+};
+
+// The fragment of one source of an event.
+struct EventFragment {
+  MessageView message;  // its bytes; empty if there is none
+  FragmentStatus status = FragmentStatus::good;
+  Missing missing = Missing::no;  // why there is none
+  bool here = false;              // there is one; it may have no bytes
+
+  // The bytes.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return message.bytes(); }
+};
+
+// The fragments of an event that the user has kept. Movable; may be destroyed, which releases it,
+// on any thread, also after the builder unit is gone.
+class NETIO_API KeptEvent {
+ public:
+  // The fragment of one source, as EventFragment has it.
+  struct Fragment {
+    Message message;
+    FragmentStatus status = FragmentStatus::good;
+    Missing missing = Missing::no;
+    bool here = false;
+
+    // The bytes.
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return message.bytes(); }
+  };
+
+  KeptEvent() noexcept = default;  // empty
+  KeptEvent(KeptEvent&& other) noexcept = default;
+  KeptEvent& operator=(KeptEvent&& other) noexcept;
+  ~KeptEvent() { release(); }
+
+  // As of Event:
+  [[nodiscard]] EventId id() const noexcept { return id_; }
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+  [[nodiscard]] bool again() const noexcept { return again_; }
+  [[nodiscard]] const std::vector<Fragment>& fragments() const noexcept { return fragments_; }
+  // Gives the memory back, and is empty afterwards.
+  void release() noexcept;
+
+ private:
+  friend class Event;
+  friend class detail::BuilderCore;
+  EventId id_;
+  bool complete_ = false;
+  bool again_ = false;
+  std::vector<Fragment> fragments_;  // by source
+  std::shared_ptr<detail::EventReleases> releases_;
+};
+
+// An event, in the memory that its fragments came in. Valid until the call-back returns.
+class NETIO_API Event {
+ public:
+  [[nodiscard]] EventId id() const noexcept;
+  // Every source has sent its fragment, or has none.
+  [[nodiscard]] bool complete() const noexcept;
+  // An earlier run of this builder may have handed it over.
+  [[nodiscard]] bool again() const noexcept;
+  // The number of sources.
+  [[nodiscard]] std::size_t size() const noexcept;
+  // The fragment of this source, below size().
+  [[nodiscard]] EventFragment operator[](std::size_t source) const noexcept;
+  // Of all fragments.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+  // Keeps it for as long as you like, within BuilderOptions::keep_bytes_max: a second call returns
+  // an empty one. Throws std::bad_alloc; nothing is kept then.
+  [[nodiscard]] KeptEvent keep() const;
+
+  // For the library.
+  Event(detail::BuilderCore& core, const detail::BuiltEvent& event) noexcept
+      : core_(&core), event_(&event) {}
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() = default;
+
+ private:
+  detail::BuilderCore* core_;
+  const detail::BuiltEvent* event_;
+};
+
+// What a builder has done, and has at this moment.
+struct BuilderBooks {
+  // Of fragments of one source: received = built + incomplete + late + open.
+  struct Source {
+    std::uint64_t received = 0;
+    std::uint64_t built = 0;       // handed over in complete events
+    std::uint64_t incomplete = 0;  // handed over in others
+    std::uint64_t late = 0;        // came when their event was handed over or settled
+    std::uint64_t open = 0;        // of open events
+    bool connected = false;
+    // Events that were handed over without a fragment of it, by Missing; [no] is 0.
+    std::array<std::uint64_t, static_cast<std::size_t>(Missing::count_)> missing_by{};
+  };
+  std::uint64_t complete = 0;    // events that were handed over with all that exists of them
+  std::uint64_t incomplete = 0;  // others
+  std::uint64_t again = 0;       // of both, those that an earlier run may have handed over
+  std::uint64_t open = 0;        // events that wait
+  std::uint64_t bytes = 0;       // of fragments that were handed over
+  // Of open events, in bytes, each fragment with 64 bytes more than it has; and the most it was.
+  std::uint64_t open_bytes = 0;
+  std::uint64_t open_bytes_max = 0;
+  // The same of events that are kept.
+  std::uint64_t kept_bytes = 0;
+  std::uint64_t kept_bytes_max = 0;
+  std::vector<Source> sources;
+};
+
+// Builds the events of its ranges. An event is handed over when every source has sent its fragment
+// or said that it has none, or when its deadline is over. Events are handed over in their order.
+//
+// Owner thread only. No call blocks. Call-backs run as those of a Socket, and must not throw.
+class NETIO_API BuilderUnit {
+ public:
+  // Throws Error for options that make no sense, or if the receive pool of the context is too
+  // small.
+  BuilderUnit(Context& context, const BuilderOptions& options);
+  ~BuilderUnit();
+  BuilderUnit(const BuilderUnit&) = delete;
+  BuilderUnit& operator=(const BuilderUnit&) = delete;
+
+  // Listens for units: see Socket::bind().
+  std::string bind(std::string_view address);
+
+  // Sets the call for events. Until then fragments wait, and units are held back. The builder is
+  // done with an event when the call has returned, or later if it was kept
+  // (BuilderOptions::settle_released). The call may not destroy the builder unit.
+  void on_event(std::function<void(const Event&)> call);
+
+  // Set the calls for units that come and go.
+  void on_up(std::function<void(std::uint32_t source, const PeerInfo&)> call);
+  void on_down(std::function<void(std::uint32_t source, const PeerInfo&, const Down&)> call);
+  // Sets the call for who cannot work with this builder, with the reason for a person: another
+  // plan, a source that is connected already, or a breach of the rules. The connection is ended.
+  void on_refused(std::function<void(const PeerInfo&, std::string_view why)> call);
+
+  // Takes no more fragments, tells units what is settled, says good-bye, and calls `then` once,
+  // from the loop. What is not handed over stays with the units.
+  void close(std::chrono::nanoseconds linger, std::function<void()> then);
+
+  // A snapshot. Allocates memory.
+  [[nodiscard]] BuilderBooks books() const;
+  // Everything below it is settled: units have forgotten it, or may.
+  [[nodiscard]] EventId settled() const noexcept;
+
+ private:
+  std::unique_ptr<detail::BuilderCore> core_;
+};
+
+}  // namespace netio

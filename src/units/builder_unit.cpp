@@ -1,0 +1,66 @@
+// BuilderUnit, Event and KeptEvent: thin fronts of the core.
+#include <utility>
+
+#include <netio/builder_unit.hpp>
+
+#include "units/builder_core.hpp"
+
+namespace netio {
+
+BuilderUnit::BuilderUnit(Context& context, const BuilderOptions& options)
+    : core_(std::make_unique<detail::BuilderCore>(context, options)) {}
+BuilderUnit::~BuilderUnit() = default;
+
+std::string BuilderUnit::bind(std::string_view address) { return core_->bind(address); }
+void BuilderUnit::on_event(std::function<void(const Event&)> call) {
+  core_->on_event(std::move(call));
+}
+void BuilderUnit::on_up(std::function<void(std::uint32_t, const PeerInfo&)> call) {
+  core_->on_up = std::move(call);
+}
+void BuilderUnit::on_down(std::function<void(std::uint32_t, const PeerInfo&, const Down&)> call) {
+  core_->on_down = std::move(call);
+}
+void BuilderUnit::on_refused(std::function<void(const PeerInfo&, std::string_view)> call) {
+  core_->on_refused = std::move(call);
+}
+void BuilderUnit::close(std::chrono::nanoseconds linger, std::function<void()> then) {
+  core_->close(linger, std::move(then));
+}
+BuilderBooks BuilderUnit::books() const { return core_->books(); }
+EventId BuilderUnit::settled() const noexcept { return core_->settled(); }
+
+EventId Event::id() const noexcept { return event_->id; }
+bool Event::complete() const noexcept { return event_->complete; }
+bool Event::again() const noexcept { return event_->again; }
+std::size_t Event::size() const noexcept { return event_->fragments.size(); }
+EventFragment Event::operator[](std::size_t source) const noexcept {
+  return core_->fragment(*event_, source);
+}
+std::uint64_t Event::bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const detail::OpenFragment& fragment : event_->fragments) {
+    if (fragment.here) bytes += fragment.bytes;
+  }
+  return bytes;
+}
+KeptEvent Event::keep() const { return core_->keep(*event_); }
+
+KeptEvent& KeptEvent::operator=(KeptEvent&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  id_ = other.id_;
+  complete_ = other.complete_;
+  again_ = other.again_;
+  fragments_ = std::move(other.fragments_);
+  releases_ = std::move(other.releases_);
+  return *this;
+}
+
+void KeptEvent::release() noexcept {
+  fragments_.clear();
+  const std::shared_ptr<detail::EventReleases> releases = std::exchange(releases_, nullptr);
+  if (releases) releases->release(id_);
+}
+
+}  // namespace netio

@@ -1,0 +1,96 @@
+// See unit_store.hpp.
+#include "units/unit_store.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/out_of_memory.hpp"
+
+namespace netio::detail {
+
+std::uint32_t UnitStore::take_slot() noexcept {
+  if (free_ != none) return std::exchange(free_, slots_[free_].next_free);
+  try {
+    slots_.emplace_back();
+  } catch (const std::bad_alloc&) {
+    return none;
+  }
+  return static_cast<std::uint32_t>(slots_.size() - 1);
+}
+
+bool UnitStore::open(std::uint32_t builder, Lease page, std::size_t bytes) noexcept {
+  const std::uint32_t index = take_slot();
+  if (index == none) return false;
+  close(open_[builder]);
+  Slot& slot = slots_[index];
+  slot.page = std::move(page);
+  slot.fragments = 1;
+  open_[builder] = {index, 0, bytes};
+  return true;
+}
+
+bool UnitStore::open(std::uint32_t builder) noexcept {
+  Message memory;
+  try {
+    memory = Message::of_size(page_bytes, 0);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return open(builder, Lease::adopt(memory.release_block()), page_bytes);
+}
+
+UnitStore::Name UnitStore::add(std::uint32_t builder, std::uint64_t number,
+                               std::span<const std::byte> fragment) noexcept {
+  OpenPage& open = open_[builder];
+  Slot& slot = slots_[open.slot];
+  const Label label(number);
+  std::byte* const frame = slot.page->data() + open.used;
+  const std::size_t padded = wire_padded(fragment.size());
+  const Name name = name_of(open.slot, open.used);
+  open.used += label.bytes() + padded;
+  ++slot.fragments;
+  if (padded != 0) store_u64(frame + label.bytes() + padded - wire_align, 0);
+  store_u64(frame, frame_word(static_cast<std::uint32_t>(fragment.size()), label.flags));
+  if (label.numbered()) store_u64(frame + frame_word_bytes, number);
+  if (!fragment.empty()) {
+    std::memcpy(frame + label.bytes(), fragment.data(), fragment.size());
+  }
+  return name;
+}
+
+UnitStore::Name UnitStore::add(Message& message) noexcept {
+  const std::uint32_t index = take_slot();
+  if (index == none) return 0;
+  slots_[index].message = std::move(message);
+  slots_[index].fragments = 1;
+  return name_of(index, 0);
+}
+
+Message UnitStore::take_back(Name name) noexcept {
+  Message message = std::move(slots_[slot_of(name)].message);
+  forget(name);
+  return message;
+}
+
+void UnitStore::take_back(std::uint32_t builder, Name name) noexcept {
+  open_[builder].used = offset_of(name);
+  forget(name);
+}
+
+void UnitStore::forget(Name name) noexcept { drop_one(slot_of(name)); }
+
+void UnitStore::close(OpenPage& open) noexcept {
+  if (open.slot != none) drop_one(open.slot);
+  open = {};
+}
+
+void UnitStore::drop_one(std::uint32_t index) noexcept {
+  Slot& slot = slots_[index];
+  if (--slot.fragments != 0) return;
+  slot.page.reset();
+  slot.message = Message();
+  slot.next_free = std::exchange(free_, index);
+}
+
+}  // namespace netio::detail

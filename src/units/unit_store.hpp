@@ -1,0 +1,100 @@
+// Where a read-out unit holds fragments until they are settled: small ones as frames of pages, as
+// they go on the wire, each page for one builder; a large one in memory of its own. Owner thread
+// only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <netio/message.hpp>
+
+#include "memory/block.hpp"
+#include "wire/frame.hpp"
+
+namespace netio::detail {
+
+class UnitStore {
+ public:
+  // The name of a fragment: never 0.
+  using Name = std::uint64_t;
+
+  // Where a fragment lies.
+  struct Place {
+    const Block* page = nullptr;       // null: it is a message of its own
+    const std::byte* frame = nullptr;  // in a page
+    std::size_t frame_bytes = 0;
+    const Message* message = nullptr;
+  };
+
+  explicit UnitStore(std::uint32_t builders) : open_(builders) {}
+
+  // The fragment has a frame in a page if it is at most this large.
+  static constexpr std::size_t framed_bytes_max = std::size_t{16} << 10U;
+  static constexpr std::size_t page_bytes = std::size_t{64} << 10U;
+
+  // True if add() needs a new page for a fragment of so many bytes.
+  [[nodiscard]] bool needs_page(std::uint32_t builder, std::size_t bytes) const noexcept {
+    return room_of(open_[builder]) < frame_prefix_bytes_max + wire_padded(bytes);
+  }
+  // Later fragments of this builder go into this memory, up to `bytes` of it. False without memory.
+  [[nodiscard]] bool open(std::uint32_t builder, Lease page, std::size_t bytes) noexcept;
+  // The same in memory from the heap.
+  [[nodiscard]] bool open(std::uint32_t builder) noexcept;
+  // Copies into the open page, which has room.
+  [[nodiscard]] Name add(std::uint32_t builder, std::uint64_t number,
+                         std::span<const std::byte> fragment) noexcept;
+  // Takes the message; 0, and it is untouched, without memory.
+  [[nodiscard]] Name add(Message& message) noexcept;
+  // The message of this name is the caller's again.
+  [[nodiscard]] Message take_back(Name name) noexcept;
+  // The last fragment of the open page of this builder, which add() named so, was not taken.
+  void take_back(std::uint32_t builder, Name name) noexcept;
+
+  [[nodiscard]] Place at(Name name) const noexcept {
+    const Slot& slot = slots_[slot_of(name)];
+    if (slot.message) return {nullptr, nullptr, 0, &slot.message};
+    const std::byte* const frame = slot.page->data() + offset_of(name);
+    const auto word = load_u64(frame);
+    const std::size_t prefix =
+        frame_word_bytes + ((word >> 32U) != 0 ? sizeof(std::uint64_t) : std::size_t{0});
+    return {slot.page.get(), frame, prefix + wire_padded(static_cast<std::uint32_t>(word)),
+            nullptr};
+  }
+  [[nodiscard]] Lease lease(Name name) const noexcept { return slots_[slot_of(name)].page; }
+  void forget(Name name) noexcept;
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  struct Slot {
+    Lease page;
+    Message message;
+    std::uint32_t fragments = 0;  // in the page, and one more while it is open
+    std::uint32_t next_free = none;
+  };
+  struct OpenPage {
+    std::uint32_t slot = none;
+    std::size_t used = 0;
+    std::size_t bytes = 0;
+  };
+
+  static Name name_of(std::uint32_t slot, std::size_t offset) noexcept {
+    return (std::uint64_t{slot} + 1) << 32U | offset;
+  }
+  static std::uint32_t slot_of(Name name) noexcept {
+    return static_cast<std::uint32_t>(name >> 32U) - 1;
+  }
+  static std::size_t offset_of(Name name) noexcept { return static_cast<std::uint32_t>(name); }
+  static std::size_t room_of(const OpenPage& open) noexcept { return open.bytes - open.used; }
+  // `none` without memory.
+  [[nodiscard]] std::uint32_t take_slot() noexcept;
+  void close(OpenPage& open) noexcept;
+  void drop_one(std::uint32_t index) noexcept;
+
+  std::vector<Slot> slots_;
+  std::vector<OpenPage> open_;  // by builder
+  std::uint32_t free_ = none;
+};
+
+}  // namespace netio::detail

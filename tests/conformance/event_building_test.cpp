@@ -1,0 +1,267 @@
+// Event building over every transport: units and builders in processes of their own are elsewhere
+// (tests/integration); here they are in contexts of one thread.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/conformance.hpp"
+
+namespace netio::test {
+namespace {
+
+constexpr std::uint32_t sources_count = 3;
+constexpr std::uint32_t builders_count = 2;
+
+ContextOptions context_options() {
+  ContextOptions options;
+  options.send_pool_bytes = std::size_t{8} << 20U;
+  options.receive_pool_bytes = std::size_t{8} << 20U;
+  return options;
+}
+
+BuildPlan plan() { return {sources_count, builders_count, 16}; }
+
+// Which fragment it is, in its first words, and the rest by them.
+std::vector<std::byte> fragment_of(std::uint32_t source, EventId event, std::size_t bytes) {
+  return payload(mix(event.number * 64 + source) ^ event.run, bytes);
+}
+// Some are empty, most are small, some fill pages, and some are larger than a page.
+std::size_t size_of(std::uint32_t source, std::uint64_t number) {
+  const std::uint64_t drawn = mix(number * 31 + source);
+  if (drawn % 64 == 0) return 100'000 + drawn % 50'000;
+  if (drawn % 16 == 1) return 10'000 + drawn % 20'000;
+  return drawn % 400;
+}
+
+class EventBuilding : public testing::TestWithParam<Row> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = GetParam().why_absent(); !why.empty()) GTEST_SKIP() << why;
+  }
+
+  ReadoutOptions readout(std::uint32_t source) const {
+    ReadoutOptions options;
+    options.plan = plan();
+    options.source = source;
+    options.socket.reconnect_after_min = 1ms;
+    options.socket.reconnect_after_max = 20ms;
+    return options;
+  }
+  BuilderOptions building(std::uint32_t number) const {
+    BuilderOptions options;
+    options.plan = plan();
+    options.builder = number;
+    options.deadline = 5s;
+    return options;
+  }
+  void make_builder(std::uint32_t number, const std::string& address) {
+    builders_[number] = std::make_unique<BuilderUnit>(there_, building(number));
+    builders_[number]->on_event([this, number](const Event& event) { take(number, event); });
+    addresses_[number] = builders_[number]->bind(address);
+  }
+  void make_builders() {
+    for (std::uint32_t number = 0; number < builders_count; ++number) {
+      make_builder(number, GetParam().address);
+    }
+  }
+  void make_unit(std::uint32_t source) {
+    units_[source] = std::make_unique<ReadoutUnit>(here_, readout(source));
+    for (std::uint32_t number = 0; number < builders_count; ++number) {
+      units_[source]->connect(number, addresses_[number]);
+    }
+  }
+  void make_units() {
+    for (std::uint32_t source = 0; source < sources_count; ++source) make_unit(source);
+  }
+
+  void take(std::uint32_t builder, const Event& event) {
+    const std::uint64_t range = event.id().number / plan().range_events;
+    EXPECT_EQ(range % builders_count, builder);
+    EXPECT_EQ(event.size(), sources_count);
+    EXPECT_TRUE(event.again() || !seen_.contains(event.id())) << event.id().number;
+    ++seen_[event.id()];
+    for (std::uint32_t source = 0; source < event.size(); ++source) {
+      const EventFragment fragment = event[source];
+      if (!fragment.here) continue;
+      const std::vector<std::byte> wanted =
+          fragment_of(source, event.id(), size_of(source, event.id().number));
+      EXPECT_TRUE(std::ranges::equal(fragment.bytes(), wanted)) << event.id().number;
+      ++fragments_;
+    }
+    if (!event.complete()) ++incomplete_;
+    if (on_event_) on_event_(event);
+  }
+  // Sends a fragment of each of these events from each unit.
+  void send(EventId first, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const EventId event{first.run, first.number + i};
+      for (std::uint32_t source = 0; source < sources_count; ++source) {
+        const auto fragment = fragment_of(source, event, size_of(source, event.number));
+        ASSERT_SOON(pump_, units_[source]->send(event, fragment) == Status::ok);
+      }
+    }
+  }
+  void advance(EventId below) {
+    for (const auto& unit : units_) unit->advance(below);
+  }
+  [[nodiscard]] std::uint64_t held() const {
+    std::uint64_t held = 0;
+    for (const auto& unit : units_) held += unit->books().held;
+    return held;
+  }
+
+  Context here_{context_options()};
+  Context there_{context_options()};
+  Pump pump_{&here_, &there_};
+  std::vector<std::string> addresses_ = std::vector<std::string>(builders_count);
+  std::vector<std::unique_ptr<BuilderUnit>> builders_{builders_count};
+  std::vector<std::unique_ptr<ReadoutUnit>> units_{sources_count};
+  std::map<EventId, int> seen_;
+  std::uint64_t fragments_ = 0;
+  std::uint64_t incomplete_ = 0;
+  std::function<void(const Event&)> on_event_;
+};
+
+TEST_P(EventBuilding, hands_over_every_event_with_what_was_sent) {
+  make_builders();
+  make_units();
+  constexpr std::uint64_t count = 3000;
+  send({1, 0}, count);
+  advance(end_of_run(1));
+  ASSERT_SOON(pump_, held() == 0);
+  EXPECT_EQ(seen_.size(), count);
+  EXPECT_EQ(fragments_, count * sources_count);
+  EXPECT_EQ(incomplete_, 0U);
+  std::uint64_t complete = 0;
+  for (const auto& builder : builders_) {
+    const BuilderBooks books = builder->books();
+    complete += books.complete;
+    EXPECT_EQ(books.incomplete + books.again + books.open + books.open_bytes, 0U);
+    for (const auto& source : books.sources) EXPECT_EQ(source.received, source.built);
+  }
+  EXPECT_EQ(complete, count);
+  for (const auto& unit : units_) {
+    EXPECT_EQ(unit->books().sent, count);
+    EXPECT_EQ(unit->books().settled, count);
+    EXPECT_EQ(unit->books().resent, 0U);
+  }
+}
+
+TEST_P(EventBuilding, a_builder_that_was_restarted_is_sent_again_what_is_not_settled) {
+  make_builders();
+  make_units();
+  send({1, 0}, 200);
+  // Bound anew, under another address if the wire gives it one.
+  ASSERT_SOON(pump_, seen_.size() > 100);
+  builders_[1].reset();
+  send({1, 200}, 200);
+  make_builder(1, addresses_[1]);
+  send({1, 400}, 200);
+  advance(end_of_run(1));
+  ASSERT_SOON(pump_, held() == 0);
+  EXPECT_EQ(seen_.size(), 600U);
+  EXPECT_EQ(incomplete_, 0U);
+  std::uint64_t again = 0;
+  for (const auto& [event, times] : seen_) again += static_cast<std::uint64_t>(times - 1);
+  EXPECT_LE(again, builders_[1]->books().again);
+}
+
+TEST_P(EventBuilding, kept_events_last_and_come_home_from_another_thread) {
+  make_builders();
+  std::vector<KeptEvent> kept;
+  on_event_ = [&](const Event& event) {
+    if (event.id().number % 7 == 0) kept.push_back(event.keep());
+  };
+  make_units();
+  send({0, 0}, 500);
+  advance(end_of_run(0));
+  ASSERT_SOON(pump_, held() == 0);
+  EXPECT_EQ(kept.size(), 72U);
+  std::thread([&] {
+    for (KeptEvent& event : kept) {
+      for (std::uint32_t source = 0; source < sources_count; ++source) {
+        EXPECT_TRUE(std::ranges::equal(
+            event.fragments()[source].bytes(),
+            fragment_of(source, event.id(), size_of(source, event.id().number))));
+      }
+      event.release();
+    }
+  }).join();
+  const auto kept_bytes = [&] {
+    return builders_[0]->books().kept_bytes + builders_[1]->books().kept_bytes;
+  };
+  EXPECT_NE(kept_bytes(), 0U);
+  ASSERT_SOON(pump_, kept_bytes() == 0);
+}
+
+TEST_P(EventBuilding, the_deadline_hands_over_what_is_here_and_says_what_is_missing) {
+  for (std::uint32_t number = 0; number < builders_count; ++number) {
+    BuilderOptions options = building(number);
+    options.deadline = 50ms;
+    builders_[number] = std::make_unique<BuilderUnit>(there_, options);
+    builders_[number]->on_event([this, number](const Event& event) {
+      take(number, event);
+      EXPECT_FALSE(event.complete());
+      EXPECT_EQ(event[2].missing, Missing::late);
+    });
+    addresses_[number] = builders_[number]->bind(GetParam().address);
+  }
+  make_units();
+  units_[2]->advance({1, 0});  // it is there, and sends nothing
+  ASSERT_SOON(pump_, units_[2]->builders_connected() == builders_count);
+  for (std::uint64_t number = 0; number < 32; ++number) {
+    for (std::uint32_t source = 0; source < 2; ++source) {
+      const EventId event{1, number};
+      ASSERT_EQ(units_[source]->send(event, fragment_of(source, event, size_of(source, number))),
+                Status::ok);
+    }
+  }
+  ASSERT_SOON(pump_, seen_.size() == 32);
+  EXPECT_EQ(builders_[0]->books().sources[2].missing_by[static_cast<std::size_t>(Missing::late)],
+            16U);
+}
+
+TEST_P(EventBuilding, another_plan_is_refused_in_words) {
+  make_builders();
+  ReadoutOptions options = readout(0);
+  options.plan.sources = 4;
+  ReadoutUnit other(here_, options);
+  std::string here;
+  std::string there;
+  other.on_refused([&](std::uint32_t, std::string_view why) { here = why; });
+  builders_[0]->on_refused([&](const PeerInfo&, std::string_view why) { there = why; });
+  other.connect(0, addresses_[0]);
+  other.advance({0, 0});
+  ASSERT_SOON(pump_, !here.empty() && !there.empty());
+  EXPECT_NE(here.find("sources: 3 here, 4 there"), std::string::npos) << here;
+  EXPECT_NE(there.find("sources: 3 here, 4 there"), std::string::npos) << there;
+  make_units();
+  send({0, 0}, 64);
+  advance(end_of_run(0));
+  ASSERT_SOON(pump_, held() == 0);
+  EXPECT_EQ(seen_.size(), 64U);
+}
+
+TEST_P(EventBuilding, ends_in_order) {
+  make_builders();
+  make_units();
+  send({0, 0}, 100);
+  advance(end_of_run(0));
+  int ended = 0;
+  for (const auto& unit : units_) unit->finish(10s, [&] { ++ended; });
+  ASSERT_SOON(pump_, ended == static_cast<int>(sources_count));
+  EXPECT_EQ(held(), 0U);
+  EXPECT_EQ(units_[0]->send({0, 100}, std::span<const std::byte>()), Status::closed);
+  for (const auto& builder : builders_) builder->close(10s, [&] { ++ended; });
+  ASSERT_SOON(pump_, ended == static_cast<int>(sources_count + builders_count));
+}
+
+ON_EVERY_TRANSPORT(EventBuilding);
+
+}  // namespace
+}  // namespace netio::test
