@@ -158,7 +158,7 @@ def hello_vectors():
     bad("version_range_empty", "version_min above version_max",
         hello_bytes(hello_fields(version_min=3)), "defective", "version")
     bad("pattern_0", "no pattern", hello_bytes(hello_fields(pattern=0)), "defective", "pattern")
-    bad("pattern_8", "an unknown pattern", hello_bytes(hello_fields(pattern=8)), "defective",
+    bad("pattern_10", "an unknown pattern", hello_bytes(hello_fields(pattern=10)), "defective",
         "pattern")
     bad("page_limit_79", "no page that small holds every control frame",
         hello_bytes(hello_fields(page_bytes_max=79)), "defective", "page limit")

@@ -95,6 +95,9 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
     case Missing::not_connected:
       ++play_.tally.missing_not_connected;
       break;
+    case Missing::count_:
+      play_.wrong(name(built, source) + ": for no reason");
+      return;
   }
   const Wire& wire = play_.wires->of(source, builder.number());
   if (wire.greeted != (built.missing[source] == Missing::late)) {
