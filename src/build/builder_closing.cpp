@@ -8,6 +8,8 @@ namespace netio::detail {
 namespace {
 // While something waits, at() is called this often in a deadline. A longer pause is a leap.
 constexpr std::int64_t steps_of_deadline = 8;
+// The user may need long for each event.
+constexpr std::uint32_t closed_untold_max = 32;
 }  // namespace
 
 void BuilderProtocol::at(std::int64_t now_ns) noexcept {
@@ -30,14 +32,22 @@ bool BuilderProtocol::waits_for_time() const noexcept {
 }
 
 void BuilderProtocol::go_on() noexcept {
-  while (close_next()) continue;
+  close_all();
   if (settings_.turns == 0 || !give_turns()) return;
-  while (close_next()) continue;  // those that were given a turn are waited for from now on
+  close_all();  // those that were given a turn are waited for from now on
+}
+
+void BuilderProtocol::close_all() noexcept {
+  while (close_next()) {
+    if (closed_since_ >= closed_untold_max) tell_closed();
+  }
+  if (closed_since_ != 0) tell_closed();
 }
 
 // Closes the oldest event, or the end of a range in front of it, if it waits for nothing more.
 bool BuilderProtocol::close_next() noexcept {
   due_ns_ = INT64_MAX;
+  awaits_ = false;
   const bool at_end =
       !range_ends_.empty() && (events_.empty() || range_ends_[0].at <= events_.oldest().id);
   if (!at_end) return !events_.empty() && close_event(events_.oldest());
@@ -73,6 +83,11 @@ void BuilderProtocol::close_range() noexcept {
 
 void BuilderProtocol::closed_below(EventId below) noexcept {
   closed_ = std::max(closed_, below);
+  ++closed_since_;
+}
+
+void BuilderProtocol::tell_closed() noexcept {
+  closed_since_ = 0;
   for (std::uint32_t each = 0; each < sources_.size(); ++each) {
     sources_[each].lost.forget(closed_);
   }
@@ -84,7 +99,7 @@ void BuilderProtocol::closed_below(EventId below) noexcept {
 void BuilderProtocol::settle() noexcept {
   const bool keeps = settings_.done_with_release && !kept_.empty();
   settled_ = std::max(settled_, keeps ? std::min(closed_, kept_.oldest()) : closed_);
-  settled_end_ = settings_.plan.last_end_of(settings_.builder, settled_);
+  settled_end_ = range_.last_end_of(settled_);
 }
 
 // Mostly the source that was awaited when this was asked last is awaited still.
@@ -95,6 +110,7 @@ bool BuilderProtocol::is_over(const Waiting& waiting) noexcept {
       const std::int64_t over = over_ns(waiting, source);
       if (over > now_ns_) {
         due_ns_ = over;
+        awaits_ = true;
         return false;
       }
     }
@@ -158,16 +174,34 @@ Missing BuilderProtocol::missing(const OpenEvent& event, std::uint32_t number) c
   return source.connected ? Missing::late : Missing::not_connected;
 }
 
-void BuilderProtocol::hand_over(OpenEvent& event) noexcept {
+// True if nothing is.
+bool BuilderProtocol::find_missing(const OpenEvent& event) noexcept {
   bool complete = true;
-  EventId known_from;
   for (std::uint32_t number = 0; number < sources_.size(); ++number) {
     missing_[number] = missing(event, number);
     complete = complete && missing_[number] == Missing::no;
-    known_from = std::max(known_from, sources_[number].known_from);
   }
-  // The units that sent it know of earlier runs. If some of them are gone, nobody may know.
-  const bool again = event.id < again_below_ || (earlier_run_ && event.id < known_from);
+  return complete;
+}
+
+// The units that sent an event below it know of earlier runs. If some of them are gone, nobody may
+// know.
+EventId BuilderProtocol::known_from() const noexcept {
+  EventId known_from;
+  for (const BuilderSource& source : sources_) {
+    known_from = std::max(known_from, source.known_from);
+  }
+  return known_from;
+}
+
+void BuilderProtocol::hand_over(OpenEvent& event) noexcept {
+  bool complete = event.here == sources_.size();
+  if (complete) {
+    std::ranges::fill(missing_, Missing::no);
+  } else {
+    complete = find_missing(event);
+  }
+  const bool again = event.id < again_below_ || (earlier_run_ && event.id < known_from());
   bool kept = false;
   if (event.here != 0) {  // a unit may have waited with it, and have died
     ++(complete ? books_.complete : books_.incomplete);

@@ -15,6 +15,7 @@ constexpr std::size_t range_ends_max = 1024;
 
 BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput& output)
     : settings_(settings),
+      range_(settings.plan, settings.builder),
       output_(output),
       sources_(settings.plan.sources),
       events_(settings.plan.sources),
@@ -93,12 +94,12 @@ void BuilderProtocol::received(std::uint32_t number, const UnitMessage& message)
   std::visit([&](const auto& each) { take(number, each); }, message);
 }
 
-const char* BuilderProtocol::breach(const BuilderSource& source, const Fragment& fragment) const {
+const char* BuilderProtocol::breach(const BuilderSource& source, const Fragment& fragment) {
   if (fragment.event.number > event_number_max || fragment.bytes > fragment_bytes_max) {
     return "sent what is no fragment";
   }
   if (fragment.before != source.connection.fragments) return "sent a fragment that did not arrive";
-  if (settings_.plan.builder_of(fragment.event) != settings_.builder) {
+  if (!range_.has(fragment.event)) {
     return "sent a fragment that is for another builder";
   }
   if (fragment.event < source.position) return "sent a fragment twice, or out of order";
@@ -123,7 +124,9 @@ void BuilderProtocol::received(std::uint32_t number, const Fragment& fragment,
   make_room();
   const std::uint64_t cost = window_cost(fragment.bytes);
   const bool late = fragment.event < closed_;
-  OpenEvent* const event = late ? nullptr : &events_.open(fragment.event, now_ns_);
+  const OpenEvent* const oldest = events_.empty() ? nullptr : &events_.oldest();
+  OpenEvent* const event =
+      late ? nullptr : &events_.open(fragment.event, now_ns_, source.next_open);
   if (source.waits) --waiting_;
   source.waits.reset();
   source.suspect = false;
@@ -143,7 +146,11 @@ void BuilderProtocol::received(std::uint32_t number, const Fragment& fragment,
     books_.held_cost += cost;
     books_.held_cost_max = std::max(books_.held_cost_max, books_.held_cost);
   }
+  const std::size_t range_ends = range_ends_.size();
   move_on(source, fragment.event.next());
+  // Mostly what is oldest still waits for another source.
+  const bool waits = awaits_ && awaited_ != number && oldest == &events_.oldest();
+  if (waits && !late && range_ends == range_ends_.size() && settings_.turns == 0) return;
   go_on();
   pump(number);
 }
@@ -190,12 +197,12 @@ void BuilderProtocol::take(std::uint32_t number, const UnitMark& mark) {
 void BuilderProtocol::take(std::uint32_t number, const UnitWaits& waits) {
   BuilderSource& source = sources_[number];
   if (waits.event < source.position || waits.event.number > event_number_max ||
-      settings_.plan.builder_of(waits.event) != settings_.builder) {
+      !range_.has(waits.event)) {
     return refuse(number, "waits for an event that it may not send");
   }
   if (!has_all(number, waits.before)) return;
   make_room();
-  if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_);
+  if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_, source.next_open);
   if (!source.waits) ++waiting_;
   source.waits = waits;
   source.suspect = false;
@@ -239,7 +246,7 @@ void BuilderProtocol::make_room() {
 void BuilderProtocol::move_on(BuilderSource& source, EventId position) noexcept {
   if (position <= source.position) return;
   source.position = position;
-  const EventId end = settings_.plan.last_end_of(settings_.builder, position);
+  const EventId end = range_.last_end_of(position);
   const std::size_t count = range_ends_.size();
   if (end <= (count == 0 ? closed_end_ : range_ends_[count - 1].at)) return;
   if (count >= range_ends_max) {
@@ -259,6 +266,7 @@ void BuilderProtocol::take_settled(EventId below) noexcept {
   settled_ = below;  // whatever is kept
   closed_end_ = std::max(closed_end_, settings_.plan.last_end_of(settings_.builder, below));
   closed_below(below);
+  tell_closed();
 }
 
 void BuilderProtocol::refuse(std::uint32_t number, std::string why) {

@@ -15,6 +15,7 @@
 #include "build/builder_source.hpp"
 #include "build/kept_events.hpp"
 #include "build/open_events.hpp"
+#include "build/plan_range.hpp"
 
 namespace netio::detail {
 
@@ -130,7 +131,7 @@ class BuilderProtocol {
   void take(std::uint32_t number, const UnitRests& rests);
   void take(std::uint32_t number, const UnitShort& is_short);
   [[nodiscard]] std::string why_not(const UnitHello& hello) const;
-  [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment) const;
+  [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment);
   [[nodiscard]] bool has_all(std::uint32_t number, std::uint64_t sent);
   void learn(const UnitHello& hello) noexcept;
   void make_room();
@@ -141,6 +142,8 @@ class BuilderProtocol {
 
   // builder_closing.cpp: what is over, and is handed over.
   void go_on() noexcept;
+  void close_all() noexcept;
+  void tell_closed() noexcept;
   [[nodiscard]] bool waits_for_time() const noexcept;
   [[nodiscard]] bool close_next() noexcept;
   [[nodiscard]] bool close_event(OpenEvent& event) noexcept;
@@ -153,6 +156,8 @@ class BuilderProtocol {
   [[nodiscard]] bool user_has_room(const OpenEvent& event) noexcept;
   void suspect_missing(const Waiting& waiting) noexcept;
   void hand_over(OpenEvent& event) noexcept;
+  [[nodiscard]] bool find_missing(const OpenEvent& event) noexcept;
+  [[nodiscard]] EventId known_from() const noexcept;
   [[nodiscard]] Missing missing(const OpenEvent& event, std::uint32_t number) const noexcept;
   void drop(const OpenEvent& event) noexcept;
   void closed_below(EventId below) noexcept;
@@ -172,6 +177,7 @@ class BuilderProtocol {
   [[nodiscard]] bool pump_done(std::uint32_t number, BuilderSource& source) noexcept;
 
   BuilderSettings settings_;
+  BuilderRange range_;
   BuilderOutput& output_;
   std::vector<BuilderSource> sources_;
   OpenEvents events_;
@@ -184,12 +190,14 @@ class BuilderProtocol {
   EventId settled_end_;  // the end of the last range that is settled
   // An earlier run of this builder may have handed over the events below:
   EventId again_below_;
-  bool earlier_run_ = false;       // there was one
-  std::uint32_t awaited_ = 0;      // the source that was awaited when this was asked last
-  std::size_t waiting_ = 0;        // sources that wait for their windows
-  std::size_t wanting_ = 0;        // sources that wait for a turn
-  std::uint32_t turns_given_ = 0;  // without those that are overdue
-  std::uint32_t turn_next_ = 0;    // the source that is asked first when a turn is given
+  bool earlier_run_ = false;        // there was one
+  std::uint32_t awaited_ = 0;       // the source that was awaited when this was asked last
+  bool awaits_ = false;             // what is oldest waits for it
+  std::uint32_t closed_since_ = 0;  // units were told what is settled
+  std::size_t waiting_ = 0;         // sources that wait for their windows
+  std::size_t wanting_ = 0;         // sources that wait for a turn
+  std::uint32_t turns_given_ = 0;   // without those that are overdue
+  std::uint32_t turn_next_ = 0;     // the source that is asked first when a turn is given
   bool begun_ = false;
   std::int64_t began_ns_ = 0;  // when the first unit was connected
   std::int64_t skipped_ns_ = 0;

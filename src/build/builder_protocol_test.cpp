@@ -355,7 +355,7 @@ TEST_F(BuilderProtocolTest, changes_nothing_where_memory_runs_out) {
   must_repeat([&] { builder->received(0, UnitDropped{{0, 100}, {0, 102}, 100}); });
   must_repeat([&] { builder->received(0, UnitWaits{{0, 103}, 36, 100}); });
   test::fail_allocations(0, 0);
-  EXPECT_GT(failed, 100U);
+  EXPECT_GT(failed, 5U);
   EXPECT_EQ(builder->open_events(), 101U);
   EXPECT_EQ(refused, "");
 }

@@ -53,6 +53,7 @@ struct BuilderSource {
   EventId position;                 // everything below it is here, was here, or will never come
   LostEvents lost;
   std::uint64_t held_cost = 0;     // of its fragments in open events
+  std::uint64_t next_open = 0;     // where its next event may be: see OpenEvents
   std::optional<UnitWaits> waits;  // with a fragment that does not fit its window
   SourceBooks books;
 

@@ -4,8 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "base/growing_ring.hpp"
@@ -24,10 +23,10 @@ struct OpenFragment {
 struct OpenEvent {
   EventId id;
   std::int64_t opened_ns = 0;
-  std::int64_t moved_ns = 0;            // when the last fragment came
-  std::uint64_t cost = 0;               // of the fragments
-  std::uint32_t here = 0;               // the number of fragments
-  std::vector<OpenFragment> fragments;  // by source
+  std::int64_t moved_ns = 0;          // when the last fragment came
+  std::uint64_t cost = 0;             // of the fragments
+  std::uint32_t here = 0;             // the number of fragments
+  std::span<OpenFragment> fragments;  // by source
 };
 
 class OpenEvents {
@@ -40,20 +39,36 @@ class OpenEvents {
   [[nodiscard]] const OpenEvent& oldest() const noexcept { return *events_[0]; }
 
   // The event with this id, which is opened if it is not open yet. Throws std::bad_alloc; nothing
-  // has changed then.
-  OpenEvent& open(EventId id, std::int64_t now_ns);
+  // has changed then. `next` is where the event may be, and is then where the next one may be: each
+  // source has a place of its own, because its events come in order.
+  OpenEvent& open(EventId id, std::int64_t now_ns, std::uint64_t& next) {
+    const std::uint64_t index = next - closed_;  // it wraps for what is closed
+    if (index < events_.size() && events_[index]->id == id) [[likely]] {
+      ++next;
+      return *events_[index];
+    }
+    return find_or_insert(id, now_ns, next);
+  }
   void close_oldest() noexcept {
-    free_.push_back(std::move(events_[0]));  // there is room: see open()
+    free_.push_back(events_[0]);  // there is room: see make_some()
     events_.pop_front();
+    ++closed_;
   }
 
  private:
+  struct Memory {
+    std::vector<OpenEvent> events;
+    std::vector<OpenFragment> fragments;
+  };
+  OpenEvent& find_or_insert(EventId id, std::int64_t now_ns, std::uint64_t& next);
   OpenEvent& insert(std::size_t index, EventId id, std::int64_t now_ns);
-  void make_one();
+  void make_some();
 
   std::uint32_t sources_;
-  GrowingRing<std::unique_ptr<OpenEvent>> events_;
-  std::vector<std::unique_ptr<OpenEvent>> free_;
+  GrowingRing<OpenEvent*> events_;
+  std::uint64_t closed_ = 0;  // so many were closed: the place of the oldest one
+  std::vector<OpenEvent*> free_;
+  std::vector<Memory> memory_;
   std::size_t made_ = 0;
 };
 

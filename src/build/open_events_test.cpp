@@ -11,7 +11,8 @@ namespace {
 
 TEST(OpenEvents, are_in_the_order_of_their_ids_whichever_was_opened_first) {
   OpenEvents events(2);
-  for (const std::uint64_t number : {7U, 3U, 9U, 5U, 3U}) (void)events.open({0, number}, 1);
+  std::uint64_t next = 0;
+  for (const std::uint64_t number : {7U, 3U, 9U, 5U, 3U}) (void)events.open({0, number}, 1, next);
   EXPECT_EQ(events.size(), 4U);
   for (const std::uint64_t number : {3U, 5U, 7U, 9U}) {
     EXPECT_EQ(events.oldest().id.number, number);
@@ -22,16 +23,35 @@ TEST(OpenEvents, are_in_the_order_of_their_ids_whichever_was_opened_first) {
 
 TEST(OpenEvents, begin_empty_though_their_memory_was_used) {
   OpenEvents events(1);
-  OpenEvent& first = events.open({0, 1}, 1);
+  std::uint64_t next = 0;
+  OpenEvent& first = events.open({0, 1}, 1, next);
   first.fragments[0] = {10, 4, FragmentStatus::in_error, true};
   first.here = 1;
   first.cost = 74;
   events.close_oldest();
-  const OpenEvent& second = events.open({0, 2}, 5);
+  const OpenEvent& second = events.open({0, 2}, 5, next);
   EXPECT_EQ(second.here, 0U);
   EXPECT_EQ(second.cost, 0U);
   EXPECT_FALSE(second.fragments[0].here);
   EXPECT_EQ(second.opened_ns, 5);
+}
+
+TEST(OpenEvents, are_found_by_every_source_at_its_own_place) {
+  OpenEvents events(2);
+  std::uint64_t ahead = 0;
+  std::uint64_t behind = 0;
+  for (std::uint64_t number = 0; number < 200; number += 2) {
+    EXPECT_EQ(events.open({0, number}, 1, ahead).id.number, number);
+  }
+  for (std::uint64_t number = 0; number < 200; ++number) {
+    EXPECT_EQ(events.open({0, number}, 1, behind).id.number, number);
+    if (number % 3 == 0) events.close_oldest();
+  }
+  EXPECT_EQ(events.size(), 133U);
+  EXPECT_EQ(events.open({0, 198}, 1, ahead).id.number, 198U);
+  EXPECT_EQ(events.open({0, 300}, 1, ahead).id.number, 300U);
+  EXPECT_EQ(events.open({0, 300}, 1, behind).id.number, 300U);
+  EXPECT_EQ(events.size(), 134U);
 }
 
 TEST(LostEvents, have_the_reason_of_their_part) {

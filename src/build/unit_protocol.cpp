@@ -7,7 +7,10 @@
 namespace netio::detail {
 
 UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
-    : settings_(settings), output_(output), builders_(settings.plan.builders) {}
+    : settings_(settings),
+      range_(settings.plan),
+      output_(output),
+      builders_(settings.plan.builders) {}
 
 Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memory,
                           FragmentStatus status) noexcept {
@@ -15,7 +18,7 @@ Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memo
   if (bytes > fragment_bytes_max) return Status::too_big;
   const std::uint64_t cost = window_cost(bytes);
   if (cost > settings_.store_bytes_max) return Status::too_big;
-  const std::uint32_t number = settings_.plan.builder_of(event);
+  const std::uint32_t number = range_.builder_of(event);
   Builder& builder = builders_[number];
   if (event < builder.settled) {  // the others are far ahead, and nobody waits for this unit
     ++books_.late;
@@ -56,11 +59,9 @@ void UnitProtocol::moved_to(EventId begins, EventId below) noexcept {
   const EventId before = std::exchange(advanced_, below);
   const bool first = !std::exchange(begun_, true);
   if (first) begins_ = begins;
-  if (!first && before.run == below.run && below <= settings_.plan.end_of_range(before)) {
-    pump(settings_.plan.builder_of(before));
-  } else {
-    pump_all();
-  }
+  const std::uint32_t number = range_.builder_of(before);
+  if (first || before.run != below.run || below > range_.end()) return pump_all();
+  pump(number);
 }
 
 bool UnitProtocol::idle() const noexcept {
@@ -258,7 +259,8 @@ bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const
   const EventId said = builder.connection.said;
   if (!builder.connection.welcome || builder.outbox.next() != nullptr) return false;
   const bool counted = builder.connection.counted == builder.connection.fragments;
-  if (!counted && said == settings_.plan.begin_of_range(said)) return true;
+  const bool inside = range_.begin() < said && said < range_.end();
+  if (!counted && !inside && said == settings_.plan.begin_of_range(said)) return true;
   if (said >= advanced_) return false;
   return said.run != advanced_.run || settings_.plan.first_of(number, said) < advanced_;
 }

@@ -11,6 +11,7 @@
 
 #include "build/build_messages.hpp"
 #include "build/build_plan.hpp"
+#include "build/plan_range.hpp"
 #include "build/unit_outbox.hpp"
 
 namespace netio::detail {
@@ -125,6 +126,7 @@ class UnitProtocol {
   void refuse(std::uint32_t number, std::string why);
 
   UnitSettings settings_;
+  PlanRange range_;  // of the last event
   UnitOutput& output_;
   std::vector<Builder> builders_;
   EventId begins_;  // where this run of the unit begins

@@ -20,11 +20,12 @@ constexpr std::chrono::milliseconds look_for_end_after{1};
 ReadoutCore::ReadoutCore(Context& context, const ReadoutOptions& options)
     : loop_(context.loop()),
       options_(options),
-      store_(options.plan.builders),
+      store_(context.core().large_pool(), options.plan.builders),
       builders_(options.plan.builders),
       protocol_({plan_of(options.plan, "make a read-out unit"), options.source, random_run(),
                  options.store_bytes_max, options.when_full},
                 *this),
+      range_(to_plan(options.plan)),
       message_bytes_max_(options.socket.message_bytes_max),
       end_timer_(loop_, [this] { look_for_end(); }) {
   require_below(options.source, options.plan.sources, "make a read-out unit", "source");
@@ -51,25 +52,17 @@ void ReadoutCore::connect(std::uint32_t builder, std::string_view address) {
   builders_[builder].socket->connect(address);
 }
 
-std::uint32_t ReadoutCore::builder_of(EventId event) noexcept {
-  if (event < range_begin_ || event >= range_end_) {
-    const BuildPlan plan = to_plan(options_.plan);
-    range_begin_ = plan.begin_of_range(event);
-    range_end_ = plan.end_of_range(event);
-    range_builder_ = plan.builder_of(event);
-  }
-  return range_builder_;
-}
-
-// In memory that the wire of this builder sends from best, while there is plenty of it.
+// In memory that the builder reads too, if the wire has such memory, and plenty of it.
 bool ReadoutCore::open_page(std::uint32_t number, std::size_t bytes) noexcept {
-  for (const auto& peer : builders_[number].socket->core().peers()) {
+  const Builder& builder = builders_[number];
+  for (const auto& peer : builder.socket->core().peers()) {
     Link* const link = peer->outgoing.link();
-    if (!builders_[number].up || link == nullptr || !link->pool().plenty()) continue;
-    const std::size_t body = peer->outgoing.body_max();
-    if (body < frame_prefix_bytes_max + wire_padded(bytes)) continue;
-    Lease page = link->pool().take();
-    if (page) return store_.open(number, std::move(page), body);
+    if (!builder.up || link == nullptr || link->fit().loans == nullptr) continue;
+    Pool& pool = link->pool();
+    const std::size_t room = std::min(pool.block_bytes(), builder.body_bytes_max);
+    if (!pool.plenty() || room < frame_prefix_bytes_max + wire_padded(bytes)) continue;
+    Lease page = pool.take();
+    if (page) return store_.open(number, std::move(page), room);
   }
   return store_.open(number);
 }
@@ -79,7 +72,7 @@ Status ReadoutCore::send(EventId event, std::span<const std::byte> fragment,
   if (finishing_) return Status::closed;
   if (fragment.size() > message_bytes_max_) return Status::too_big;
   if (fragment.size() > UnitStore::framed_bytes_max) return hold_large(event, fragment, status);
-  const std::uint32_t number = builder_of(event);
+  const std::uint32_t number = range_.builder_of(event);
   if (store_.needs_page(number, fragment.size()) && !open_page(number, fragment.size())) {
     return Status::again;
   }
@@ -92,13 +85,10 @@ Status ReadoutCore::send(EventId event, std::span<const std::byte> fragment,
 Status ReadoutCore::hold_large(EventId event, std::span<const std::byte> fragment,
                                FragmentStatus status) noexcept {
   Message message;
-  Builder& builder = builders_[builder_of(event)];
+  Builder& builder = builders_[range_.builder_of(event)];
   Status answer = Status::again;
   if (builder.up) message = builder.socket->allocate(fragment.size(), answer, event.number);
-  if (!message) {
-    guard_memory([&] { message = Message::of_size(fragment.size(), event.number); },
-                 [&]() noexcept {});
-  }
+  if (!message) message = store_.message(fragment.size(), event.number);
   if (!message) return Status::again;
   std::memcpy(message.writable_bytes().data(), fragment.data(), fragment.size());
   return send(event, message, status);
@@ -168,7 +158,8 @@ bool ReadoutCore::send(std::uint32_t number, const Fragment& fragment,
   const UnitStore::Place place = store_.at(memory);
   if (place.message != nullptr) return send_message(builder, *place.message);
   PageRun& run = builder.run;
-  if (!run.continues(place.page, place.frame)) {
+  if (!run.continues(place.page, place.frame) ||
+      run.bytes() + place.frame_bytes > builder.body_bytes_max) {
     if (!send_run(builder)) return false;
     run.begin(store_.lease(memory), place.frame);
     if (!scheduled()) loop_.defer(*this);
@@ -210,6 +201,9 @@ void ReadoutCore::writable(std::uint32_t number) noexcept {
 void ReadoutCore::came_up(std::uint32_t number, const PeerInfo& peer) {
   Builder& builder = builders_[number];
   builder.up = true;
+  for (const auto& each : builder.socket->core().peers()) {
+    if (each->outgoing.link() != nullptr) builder.body_bytes_max = each->outgoing.body_max();
+  }
   builder.ending = builder.run_said = false;
   protocol_.connected(number);
   if (on_up) on_up(number, peer);

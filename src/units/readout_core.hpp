@@ -47,8 +47,9 @@ class ReadoutCore final : private UnitOutput, private Deferred {
   struct Builder {
     std::unique_ptr<ReadoutSocket> socket;
     bool up = false;
-    bool ending = false;  // it is refused, and nothing more is taken of it
-    PageRun run;          // fragments that wait to be sent together
+    bool ending = false;             // it is refused, and nothing more is taken of it
+    PageRun run;                     // fragments that wait to be sent together
+    std::size_t body_bytes_max = 0;  // of a page to this builder
     std::uint32_t said_run = 0;
     bool run_said = false;
     std::string refused;  // why, to be told
@@ -63,7 +64,6 @@ class ReadoutCore final : private UnitOutput, private Deferred {
   void run_deferred() noexcept override;
 
   [[nodiscard]] bool open_page(std::uint32_t number, std::size_t bytes) noexcept;
-  [[nodiscard]] std::uint32_t builder_of(EventId event) noexcept;
   Status hold_large(EventId event, std::span<const std::byte> fragment,
                     FragmentStatus status) noexcept;
   [[nodiscard]] bool say_bytes(Builder& builder, const BuildBytes& bytes) noexcept;
@@ -84,11 +84,8 @@ class ReadoutCore final : private UnitOutput, private Deferred {
   UnitStore store_;
   std::vector<Builder> builders_;
   UnitProtocol protocol_;
+  PlanRange range_;  // of the last event
   std::uint64_t message_bytes_max_;
-  // The range of the last event, and whose it is.
-  EventId range_begin_;
-  EventId range_end_;
-  std::uint32_t range_builder_ = 0;
   bool room_due_ = false;
   bool finishing_ = false;
   std::function<void()> then_;

@@ -31,13 +31,18 @@ bool UnitStore::open(std::uint32_t builder, Lease page, std::size_t bytes) noexc
 }
 
 bool UnitStore::open(std::uint32_t builder) noexcept {
-  Message memory;
-  try {
-    memory = Message::of_size(page_bytes, 0);
-  } catch (const std::bad_alloc&) {
-    return false;
+  Message memory = message(page_bytes, 0);
+  return memory && open(builder, Lease::adopt(memory.release_block()), page_bytes);
+}
+
+Message UnitStore::message(std::size_t bytes, std::uint64_t tag) noexcept {
+  if (Lease memory = pool_.take(bytes)) {
+    std::byte* const data = memory->data();
+    return Message::writable(memory.release(), {data, bytes}, tag);
   }
-  return open(builder, Lease::adopt(memory.release_block()), page_bytes);
+  Message message;
+  guard_memory([&] { message = Message::of_size(bytes, tag); }, []() noexcept {});
+  return message;
 }
 
 UnitStore::Name UnitStore::add(std::uint32_t builder, std::uint64_t number,

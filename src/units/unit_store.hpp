@@ -11,6 +11,7 @@
 #include <netio/message.hpp>
 
 #include "memory/block.hpp"
+#include "memory/large_pool.hpp"
 #include "wire/frame.hpp"
 
 namespace netio::detail {
@@ -28,11 +29,11 @@ class UnitStore {
     const Message* message = nullptr;
   };
 
-  explicit UnitStore(std::uint32_t builders) : open_(builders) {}
+  UnitStore(LargePool& pool, std::uint32_t builders) : pool_(pool), open_(builders) {}
 
   // The fragment has a frame in a page if it is at most this large.
   static constexpr std::size_t framed_bytes_max = std::size_t{16} << 10U;
-  static constexpr std::size_t page_bytes = std::size_t{64} << 10U;
+  static constexpr std::size_t page_bytes = LargePool::buffer_bytes_min;
 
   // True if add() needs a new page for a fragment of so many bytes.
   [[nodiscard]] bool needs_page(std::uint32_t builder, std::size_t bytes) const noexcept {
@@ -40,8 +41,10 @@ class UnitStore {
   }
   // Later fragments of this builder go into this memory, up to `bytes` of it. False without memory.
   [[nodiscard]] bool open(std::uint32_t builder, Lease page, std::size_t bytes) noexcept;
-  // The same in memory from the heap.
+  // The same in memory of the large pool, or from the heap.
   [[nodiscard]] bool open(std::uint32_t builder) noexcept;
+  // A message of so many bytes, to be written, from there. Empty without memory.
+  [[nodiscard]] Message message(std::size_t bytes, std::uint64_t tag) noexcept;
   // Copies into the open page, which has room.
   [[nodiscard]] Name add(std::uint32_t builder, std::uint64_t number,
                          std::span<const std::byte> fragment) noexcept;
@@ -92,6 +95,7 @@ class UnitStore {
   void close(OpenPage& open) noexcept;
   void drop_one(std::uint32_t index) noexcept;
 
+  LargePool& pool_;
   std::vector<Slot> slots_;
   std::vector<OpenPage> open_;  // by builder
   std::uint32_t free_ = none;

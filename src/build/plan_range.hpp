@@ -1,0 +1,67 @@
+// The range of a plan that was asked about last: nearly all questions are about the same one, and
+// each answer of the plan costs divisions. Owner thread only.
+#pragma once
+
+#include <cstdint>
+
+#include "build/build_plan.hpp"
+
+namespace netio::detail {
+
+class PlanRange {
+ public:
+  explicit PlanRange(const BuildPlan& plan) noexcept : plan_(plan) {}
+
+  // The builder of this event.
+  [[nodiscard]] std::uint32_t builder_of(EventId event) noexcept {
+    if (!holds(event)) [[unlikely]] {
+      begin_ = plan_.begin_of_range(event);
+      end_ = plan_.end_of_range(event);
+      builder_ = plan_.builder_of(event);
+    }
+    return builder_;
+  }
+  // Of the last event that was asked about:
+  [[nodiscard]] bool holds(EventId position) const noexcept {
+    return begin_ <= position && position < end_;
+  }
+  [[nodiscard]] std::uint32_t builder() const noexcept { return builder_; }
+  [[nodiscard]] EventId begin() const noexcept { return begin_; }
+  [[nodiscard]] EventId end() const noexcept { return end_; }
+
+ private:
+  BuildPlan plan_;
+  EventId begin_;
+  EventId end_;
+  std::uint32_t builder_ = 0;
+};
+
+// The range of one builder in which a position lay last.
+class BuilderRange {
+ public:
+  BuilderRange(const BuildPlan& plan, std::uint32_t builder) noexcept
+      : plan_(plan), builder_(builder), last_(plan) {}
+
+  // The event belongs to this builder.
+  [[nodiscard]] bool has(EventId event) noexcept {
+    if (last_.holds(event)) [[likely]]
+      return last_.builder() == builder_;
+    const bool mine = last_.builder_of(event) == builder_;
+    last_end_ = plan_.last_end_of(builder_, event);
+    return mine;
+  }
+  // As BuildPlan::last_end_of().
+  [[nodiscard]] EventId last_end_of(EventId position) noexcept {
+    if (last_.holds(position)) [[likely]]
+      return last_end_;
+    return plan_.last_end_of(builder_, position);
+  }
+
+ private:
+  BuildPlan plan_;
+  std::uint32_t builder_;
+  PlanRange last_;
+  EventId last_end_;  // of all positions in it
+};
+
+}  // namespace netio::detail
