@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,7 @@ class GrowingRing {
     return (*this)[count_++] = std::move(item);
   }
   void pop_front() noexcept {
-    (*this)[0] = {};
+    if constexpr (!std::is_trivially_destructible_v<T>) (*this)[0] = {};
     first_ = (first_ + 1) & (places_.size() - 1);
     --count_;
   }

@@ -24,6 +24,27 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
   settings_.deadline_ns = std::clamp<std::int64_t>(settings.deadline_ns, 1'000, INT64_MAX / 16);
 }
 
+// For one more end of a range.
+[[gnu::always_inline]] inline void BuilderProtocol::make_room() {
+  if (!range_ends_.make_room()) throw std::bad_alloc();
+}
+
+// There is room: see make_room().
+[[gnu::always_inline]] inline void BuilderProtocol::move_on(BuilderSource& source,
+                                                            EventId position) noexcept {
+  if (position <= source.position) return;
+  source.position = position;
+  const EventId end = range_.last_end_of(position);
+  if (end == closed_end_) return;
+  const std::size_t count = range_ends_.size();
+  if (end <= (count == 0 ? closed_end_ : range_ends_[count - 1].at)) return;
+  if (count >= range_ends_max) {
+    range_ends_[count - 1] = {end, now_ns_};
+  } else {
+    range_ends_.push_back({end, now_ns_});
+  }
+}
+
 std::string BuilderProtocol::why_not(const UnitHello& hello) const {
   if (std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
     return "another plan: " + why;
@@ -94,7 +115,8 @@ void BuilderProtocol::received(std::uint32_t number, const UnitMessage& message)
   std::visit([&](const auto& each) { take(number, each); }, message);
 }
 
-const char* BuilderProtocol::breach(const BuilderSource& source, const Fragment& fragment) {
+[[gnu::always_inline]] inline const char* BuilderProtocol::breach(const BuilderSource& source,
+                                                                  const Fragment& fragment) {
   if (fragment.event.number > event_number_max || fragment.bytes > fragment_bytes_max) {
     return "sent what is no fragment";
   }
@@ -112,10 +134,10 @@ const char* BuilderProtocol::breach(const BuilderSource& source, const Fragment&
   return may ? nullptr : "sent without a turn";
 }
 
-void BuilderProtocol::received(std::uint32_t number, const Fragment& fragment,
-                               std::uint64_t memory) {
+void BuilderProtocol::add(std::uint32_t number, const Fragment& fragment, std::uint64_t memory) {
   BuilderSource& source = sources_[number];
-  if (const char* wrong = source.connected ? breach(source, fragment) : ""; wrong != nullptr) {
+  if (const char* wrong = source.connected ? breach(source, fragment) : ""; wrong != nullptr)
+      [[unlikely]] {
     std::string why = wrong;
     output_.drop(number, fragment.event, memory);
     if (source.connected) refuse(number, std::move(why));
@@ -123,36 +145,46 @@ void BuilderProtocol::received(std::uint32_t number, const Fragment& fragment,
   }
   make_room();
   const std::uint64_t cost = window_cost(fragment.bytes);
-  const bool late = fragment.event < closed_;
-  const OpenEvent* const oldest = events_.empty() ? nullptr : &events_.oldest();
-  OpenEvent* const event =
-      late ? nullptr : &events_.open(fragment.event, now_ns_, source.next_open);
-  if (source.waits) --waiting_;
-  source.waits.reset();
+  if (fragment.event < closed_) [[unlikely]] {
+    count_received(source, cost);
+    ++source.books.late;
+    give_back(source, cost);
+    output_.drop(number, fragment.event, memory);
+    due_ = true;
+  } else {
+    const bool first = events_.empty() || fragment.event < events_.oldest().id;
+    OpenEvent& event = events_.open(fragment.event, now_ns_, source.next_open);
+    count_received(source, cost);
+    event.fragments[number] = {fragment.bytes, memory, fragment.status, true};
+    ++event.here;
+    event.cost += cost;
+    event.moved_ns = now_ns_;
+    source.held_cost += cost;
+    books_.held_cost += cost;
+    // Mostly what is oldest still waits for another source.
+    due_ = due_ || first || !awaits_ || awaited_ == number;
+  }
+  const std::size_t range_ends = range_ends_.size();
+  move_on(source, fragment.event.next());
+  due_ = due_ || range_ends != range_ends_.size();
+}
+
+void BuilderProtocol::count_received(BuilderSource& source, std::uint64_t cost) noexcept {
+  if (source.waits) [[unlikely]] {
+    --waiting_;
+    source.waits.reset();
+  }
   source.suspect = false;
   source.connection.used += cost;
   ++source.connection.fragments;
   ++source.books.received;
-  if (late) {
-    ++source.books.late;
-    give_back(source, cost);
-    output_.drop(number, fragment.event, memory);
-  } else {
-    event->fragments[number] = {fragment.bytes, memory, fragment.status, true};
-    ++event->here;
-    event->cost += cost;
-    event->moved_ns = now_ns_;
-    source.held_cost += cost;
-    books_.held_cost += cost;
-    books_.held_cost_max = std::max(books_.held_cost_max, books_.held_cost);
-  }
-  const std::size_t range_ends = range_ends_.size();
-  move_on(source, fragment.event.next());
-  // Mostly what is oldest still waits for another source.
-  const bool waits = awaits_ && awaited_ != number && oldest == &events_.oldest();
-  if (waits && !late && range_ends == range_ends_.size() && settings_.turns == 0) return;
+}
+
+void BuilderProtocol::added(std::uint32_t source) noexcept {
+  books_.held_cost_max = std::max(books_.held_cost_max, books_.held_cost);
+  if (!std::exchange(due_, false) && settings_.turns == 0) return;
   go_on();
-  pump(number);
+  pump(source);
 }
 
 void BuilderProtocol::take(std::uint32_t number, const UnitHello&) {
@@ -235,25 +267,6 @@ void BuilderProtocol::take(std::uint32_t number, const UnitRests&) {
 void BuilderProtocol::take(std::uint32_t number, const UnitShort&) {
   sources_[number].connection.is_short = true;
   pump(number);
-}
-
-// For one more end of a range.
-void BuilderProtocol::make_room() {
-  if (!range_ends_.make_room()) throw std::bad_alloc();
-}
-
-// There is room: see make_room().
-void BuilderProtocol::move_on(BuilderSource& source, EventId position) noexcept {
-  if (position <= source.position) return;
-  source.position = position;
-  const EventId end = range_.last_end_of(position);
-  const std::size_t count = range_ends_.size();
-  if (end <= (count == 0 ? closed_end_ : range_ends_[count - 1].at)) return;
-  if (count >= range_ends_max) {
-    range_ends_[count - 1] = {end, now_ns_};
-  } else {
-    range_ends_.push_back({end, now_ns_});
-  }
 }
 
 // An earlier run of this builder was done with all below.

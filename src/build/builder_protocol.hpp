@@ -85,7 +85,14 @@ class BuilderProtocol {
   void received(std::uint32_t source, const UnitMessage& message);
   // The memory is the builder's until hand_over() or drop(), which may come within the call. Throws
   // std::bad_alloc; the memory is still the caller's then.
-  void received(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);
+  void received(std::uint32_t source, const Fragment& fragment, std::uint64_t memory) {
+    add(source, fragment, memory);
+    added(source);
+  }
+  // The same for fragments that came together: add() each of them, and then call added(). Nothing
+  // is handed over in between.
+  void add(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);
+  void added(std::uint32_t source) noexcept;
   void writable(std::uint32_t source) noexcept;
   // Tells each unit what is settled, because this builder is about to end.
   void tell_settled() noexcept;
@@ -134,6 +141,7 @@ class BuilderProtocol {
   [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment);
   [[nodiscard]] bool has_all(std::uint32_t number, std::uint64_t sent);
   void learn(const UnitHello& hello) noexcept;
+  void count_received(BuilderSource& source, std::uint64_t cost) noexcept;
   void make_room();
   void move_on(BuilderSource& source, EventId position) noexcept;
   void take_settled(EventId below) noexcept;
@@ -193,6 +201,7 @@ class BuilderProtocol {
   bool earlier_run_ = false;        // there was one
   std::uint32_t awaited_ = 0;       // the source that was awaited when this was asked last
   bool awaits_ = false;             // what is oldest waits for it
+  bool due_ = false;                // fragments were added that may end a wait
   std::uint32_t closed_since_ = 0;  // units were told what is settled
   std::size_t waiting_ = 0;         // sources that wait for their windows
   std::size_t wanting_ = 0;         // sources that wait for a turn

@@ -107,7 +107,17 @@ void BuilderProtocol::tell_settled() noexcept {
 void BuilderProtocol::writable(std::uint32_t number) noexcept { pump(number); }
 
 void BuilderProtocol::pump_all() noexcept {
-  for (std::uint32_t each = 0; each < sources_.size(); ++each) pump(each);
+  const std::uint64_t gathered = settings_.window_bytes / window_parts;
+  for (std::uint32_t each = 0; each < sources_.size(); ++each) {
+    const BuilderSource& source = sources_[each];
+    const UnitConnection& connection = source.connection;
+    // Mostly nothing is due.
+    const bool due = connection.returned - connection.returned_said > gathered ||
+                     connection.settled_said < settled_end_ || connection.is_short ||
+                     connection.grant_due || connection.turn_due || source.waits ||
+                     !connection.hello_said;
+    if (due) pump(each);
+  }
 }
 
 // Says what is due, until the wire takes no more.

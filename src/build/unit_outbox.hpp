@@ -14,11 +14,15 @@ namespace netio::detail {
 
 struct HeldFragment {
   EventId event;
-  EventId below;  // behind the last event of the entry
   std::uint64_t bytes = 0;
-  std::uint64_t memory = 0;  // the owner's name for it
+  std::uint64_t memory = 0;  // the owner's name for it; of dropped ones: see below()
   FragmentStatus status = FragmentStatus::good;
   bool dropped = false;  // the entry has no fragment: it tells of dropped ones
+
+  // Behind the last event of the entry.
+  [[nodiscard]] EventId below() const noexcept {
+    return dropped ? EventId{event.run, memory} : event.next();
+  }
 };
 
 class UnitOutbox {
@@ -27,7 +31,7 @@ class UnitOutbox {
   [[nodiscard]] bool add(EventId event, std::uint64_t bytes, std::uint64_t memory,
                          FragmentStatus status) noexcept {
     if (!held_.make_room()) return false;
-    held_.push_back({event, event.next(), bytes, memory, status, false});
+    held_.push_back({event, bytes, memory, status, false});
     return true;
   }
 
@@ -38,15 +42,15 @@ class UnitOutbox {
     if (!held_.empty()) {
       HeldFragment& last = held_[held_.size() - 1];
       // Too many entries: the last one then covers events of which the unit may have had nothing.
-      const bool joins = follows(last.below) || dropped_ >= dropped_max;
-      if (last.dropped && last.below.run == event.run && joins) {
-        last.below = event.next();
+      const bool joins = follows(last.below()) || dropped_ >= dropped_max;
+      if (last.dropped && last.event.run == event.run && joins) {
+        last.memory = event.number + 1;
         sent_ = std::min(sent_, held_.size() - 1);
         return true;
       }
     }
     if (!held_.make_room()) return false;
-    held_.push_back({event, event.next(), 0, 0, FragmentStatus::good, true});
+    held_.push_back({event, 0, event.number + 1, FragmentStatus::good, true});
     ++dropped_;
     return true;
   }
@@ -62,14 +66,14 @@ class UnitOutbox {
 
   // The next entry to send is the first that reaches beyond `wanted`.
   void go_to(EventId wanted) noexcept {
-    sent_ = held_.first_not([wanted](const HeldFragment& held) { return held.below <= wanted; });
+    sent_ = held_.first_not([wanted](const HeldFragment& held) { return held.below() <= wanted; });
   }
 
   // Forgets all that lies below, whether it was sent or not. Each fragment is handed to `forget`
   // first.
   template <typename Forget>
   void settle(EventId below, Forget&& forget) noexcept {
-    while (!held_.empty() && held_[0].below <= below) {
+    while (!held_.empty() && held_[0].below() <= below) {
       if (held_[0].dropped) {
         --dropped_;
       } else {

@@ -46,7 +46,7 @@ TEST(UnitOutbox, tells_of_dropped_fragments_that_follow_each_other_at_once) {
   ASSERT_TRUE(outbox.add_dropped({0, 5}, always));
   EXPECT_EQ(outbox.size(), 1U);
   ASSERT_NE(outbox.next(), nullptr) << "it has grown, and is sent again";
-  EXPECT_EQ(outbox.next()->below, (EventId{0, 6}));
+  EXPECT_EQ(outbox.next()->below(), (EventId{0, 6}));
   ASSERT_TRUE(outbox.add_dropped({0, 9}, never));
   EXPECT_EQ(outbox.size(), 2U);
 }

@@ -12,8 +12,55 @@ UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
       output_(output),
       builders_(settings.plan.builders) {}
 
+// Nearly every fragment lies in the range of the one before it, and goes to a builder that has room
+// for it and was sent all others.
+[[gnu::always_inline]] inline bool UnitProtocol::flows(EventId event,
+                                                       std::uint64_t cost) const noexcept {
+  const Builder& builder = builders_[range_.builder()];
+  const Connection& connection = builder.connection;
+  return range_.holds(event) && range_.holds(advanced_) && advanced_ <= event &&
+         event.next() < range_.end() && connection.flows && !short_ &&
+         builder.outbox.next() == nullptr && event >= builder.settled && event >= connection.said &&
+         connection.used <= connection.window && cost <= connection.window - connection.used &&
+         cost <= settings_.store_bytes_max - books_.held_cost;
+}
+
 Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memory,
                           FragmentStatus status) noexcept {
+  if (bytes <= fragment_bytes_max && flows(event, window_cost(bytes))) [[likely]] {
+    const std::uint32_t number = range_.builder();
+    Builder& builder = builders_[number];
+    full_ = !builder.outbox.add(event, bytes, memory, status);
+    if (full_) return Status::again;
+    count_held(bytes);
+    advanced_ = event.next();
+    const Fragment fragment{event, bytes, builder.connection.fragments, status};
+    if (output_.send(number, fragment, memory)) sent(builder, event, bytes);
+    return Status::ok;
+  }
+  return send_slow(event, bytes, memory, status);
+}
+
+void UnitProtocol::count_held(std::uint64_t bytes) noexcept {
+  ++books_.sent;
+  ++books_.held;
+  books_.held_cost += window_cost(bytes);
+}
+
+// The next entry of the outbox was put on the wire.
+void UnitProtocol::sent(Builder& builder, EventId event, std::uint64_t bytes) noexcept {
+  if (event < std::max(builder.sent_before, builder.sent_below)) ++books_.resent;
+  Connection& connection = builder.connection;
+  connection.used += window_cost(bytes);
+  ++connection.fragments;
+  connection.waits_said = false;
+  connection.said = event.next();
+  builder.sent_below = std::max(builder.sent_below, event.next());
+  builder.outbox.sent();
+}
+
+Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
+                               FragmentStatus status) noexcept {
   if (event < advanced_ || event.number > event_number_max) return Status::invalid;
   if (bytes > fragment_bytes_max) return Status::too_big;
   const std::uint64_t cost = window_cost(bytes);
@@ -30,8 +77,9 @@ Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memo
   } else {
     full_ = !builder.outbox.add(event, bytes, memory, status);
     if (full_) return Status::again;
-    ++books_.held;
-    books_.held_cost += cost;
+    count_held(bytes);
+    moved_to(event, event.next());
+    return Status::ok;
   }
   ++books_.sent;
   moved_to(event, event.next());
@@ -116,6 +164,7 @@ void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
   Connection& connection = builder.connection;
   connection.welcome = true;
   connection.turns = hello.turns;
+  connection.flows = !hello.turns;
   connection.window = connection.at_hello = hello.window;
   connection.said = hello.wanted;
   settle(builder, hello.settled);
@@ -206,17 +255,19 @@ bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
 bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept {
   Connection& connection = builder.connection;
   while (const HeldFragment* next = builder.outbox.next()) {
-    if (next->below <= connection.said) {  // too late: the builder wants nothing below `said`
+    if (next->below() <= connection.said) {  // too late: the builder wants nothing below `said`
       builder.outbox.sent();
       continue;
     }
     if (!next->dropped) {
       if (!pump_fragment(number, builder, *next)) return false;
-    } else if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below,
-                                                connection.fragments})) {
+      continue;
+    }
+    if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below(),
+                                         connection.fragments})) {
       return false;
     }
-    connection.said = next->below;
+    connection.said = next->below();
     builder.outbox.sent();
   }
   return true;
@@ -228,11 +279,7 @@ bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
   if (!may_send(number, connection, next)) return false;
   const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
   if (!output_.send(number, fragment, next.memory)) return false;
-  if (next.event < std::max(builder.sent_before, builder.sent_below)) ++books_.resent;
-  connection.used += window_cost(next.bytes);
-  ++connection.fragments;
-  connection.waits_said = false;
-  builder.sent_below = std::max(builder.sent_below, next.below);
+  sent(builder, next.event, next.bytes);
   return true;
 }
 
@@ -240,7 +287,7 @@ bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
                             const HeldFragment& next) noexcept {
   if (connection.wants_said) return false;  // the turn is on its way
   const std::uint64_t room = connection.window - std::min(connection.window, connection.used);
-  if (window_cost(next.bytes) > room && connection.granted != next.below) {
+  if (window_cost(next.bytes) > room && connection.granted != next.below()) {
     // Said again if the unit has been given a turn that it cannot use.
     if (connection.waits_said && !connection.turn) return false;
     if (!output_.say(number, UnitWaits{next.event, next.bytes, connection.fragments})) return false;

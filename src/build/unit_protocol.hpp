@@ -87,6 +87,7 @@ class UnitProtocol {
     bool wants_said = false;
     bool short_said = false;
     bool turns = false;  // the builder gives turns
+    bool flows = false;  // it has greeted, and gives no turns
     bool turn = false;
     EventId granted;           // the position behind the granted event, so that none is 0
     EventId said;              // the builder knows that everything below it was sent
@@ -111,6 +112,11 @@ class UnitProtocol {
   void take(std::uint32_t number, const BuilderGrant& grant);
   void take(std::uint32_t number, const BuilderWanted& wanted);
   void take(std::uint32_t number, const BuilderTurn& turn);
+  [[nodiscard]] bool flows(EventId event, std::uint64_t cost) const noexcept;
+  Status send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
+                   FragmentStatus status) noexcept;
+  void count_held(std::uint64_t bytes) noexcept;
+  void sent(Builder& builder, EventId event, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept;
   void moved_to(EventId begins, EventId below) noexcept;
   void settle(Builder& builder, EventId below) noexcept;

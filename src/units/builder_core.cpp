@@ -87,16 +87,18 @@ void BuilderCore::take(const Batch& batch) noexcept {
         MessageCursor messages = batch.cursor();
         for (MessageCursor::Place place; messages.next(place) && !unit.ending;) {
           if (place.tag != build_control_tag) {
-            if (unit.source == no_source) {
-              wrong = "sent a fragment before its hello";
-            } else {
+            if (unit.source != no_source) [[likely]] {
               take_fragment(unit, place);
+              continue;
             }
+            wrong = "sent a fragment before its hello";
           } else {
+            if (unit.source != no_source) protocol_.added(unit.source);
             wrong = take_control(peer, unit, {place.payload, place.bytes});
           }
           if (wrong != nullptr) refuse(peer, unit, wrong);
         }
+        if (unit.source != no_source) protocol_.added(unit.source);
       },
       [&]() noexcept { fail(peer, out_of_memory()); });
   pages_.end();
@@ -107,7 +109,7 @@ void BuilderCore::take_fragment(Unit& unit, const MessageCursor::Place& place) {
   const Fragment fragment{{unit.run, place.tag}, place.bytes, unit.fragments, unit.status};
   const FragmentPages::Name name = pages_.name(place);
   try {
-    protocol_.received(unit.source, fragment, name);
+    protocol_.add(unit.source, fragment, name);
   } catch (...) {
     pages_.drop(name);
     throw;

@@ -155,13 +155,21 @@ bool ReadoutCore::send(std::uint32_t number, const Fragment& fragment,
                        std::uint64_t memory) noexcept {
   Builder& builder = builders_[number];
   if (!builder.up || !say_label(builder, fragment)) return false;
+  const UnitStore::Place* const last = store_.last(memory);
+  if (last != nullptr) [[likely]]
+    return send_framed(builder, fragment, memory, *last);
   const UnitStore::Place place = store_.at(memory);
   if (place.message != nullptr) return send_message(builder, *place.message);
+  return send_framed(builder, fragment, memory, place);
+}
+
+bool ReadoutCore::send_framed(Builder& builder, const Fragment& fragment, UnitStore::Name name,
+                              const UnitStore::Place& place) noexcept {
   PageRun& run = builder.run;
   if (!run.continues(place.page, place.frame) ||
       run.bytes() + place.frame_bytes > builder.body_bytes_max) {
     if (!send_run(builder)) return false;
-    run.begin(store_.lease(memory), place.frame);
+    run.begin(store_.lease(name), place.frame);
     if (!scheduled()) loop_.defer(*this);
   }
   run.add(place.frame_bytes, static_cast<std::uint32_t>(fragment.bytes));

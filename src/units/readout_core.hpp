@@ -68,6 +68,8 @@ class ReadoutCore final : private UnitOutput, private Deferred {
                     FragmentStatus status) noexcept;
   [[nodiscard]] bool say_bytes(Builder& builder, const BuildBytes& bytes) noexcept;
   [[nodiscard]] bool say_label(Builder& builder, const Fragment& fragment) noexcept;
+  [[nodiscard]] bool send_framed(Builder& builder, const Fragment& fragment, UnitStore::Name name,
+                                 const UnitStore::Place& place) noexcept;
   [[nodiscard]] bool send_message(Builder& builder, const Message& message) noexcept;
   [[nodiscard]] bool send_run(Builder& builder) noexcept;
   void came_up(std::uint32_t number, const PeerInfo& peer);

@@ -45,25 +45,6 @@ Message UnitStore::message(std::size_t bytes, std::uint64_t tag) noexcept {
   return message;
 }
 
-UnitStore::Name UnitStore::add(std::uint32_t builder, std::uint64_t number,
-                               std::span<const std::byte> fragment) noexcept {
-  OpenPage& open = open_[builder];
-  Slot& slot = slots_[open.slot];
-  const Label label(number);
-  std::byte* const frame = slot.page->data() + open.used;
-  const std::size_t padded = wire_padded(fragment.size());
-  const Name name = name_of(open.slot, open.used);
-  open.used += label.bytes() + padded;
-  ++slot.fragments;
-  if (padded != 0) store_u64(frame + label.bytes() + padded - wire_align, 0);
-  store_u64(frame, frame_word(static_cast<std::uint32_t>(fragment.size()), label.flags));
-  if (label.numbered()) store_u64(frame + frame_word_bytes, number);
-  if (!fragment.empty()) {
-    std::memcpy(frame + label.bytes(), fragment.data(), fragment.size());
-  }
-  return name;
-}
-
 UnitStore::Name UnitStore::add(Message& message) noexcept {
   const std::uint32_t index = take_slot();
   if (index == none) return 0;
@@ -83,16 +64,14 @@ void UnitStore::take_back(std::uint32_t builder, Name name) noexcept {
   forget(name);
 }
 
-void UnitStore::forget(Name name) noexcept { drop_one(slot_of(name)); }
-
 void UnitStore::close(OpenPage& open) noexcept {
   if (open.slot != none) drop_one(open.slot);
   open = {};
 }
 
-void UnitStore::drop_one(std::uint32_t index) noexcept {
+void UnitStore::free_slot(std::uint32_t index) noexcept {
   Slot& slot = slots_[index];
-  if (--slot.fragments != 0) return;
+  last_name_ = 0;
   slot.page.reset();
   slot.message = Message();
   slot.next_free = std::exchange(free_, index);

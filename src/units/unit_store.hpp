@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -47,7 +48,23 @@ class UnitStore {
   [[nodiscard]] Message message(std::size_t bytes, std::uint64_t tag) noexcept;
   // Copies into the open page, which has room.
   [[nodiscard]] Name add(std::uint32_t builder, std::uint64_t number,
-                         std::span<const std::byte> fragment) noexcept;
+                         std::span<const std::byte> fragment) noexcept {
+    OpenPage& open = open_[builder];
+    Slot& slot = slots_[open.slot];
+    const Label label(number);
+    std::byte* const frame = slot.page->data() + open.used;
+    const std::size_t padded = wire_padded(fragment.size());
+    const Name name = name_of(open.slot, open.used);
+    last_ = {slot.page.get(), frame, label.bytes() + padded, nullptr};
+    last_name_ = name;
+    open.used += last_.frame_bytes;
+    ++slot.fragments;
+    if (padded != 0) store_u64(frame + last_.frame_bytes - wire_align, 0);
+    store_u64(frame, frame_word(static_cast<std::uint32_t>(fragment.size()), label.flags));
+    if (label.numbered()) store_u64(frame + frame_word_bytes, number);
+    if (!fragment.empty()) std::memcpy(frame + label.bytes(), fragment.data(), fragment.size());
+    return name;
+  }
   // Takes the message; 0, and it is untouched, without memory.
   [[nodiscard]] Name add(Message& message) noexcept;
   // The message of this name is the caller's again.
@@ -65,8 +82,12 @@ class UnitStore {
     return {slot.page.get(), frame, prefix + wire_padded(static_cast<std::uint32_t>(word)),
             nullptr};
   }
+  // The same, without a look at the page, of the fragment that was copied last; else null.
+  [[nodiscard]] const Place* last(Name name) const noexcept {
+    return name == last_name_ ? &last_ : nullptr;
+  }
   [[nodiscard]] Lease lease(Name name) const noexcept { return slots_[slot_of(name)].page; }
-  void forget(Name name) noexcept;
+  void forget(Name name) noexcept { drop_one(slot_of(name)); }
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
@@ -93,12 +114,19 @@ class UnitStore {
   // `none` without memory.
   [[nodiscard]] std::uint32_t take_slot() noexcept;
   void close(OpenPage& open) noexcept;
-  void drop_one(std::uint32_t index) noexcept;
+  void drop_one(std::uint32_t index) noexcept {
+    if (--slots_[index].fragments == 0) [[unlikely]]
+      free_slot(index);
+  }
+  void free_slot(std::uint32_t index) noexcept;
 
   LargePool& pool_;
   std::vector<Slot> slots_;
   std::vector<OpenPage> open_;  // by builder
   std::uint32_t free_ = none;
+  // The fragment that was copied last is the next to be asked for.
+  Name last_name_ = 0;
+  Place last_;
 };
 
 }  // namespace netio::detail
