@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/event_building.hpp>
 #include <netio/export.hpp>
@@ -192,6 +193,9 @@ class NETIO_API BuilderUnit {
 
   // A snapshot. Allocates memory.
   [[nodiscard]] BuilderBooks books() const;
+  // What the socket of this builder counted: see Socket::counters(). Messages of the protocol are
+  // counted there as fragments are.
+  [[nodiscard]] Counters counters() const;
   // Everything below it is settled: units have forgotten it, or may.
   [[nodiscard]] EventId settled() const noexcept;
 

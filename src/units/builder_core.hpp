@@ -32,6 +32,7 @@ class BuilderCore final : private BuilderOutput, private Deferred {
   void on_event(std::function<void(const Event&)> call);
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] netio::BuilderBooks books() const;
+  [[nodiscard]] Counters counters() const { return socket_.counters(); }
   [[nodiscard]] EventId settled() const noexcept { return protocol_.settled(); }
 
   // For the event that is being handed over.

@@ -28,6 +28,7 @@ void BuilderUnit::close(std::chrono::nanoseconds linger, std::function<void()> t
   core_->close(linger, std::move(then));
 }
 BuilderBooks BuilderUnit::books() const { return core_->books(); }
+Counters BuilderUnit::counters() const { return core_->counters(); }
 EventId BuilderUnit::settled() const noexcept { return core_->settled(); }
 
 EventId Event::id() const noexcept { return event_->id; }
