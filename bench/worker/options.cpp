@@ -33,6 +33,20 @@ void add_relay(CLI::App& app, RelayOptions& relay) {
       ->check(CLI::Range(0, 1 << 20));
 }
 
+void add_build(CLI::App& app, BuildOptions& build) {
+  const CLI::Range ends(1, 1 << 10);
+  app.add_option("--readouts", build.readouts, "Of build and readout: read-out ends")->check(ends);
+  app.add_option("--builders", build.builders, "Of build and readout: build ends")->check(ends);
+  app.add_option("--number", build.number, "Of build and readout: of this end among its kind");
+  app.add_option("--range", build.range_events, "Of build and readout: events in a range")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40U));
+  app.add_option("--store", build.store_bytes, "Of readout: the bytes that the unit holds");
+  app.add_option("--unit-window", build.window_bytes,
+                 "Of build: the bytes of each read-out end that may be here");
+  app.add_flag("--plain", build.plain, "Of build and readout: by Push and Pull");
+  app.add_option("--ports", build.ports, "Of readout: the ports of the build ends")->delimiter(',');
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv, const char* system) {
@@ -42,11 +56,12 @@ Options parse_options(int argc, char** argv, const char* system) {
   const std::map<std::string, Role> roles = {
       {"receive", Role::receive}, {"send", Role::send},       {"reply", Role::reply},
       {"request", Role::request}, {"publish", Role::publish}, {"subscribe", Role::subscribe},
-      {"relay", Role::relay}};
+      {"relay", Role::relay},     {"build", Role::build},     {"readout", Role::readout}};
   const std::map<std::string, Wait> waits = {
       {"sleep", Wait::sleep}, {"spin", Wait::spin}, {"adaptive", Wait::adaptive}};
   const std::map<std::string, bool> modes = {{"buffered", true}, {"unbuffered", false}};
-  app.add_option("ROLE", options.role, "receive, send, reply, request, publish, subscribe or relay")
+  app.add_option("ROLE", options.role,
+                 "receive, send, reply, request, publish, subscribe, relay, build or readout")
       ->required()
       ->transform(CLI::CheckedTransformer(roles));
   app.add_option("--host", options.host, "To bind or to connect to, as a number")
@@ -63,7 +78,7 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--connections", options.connections, "How many")->check(CLI::Range(1, 1 << 20));
   app.add_option("--connection-first", options.connection_first, "The number of the first");
   app.add_option("--rate", options.rate,
-                 "Requests, or messages published, a second; 0: as fast as it goes");
+                 "Requests, messages published, or events a second; 0: as fast as it goes");
   app.add_option("--concurrent", options.concurrent,
                  "Of request and reply: so many requests under way at once, which are counted; 0: "
                  "one, which is timed")
@@ -87,6 +102,7 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
   add_fanout(app, options.fanout);
   add_relay(app, options.relay);
+  add_build(app, options.build);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace netio::bench {
 
@@ -16,6 +17,8 @@ enum class Role : std::uint8_t {
   publish,    // binds; publishes as fast as it is let, or at a rate, once it is told to begin
   subscribe,  // connects; counts and checks what comes
   relay,      // binds, and connects to a receiver; passes on to it what comes
+  build,      // binds; takes the fragments of every read-out end for its ranges of events
+  readout,    // connects to every build end; sends a fragment of each event once it is told to
 };
 
 enum class Wait : std::uint8_t { sleep, spin, adaptive };
@@ -39,6 +42,18 @@ struct RelayOptions {
   // Of ZeroMQ, in each of the three processes; 0: its defaults.
   int io_threads = 0;
   int waiting_max = 0;  // messages in each queue (its high-water mark)
+};
+
+// Of event building, of build and readout ends.
+struct BuildOptions {
+  std::uint32_t readouts = 1;        // read-out ends
+  std::uint32_t builders = 1;        // build ends
+  std::uint32_t number = 0;          // of this end among its kind
+  std::uint64_t range_events = 256;  // event numbers in a range, which goes to one build end
+  std::uint64_t store_bytes = 0;     // readout: what the unit holds; 0: its default
+  std::uint64_t window_bytes = 0;    // build: of each read-out end; 0: the default
+  bool plain = false;                // by a Push to a Pull for each pair of ends
+  std::vector<std::uint16_t> ports;  // readout: of the build ends; none if they have names
 };
 
 struct Options {
@@ -68,6 +83,7 @@ struct Options {
   std::string api;
   FanoutOptions fanout;
   RelayOptions relay;
+  BuildOptions build;
 };
 
 // Ends the process on a wrong option.

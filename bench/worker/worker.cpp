@@ -1,5 +1,6 @@
 #include "worker/worker.hpp"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -37,13 +38,27 @@ std::uint64_t resident_bytes() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+// Since the program began. What getrusage() says includes the process that started it.
+std::uint64_t resident_bytes_max() {
+  unsigned long long kib = 0;
+  if (std::FILE* const file = std::fopen("/proc/self/status", "re")) {
+    std::array<char, 256> line{};
+    while (std::fgets(line.data(), static_cast<int>(line.size()), file) != nullptr) {
+      if (std::sscanf(line.data(), "VmHWM: %llu kB", &kib) == 1) break;
+    }
+    std::fclose(file);
+  }
+  return std::uint64_t{kib} * 1024;
+}
+
 ordered_json usage() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   return {{"ns", now_ns()},
           {"cpu_ns", ns_of(used.ru_utime) + ns_of(used.ru_stime)},
           {"switches", used.ru_nvcsw + used.ru_nivcsw},
-          {"resident_bytes", resident_bytes()}};
+          {"resident_bytes", resident_bytes()},
+          {"resident_bytes_max", resident_bytes_max()}};
 }
 
 // A machine with fewer cores measures all the same.
@@ -109,7 +124,9 @@ void Worker::answer(const std::string& line) {
 
 void Worker::finish() {
   ordered_json said = {{"end", true}, {"faults", faults()}};
-  if (options.role == Role::request) said["round_trips"] = round_trips_.steps();
+  const bool times = options.role == Role::request || options.role == Role::build;
+  if (times) said["round_trips"] = round_trips_.steps();
+  if (last_) last_(said);
   answer(said.dump());
 }
 
@@ -142,6 +159,13 @@ void check_reach(const Options& options, const char* system, Reach reach) {
   if (fanout && !reach.publishes) throw std::invalid_argument(who + " is no publisher here");
   if (options.role == Role::relay && !reach.relays) {
     throw std::invalid_argument(who + " is no relay here");
+  }
+  const bool building = options.role == Role::build || options.role == Role::readout;
+  if (building && !reach.builds) throw std::invalid_argument(who + " builds no events here");
+  if (building &&
+      (options.build.number >=
+       (options.role == Role::build ? options.build.builders : options.build.readouts))) {
+    throw std::invalid_argument("there is no end of that --number");
   }
   if (!options.api.empty() && !reach.surfaces) {
     throw std::invalid_argument(who + " has no other surface");

@@ -1,8 +1,9 @@
 // One end of a measurement as a process, or both as two threads of one. The system runs on the main
 // thread; another obeys the lines on standard input and answers each with one line of JSON:
 //   snap    what was counted and used so far
-//   record  round trips count from now on; a publisher begins
-//   stop    (or the end of input) the system stops; a requester then says its histogram
+//   record  round trips count from now on; a publisher or a read-out end begins
+//   stop    (or the end of input) the system stops; a requester or a build end then says its
+//           histogram
 #pragma once
 
 #include <atomic>
@@ -52,12 +53,15 @@ class Worker {
 
   // What a snap says beside or instead of the rest. The control thread calls it. Before ready().
   void on_snap(std::function<void(nlohmann::ordered_json&)> more) { more_ = std::move(more); }
-  // A publisher's: every subscriber is there.
+  // What the last line says beside the rest. The main thread calls it, in finish().
+  void on_finish(std::function<void(nlohmann::ordered_json&)> more) { last_ = std::move(more); }
+  // Of a publisher or a read-out end: all that are to receive are there.
   [[nodiscard]] bool told_to_begin() const noexcept {
     return recording_.load(std::memory_order_relaxed);
   }
 
-  // A requester's: the reply has come, so long after it was sent, or was to be.
+  // Of a requester: the reply has come, so long after it was sent, or was to be. Of a build end:
+  // the event is whole, so long after its first fragment was sent.
   void round_trip(std::int64_t ns) noexcept {
     if (recording_.load(std::memory_order_relaxed)) {
       round_trips_.add(ns < 0 ? 0 : static_cast<std::uint64_t>(ns));
@@ -84,6 +88,7 @@ class Worker {
   std::function<void()> told_;
   std::function<void()> wake_;
   std::function<void(nlohmann::ordered_json&)> more_;
+  std::function<void(nlohmann::ordered_json&)> last_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> recording_{false};
   Histogram round_trips_;
@@ -118,6 +123,7 @@ struct Reach {
   bool requests = false;  // beside the usual round trips
   bool concurrent = false;
   bool relays = false;
+  bool builds = false;
 };
 
 // Says {"error": ...} and ends the process.

@@ -26,6 +26,11 @@ class Ahead {
     return std::span(bytes_).subspan(at_);
   }
   [[nodiscard]] std::span<const std::byte> next() noexcept { return rest().first(message_bytes_); }
+  // The same, to write more into it than its number.
+  [[nodiscard]] std::span<std::byte> next_writable() noexcept {
+    if (at_ == bytes_.size()) write();
+    return std::span(bytes_).subspan(at_, message_bytes_);
+  }
   [[nodiscard]] std::size_t message_bytes() const noexcept { return message_bytes_; }
   // Of what rest() gave.
   [[nodiscard]] std::size_t messages_left() const noexcept {

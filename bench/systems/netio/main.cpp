@@ -30,6 +30,12 @@ ContextOptions context_options(const Options& options) {
   if (many_on_a_fabric(options)) {
     context.receive_pool_bytes = std::max(context.receive_pool_bytes, receive_bytes(options));
   }
+  if (options.role == Role::build) {
+    // A builder unit sets memory aside for each read-out unit.
+    constexpr std::size_t bytes_of_readout = std::size_t{4} << 20U;
+    context.receive_pool_bytes =
+        std::max(context.receive_pool_bytes, options.build.readouts * bytes_of_readout);
+  }
   return context;
 }
 
@@ -105,6 +111,10 @@ void play(Worker& worker) {
       return subscribe(worker);
     case Role::relay:
       return relay(worker);
+    case Role::build:
+      return build(worker);
+    case Role::readout:
+      return readout(worker);
   }
 }
 
@@ -121,5 +131,6 @@ int main(int argc, char** argv) {
                                     .surfaces = true,
                                     .requests = true,
                                     .concurrent = true,
-                                    .relays = true});
+                                    .relays = true,
+                                    .builds = true});
 }

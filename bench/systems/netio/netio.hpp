@@ -2,6 +2,10 @@
 // Reply; Publish and Subscribe.
 #pragma once
 
+#include <future>
+#include <type_traits>
+#include <utility>
+
 #include <netio/netio.hpp>
 
 #include "worker/worker.hpp"
@@ -30,6 +34,19 @@ inline constexpr std::size_t lent_bytes_min = 64U << 10U;
 // When the worker is told to stop, the loop does. Before worker.ready().
 void stop_with(Worker& worker, Context& context);
 
+// The plan of event building: of its ends alone.
+[[nodiscard]] BuildPlan plan_of(const Options& options);
+// The options of the build end of this number, or for those who connect to it.
+[[nodiscard]] Options options_of_build_end(const Options& options, std::uint32_t number);
+
+// Calls `question` in the loop, and returns its answer to the control thread.
+template <typename Question>
+[[nodiscard]] auto ask_loop(Context& context, Question&& question) {
+  std::promise<std::invoke_result_t<Question>> answer;
+  context.loop().post([&] { answer.set_value(question()); });
+  return answer.get_future().get();
+}
+
 // Runs the loop until it is stopped: inside Asio if that is what is measured.
 void run(const Options& options, Context& context);
 
@@ -43,6 +60,8 @@ void request_loans(Worker& worker);
 void publish(Worker& worker);
 void subscribe(Worker& worker);
 void relay(Worker& worker);
+void build(Worker& worker);
+void readout(Worker& worker);
 // By other surfaces (--api): one role each. Queues have no round trips.
 void run_c(Worker& worker);
 void run_coroutine(Worker& worker);
