@@ -182,6 +182,8 @@ inline constexpr std::string_view bench_footer =
   netio bench copies                                       between each two wires, from counters
   netio bench relay --size 64KiB --mode unbuffered --against raw
   netio bench relay --size 64KiB --mode unbuffered --to ofi+tcp://127.0.0.1:0
+  netio bench build                                        events of 4 units and 2 builders
+  netio bench build --wire shm --size 200,10KiB,1MiB --rate 10k
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600

@@ -192,33 +192,36 @@ void add_connections(CLI::App& app, BenchArguments& bench) {
       "Sending connections into one receiver (1000)");
 }
 
+// A number within bounds.
+template <typename Take>
+void add_number(CLI::App& app, const char* name, std::uint64_t least, std::uint64_t most, Take take,
+                const char* description) {
+  add_parsed(
+      app, name, "N", parse_count,
+      [=](std::uint64_t count) {
+        if (count < least || count > most) {
+          throw CLI::ValidationError(name, fmt::format("is {} to {}", least, most));
+        }
+        take(static_cast<std::uint32_t>(count));
+      },
+      description);
+}
+
 void add_audience(CLI::App& app, FanoutArguments& fanout) {
-  const auto add_number = [&app](const char* name, std::uint64_t least, std::uint64_t most,
-                                 auto take, const char* description) {
-    add_parsed(
-        app, name, "N", parse_count,
-        [=](std::uint64_t count) {
-          if (count < least || count > most) {
-            throw CLI::ValidationError(name, fmt::format("is {} to {}", least, most));
-          }
-          take(static_cast<std::uint32_t>(count));
-        },
-        description);
-  };
   add_number(
-      "--subscribers", 1, 10'000, [&fanout](std::uint32_t n) { fanout.subscribers = n; },
+      app, "--subscribers", 1, 10'000, [&fanout](std::uint32_t n) { fanout.subscribers = n; },
       "Subscribers (1); up to 16 have a process each, more share four");
   add_number(
-      "--tags", 1, 10'000'000, [&fanout](std::uint32_t n) { fanout.tags = n; },
+      app, "--tags", 1, 10'000'000, [&fanout](std::uint32_t n) { fanout.tags = n; },
       "Tags that are published, a message each in turn (1000); no two are neighbours");
   add_number(
-      "--recipients", 0, 10'000, [&fanout](std::uint32_t n) { fanout.recipients = n; },
+      app, "--recipients", 0, 10'000, [&fanout](std::uint32_t n) { fanout.recipients = n; },
       "Subscribers that want these tags (all); each other one wants as many of its own");
   app.add_flag_callback(
       "--unsubscribed", [&fanout] { fanout.recipients = 0; },
       "Nobody wants what is published; the same as --recipients 0");
   add_number(
-      "--stop", 0, 10'000, [&fanout](std::uint32_t n) { fanout.stopped = n; },
+      app, "--stop", 0, 10'000, [&fanout](std::uint32_t n) { fanout.stopped = n; },
       "Subscribers that are stopped (SIGSTOP) while the others are measured");
   add_choice(
       app, "--policy", policies(), [&fanout](Policy policy) { fanout.policy = to_string(policy); },
@@ -302,6 +305,59 @@ void add_relay_bench(CLI::App& app, BenchArguments& bench) {
   add_sizes(app, bench);
 }
 
+void add_bytes(CLI::App& app, const char* name, std::uint64_t& into, const char* description) {
+  add_parsed(
+      app, name, "BYTES", parse_bytes, [&into](std::uint64_t bytes) { into = bytes; }, description);
+}
+
+// The first of the address that others give as a whole.
+void add_wire(CLI::App& app, BenchArguments& bench) {
+  CLI::Option* const address = app.get_option("ADDRESS");
+  add_parsed(
+      app, "--wire", "NAME", [](const std::string& text) { return text; },
+      [&bench](const std::string& wire) {
+        if (wire == "verbs") {
+          throw CLI::ValidationError("--wire", "of verbs needs an address: give ADDRESS");
+        }
+        bench.address = wire == "shm" ? "shm://*" : wire + "://127.0.0.1:0";
+      },
+      "The same as the ADDRESS tcp://127.0.0.1:0, shm://* or ofi+PROVIDER://127.0.0.1:0: tcp, shm "
+      "or ofi+PROVIDER (tcp)");
+  app.get_option("--wire")->excludes(address);
+}
+
+void add_build(CLI::App& app, BenchArguments& bench) {
+  app.preparse_callback([&bench](std::size_t) { bench.message_bytes = {std::size_t{10} << 10U}; });
+  add_common(app, bench);
+  app.remove_option(app.get_option("--remote"));
+  add_wire(app, bench);
+  app.add_option("--rounds", bench.rounds, "Rounds; in each, both have their turns (5)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  app.add_flag_callback(
+      "--no-check", [&bench] { bench.check = false; },
+      "Leave out the round in which every byte is checked");
+  add_sizes(app, bench, "(10KiB); a fragment has 16 bytes at least");
+  BuildArguments& build = bench.build;
+  add_number(
+      app, "--readouts", 1, 64, [&build](std::uint32_t n) { build.readouts = n; },
+      "Read-out units, a process each (4)");
+  add_number(
+      app, "--builders", 1, 64, [&build](std::uint32_t n) { build.builders = n; },
+      "Builder units, a process each (2)");
+  add_number(
+      app, "--range", 1, 1'000'000'000, [&build](std::uint32_t n) { build.range_events = n; },
+      "Events that go to one builder before the next has its turn (256)");
+  add_bytes(app, "--store", build.store_bytes, "Of each read-out unit (64MiB)");
+  add_bytes(
+      app, "--unit-window", build.window_bytes,
+      "What a builder may have of one unit in open events (by its receive pool, 4MiB at most)");
+  add_rate(app, bench, "events a second",
+           "So many events a second, in small bursts. Without it as fast as it goes");
+  app.add_option("--csv", bench.csv, "Write each turn of each round into FILE, a line each")
+      ->type_name("FILE");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchArguments& bench) {
@@ -327,6 +383,8 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   add("copies", "What a stage between each two wires copies of the messages that it passes on",
       What::copies, add_copies);
   add("relay", "A sender, a relay and a receiver", What::relay, add_relay_bench);
+  add("build", "Read-out units and builder units, against plain streams between as many processes",
+      What::build, add_build);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");

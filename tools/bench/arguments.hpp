@@ -30,6 +30,15 @@ struct FanoutArguments {
   bool shuffled = false;
 };
 
+// Of read-out units and builder units.
+struct BuildArguments {
+  std::uint32_t readouts = 4;
+  std::uint32_t builders = 2;
+  std::uint64_t range_events = 256;
+  std::uint64_t store_bytes = 0;   // of each read-out unit; 0: its default
+  std::uint64_t window_bytes = 0;  // at a builder unit, of each read-out unit; 0: its default
+};
+
 struct BenchArguments {
   enum class What : std::uint8_t {
     throughput,
@@ -40,6 +49,7 @@ struct BenchArguments {
     surface,
     copies,
     relay,
+    build,
     idle,
     serve
   };
@@ -56,14 +66,16 @@ struct BenchArguments {
   bool requests = false;  // by Request and Reply, instead of one way or by a Pair
   // Requests under way; none: 1000. Throughput of requests only.
   std::optional<std::uint32_t> concurrent;
-  double rate = 0;           // requests, or messages published, a second; 0: as fast as it goes
+  double rate = 0;  // requests, messages published, or events a second; 0: as fast as it goes
   std::uint32_t window = 0;  // messages under way on a fabric; 0: as each system chooses
   std::uint32_t connections = 1000;
   FanoutArguments fanout;
+  BuildArguments build;
   std::string api = "coroutine";  // a surface, held against call-backs
   std::string to;      // of a relay, where it meets the receiver; empty: as it meets the sender
   std::string remote;  // where `netio bench serve` runs; empty: this machine
   std::string plot;    // a file, .svg or .png; empty: none
+  std::string csv;     // a file; empty: none
   std::string percentiles;  // a folder for one percentile text a system; empty: none
   bool touched = false;     // loans: written and read
   bool markdown = false;    // copies: print the table of docs/any-wire.md

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/build.hpp"
 #include "bench/connections.hpp"
 #include "bench/copies.hpp"
 #include "bench/fanout.hpp"
@@ -187,6 +188,8 @@ ExitCode run_bench(const BenchArguments& arguments) {
       return run_copies(arguments);
     case What::relay:
       return run_bench_relay(arguments);
+    case What::build:
+      return run_build(arguments);
     case What::idle:
       return run_idle(arguments);
     case What::serve:

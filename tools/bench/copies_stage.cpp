@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t times = 4;  // that a load is sent
+constexpr std::uint64_t times_sent = 4;  // that a load is sent
 constexpr auto settled_within = 20s;
 
 SocketOptions options_of(Mode mode) {
@@ -156,12 +156,12 @@ CopiesResult CopiesStage::measure(const CopiesLoad& load) {
   pass(load);  // not counted: a reader of tcp learns from it how large messages are
   const Counters input = input_.counters();
   const Counters output = output_.counters();
-  for (std::uint64_t time = 0; time < times; ++time) pass(load);
+  for (std::uint64_t time = 0; time < times_sent; ++time) pass(load);
   return {from_,
           to_,
           mode_,
           load,
-          times * load.messages,
+          times_sent * load.messages,
           count_of(input, input_.counters()),
           count_of(output, output_.counters())};
 }

@@ -139,7 +139,8 @@ void check_faults(const End& end, const json& said) {
 std::unique_ptr<End> start_worker(const System& system, const std::string& role, const Case& what,
                                   const Places& places, std::uint16_t& port,
                                   const std::vector<std::string>& more) {
-  const bool binds = role == "receive" || role == "reply" || role == "publish" || role == "relay";
+  const bool binds = role == "receive" || role == "reply" || role == "publish" || role == "relay" ||
+                     role == "build";
   const bool both = what.meeting.in_one_process();
   std::vector<std::string> arguments = {role,
                                         "--size",

@@ -1,0 +1,61 @@
+// What the rounds of event building gave, and what that comes to.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bench/arguments.hpp"
+#include "bench/build_stage.hpp"
+#include "bench/results.hpp"
+
+namespace netio::cli {
+
+inline constexpr std::string_view plain_name = "plain";
+
+// Plain streams come first and last: the second time is their control.
+struct BuildRound {
+  BuildSample plain;
+  BuildSample building;
+  BuildSample control;
+};
+
+class BuildResults {
+ public:
+  BuildResults(const Case& what, const BuildArguments& build, unsigned rounds_wanted)
+      : what_(what), build_(build), rounds_wanted_(rounds_wanted) {}
+
+  void add(const BuildRound& round) { rounds_.push_back(round); }
+  // The rounds end with a failure.
+  void failed(const std::string& why) { failure_ = why; }
+  [[nodiscard]] const Case& what() const noexcept { return what_; }
+  [[nodiscard]] bool any_failed() const noexcept { return !failure_.empty(); }
+  [[nodiscard]] std::string to_text() const;
+  [[nodiscard]] nlohmann::ordered_json to_json() const;
+  [[nodiscard]] static std::string csv_header();
+  // A line for each turn.
+  [[nodiscard]] std::string to_csv() const;
+
+ private:
+  using Value = double BuildSample::*;
+  using System = BuildSample BuildRound::*;
+
+  [[nodiscard]] Spread spread(System system, Value value) const;
+  // Of building over the mean of both turns of plain streams, round by round. None where there is
+  // nothing to divide by.
+  [[nodiscard]] std::optional<Spread> ratio(Value value) const;
+  [[nodiscard]] std::optional<Spread> control(Value value) const;
+  [[nodiscard]] std::string row(std::string_view name, System system) const;
+  [[nodiscard]] std::string memory(std::string_view name, System system) const;
+
+  Case what_;
+  BuildArguments build_;
+  unsigned rounds_wanted_;
+  std::vector<BuildRound> rounds_;
+  std::string failure_;
+};
+
+}  // namespace netio::cli
