@@ -102,6 +102,11 @@ void UnitProtocol::advance(EventId below) noexcept {
   moved_to(below, below);
 }
 
+void UnitProtocol::ask_settled() noexcept {
+  asks_ = short_ = true;
+  pump_all();
+}
+
 // Within a range only its builder has anything to hear.
 void UnitProtocol::moved_to(EventId begins, EventId below) noexcept {
   const EventId before = std::exchange(advanced_, below);
@@ -212,7 +217,7 @@ void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
     output_.forget(fragment.memory);
   });
   if (books_.held_cost > settings_.store_bytes_max / 2) return;
-  short_ = false;
+  short_ = asks_;
   if (std::exchange(full_, false)) output_.on_room();
 }
 

@@ -66,6 +66,8 @@ class UnitProtocol {
   // The unit has nothing more below this. The first call of send() or advance() says where the unit
   // begins, so a unit that may have nothing for its first events calls advance() before them.
   void advance(EventId below) noexcept;
+  // The unit is about to end: from now on it asks builders what is settled, also within a range.
+  void ask_settled() noexcept;
 
   // They throw std::bad_alloc if there is no memory to say what is wrong.
   void connected(std::uint32_t builder);
@@ -139,7 +141,8 @@ class UnitProtocol {
   bool begun_ = false;
   EventId advanced_;    // everything below it was produced
   bool full_ = false;   // send() has answered `again`
-  bool short_ = false;  // the store was full, and less than half of it is free
+  bool short_ = false;  // the store was full, and less than half of it is free; or:
+  bool asks_ = false;   // ask_settled() was called
   UnitBooks books_;
 };
 

@@ -135,6 +135,21 @@ TEST_F(UnitProtocolTest, answers_again_while_its_store_is_full_and_tells_builder
   EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{0}));
 }
 
+TEST_F(UnitProtocolTest, asks_at_its_end_what_is_settled_within_a_range) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  ASSERT_EQ(give(0), Status::ok);
+  ASSERT_EQ(give(1), Status::ok);
+  EXPECT_EQ(count<UnitShort>(), 0U);
+  unit.ask_settled();
+  EXPECT_EQ(count<UnitShort>(), 1U);
+  unit.received(0, BuilderDone{{0, 1}, 0});
+  EXPECT_EQ(count<UnitShort>(), 2U) << "an answer is of what was settled then";
+  unit.received(0, BuilderDone{{0, 2}, 0});
+  EXPECT_EQ(count<UnitShort>(), 2U) << "nothing is held any more";
+  EXPECT_TRUE(unit.idle());
+}
+
 TEST_F(UnitProtocolTest, drops_and_tells_if_that_was_chosen) {
   settings.when_full = WhenFull::drop;
   UnitProtocol dropping(settings, *this);

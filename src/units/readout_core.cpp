@@ -299,7 +299,7 @@ void ReadoutCore::run_deferred() noexcept {
 }
 
 void ReadoutCore::finish(std::chrono::nanoseconds linger, std::function<void()> then) {
-  finishing_ = true;
+  if (!std::exchange(finishing_, true)) protocol_.ask_settled();
   then_ = std::move(then);
   const std::chrono::nanoseconds now = loop_.now();
   until_ =

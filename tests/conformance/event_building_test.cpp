@@ -261,6 +261,18 @@ TEST_P(EventBuilding, ends_in_order) {
   ASSERT_SOON(pump_, ended == static_cast<int>(sources_count + builders_count));
 }
 
+// A builder tells what is settled when a range ends, and here none does.
+TEST_P(EventBuilding, a_unit_ends_within_a_range_when_all_is_settled) {
+  make_builders();
+  make_units();
+  send({0, 0}, 101);
+  int ended = 0;
+  for (const auto& unit : units_) unit->finish(1h, [&] { ++ended; });
+  ASSERT_SOON(pump_, ended == static_cast<int>(sources_count));
+  EXPECT_EQ(held(), 0U);
+  EXPECT_EQ(seen_.size(), 101U);
+}
+
 ON_EVERY_TRANSPORT(EventBuilding);
 
 }  // namespace
