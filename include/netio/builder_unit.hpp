@@ -31,7 +31,7 @@ struct BuiltEvent;
 
 // The options of a builder unit. `plan` and `builder` have to be given.
 struct BuilderOptions {
-  BuildPlan plan{};
+  BuildPlan plan{};           // the same at all units and builders
   std::uint32_t builder = 0;  // the number of this one, below plan.builders
   // How long an event waits for a unit that is able to send its fragment and does not. Fragments of
   // the event that come meanwhile make it wait longer, twice this at most.
@@ -55,10 +55,10 @@ struct BuilderOptions {
 
 // The fragment of one source of an event.
 struct EventFragment {
-  MessageView message;  // its bytes; empty if there is none
-  FragmentStatus status = FragmentStatus::good;
-  Missing missing = Missing::no;  // why there is none
-  bool here = false;              // there is one; it may have no bytes
+  MessageView message;                           // its bytes; empty if there is none
+  FragmentStatus status = FragmentStatus::good;  // as the unit said
+  Missing missing = Missing::no;                 // why there is none
+  bool here = false;                             // there is one; it may have no bytes
 
   // The bytes.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return message.bytes(); }
@@ -70,16 +70,18 @@ class NETIO_API KeptEvent {
  public:
   // The fragment of one source, as EventFragment has it.
   struct Fragment {
-    Message message;
-    FragmentStatus status = FragmentStatus::good;
-    Missing missing = Missing::no;
-    bool here = false;
+    Message message;                               // its bytes; empty if there is none
+    FragmentStatus status = FragmentStatus::good;  // as the unit said
+    Missing missing = Missing::no;                 // why there is none
+    bool here = false;                             // there is one; it may have no bytes
 
-    // The bytes.
-    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return message.bytes(); }
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {  // the bytes
+      return message.bytes();
+    }
   };
 
   KeptEvent() noexcept = default;  // empty
+  // The other one is empty afterwards. An event that is assigned to is released before:
   KeptEvent(KeptEvent&& other) noexcept = default;
   KeptEvent& operator=(KeptEvent&& other) noexcept;
   ~KeptEvent() { release(); }
@@ -105,6 +107,7 @@ class NETIO_API KeptEvent {
 // An event, in the memory that its fragments came in. Valid until the call-back returns.
 class NETIO_API Event {
  public:
+  // Its run and its number.
   [[nodiscard]] EventId id() const noexcept;
   // Every source has sent its fragment, or has none.
   [[nodiscard]] bool complete() const noexcept;
@@ -134,29 +137,30 @@ class NETIO_API Event {
 
 // What a builder has done, and has at this moment.
 struct BuilderBooks {
+  // A count for each reason; that of Missing::no is 0.
+  using MissingCounts = std::array<std::uint64_t, static_cast<std::size_t>(Missing::count_)>;
   // Of fragments of one source: received = built + incomplete + late + open.
   struct Source {
-    std::uint64_t received = 0;
+    std::uint64_t received = 0;    // that came
     std::uint64_t built = 0;       // handed over in complete events
     std::uint64_t incomplete = 0;  // handed over in others
     std::uint64_t late = 0;        // came when their event was handed over or settled
     std::uint64_t open = 0;        // of open events
-    bool connected = false;
-    // Events that were handed over without a fragment of it, by Missing; [no] is 0.
-    std::array<std::uint64_t, static_cast<std::size_t>(Missing::count_)> missing_by{};
+    bool connected = false;        // the unit is
+    MissingCounts missing_by{};    // events that were handed over without a fragment of it
   };
   std::uint64_t complete = 0;    // events that were handed over with all that exists of them
   std::uint64_t incomplete = 0;  // others
   std::uint64_t again = 0;       // of both, those that an earlier run may have handed over
   std::uint64_t open = 0;        // events that wait
   std::uint64_t bytes = 0;       // of fragments that were handed over
-  // Of open events, in bytes, each fragment with 64 bytes more than it has; and the most it was.
+  // Of open events, in bytes, each fragment with 64 bytes more than it has.
   std::uint64_t open_bytes = 0;
-  std::uint64_t open_bytes_max = 0;
+  std::uint64_t open_bytes_max = 0;  // the most it was
   // The same of events that are kept.
   std::uint64_t kept_bytes = 0;
-  std::uint64_t kept_bytes_max = 0;
-  std::vector<Source> sources;
+  std::uint64_t kept_bytes_max = 0;  // the most it was
+  std::vector<Source> sources;       // by their numbers
 };
 
 // Builds the events of its ranges. An event is handed over when every source has sent its fragment
@@ -180,8 +184,9 @@ class NETIO_API BuilderUnit {
   // (BuilderOptions::settle_released). The call may not destroy the builder unit.
   void on_event(std::function<void(const Event&)> call);
 
-  // Set the calls for units that come and go.
+  // Sets the call for a unit that is connected, and has the plan of this builder.
   void on_up(std::function<void(std::uint32_t source, const PeerInfo&)> call);
+  // Sets the call for a unit whose connection ended.
   void on_down(std::function<void(std::uint32_t source, const PeerInfo&, const Down&)> call);
   // Sets the call for who cannot work with this builder, with the reason for a person: another
   // plan, a source that is connected already, or a breach of the rules. The connection is ended.

@@ -15,9 +15,10 @@ namespace netio {
 // The number of an event within a run. Runs follow each other, so an id is also a position: the
 // position of all events below it.
 struct EventId {
-  std::uint32_t run = 0;
-  std::uint64_t number = 0;
+  std::uint32_t run = 0;     // runs follow each other in the order of their numbers
+  std::uint64_t number = 0;  // within the run
 
+  // The order of runs, and within a run of numbers.
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
   friend constexpr auto operator<=>(const EventId&, const EventId&) noexcept = default;
   // The position behind this event. The last number of a run is never an event, so it cannot wrap.

@@ -26,12 +26,12 @@ class ReadoutCore;
 
 // The options of a read-out unit. `plan` and `source` have to be given.
 struct ReadoutOptions {
-  BuildPlan plan{};
+  BuildPlan plan{};          // the same at all units and builders
   std::uint32_t source = 0;  // the number of this unit, below plan.sources
   // The bound of what is held until its event is settled, in bytes. Each fragment counts 64 bytes
   // more than it has.
   std::size_t store_bytes_max = std::size_t{64} << 20U;
-  WhenFull when_full = WhenFull::again;
+  WhenFull when_full = WhenFull::again;  // what happens to a fragment that does not fit the store
   // Of the connections to builders. What is said there about sending, tags and acknowledgements has
   // no meaning here; resume_bytes_max is always 0, because the store is the copy that counts.
   SocketOptions socket{};
@@ -89,9 +89,10 @@ class NETIO_API ReadoutUnit {
   // Sets the call for room in the store: at least half of it is free, and send() has answered again
   // before.
   void on_room(std::function<void()> call);
-  // Set the calls for a connection to a builder that came up, that ended, or could not be made:
-  // see Socket::on_up() and Socket::on_down().
+  // Sets the call for a connection to a builder that came up: see Socket::on_up().
   void on_up(std::function<void(std::uint32_t builder, const PeerInfo&)> call);
+  // Sets the call for a connection to a builder that ended, or could not be made: see
+  // Socket::on_down().
   void on_down(std::function<void(std::uint32_t builder, const PeerInfo&, const Down&)> call);
   // Sets the call for a builder that cannot work with this unit, with the reason for a person:
   // another plan, another number, or a breach of the rules. The connection is ended, and tried
