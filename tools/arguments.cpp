@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "build_help.hpp"
+#include "build_options.hpp"
 #include "command_tree.hpp"
 #include "completion.hpp"
 #include "exit_code.hpp"
@@ -44,6 +46,7 @@ class CommandLine {
                 std::function<void()> settle = {});
   void add_transfers();
   void add_calls();
+  void add_build();
   void add_info();
   void add_texts();
   void settle_reports();
@@ -68,6 +71,7 @@ CommandLine::CommandLine() {
   add_ping(add("ping", Command::ping, "Time messages to an echo and back",
                [this] { settle_ping(arguments_.ping); }),
            arguments_.ping);
+  add_build();
   add_info();
   add_bench(add("bench", Command::bench, "Measure netio against the bare floor and its peers"),
             arguments_.bench);
@@ -113,6 +117,30 @@ void CommandLine::add_calls() {
             arguments_.relay);
 }
 
+void CommandLine::add_build() {
+  CLI::App& build = *app_.add_subcommand("build", "Event building: fragments become events");
+  build.require_subcommand(1);
+  build.footer(std::string(help::build_footer));
+  const auto add_one = [&](const char* name, const char* description, Command command,
+                           std::function<void()> settle) -> CLI::App& {
+    CLI::App& added = *build.add_subcommand(name, description);
+    added.callback([this, command, settle = std::move(settle)] {
+      settle_reports();
+      arguments_.command = command;
+      settle();
+    });
+    return added;
+  };
+  add_build_readout(
+      add_one("readout", "A read-out unit: sends a fragment of each event", Command::build_readout,
+              [this] { settle_build_readout(arguments_.build_readout); }),
+      arguments_.build_readout);
+  add_build_builder(
+      add_one("builder", "A builder unit: receives fragments, and makes events",
+              Command::build_builder, [this] { settle_build_builder(arguments_.build_builder); }),
+      arguments_.build_builder);
+}
+
 void CommandLine::add_info() {
   CLI::App& info = add("info", Command::info,
                        "What this netio and this machine have to offer, or who is at an address");
@@ -154,7 +182,8 @@ void CommandLine::settle_reports() {
        {&arguments_.send.report, &arguments_.recv.report, &arguments_.pub.report,
         &arguments_.sub.report, &arguments_.request.report, &arguments_.reply.report,
         &arguments_.relay.report, &arguments_.echo.report, &arguments_.ping.report,
-        &arguments_.info.report, &arguments_.bench.report}) {
+        &arguments_.build_readout.report, &arguments_.build_builder.report, &arguments_.info.report,
+        &arguments_.bench.report}) {
     if (report->json == "true") report->json = "-";
   }
 }

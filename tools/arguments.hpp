@@ -9,8 +9,10 @@
 #include <vector>
 
 #include <netio/channels.hpp>
+#include <netio/event_building.hpp>
 #include <netio/loop.hpp>
 #include <netio/options.hpp>
+#include <netio/readout_unit.hpp>
 #include <netio/subscription.hpp>
 
 #include "bench/arguments.hpp"
@@ -140,6 +142,41 @@ struct RelayArguments {
   std::chrono::nanoseconds linger = std::chrono::seconds(5);
 };
 
+// Of netio build readout and builder.
+struct BuildArguments {
+  PeerArguments peer;  // its address is that of a builder; a unit has those below
+  ReportArguments report;
+  BuildPlan plan;
+  std::optional<std::uint64_t> events;
+  std::optional<std::chrono::nanoseconds> seconds;
+};
+
+struct ReadoutArguments : BuildArguments {
+  std::vector<std::string> addresses;  // by builder
+  std::uint32_t source = 0;
+  EventId first{1, 0};
+  std::size_t fragment_bytes = 1024;  // of generated load
+  std::string file;                   // instead of it; "-": standard input
+  FrameSpec frame;
+  std::optional<Rate> rate;
+  WhenFull when_full = WhenFull::again;
+  std::size_t store_bytes_max = ReadoutOptions{}.store_bytes_max;
+  std::optional<std::chrono::nanoseconds> linger;
+};
+
+struct BuilderArguments : BuildArguments {
+  std::uint32_t builder = 0;
+  // Longer than the library's, for units that are started by hand.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(10);
+  std::size_t window_bytes = 0;
+  std::uint32_t turns = 0;
+  std::string out;  // a folder; empty: count and discard
+  bool append = false;
+  bool verify = false;
+  bool complete = false;  // an incomplete event is a failure
+  bool stay = false;
+};
+
 struct InfoArguments {
   std::string address;  // who is asked; empty: nobody
   std::chrono::nanoseconds within = std::chrono::seconds(5);
@@ -156,6 +193,8 @@ enum class Command : std::uint8_t {
   relay,
   echo,
   ping,
+  build_readout,
+  build_builder,
   info,
   bench
 };
@@ -171,6 +210,8 @@ struct Arguments {
   RelayArguments relay;
   PairArguments echo;
   PingArguments ping;
+  ReadoutArguments build_readout;
+  BuilderArguments build_builder;
   InfoArguments info;
   BenchArguments bench;
 };

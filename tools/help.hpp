@@ -21,6 +21,7 @@ or, to ask a question and print the answer:
 or, to see whether a host answers, and how fast:
   netio echo 'tcp://*:5555'
   netio ping tcp://localhost:5555
+or, to make events of the fragments of several sources, see netio build --help
 
 Exit codes: 0 done, 1 failed at run time, 2 usage, 3 a peer was lost, 130 Ctrl-C.
 )";

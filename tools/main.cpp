@@ -12,6 +12,8 @@
 
 #include "arguments.hpp"
 #include "bench/bench.hpp"
+#include "build_builder.hpp"
+#include "build_readout.hpp"
 #include "echo.hpp"
 #include "exit_code.hpp"
 #include "info.hpp"
@@ -51,6 +53,10 @@ std::string_view name_of(Command command) {
       return "netio echo";
     case Command::ping:
       return "netio ping";
+    case Command::build_readout:
+      return "netio build readout";
+    case Command::build_builder:
+      return "netio build builder";
     case Command::info:
       return "netio info";
     case Command::bench:
@@ -79,6 +85,10 @@ ExitCode run(const Arguments& arguments) {
       return run_echo(arguments.echo);
     case Command::ping:
       return run_ping(arguments.ping);
+    case Command::build_readout:
+      return run_build_readout(arguments.build_readout);
+    case Command::build_builder:
+      return run_build_builder(arguments.build_builder);
     case Command::info:
       return arguments.info.address.empty() ? run_info(arguments.info) : run_probe(arguments.info);
     case Command::bench:

@@ -16,10 +16,10 @@ namespace netio::cli {
 
 namespace {
 
-Descriptor open_for_writing(const std::string& path) {
+Descriptor open_for_writing(const std::string& path, int flags) {
   if (path == "-") return Descriptor(STDOUT_FILENO);
   for (;;) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
     if (fd >= 0) return Descriptor(fd);
     if (Interrupt::requested()) {
       throw Failure(fmt::format("interrupted while {} had no other end", path), {},
@@ -32,11 +32,11 @@ Descriptor open_for_writing(const std::string& path) {
 
 }  // namespace
 
-Output::Output(const std::string& path)
+Output::Output(const std::string& path, Begin begin)
     : name_(path == "-" ? "standard output" : path),
-      descriptor_(open_for_writing(path)),
+      descriptor_(open_for_writing(path, begin == Begin::at_end ? O_APPEND : 0)),
       gathered_(std::make_unique_for_overwrite<std::byte[]>(gather_bytes_max)),
-      holds_old_(path != "-") {}
+      holds_old_(path != "-" && begin == Begin::anew) {}
 
 void Output::finish() noexcept {
   flush();

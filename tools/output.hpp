@@ -22,10 +22,14 @@ class Output {
     failed,       // see error()
   };
 
+  enum class Begin : std::uint8_t {
+    anew,    // a file that is there is emptied when the first message is written, or by finish()
+    at_end,  // it is kept, and what comes is written behind it
+  };
+
   // "-" is standard output; an existing named pipe is opened for writing, which blocks until it
-  // has a reader; a file is created, and one that is there is emptied when the first message is
-  // written, or by finish(). Throws Failure.
-  explicit Output(const std::string& path);
+  // has a reader; a file is created. Throws Failure.
+  explicit Output(const std::string& path, Begin begin = Begin::anew);
 
   // Both do nothing once the state is not open any more.
   void append(std::span<const std::byte> message);

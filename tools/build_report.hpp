@@ -1,0 +1,68 @@
+// What `netio build` has to report at its end, in words for a person and as JSON for a program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <netio/builder_unit.hpp>
+#include <netio/readout_unit.hpp>
+
+#include "event_check.hpp"
+#include "exit_code.hpp"
+#include "summary.hpp"
+
+namespace netio::cli {
+
+struct BuildSummary {
+  BuildPlan plan;
+  ExitCode code = ExitCode::done;
+  std::string error;  // empty: none
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  PeerCounts peers;           // that were met
+  std::uint64_t refused = 0;  // how often a peer was refused, or has refused this one
+};
+
+struct ReadoutSummary : BuildSummary {
+  std::vector<std::string> addresses;
+  std::uint32_t source = 0;
+  EventId first;
+  EventId next;
+  ReadoutBooks books;
+  std::uint64_t busy = 0;  // how often the store was full
+  double busy_seconds = 0;
+};
+
+struct BuilderSummary : BuildSummary {
+  struct Written {
+    std::string folder;
+    std::uint64_t events = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t events_there = 0;  // from an earlier run
+  };
+  std::string address;
+  std::uint32_t builder = 0;
+  std::uint64_t left = 0;  // events that were handed over, and are left to the units all the same
+  BuilderBooks books;      // its events are without these
+  std::vector<std::uint64_t> without;  // events of which a source had nothing
+  std::optional<EventVerification> verification;
+  std::optional<Written> written;
+};
+
+// Lines, the last one ended.
+[[nodiscard]] std::string to_text(const ReadoutSummary& summary);
+[[nodiscard]] std::string to_text(const BuilderSummary& summary);
+// An object, indented, its last line ended.
+[[nodiscard]] std::string to_json(const ReadoutSummary& summary);
+[[nodiscard]] std::string to_json(const BuilderSummary& summary);
+
+// "not connected"
+[[nodiscard]] std::string missing_word(Missing missing);
+
+// "unit 2: 12 late, 3 not connected; unit 5: 1 dropped"; empty if no event was incomplete. At most
+// so many units are listed.
+[[nodiscard]] std::string missing_text(const BuilderBooks& books, std::size_t units_max);
+
+}  // namespace netio::cli
