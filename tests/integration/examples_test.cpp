@@ -177,6 +177,29 @@ TEST_F(Examples, a_builder_says_its_state_to_a_monitor) {
   EXPECT_THAT(reply.out(), HasSubstr("\n3 requests, 3 answered\n"));
 }
 
+TEST_F(Examples, fragments_become_events) {
+  const auto with = [](const std::string& name, const std::vector<std::string>& words) {
+    Process::Options options = example(name);
+    options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+    return options;
+  };
+  Process builder(with("builder_unit", {"tcp://127.0.0.1:0", "0", "1"}));
+  const std::string greeting = "building at ";
+  ASSERT_TRUE(
+      builder.wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
+  std::string address = builder.out().substr(greeting.size());
+  address.erase(address.find('\n'));
+  Process first(with("readout_unit", {"0", address}));
+  Process second(with("readout_unit", {"1", address}));
+  for (Process* const unit : {&first, &second}) {
+    EXPECT_EQ(unit->wait(), 0) << unit->err();
+    EXPECT_EQ(unit->out(), "1000 sent, 1000 settled\n");
+  }
+  EXPECT_EQ(builder.wait(), 0) << builder.err();
+  EXPECT_THAT(builder.out(), HasSubstr("event 0: 30 bytes\n"
+                                       "1000 complete, 0 incomplete\n"));
+}
+
 TEST_F(Examples, messages_are_kept_beyond_their_call_back) {
   EXPECT_EQ(output_of("keep"), "an event of 4 fragments, 160000 bytes\n");
 }
@@ -309,6 +332,8 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/runs.md", "examples/relay.cpp"},
       {"docs/blocking.md", "examples/blocking_stop.cpp"},
       {"docs/channels.md", "examples/channels.cpp"},
+      {"docs/event-building.md", "examples/readout_unit.cpp"},
+      {"docs/event-building.md", "examples/builder_unit.cpp"},
   };
   for (const auto& [page, path] : quotes) {
     const std::string source = text_of(source_folder / path);
