@@ -338,7 +338,7 @@ void add_build(CLI::App& app, BenchArguments& bench) {
       "--no-check", [&bench] { bench.check = false; },
       "Leave out the round in which every byte is checked");
   add_sizes(app, bench, "(10KiB); a fragment has 16 bytes at least");
-  BuildArguments& build = bench.build;
+  BenchBuildArguments& build = bench.build;
   add_number(
       app, "--readouts", 1, 64, [&build](std::uint32_t n) { build.readouts = n; },
       "Read-out units, a process each (4)");

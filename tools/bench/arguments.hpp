@@ -31,7 +31,7 @@ struct FanoutArguments {
 };
 
 // Of read-out units and builder units.
-struct BuildArguments {
+struct BenchBuildArguments {
   std::uint32_t readouts = 4;
   std::uint32_t builders = 2;
   std::uint64_t range_events = 256;
@@ -70,7 +70,7 @@ struct BenchArguments {
   std::uint32_t window = 0;  // messages under way on a fabric; 0: as each system chooses
   std::uint32_t connections = 1000;
   FanoutArguments fanout;
-  BuildArguments build;
+  BenchBuildArguments build;
   std::string api = "coroutine";  // a surface, held against call-backs
   std::string to;      // of a relay, where it meets the receiver; empty: as it meets the sender
   std::string remote;  // where `netio bench serve` runs; empty: this machine

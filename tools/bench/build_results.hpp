@@ -25,7 +25,7 @@ struct BuildRound {
 
 class BuildResults {
  public:
-  BuildResults(const Case& what, const BuildArguments& build, unsigned rounds_wanted)
+  BuildResults(const Case& what, const BenchBuildArguments& build, unsigned rounds_wanted)
       : what_(what), build_(build), rounds_wanted_(rounds_wanted) {}
 
   void add(const BuildRound& round) { rounds_.push_back(round); }
@@ -52,7 +52,7 @@ class BuildResults {
   [[nodiscard]] std::string memory(std::string_view name, System system) const;
 
   Case what_;
-  BuildArguments build_;
+  BenchBuildArguments build_;
   unsigned rounds_wanted_;
   std::vector<BuildRound> rounds_;
   std::string failure_;

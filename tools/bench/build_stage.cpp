@@ -15,7 +15,7 @@ std::uint64_t books_of(const nlohmann::json& said, const char* what) {
 
 }  // namespace
 
-BuildEnds::BuildEnds(Stage& stage, const BuildArguments& build, const Case& what, bool plain)
+BuildEnds::BuildEnds(Stage& stage, const BenchBuildArguments& build, const Case& what, bool plain)
     : stage_(stage), build_(build), what_(what), plain_(plain) {
   std::vector<std::uint16_t> ports;
   for (std::uint32_t number = 0; number < build_.builders; ++number) {

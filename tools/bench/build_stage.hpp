@@ -36,7 +36,7 @@ struct BuildSample {
 class BuildEnds {
  public:
   // All are there, and nothing is sent. Throws EndFailure, Interrupted.
-  BuildEnds(Stage& stage, const BuildArguments& build, const Case& what, bool plain);
+  BuildEnds(Stage& stage, const BenchBuildArguments& build, const Case& what, bool plain);
 
   // Lets the ends run, stops them, and checks their books. Throws EndFailure if an event or a
   // message was lost, incomplete or wrong; Interrupted.
@@ -58,7 +58,7 @@ class BuildEnds {
   void add_times(BuildSample& sample) const;
 
   Stage& stage_;
-  BuildArguments build_;
+  BenchBuildArguments build_;
   Case what_;
   bool plain_;
   std::vector<Ending> builders_;
