@@ -112,6 +112,8 @@ class BuilderProtocol {
     return sources_[source].books;
   }
   [[nodiscard]] std::size_t open_events() const noexcept { return events_.size(); }
+  // Everything below was handed over, or never will be.
+  [[nodiscard]] EventId closed() const noexcept { return closed_; }
   [[nodiscard]] EventId settled() const noexcept { return settled_; }
 
  private:

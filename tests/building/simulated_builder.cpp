@@ -27,6 +27,8 @@ void SimulatedBuilder::begin() {
   memory_.clear();
   kept_.clear();
   timer_ = 0;
+  passed_ = {};
+  heard_.clear();
   detail::BuilderSettings settings;
   settings.plan = drawn.plan;
   settings.builder = number_;
@@ -71,10 +73,12 @@ void SimulatedBuilder::put(std::function<void()> work) {
 
 void SimulatedBuilder::in_time() {
   protocol->at(play_.clock.now());
+  note_passed();
   settled_is_true();
 }
 
 void SimulatedBuilder::set_timer() {
+  note_passed();
   settled_is_true();
   const std::int64_t next = protocol->next_ns();
   if (next == INT64_MAX || (timer_ > play_.clock.now() && timer_ <= next)) return;
@@ -88,6 +92,22 @@ void SimulatedBuilder::set_timer() {
   });
 }
 
+void SimulatedBuilder::note_passed() {
+  if (protocol->closed() <= passed_) return;
+  play_.truth->note_passed(*this, passed_, protocol->closed());
+  passed_ = protocol->closed();
+}
+
+void SimulatedBuilder::hears_of(EventId below) {
+  if (heard_.empty() || heard_.back().first < below) heard_.emplace_back(below, play_.clock.now());
+}
+
+std::int64_t SimulatedBuilder::heard_of(EventId id) const {
+  const auto found = std::upper_bound(heard_.begin(), heard_.end(), id,
+                                      [](EventId at, const auto& each) { return at < each.first; });
+  return found == heard_.end() ? play_.clock.now() : found->second;
+}
+
 void SimulatedBuilder::meets(std::uint32_t source) {
   const std::set<std::uint64_t>& seen = play_.units[source]->runs_seen[number_];
   knows_earlier_run = knows_earlier_run || seen.size() > seen.count(run);
@@ -96,6 +116,7 @@ void SimulatedBuilder::meets(std::uint32_t source) {
 void SimulatedBuilder::received(std::uint32_t source, const SentFragment& fragment) {
   memory_[fragment.memory] = fragment.head.event;
   opened.emplace(fragment.head.event, play_.clock.now());
+  hears_of(fragment.head.event.next());
   protocol->received(source, fragment.head, fragment.memory);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "build/builder_protocol.hpp"
 #include "building/play.hpp"
@@ -23,6 +24,12 @@ class SimulatedBuilder final : public detail::BuilderOutput {
   void received(std::uint32_t source, const SentFragment& fragment);
   // A unit of this source says hello.
   void meets(std::uint32_t source);
+
+  // When this run was first told of an event behind this one, or of this one; the current time if
+  // it was not.
+  [[nodiscard]] std::int64_t heard_of(detail::EventId id) const;
+  // A unit has said that it is as far as this.
+  void hears_of(detail::EventId below);
 
   [[nodiscard]] bool lives() const { return protocol.has_value(); }
   [[nodiscard]] bool worked_off() const { return inbox_.empty() && kept_.empty(); }
@@ -51,6 +58,7 @@ class SimulatedBuilder final : public detail::BuilderOutput {
   void set_timer();
   void keep(const detail::BuiltEvent& event);
   void settled_is_true();
+  void note_passed();
 
   Play& play_;
   std::uint32_t number_;
@@ -58,6 +66,9 @@ class SimulatedBuilder final : public detail::BuilderOutput {
   std::int64_t timer_ = 0;
   std::map<std::uint64_t, detail::EventId> memory_;  // of fragments in open events
   std::map<detail::EventId, std::uint64_t> kept_;    // and its cost
+  detail::EventId passed_;                           // the truth knows what this run passed below
+  std::vector<std::pair<detail::EventId, std::int64_t>>
+      heard_;  // positions and times, both ascending
 };
 
 }  // namespace netio::test

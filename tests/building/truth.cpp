@@ -175,26 +175,54 @@ void Truth::judge_waiting(const SimulatedBuilder& builder, const BuiltEvent& bui
   play_.wrong("event " + text(built.id) + " waited for units that have been gone for long");
 }
 
-void Truth::judge_end() {
-  for (const auto& [id, event] : events_) {
-    if (!event.handed_over_by.empty()) continue;
-    bool kept = false;
-    bool greeted = false;
-    for (const TrueFragment& each : event.fragments) {
-      kept = kept || (each.kind == TrueKind::sent && !each.gone);
-      greeted = greeted || (each.kind == TrueKind::sent && !each.gone && each.greeted);
-    }
-    if (!kept) continue;
-    ++play_.tally.never_built;
-    play_.say("event " + text(id) + " was never handed over");
-    const Drawn& drawn = play_.drawn;
-    const bool in_time =
-        drawn.veto &&
-        drawn.partition + drawn.stop_unit + drawn.stop_builder + drawn.kill_builder == 0;
-    if (drawn.loses_nothing() || (in_time && greeted)) {
-      play_.wrong("event " + text(id) + " was never handed over");
+void Truth::note_passed(const SimulatedBuilder& builder, EventId from, EventId below) {
+  const Drawn& drawn = play_.drawn;
+  for (EventId id = from; id < below && id < play_.next_event; id = id.next()) {
+    if (id.number >= drawn.events) id = {id.run + 1, 0};
+    if (id >= below || id >= play_.next_event) return;
+    if (drawn.plan.builder_of(id) != builder.number()) continue;
+    for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+      if (may_be_passed(builder, id, source)) event(id).excused |= 1U << source;
     }
   }
+}
+
+// Whether the source has been gone for a deadline, or was given its deadline for this event.
+bool Truth::may_be_passed(const SimulatedBuilder& builder, EventId id, std::uint32_t source) const {
+  const std::int64_t now = play_.clock.now();
+  const std::int64_t deadline = play_.drawn.deadline - play_.drawn.deadline / 4;
+  const Wire& wire = play_.wires->of(source, builder.number());
+  const std::int64_t gone = wire.gone_since == 0 ? builder.begun_at : wire.gone_since;
+  return (!wire.greeted && now - gone >= deadline) || now - builder.heard_of(id) >= deadline;
+}
+
+void Truth::judge_end() {
+  for (const auto& [id, event] : events_) {
+    if (event.handed_over_by.empty()) judge_never_built(id, event);
+  }
+}
+
+// Either all its fragments were lost with their units, or its builder had given up waiting for each
+// unit that has a fragment of it.
+void Truth::judge_never_built(EventId id, const Event& event) {
+  const Drawn& drawn = play_.drawn;
+  const bool in_time =
+      drawn.veto &&
+      drawn.partition + drawn.stop_unit + drawn.stop_builder + drawn.kill_builder == 0;
+  bool kept = false;
+  for (std::uint32_t source = 0; source < event.fragments.size(); ++source) {
+    const TrueFragment& each = event.fragments[source];
+    if (each.kind != TrueKind::sent || each.gone) continue;
+    kept = true;
+    const bool excused = (event.excused >> source & 1U) != 0;
+    if (!excused || drawn.loses_nothing() || (in_time && each.greeted)) {
+      play_.wrong("event " + text(id) + " was never handed over, and source " + text(source) +
+                  " has a fragment of it");
+    }
+  }
+  if (!kept) return;
+  ++play_.tally.never_built;
+  play_.say("event " + text(id) + " was never handed over");
 }
 
 }  // namespace netio::test

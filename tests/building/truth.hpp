@@ -41,6 +41,8 @@ class Truth {
   void note_killed(std::uint32_t builder, detail::EventId settled) {
     settled_[builder] = std::max(settled_[builder], settled);
   }
+  // The builder has passed the events from `from` to `below`, whether it handed them over or not.
+  void note_passed(const SimulatedBuilder& builder, detail::EventId from, detail::EventId below);
   // By an earlier run of this builder.
   [[nodiscard]] bool was_settled(std::uint32_t builder, detail::EventId id) const {
     return id < settled_[builder];
@@ -50,6 +52,8 @@ class Truth {
   struct Event {
     std::vector<TrueFragment> fragments;
     std::vector<std::uint64_t> handed_over_by;  // runs of its builder
+    // A bit for each source for which the builder needed to wait no more when it passed the event:
+    std::uint32_t excused = 0;
   };
   struct Fault {
     std::int64_t at = 0;
@@ -64,6 +68,9 @@ class Truth {
   void judge_late(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
                   std::uint32_t source);
   void judge_age(const SimulatedBuilder& builder, const detail::BuiltEvent& built);
+  [[nodiscard]] bool may_be_passed(const SimulatedBuilder& builder, detail::EventId id,
+                                   std::uint32_t source) const;
+  void judge_never_built(detail::EventId id, const Event& event);
   void judge_waiting(const SimulatedBuilder& builder, const detail::BuiltEvent& built);
   [[nodiscard]] bool unit_is_well(const SimulatedBuilder& builder, std::uint32_t source,
                                   std::int64_t since) const;

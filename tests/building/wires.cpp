@@ -171,7 +171,13 @@ void Wires::hand_to_builder(Wire& wire, const OnWire& what) {
   const auto* hello = std::get_if<detail::UnitHello>(&message);
   if (const auto* waits = std::get_if<detail::UnitWaits>(&message)) {
     builder.opened.emplace(waits->event, play_.clock.now());
+    builder.hears_of(waits->event.next());
   }
+  if (const auto* mark = std::get_if<detail::UnitMark>(&message)) builder.hears_of(mark->below);
+  if (const auto* dropped = std::get_if<detail::UnitDropped>(&message)) {
+    builder.hears_of(dropped->below);
+  }
+  if (hello != nullptr) builder.hears_of(hello->begins);
   if (hello == nullptr || wire.greeted) {
     return builder.protocol->received(wire.source, message);
   }
