@@ -19,6 +19,13 @@ EventId BuildPlan::last_end_of(std::uint32_t builder, EventId position) const no
   return {position.run, (last + 1) * range_events};
 }
 
+std::string BuildPlan::fault() const {
+  if (sources == 0) return "there are no sources";
+  if (builders == 0) return "there are no builders";
+  if (range_events == 0) return "a range has no events";
+  return {};
+}
+
 std::string BuildPlan::difference(const BuildPlan& theirs) const {
   const auto said = [](const char* what, std::uint64_t here, std::uint64_t there) {
     return std::string(what) + ": " + std::to_string(here) + " here, " + std::to_string(there) +

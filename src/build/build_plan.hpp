@@ -15,6 +15,10 @@ struct BuildPlan {
   std::uint32_t builders = 0;  // they are numbered from 0
   std::uint64_t range_events = 0;
 
+  // Why no event can be built by this plan, in words for the user; empty if one can. The other
+  // functions are for plans without a fault.
+  [[nodiscard]] std::string fault() const;
+
   // The number of the range within the run of `at`.
   [[nodiscard]] std::uint64_t range_of(EventId at) const noexcept {
     return at.number / range_events;

@@ -15,6 +15,13 @@ TEST(BuildPlan, gives_ranges_to_builders_in_turn) {
   EXPECT_EQ(plan_of_three.builder_of({7, 30}), 0U);
 }
 
+TEST(BuildPlan, has_a_fault_in_words_if_nothing_can_be_built) {
+  EXPECT_EQ(plan_of_three.fault(), "");
+  EXPECT_EQ((BuildPlan{0, 3, 10}.fault()), "there are no sources");
+  EXPECT_EQ((BuildPlan{2, 0, 10}.fault()), "there are no builders");
+  EXPECT_EQ((BuildPlan{2, 3, 0}.fault()), "a range has no events");
+}
+
 TEST(BuildPlan, knows_the_first_event_of_a_builder_behind_a_position) {
   EXPECT_EQ(plan_of_three.first_of(1, {0, 12}), (EventId{0, 12}));
   EXPECT_EQ(plan_of_three.first_of(1, {0, 20}), (EventId{0, 40}));

@@ -3,6 +3,7 @@
 #include "build/builder_protocol.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <utility>
 
@@ -13,6 +14,18 @@ namespace {
 constexpr std::size_t range_ends_max = 1024;
 }  // namespace
 
+std::string BuilderSettings::fault() const {
+  if (std::string why = plan.fault(); !why.empty()) return why;
+  if (builder >= plan.builders) {
+    return "no builder " + std::to_string(builder) + ": there are 0 to " +
+           std::to_string(plan.builders - 1);
+  }
+  if (builder_run == 0) return "a run of a builder is never 0";
+  if (window_bytes < fragment_cost) return "the window does not take one fragment";
+  if (deadline_ns <= 0) return "the deadline is no time";
+  return {};
+}
+
 BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput& output)
     : settings_(settings),
       range_(settings.plan, settings.builder),
@@ -20,6 +33,7 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
       sources_(settings.plan.sources),
       events_(settings.plan.sources),
       missing_(settings.plan.sources) {
+  assert(settings.fault().empty());
   // Sums of a time and a few deadlines must not wrap.
   settings_.deadline_ns = std::clamp<std::int64_t>(settings.deadline_ns, 1'000, INT64_MAX / 16);
 }
@@ -56,8 +70,11 @@ std::string BuilderProtocol::why_not(const UnitHello& hello) const {
   const BuilderSource& source = sources_[hello.source];
   if (source.connected) return "source " + std::to_string(hello.source) + " is connected already";
   const bool mine = hello.builder_run == settings_.builder_run;
-  if (hello.unit_run == 0 || (mine && hello.settled > settled_)) {
-    return "a hello that makes no sense";
+  if (hello.unit_run == 0) return "a run of a unit is never 0";
+  if (mine && hello.settled > settled_) return "it knows more of what is settled than this builder";
+  const EventId known = std::max({hello.settled, hello.sent_below, hello.sent_before});
+  if (hello.builder_run == 0 && (hello.runs_before != 0 || known != EventId{})) {
+    return "it knows of an earlier run of this builder, and none has greeted it";
   }
   return {};
 }

@@ -33,6 +33,9 @@ struct BuilderSettings {
   // Events that are kept are settled when they are released, and not before.
   bool done_with_release = false;
   std::uint32_t turns = 0;  // as many units send at a time; 0: all of them
+
+  // What makes no sense in these settings, in words for the user; empty if nothing does.
+  [[nodiscard]] std::string fault() const;
 };
 
 struct BuiltEvent {
@@ -74,7 +77,7 @@ class BuilderOutput {
 // again, or end the connection: what did not arrive is sent once more on the next one.
 class BuilderProtocol {
  public:
-  // Throws std::bad_alloc.
+  // The settings have no fault(). Throws std::bad_alloc.
   BuilderProtocol(const BuilderSettings& settings, BuilderOutput& output);
 
   // A connection began with this hello. The answer says why it is refused. If it is empty, the

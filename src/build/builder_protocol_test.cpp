@@ -88,6 +88,39 @@ class BuilderProtocolTest : public testing::Test, public BuilderOutput {
   std::string refused;
 };
 
+TEST(BuilderSettings, have_a_fault_in_words_if_they_make_no_sense) {
+  BuilderSettings good;
+  good.plan = one_builder;
+  good.builder_run = 77;
+  good.window_bytes = 64;
+  good.deadline_ns = 1;
+  EXPECT_EQ(good.fault(), "");
+  const auto with = [&](auto&& change) {
+    BuilderSettings settings = good;
+    change(settings);
+    return settings.fault();
+  };
+  EXPECT_EQ(with([](BuilderSettings& s) { s.plan.range_events = 0; }), "a range has no events");
+  EXPECT_EQ(with([](BuilderSettings& s) { s.builder = 1; }), "no builder 1: there are 0 to 0");
+  EXPECT_EQ(with([](BuilderSettings& s) { s.builder_run = 0; }), "a run of a builder is never 0");
+  EXPECT_EQ(with([](BuilderSettings& s) { s.window_bytes = 63; }),
+            "the window does not take one fragment");
+  EXPECT_EQ(with([](BuilderSettings& s) { s.deadline_ns = 0; }), "the deadline is no time");
+}
+
+TEST_F(BuilderProtocolTest, refuses_a_unit_that_knows_of_a_run_which_has_not_greeted_it) {
+  make();
+  UnitHello hello;
+  hello.plan = one_builder;
+  hello.unit_run = 5;
+  hello.settled = end_of_all;
+  EXPECT_EQ(builder->connected(hello),
+            "it knows of an earlier run of this builder, and none has greeted it");
+  hello.builder_run = 77;
+  EXPECT_EQ(builder->connected(hello), "it knows more of what is settled than this builder");
+  EXPECT_EQ(builder->settled(), EventId{});
+}
+
 TEST_F(BuilderProtocolTest, hands_an_event_over_when_all_have_sent_it) {
   make();
   meet(0);

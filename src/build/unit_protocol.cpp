@@ -2,15 +2,29 @@
 #include "build/unit_protocol.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace netio::detail {
+
+std::string UnitSettings::fault() const {
+  if (std::string why = plan.fault(); !why.empty()) return why;
+  if (source >= plan.sources) {
+    return "no source " + std::to_string(source) + ": there are 0 to " +
+           std::to_string(plan.sources - 1);
+  }
+  if (unit_run == 0) return "a run of a unit is never 0";
+  if (store_bytes_max < fragment_cost) return "the store does not take one fragment";
+  return {};
+}
 
 UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
     : settings_(settings),
       range_(settings.plan),
       output_(output),
-      builders_(settings.plan.builders) {}
+      builders_(settings.plan.builders) {
+  assert(settings.fault().empty());
+}
 
 // Nearly every fragment lies in the range of the one before it, and goes to a builder that has room
 // for it and was sent all others.

@@ -22,6 +22,9 @@ struct UnitSettings {
   std::uint64_t unit_run = 0;         // drawn by the owner; never 0
   std::uint64_t store_bytes_max = 0;  // the cost of what is held: window_cost() of each fragment
   WhenFull when_full = WhenFull::again;
+
+  // What makes no sense in these settings, in words for the user; empty if nothing does.
+  [[nodiscard]] std::string fault() const;
 };
 
 // Of fragments: sent = settled + dropped + late + held.
@@ -55,6 +58,7 @@ class UnitOutput {
 
 class UnitProtocol {
  public:
+  // The settings have no fault(). Throws std::bad_alloc.
   UnitProtocol(const UnitSettings& settings, UnitOutput& output);
 
   // The event has to lie above all events before. ok: the unit has `memory` until forget(), which

@@ -55,6 +55,21 @@ class UnitProtocolTest : public testing::Test, public UnitOutput {
   int rooms = 0;
 };
 
+TEST(UnitSettings, have_a_fault_in_words_if_they_make_no_sense) {
+  const UnitSettings good{plan_of_two, 0, 5, 500, WhenFull::again};
+  EXPECT_EQ(good.fault(), "");
+  const auto with = [&](auto&& change) {
+    UnitSettings settings = good;
+    change(settings);
+    return settings.fault();
+  };
+  EXPECT_EQ(with([](UnitSettings& s) { s.plan.builders = 0; }), "there are no builders");
+  EXPECT_EQ(with([](UnitSettings& s) { s.source = 1; }), "no source 1: there are 0 to 0");
+  EXPECT_EQ(with([](UnitSettings& s) { s.unit_run = 0; }), "a run of a unit is never 0");
+  EXPECT_EQ(with([](UnitSettings& s) { s.store_bytes_max = 63; }),
+            "the store does not take one fragment");
+}
+
 TEST_F(UnitProtocolTest, says_hello_once_it_knows_where_it_begins) {
   unit.connected(0);
   EXPECT_TRUE(said.empty());
