@@ -29,6 +29,7 @@ void SimulatedBuilder::begin() {
   timer_ = 0;
   passed_ = {};
   heard_.clear();
+  handed_over_at.clear();
   detail::BuilderSettings settings;
   settings.plan = drawn.plan;
   settings.builder = number_;
@@ -138,6 +139,7 @@ bool SimulatedBuilder::hand_over(const detail::BuiltEvent& event) noexcept {
     }
   }
   play_.truth->judge(*this, event);
+  handed_over_at.push_back(play_.clock.now());
   opened.erase(opened.begin(), opened.upper_bound(event.id));
   if (play_.drawn.work != 0) inbox_.busy_for(play_.chance.between(0, play_.drawn.work));
   if (!play_.chance.in_thousand(play_.drawn.keep)) return false;

@@ -51,6 +51,7 @@ class SimulatedBuilder final : public detail::BuilderOutput {
   bool in_message = false;         // a message is being taken, and not the time
   std::int64_t last_message = 0;
   std::optional<detail::EventId> last;             // that was handed over
+  std::vector<std::int64_t> handed_over_at;        // by this run, ascending
   std::map<detail::EventId, std::int64_t> opened;  // when first heard of
 
  private:

@@ -140,7 +140,9 @@ bool Truth::unit_is_well(const SimulatedBuilder& builder, std::uint32_t source,
 
 void Truth::note_fault(std::int64_t until) { faults_.push_back({play_.clock.now(), until}); }
 
-// An event waits for a deadline at most, and each fault may add two and the time that it lasts.
+// An event waits for a deadline at most, and each fault may add two and the time that it lasts. If
+// a unit is far behind, the events in front of this one may need the window or the turn one after
+// the other: each of them adds the time of these messages.
 void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built) {
   if (play_.drawn.work != 0 || play_.drawn.keep != 0) return;
   const std::int64_t now = play_.clock.now();
@@ -152,6 +154,9 @@ void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built) 
     const std::int64_t ends = fault.until + 2 * deadline;
     if (fault.at <= now && ends >= opened) most += ends - fault.at;
   }
+  const std::vector<std::int64_t>& before = builder.handed_over_at;
+  const auto in_front = before.end() - std::lower_bound(before.begin(), before.end(), opened);
+  most += in_front * static_cast<std::int64_t>(2 + 2 * play_.units.size()) * play_.drawn.latency;
   if (now - opened > most) {
     play_.wrong("event " + text(built.id) + " was open for " +
                 text(static_cast<std::uint64_t>((now - opened) / us)) + " us, and may be for " +
