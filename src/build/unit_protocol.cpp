@@ -67,7 +67,7 @@ void UnitProtocol::sent(Builder& builder, EventId event, std::uint64_t bytes) no
   Connection& connection = builder.connection;
   connection.used += window_cost(bytes);
   ++connection.fragments;
-  connection.waits_said = false;
+  connection.waits_for = {};
   connection.said = event.next();
   builder.sent_below = std::max(builder.sent_below, event.next());
   builder.outbox.sent();
@@ -212,7 +212,7 @@ void UnitProtocol::take(std::uint32_t number, const BuilderGrant& grant) {
 void UnitProtocol::take(std::uint32_t number, const BuilderWanted& wanted) {
   Builder& builder = builders_[number];
   builder.connection.said = std::max(builder.connection.said, wanted.from);
-  builder.connection.waits_said = false;
+  builder.connection.waits_for = {};
   pump(number);
 }
 
@@ -308,9 +308,9 @@ bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
   const std::uint64_t room = connection.window - std::min(connection.window, connection.used);
   if (window_cost(next.bytes) > room && connection.granted != next.below()) {
     // Said again if the unit has been given a turn that it cannot use.
-    if (connection.waits_said && !connection.turn) return false;
+    if (connection.waits_for == next.below() && !connection.turn) return false;
     if (!output_.say(number, UnitWaits{next.event, next.bytes, connection.fragments})) return false;
-    connection.waits_said = true;
+    connection.waits_for = next.below();
     connection.turn = false;
     return false;
   }

@@ -89,12 +89,12 @@ class UnitProtocol {
     bool up = false;
     bool hello_said = false;
     bool welcome = false;  // the builder's hello came
-    bool waits_said = false;
     bool wants_said = false;
     bool short_said = false;
     bool turns = false;  // the builder gives turns
     bool flows = false;  // it has greeted, and gives no turns
     bool turn = false;
+    EventId waits_for;         // the position behind the event with which the unit said it waits
     EventId granted;           // the position behind the granted event, so that none is 0
     EventId said;              // the builder knows that everything below it was sent
     std::uint64_t window = 0;  // the hello's, and what was returned since

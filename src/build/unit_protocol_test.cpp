@@ -109,6 +109,15 @@ TEST_F(UnitProtocolTest, stays_within_its_window_and_says_that_it_waits) {
   EXPECT_EQ(sent.size(), 3U);
 }
 
+TEST_F(UnitProtocolTest,
+       says_that_it_waits_though_the_fragment_before_was_settled_while_it_waited) {
+  for (std::uint64_t number = 0; number < 2; ++number) ASSERT_EQ(give(number, 150), Status::ok);
+  greet(8, 0, 100);
+  EXPECT_EQ(count<UnitWaits>(), 1U) << "with event 0";
+  unit.received(0, BuilderDone{{0, 1}, 0});
+  EXPECT_EQ(count<UnitWaits>(), 2U) << "with event 1";
+}
+
 TEST_F(UnitProtocolTest, sends_a_granted_fragment_whatever_its_size) {
   ASSERT_EQ(give(0, 400), Status::ok);
   greet(8, 0, 100);
