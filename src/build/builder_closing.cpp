@@ -52,7 +52,7 @@ bool BuilderProtocol::close_next() noexcept {
       !range_ends_.empty() && (events_.empty() || range_ends_[0].at <= events_.oldest().id);
   if (!at_end) return !events_.empty() && close_event(events_.oldest());
   const RangeEnd& end = range_ends_[0];
-  const Waiting waiting{end.at, nullptr, end.reached_ns, end.reached_ns};
+  const Waiting waiting{end.at, nullptr, since_ns(end.reached_ns), end.reached_ns};
   if (!is_over(waiting)) return false;
   suspect_missing(waiting);
   close_range();
@@ -64,14 +64,24 @@ bool BuilderProtocol::close_event(OpenEvent& event) noexcept {
     const BuilderSource& source = sources_[each];
     if (source.waits && source.waits->event == event.id) grant(each);
   }
-  const Waiting waiting{event.id, &event, event.opened_ns, event.moved_ns};
+  const Waiting waiting{event.id, &event, since_ns(event.opened_ns), event.moved_ns};
   if (!is_over(waiting) || !user_has_room(event)) return false;
   suspect_missing(waiting);
   hand_over(event);
+  if (event.opened_ns >= front_opened_ns_) {
+    front_opened_ns_ = event.opened_ns;
+    front_ns_ = now_ns_;
+  }
   const EventId below = event.id.next();
   events_.close_oldest();
   closed_below(below);
   return true;
+}
+
+// From when on something is waited for that was opened at this time. If an event in front of it was
+// opened later, a unit has much to send that the others do not have, and could not have come here.
+std::int64_t BuilderProtocol::since_ns(std::int64_t opened_ns) const noexcept {
+  return opened_ns < front_opened_ns_ ? std::max(opened_ns, front_ns_) : opened_ns;
 }
 
 void BuilderProtocol::close_range() noexcept {

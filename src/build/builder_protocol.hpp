@@ -160,6 +160,7 @@ class BuilderProtocol {
   [[nodiscard]] bool waits_for_time() const noexcept;
   [[nodiscard]] bool close_next() noexcept;
   [[nodiscard]] bool close_event(OpenEvent& event) noexcept;
+  [[nodiscard]] std::int64_t since_ns(std::int64_t opened_ns) const noexcept;
   void close_range() noexcept;
   [[nodiscard]] bool is_over(const Waiting& waiting) noexcept;
   [[nodiscard]] bool awaits(const Waiting& waiting, const BuilderSource& source,
@@ -219,6 +220,9 @@ class BuilderProtocol {
   std::int64_t due_ns_ = INT64_MAX;  // when something is over
   std::int64_t turn_due_ns_ = INT64_MAX;
   std::int64_t gone_until_ns_ = INT64_MIN;  // a unit may be back until then
+  // Of the event that was opened last, of those that were handed over:
+  std::int64_t front_opened_ns_ = INT64_MIN;
+  std::int64_t front_ns_ = INT64_MIN;  // when
   BuilderBooks books_;
 };
 

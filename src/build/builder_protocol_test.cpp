@@ -168,6 +168,22 @@ TEST_F(BuilderProtocolTest, hands_an_event_over_at_its_deadline) {
   EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::no, Missing::late}));
 }
 
+TEST_F(BuilderProtocolTest, waits_for_a_unit_that_sends_much_which_the_others_do_not_have) {
+  make();
+  meet(0);
+  UnitHello far_ahead;
+  far_ahead.begins = {0, 10};
+  meet(1, far_ahead);
+  give(1, 10);
+  for (std::uint64_t number = 0; number < 11; ++number) {
+    pass(deadline / 2);
+    give(0, number);
+  }
+  ASSERT_EQ(events.size(), 11U);
+  EXPECT_TRUE(events[10].complete);
+  EXPECT_TRUE(dropped.empty());
+}
+
 TEST_F(BuilderProtocolTest, does_not_wait_for_a_unit_that_has_been_gone_for_a_deadline) {
   make();
   meet(0);
