@@ -15,7 +15,7 @@ namespace netio {
 // The number of an event within a run. Runs follow each other, so an id is also a position: the
 // position of all events below it.
 struct EventId {
-  std::uint32_t run = 0;     // runs follow each other in the order of their numbers
+  std::uint64_t run = 0;     // runs follow each other in the order of their numbers
   std::uint64_t number = 0;  // within the run
 
   // The order of runs, and within a run of numbers.
@@ -28,7 +28,7 @@ struct EventId {
 // The largest number of an event within a run.
 inline constexpr std::uint64_t event_number_max = UINT64_MAX - 1;
 // The end of a run, which lies in front of the next run.
-[[nodiscard]] constexpr EventId end_of_run(std::uint32_t run) noexcept { return {run, UINT64_MAX}; }
+[[nodiscard]] constexpr EventId end_of_run(std::uint64_t run) noexcept { return {run, UINT64_MAX}; }
 
 // How a fragment came from the detector.
 enum class FragmentStatus : std::uint8_t { good, truncated, in_error };
@@ -42,6 +42,7 @@ enum class Missing : std::uint8_t {
   not_connected,  // the unit was not connected in time
   not_begun,      // the unit began, or began anew, behind this event
   dropped,        // the unit's store was full
+  forgotten,      // an earlier manager told the unit that the event is settled
   count_          // the number of reasons
 };
 // Its name, as it is written here.

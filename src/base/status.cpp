@@ -47,7 +47,7 @@ constexpr std::string_view policy_words[] = {
 };
 constexpr std::string_view fragment_status_words[] = {"good", "truncated", "in_error"};
 constexpr std::string_view missing_words[] = {
-    "no", "late", "not_connected", "not_begun", "dropped",
+    "no", "late", "not_connected", "not_begun", "dropped", "forgotten",
 };
 static_assert(std::size(missing_words) == static_cast<std::size_t>(Missing::count_));
 static_assert(std::size(fragment_status_words) ==

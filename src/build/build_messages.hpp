@@ -44,11 +44,13 @@ struct Fragment {
   FragmentStatus status = FragmentStatus::good;
 };
 
-// The unit had fragments of events in here, and dropped them because its store was full.
+// The unit has no fragments of the events in here, though there may have been some. Without a
+// manager it dropped them because its store was full.
 struct UnitDropped {
   EventId from;
-  EventId below;             // in the same run
-  std::uint64_t before = 0;  // fragments on this connection before this
+  EventId below;                   // in the same run
+  std::uint64_t before = 0;        // fragments on this connection before this
+  Missing why = Missing::dropped;  // dropped, not_begun, late or forgotten
 };
 
 // The unit has sent everything of this builder that lies below.

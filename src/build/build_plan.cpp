@@ -4,7 +4,7 @@
 namespace netio::detail {
 
 EventId BuildPlan::first_of(std::uint32_t builder, EventId position) const noexcept {
-  if (builder_of(position) == builder) return position;
+  if (may_have(builder, position)) return position;
   const std::uint64_t range = range_of(position);
   const std::uint64_t ahead = (builder + builders - range % builders) % builders;
   if (range > UINT64_MAX / range_events - ahead) return end_of_run(position.run);
@@ -12,6 +12,7 @@ EventId BuildPlan::first_of(std::uint32_t builder, EventId position) const noexc
 }
 
 EventId BuildPlan::last_end_of(std::uint32_t builder, EventId position) const noexcept {
+  if (managed) return {position.run, 0};  // all assignments before this one
   if (position.number == UINT64_MAX) return position;
   const std::uint64_t whole = range_of(position);  // this number of ranges ends at or below it
   if (whole <= builder) return {position.run, 0};
@@ -35,6 +36,9 @@ std::string BuildPlan::difference(const BuildPlan& theirs) const {
   if (builders != theirs.builders) return said("builders", builders, theirs.builders);
   if (range_events != theirs.range_events) {
     return said("events of a range", range_events, theirs.range_events);
+  }
+  if (managed != theirs.managed) {
+    return managed ? "a manager here, none there" : "no manager here, one there";
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // Which builder builds an event in a system without a manager: a range of events goes to the
-// builder whose number is the number of the range modulo the number of builders. A unit and a
-// builder compare their plans before they exchange anything else.
+// builder whose number is the number of the range modulo the number of builders. With a manager,
+// the same questions are asked about positions in assignments. A unit and a builder compare their
+// plans before they exchange anything else.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ struct BuildPlan {
   std::uint32_t sources = 0;   // they are numbered from 0
   std::uint32_t builders = 0;  // they are numbered from 0
   std::uint64_t range_events = 0;
+  bool managed = false;  // a manager gives ranges to builders: see manager_messages.hpp
 
   // Why no event can be built by this plan, in words for the user; empty if one can. The other
   // functions are for plans without a fault.
@@ -26,7 +28,12 @@ struct BuildPlan {
   [[nodiscard]] std::uint32_t builder_of(EventId event) const noexcept {
     return static_cast<std::uint32_t>(range_of(event) % builders);
   }
+  // Whether this builder may be sent the fragment of this event, or of this position.
+  [[nodiscard]] bool may_have(std::uint32_t builder, EventId event) const noexcept {
+    return managed || builder_of(event) == builder;
+  }
   [[nodiscard]] EventId begin_of_range(EventId at) const noexcept {
+    if (managed) return {at.run, 0};
     return {at.run, range_of(at) * range_events};
   }
   // The last range of a run ends with the run.

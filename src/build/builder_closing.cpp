@@ -66,6 +66,7 @@ bool BuilderProtocol::close_event(OpenEvent& event) noexcept {
   }
   const Waiting waiting{event.id, &event, since_ns(event.opened_ns), event.moved_ns};
   if (!is_over(waiting) || !user_has_room(event)) return false;
+  if (event.here != 0 && !output_.may_hand_over(event.id)) return false;
   suspect_missing(waiting);
   hand_over(event);
   if (event.opened_ns >= front_opened_ns_) {

@@ -214,10 +214,14 @@ void BuilderProtocol::take(std::uint32_t number, const UnitDropped& dropped) {
       dropped.from.run != dropped.below.run) {
     return refuse(number, "dropped what it had sent");
   }
+  if (dropped.why == Missing::no || dropped.why == Missing::not_connected ||
+      dropped.why > Missing::forgotten) {
+    return refuse(number, "has no reason for what it dropped");
+  }
   if (!has_all(number, dropped.before)) return;
   make_room();
   if (!source.lost.make_room()) throw std::bad_alloc();
-  source.lost.add(std::max(dropped.from, closed_), dropped.below, Missing::dropped);
+  source.lost.add(std::max(dropped.from, closed_), dropped.below, dropped.why);
   source.suspect = false;
   move_on(source, dropped.below);
   go_on();
@@ -286,7 +290,14 @@ void BuilderProtocol::take(std::uint32_t number, const UnitShort&) {
   pump(number);
 }
 
-// An earlier run of this builder was done with all below.
+void BuilderProtocol::forsake(EventId below) noexcept {
+  if (below > closed_) take_settled(below);
+  go_on();
+}
+
+void BuilderProtocol::retry() noexcept { go_on(); }
+
+// An earlier run of this builder was done with all below, or they are another builder's now.
 void BuilderProtocol::take_settled(EventId below) noexcept {
   while (!events_.empty() && events_.oldest().id < below) {
     drop(events_.oldest());

@@ -68,6 +68,8 @@ class BuilderOutput {
   virtual void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept = 0;
   // The unit breaks the rules. The owner ends the connection.
   virtual void refuse(std::uint32_t source, std::string why) = 0;
+  // Asked before each hand-over. After false the owner calls retry() when it may be true.
+  virtual bool may_hand_over(EventId) noexcept { return true; }
 
  protected:
   ~BuilderOutput() = default;
@@ -103,6 +105,12 @@ class BuilderProtocol {
   // The user is done with an event that he kept. False if there is none of this id.
   bool release(EventId event) noexcept;
 
+  // For a builder with a manager:
+  // Drops all that lies below, because it was given to other builders.
+  void forsake(EventId below) noexcept;
+  // may_hand_over() may be true now.
+  void retry() noexcept;
+
   // The time: to be called at next_ns(), and before other calls when the time has moved on. A leap,
   // such as that of a process that was stopped, counts as a small step, because what waits in the
   // wires has to be received before anything is over.
@@ -118,6 +126,8 @@ class BuilderProtocol {
   // Everything below was handed over, or never will be.
   [[nodiscard]] EventId closed() const noexcept { return closed_; }
   [[nodiscard]] EventId settled() const noexcept { return settled_; }
+  // The end of the last range, or the last assignment, that is settled.
+  [[nodiscard]] EventId settled_end() const noexcept { return settled_end_; }
 
  private:
   // The end of ranges that some source has passed. They end when the other sources have passed it,

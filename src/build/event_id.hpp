@@ -1,4 +1,6 @@
-// The number of an event within a run, which is also a position.
+// The number of an event within a run, which is also a position. In a system with a manager, units
+// and builders talk in positions whose `run` is the number of an assignment (see
+// manager_messages.hpp).
 #pragma once
 
 #include <netio/event_building.hpp>
@@ -13,6 +15,6 @@ using netio::Missing;
 using netio::WhenFull;
 
 // Above every event.
-inline constexpr EventId end_of_all{UINT32_MAX, UINT64_MAX};
+inline constexpr EventId end_of_all{UINT64_MAX, UINT64_MAX};
 
 }  // namespace netio::detail

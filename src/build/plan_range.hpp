@@ -45,10 +45,11 @@ class BuilderRange {
   // The event belongs to this builder.
   [[nodiscard]] bool has(EventId event) noexcept {
     if (last_.holds(event)) [[likely]]
-      return last_.builder() == builder_;
-    const bool mine = last_.builder_of(event) == builder_;
+      return mine_;
+    static_cast<void>(last_.builder_of(event));
+    mine_ = plan_.may_have(builder_, event);
     last_end_ = plan_.last_end_of(builder_, event);
-    return mine;
+    return mine_;
   }
   // As BuildPlan::last_end_of().
   [[nodiscard]] EventId last_end_of(EventId position) noexcept {
@@ -61,6 +62,7 @@ class BuilderRange {
   BuildPlan plan_;
   std::uint32_t builder_;
   PlanRange last_;
+  bool mine_ = false;
   EventId last_end_;  // of all positions in it
 };
 

@@ -18,11 +18,14 @@ struct HeldFragment {
   std::uint64_t memory = 0;  // the owner's name for it; of dropped ones: see below()
   FragmentStatus status = FragmentStatus::good;
   bool dropped = false;  // the entry has no fragment: it tells of dropped ones
+  Missing why = Missing::dropped;
 
   // Behind the last event of the entry.
   [[nodiscard]] EventId below() const noexcept {
     return dropped ? EventId{event.run, memory} : event.next();
   }
+  // Of dropped ones, in the same run.
+  void set_below(EventId below) noexcept { memory = below.number; }
 };
 
 class UnitOutbox {
@@ -44,13 +47,25 @@ class UnitOutbox {
       // Too many entries: the last one then covers events of which the unit may have had nothing.
       const bool joins = follows(last.below()) || dropped_ >= dropped_max;
       if (last.dropped && last.event.run == event.run && joins) {
-        last.memory = event.number + 1;
+        last.set_below(event.next());
         sent_ = std::min(sent_, held_.size() - 1);
         return true;
       }
     }
     if (!held_.make_room()) return false;
     held_.push_back({event, 0, event.number + 1, FragmentStatus::good, true});
+    ++dropped_;
+    return true;
+  }
+
+  // For as many more entries. False without memory.
+  [[nodiscard]] bool make_room(std::size_t entries) noexcept { return held_.make_room(entries); }
+
+  // The unit has no fragments from `from` on, for this reason; both are in one assignment. False without memory; nothing has
+  // changed then.
+  [[nodiscard]] bool add_lacking(EventId from, EventId below, Missing why) noexcept {
+    if (!held_.make_room()) return false;
+    held_.push_back({from, 0, below.number, FragmentStatus::good, true, why});
     ++dropped_;
     return true;
   }

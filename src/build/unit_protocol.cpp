@@ -24,6 +24,7 @@ UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
       output_(output),
       builders_(settings.plan.builders) {
   assert(settings.fault().empty());
+  begun_ = settings.plan.managed;
 }
 
 // Nearly every fragment lies in the range of the one before it, and goes to a builder that has room
@@ -131,6 +132,28 @@ void UnitProtocol::moved_to(EventId begins, EventId below) noexcept {
   pump(number);
 }
 
+bool UnitProtocol::add(std::uint32_t builder, EventId position, const HeldFragment& held) noexcept {
+  return builders_[builder].outbox.add(position, held.bytes, held.memory, held.status);
+}
+
+bool UnitProtocol::add_lacking(std::uint32_t builder, EventId from, EventId below,
+                               Missing why) noexcept {
+  return builders_[builder].outbox.add_lacking(from, below, why);
+}
+
+void UnitProtocol::added(std::uint32_t builder, EventId below) noexcept {
+  builders_[builder].added = below;
+  pump(builder);
+}
+
+void UnitProtocol::forsake(std::uint32_t number, EventId below) noexcept {
+  Builder& builder = builders_[number];
+  builder.outbox.settle(below, [](const HeldFragment&) {});
+  builder.connection.waits_for = {};
+  builder.added = std::max(builder.added, below);
+  pump(number);
+}
+
 bool UnitProtocol::idle() const noexcept {
   if (books_.held != 0) return false;
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {
@@ -224,6 +247,9 @@ void UnitProtocol::take(std::uint32_t number, const BuilderTurn&) {
 
 void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
   builder.settled = std::max(builder.settled, below);
+  if (settings_.plan.managed) {
+    return builder.outbox.settle(builder.settled, [](const HeldFragment&) {});
+  }
   builder.outbox.settle(builder.settled, [this](const HeldFragment& fragment) {
     ++books_.settled;
     --books_.held;
@@ -255,18 +281,19 @@ void UnitProtocol::pump(std::uint32_t number) noexcept {
     connection.turn = false;
   }
   if (!owes_mark(number, builder)) return;
-  if (!output_.say(number, UnitMark{advanced_, connection.fragments})) return;
-  connection.said = advanced_;
+  const EventId below = produced(builder);
+  if (!output_.say(number, UnitMark{below, connection.fragments})) return;
+  connection.said = below;
   connection.counted = connection.fragments;
 }
 
 bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
   if (builder.connection.hello_said) return true;
   if (!begun_) return false;  // nobody knows yet where the unit begins
-  builder.connection.hello_said =
-      output_.say(number, UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_,
-                                    builder.settled, builder.run, builder.runs_before,
-                                    builder.sent_below, builder.sent_before});
+  builder.connection.hello_said = output_.say(
+      number, UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_,
+                        settings_.plan.managed ? EventId{} : builder.settled, builder.run,
+                        builder.runs_before, builder.sent_below, builder.sent_before});
   return builder.connection.hello_said;
 }
 
@@ -283,7 +310,7 @@ bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept
       continue;
     }
     if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below(),
-                                         connection.fragments})) {
+                                         connection.fragments, next->why})) {
       return false;
     }
     connection.said = next->below();
@@ -327,8 +354,9 @@ bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const
   const bool counted = builder.connection.counted == builder.connection.fragments;
   const bool inside = range_.begin() < said && said < range_.end();
   if (!counted && !inside && said == settings_.plan.begin_of_range(said)) return true;
-  if (said >= advanced_) return false;
-  return said.run != advanced_.run || settings_.plan.first_of(number, said) < advanced_;
+  const EventId below = produced(builder);
+  if (said >= below) return false;
+  return said.run != below.run || settings_.plan.first_of(number, said) < below;
 }
 
 void UnitProtocol::refuse(std::uint32_t number, std::string why) {

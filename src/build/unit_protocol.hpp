@@ -3,6 +3,7 @@
 // no time. Messages come in by calls and are sent through UnitOutput. Owner thread only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -73,6 +74,22 @@ class UnitProtocol {
   // The unit is about to end: from now on it asks builders what is settled, also within a range.
   void ask_settled() noexcept;
 
+  // For a unit with a manager, in place of send() and advance(). The owner holds the fragments, and
+  // forget() is never called. What is added for a builder lies above all that was added before.
+  // False without memory; nothing has changed then. There is memory for as many as make_room() was
+  // asked for.
+  [[nodiscard]] bool make_room(std::uint32_t builder, std::size_t entries) noexcept {
+    return builders_[builder].outbox.make_room(entries);
+  }
+  [[nodiscard]] bool add(std::uint32_t builder, EventId position,
+                         const HeldFragment& held) noexcept;
+  [[nodiscard]] bool add_lacking(std::uint32_t builder, EventId from, EventId below,
+                                 Missing why) noexcept;
+  // All below this position was added: it is sent.
+  void added(std::uint32_t builder, EventId below) noexcept;
+  // What lies below is another builder's now.
+  void forsake(std::uint32_t builder, EventId below) noexcept;
+
   // They throw std::bad_alloc if there is no memory to say what is wrong.
   void connected(std::uint32_t builder);
   void received(std::uint32_t builder, const BuilderMessage& message);
@@ -110,6 +127,7 @@ class UnitProtocol {
     std::uint64_t runs_before = 0;  // as in UnitHello
     EventId sent_below;             // as in UnitHello
     EventId sent_before;            // as in UnitHello
+    EventId added;                  // with a manager: everything below it was produced
     Connection connection;
   };
 
@@ -123,6 +141,9 @@ class UnitProtocol {
                    FragmentStatus status) noexcept;
   void count_held(std::uint64_t bytes) noexcept;
   void sent(Builder& builder, EventId event, std::uint64_t bytes) noexcept;
+  [[nodiscard]] EventId produced(const Builder& builder) const noexcept {
+    return settings_.plan.managed ? builder.added : advanced_;
+  }
   [[nodiscard]] bool drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept;
   void moved_to(EventId begins, EventId below) noexcept;
   void settle(Builder& builder, EventId below) noexcept;

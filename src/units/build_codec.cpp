@@ -59,7 +59,7 @@ void each_field(Code& code, Fields& message) noexcept {
     code(message.plan, message.builder, message.builder_run, message.wanted, message.settled,
          message.window, message.turns);
   } else if constexpr (std::same_as<Message, UnitDropped>) {
-    code(message.from, message.below, message.before);
+    code(message.from, message.below, message.before, message.why);
   } else if constexpr (std::same_as<Message, UnitMark>) {
     code(message.below, message.fragments);
   } else if constexpr (std::same_as<Message, UnitWaits>) {
@@ -95,9 +95,11 @@ class Writer {
  private:
   void put(std::uint64_t value) noexcept { word(value); }
   void put(FragmentStatus status) noexcept { word(static_cast<std::uint64_t>(status)); }
-  void put(const EventId& event) noexcept { (*this)(std::uint64_t{event.run}, event.number); }
+  void put(Missing why) noexcept { word(static_cast<std::uint64_t>(why)); }
+  void put(const EventId& event) noexcept { (*this)(event.run, event.number); }
   void put(const BuildPlan& plan) noexcept {
-    (*this)(std::uint64_t{plan.sources}, std::uint64_t{plan.builders}, plan.range_events);
+    (*this)(std::uint64_t{plan.sources}, std::uint64_t{plan.builders}, plan.range_events,
+            std::uint64_t{plan.managed});
   }
 
   std::span<std::byte> to_;
@@ -148,8 +150,11 @@ class Reader {
   void get(FragmentStatus& status) noexcept {
     status = static_cast<FragmentStatus>(at_most(std::uint64_t{2}));
   }
+  void get(Missing& why) noexcept {
+    why = static_cast<Missing>(at_most(static_cast<std::uint64_t>(Missing::count_) - 1));
+  }
   void get(EventId& event) noexcept { (*this)(event.run, event.number); }
-  void get(BuildPlan& plan) noexcept { (*this)(plan.sources, plan.builders, plan.range_events); }
+  void get(BuildPlan& plan) noexcept { (*this)(plan.sources, plan.builders, plan.range_events, plan.managed); }
 
   std::span<const std::byte> from_;
   const char* wrong_ = nullptr;

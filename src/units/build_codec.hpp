@@ -21,7 +21,7 @@ static_assert(build_control_tag > event_number_max);
 
 // The fragments that follow on this connection are of this run.
 struct NextRun {
-  std::uint32_t run = 0;
+  std::uint64_t run = 0;
 };
 // The next fragment on this connection came so from the detector. Without it: good.
 struct NextStatus {

@@ -49,7 +49,7 @@ class BuilderCore final : private BuilderOutput, private Deferred {
   struct Unit {
     PeerInfo info;
     std::uint32_t source = no_source;              // until it has said hello
-    std::uint32_t run = 0;                         // of the fragments that follow
+    std::uint64_t run = 0;                         // of the fragments that follow
     FragmentStatus status = FragmentStatus::good;  // of the next fragment
     std::uint64_t fragments = 0;
     bool ending = false;  // it is refused, and nothing more is taken of it

@@ -14,7 +14,7 @@
 namespace netio::detail {
 
 [[nodiscard]] inline BuildPlan to_plan(const netio::BuildPlan& plan) noexcept {
-  return {plan.sources, plan.builders, plan.range_events};
+  return {plan.sources, plan.builders, plan.range_events, false};
 }
 
 // Throws Error if the plan makes no sense.

@@ -50,7 +50,7 @@ class ReadoutCore final : private UnitOutput, private Deferred {
     bool ending = false;             // it is refused, and nothing more is taken of it
     PageRun run;                     // fragments that wait to be sent together
     std::size_t body_bytes_max = 0;  // of a page to this builder
-    std::uint32_t said_run = 0;
+    std::uint64_t said_run = 0;
     bool run_said = false;
     std::string refused;  // why, to be told
   };

@@ -29,6 +29,18 @@ void draw_options(Drawn& drawn, Chance& chance) {
   drawn.dense = chance.one_of({1000, 1000, 900, 300});
 }
 
+void draw_manager(Drawn& drawn, Chance& chance, const BuildSettings& settings) {
+  if (chance.in_thousand(500) || !settings.has(BuildPart::manager)) return;
+  drawn.plan.managed = true;
+  drawn.lease = chance.one_of({20, 100, 500}) * ms;
+  drawn.credit = static_cast<std::uint32_t>(chance.one_of({1, 2, 8}));
+  const std::int64_t kinds = chance.between(0, 5);
+  if (kinds >= 1) drawn.cut_manager = chance.one_of({0, 5, 30});
+  if (kinds >= 2) drawn.kill_manager = chance.one_of({0, 2, 10});
+  if (kinds >= 3) drawn.partition_manager = chance.one_of({0, 2, 10});
+  if (kinds >= 4) drawn.stop_manager = chance.one_of({0, 2, 10});
+}
+
 void leave_out(Drawn& drawn, const BuildSettings& settings) {
   if (!settings.has(BuildPart::cuts)) drawn.cut = 0;
   if (!settings.has(BuildPart::partitions)) drawn.partition = 0;
@@ -36,6 +48,10 @@ void leave_out(Drawn& drawn, const BuildSettings& settings) {
   if (!settings.has(BuildPart::unit_stops)) drawn.stop_unit = 0;
   if (!settings.has(BuildPart::builder_kills)) drawn.kill_builder = 0;
   if (!settings.has(BuildPart::builder_stops)) drawn.stop_builder = 0;
+  if (!settings.has(BuildPart::manager_kills)) drawn.kill_manager = 0;
+  if (!settings.has(BuildPart::manager_stops)) drawn.stop_manager = 0;
+  if (!settings.has(BuildPart::manager_cuts)) drawn.cut_manager = 0;
+  if (!settings.has(BuildPart::manager_partitions)) drawn.partition_manager = 0;
   if (!settings.has(BuildPart::turns)) drawn.turns = 0;
   if (!settings.has(BuildPart::keeps)) drawn.keep = 0;
   if (!settings.has(BuildPart::drops)) drawn.drops = false;
@@ -63,6 +79,7 @@ Drawn draw(Chance& chance, const BuildSettings& settings) {
   drawn.work = chance.one_of({0, 0, 50, 500}) * us;
   draw_options(drawn, chance);
   draw_faults(drawn, chance);
+  draw_manager(drawn, chance, settings);
   leave_out(drawn, settings);
   drawn.store = usual * held + (drawn.large != 0 ? 2 * detail::window_cost(drawn.large_max()) : 0);
   // No deadline is shorter than what a unit needs that is in order: a window of fragments, each of

@@ -18,17 +18,24 @@ enum class BuildPart : std::uint8_t {
   unit_stops,
   builder_kills,
   builder_stops,
+  manager_kills,
+  manager_stops,
+  manager_cuts,
+  manager_partitions,
   turns,
   keeps,
   drops,
   large,
   sparse,
+  manager,
 };
-inline constexpr std::array<std::string_view, 11> build_part_names{
-    "cuts",  "partitions", "unit_kills", "unit_stops", "builder_kills", "builder_stops",
-    "turns", "keeps",      "drops",      "large",      "sparse"};
+inline constexpr std::array<std::string_view, 16> build_part_names{
+    "cuts",          "partitions",    "unit_kills",    "unit_stops",   "builder_kills",
+    "builder_stops", "manager_kills", "manager_stops", "manager_cuts", "manager_partitions",
+    "turns",         "keeps",         "drops",         "large",        "sparse",
+    "manager"};
 // The first of them are faults.
-inline constexpr std::size_t build_faults = 6;
+inline constexpr std::size_t build_faults = 10;
 
 // What a connection does that none may do.
 enum class BuildLie : std::uint8_t { none, lost_fragment, twice };
@@ -71,12 +78,22 @@ struct Drawn {
   std::int64_t stop_unit = 0;
   std::int64_t kill_builder = 0;
   std::int64_t stop_builder = 0;
+  std::int64_t kill_manager = 0;
+  std::int64_t stop_manager = 0;
+  std::int64_t cut_manager = 0;
+  std::int64_t partition_manager = 0;  // from one unit or builder
+  // Where there is a manager:
+  std::int64_t lease = 0;
+  std::uint32_t credit = 1;
   std::int64_t away_max = 0;  // how long a process or a connection is away
 
-  [[nodiscard]] bool faultless() const { return cut + kill_builder == 0 && loses_nothing(); }
-  // No fault but builders and connections that are back soon: nothing may be lost.
+  // No fault but builders and connections that are back soon: nothing may be lost. A new manager
+  // assigns nothing for two leases, which may be more than a deadline: a unit that had not heard of
+  // an assignment before is late for it, though it will be assigned again.
   [[nodiscard]] bool loses_nothing() const {
-    return partition + kill_unit + stop_unit + stop_builder == 0;
+    return partition + kill_unit + stop_unit + stop_builder + kill_manager + stop_manager +
+               partition_manager ==
+           0;
   }
   // Of a fragment that is larger than a window.
   [[nodiscard]] std::uint64_t large_max() const { return window + 1000; }

@@ -15,6 +15,8 @@ namespace netio::test {
 
 class SimulatedUnit;
 class SimulatedBuilder;
+class SimulatedManager;
+class ManagerWires;
 class Truth;
 class Wires;
 
@@ -47,6 +49,9 @@ struct Play {
   std::unique_ptr<Wires> wires;
   std::vector<std::unique_ptr<SimulatedUnit>> units;
   std::vector<std::unique_ptr<SimulatedBuilder>> builders;
+  // Null without a manager.
+  std::unique_ptr<SimulatedManager> manager;
+  std::unique_ptr<ManagerWires> manager_wires;
   detail::EventId next_event;  // of the detector
   std::uint64_t lines = 0;
   std::string failure;

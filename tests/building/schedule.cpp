@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "building/manager_wires.hpp"
 #include "building/simulated_builder.hpp"
+#include "building/simulated_manager.hpp"
 #include "building/simulated_unit.hpp"
 #include "building/truth.hpp"
 #include "building/wires.hpp"
@@ -28,6 +30,9 @@ BuildSchedule::BuildSchedule(std::uint64_t seed, const BuildSettings& settings, 
   for (std::uint32_t i = 0; i < play_.drawn.plan.builders; ++i) {
     play_.builders.push_back(std::make_unique<SimulatedBuilder>(play_, i));
   }
+  if (!play_.drawn.plan.managed) return;
+  play_.manager_wires = std::make_unique<ManagerWires>(play_);
+  play_.manager = std::make_unique<SimulatedManager>(play_);
 }
 
 BuildSchedule::~BuildSchedule() = default;
@@ -36,9 +41,17 @@ std::string BuildSchedule::run() {
   ++play_.tally.schedules;
   const Drawn& drawn = play_.drawn;
   play_.wires->dial_all();
+  if (play_.manager) {
+    ++play_.tally.with_manager;
+    play_.manager_wires->dial_all();
+  }
   play_.clock.after(drawn.period, [this] { trigger(); });
   while (play_.failure.empty() && play_.next_event.run < drawn.runs && play_.clock.step()) continue;
   play_.wires->no_more_faults();
+  if (play_.manager) {
+    play_.manager_wires->no_more_faults();
+    play_.manager->end();
+  }
   play_.say("no more faults");
   const std::int64_t end = play_.clock.now() + 200 * drawn.deadline + 100'000 * ms;
   while (play_.failure.empty() && !settled() && play_.clock.next() < end && play_.clock.step()) {
@@ -53,11 +66,13 @@ std::uint64_t BuildSchedule::digest() const {
 }
 
 bool BuildSchedule::settled() const {
+  if (play_.manager && !play_.manager->is_settled()) return false;
   for (const auto& unit : play_.units) {
     if (!unit->lives() || !unit->worked_off() || !unit->protocol->idle()) return false;
   }
   return std::all_of(play_.builders.begin(), play_.builders.end(), [](const auto& builder) {
-    return builder->lives() && builder->worked_off() && builder->protocol->open_events() == 0;
+    return builder->lives() && builder->worked_off() &&
+           builder->protocol->building().open_events() == 0;
   });
 }
 
@@ -125,6 +140,38 @@ void BuildSchedule::fault() {
   }
   if (chance.in_thousand(drawn.kill_unit)) kill_unit(play_.any(play_.units.size()));
   stop_process();
+  if (play_.manager) fault_of_manager();
+}
+
+void BuildSchedule::fault_of_manager() {
+  const Drawn& drawn = play_.drawn;
+  Chance& chance = play_.chance;
+  const std::int64_t now = play_.clock.now();
+  ManagerWire& wire = play_.manager_wires->any();
+  SimulatedManager& manager = *play_.manager;
+  if (chance.in_thousand(drawn.cut_manager)) {
+    ++play_.tally.cuts;
+    play_.truth->note_fault(now + drawn.deadline / 4);
+    wire.cut(chance.in_thousand(500));
+  }
+  if (chance.in_thousand(drawn.partition_manager)) {
+    ++play_.tally.partitions;
+    const std::int64_t time = chance.between(0, drawn.away_max);
+    play_.truth->note_fault(now + time + drawn.deadline / 4);
+    wire.cut_off(time);
+  }
+  if (chance.in_thousand(drawn.stop_manager) && manager.lives()) {
+    ++play_.tally.managers_stopped;
+    play_.say("the manager is stopped");
+    manager.stop(chance.between(0, 2 * drawn.away_max));
+    play_.truth->note_fault(manager.stopped_until());
+  }
+  if (chance.in_thousand(drawn.kill_manager) && manager.lives()) {
+    ++play_.tally.managers_killed;
+    play_.say("the manager is killed");
+    manager.kill();
+    come_back("the manager", [this] { play_.manager->begin(); });
+  }
 }
 
 void BuildSchedule::stop_process() {
@@ -157,6 +204,7 @@ void BuildSchedule::kill_unit(std::uint32_t source) {
     for (std::uint32_t each = 0; each < play_.builders.size(); ++each) {
       play_.wires->dial(source, each);
     }
+    if (play_.manager) play_.manager_wires->of_unit(source).dial();
   });
 }
 
@@ -165,9 +213,12 @@ void BuildSchedule::kill_builder(std::uint32_t number) {
   if (!builder.lives()) return;
   ++play_.tally.builders_killed;
   play_.say("builder " + text(number) + " is killed");
-  play_.truth->note_killed(number, builder.protocol->settled());
+  play_.truth->note_killed(number, builder.protocol->building().settled());
   builder.kill();
-  come_back("builder " + text(number), [this, number] { play_.builders[number]->begin(); });
+  come_back("builder " + text(number), [this, number] {
+    play_.builders[number]->begin();
+    if (play_.manager) play_.manager_wires->of_builder(number).dial();
+  });
 }
 
 // A process that was killed is followed by another one.
@@ -184,6 +235,7 @@ void BuildSchedule::judge_end() {
   if (settled()) {
     for (const auto& unit : play_.units) unit->judge_end();
     for (const auto& builder : play_.builders) builder->judge_end();
+    if (play_.manager) play_.manager->judge_end();
     return play_.truth->judge_end();
   }
   std::string what = "not everything is settled long after the faults:";
@@ -193,11 +245,11 @@ void BuildSchedule::judge_end() {
     what += " unit " + text(i) + " holds " + text(unit.protocol->books().held) + ";";
   }
   for (const auto& builder : play_.builders) {
-    if (!builder->lives() || builder->protocol->open_events() == 0) continue;
+    if (!builder->lives() || builder->protocol->building().open_events() == 0) continue;
     what += " builder " + text(builder->number()) + " has " +
-            text(builder->protocol->open_events()) + " open events;";
+            text(builder->protocol->building().open_events()) + " open events;";
   }
-  play_.wrong(what);
+  play_.wrong(play_.manager ? what + play_.manager->state() : what);
 }
 
 }  // namespace netio::test

@@ -24,6 +24,7 @@ class BuildSchedule {
   void trigger_unit(SimulatedUnit& unit, detail::EventId event);
   [[nodiscard]] bool busy() const;
   void fault();
+  void fault_of_manager();
   void kill_unit(std::uint32_t source);
   void kill_builder(std::uint32_t builder);
   void come_back(const std::string& who, std::function<void()> begin);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "building/manager_wires.hpp"
+#include "building/simulated_manager.hpp"
 #include "building/simulated_unit.hpp"
 #include "building/truth.hpp"
 #include "building/wires.hpp"
@@ -27,6 +29,7 @@ void SimulatedBuilder::begin() {
   memory_.clear();
   kept_.clear();
   timer_ = 0;
+  leapt_to_ = 0;
   passed_ = {};
   heard_.clear();
   handed_over_at.clear();
@@ -39,7 +42,10 @@ void SimulatedBuilder::begin() {
   settings.keep_bytes_max = drawn.keep_bytes;
   settings.done_with_release = drawn.done_with_release;
   settings.turns = drawn.turns;
-  protocol.emplace(settings, *this);
+  detail::ManagedBuilderSettings managed;
+  managed.building = settings;
+  managed.credit = drawn.credit;
+  protocol.begin(managed, *this);
   protocol->at(play_.clock.now());
 }
 
@@ -53,6 +59,7 @@ void SimulatedBuilder::kill() {
     wire.builder_has = wire.greeted = false;
     wire.gone_since = 0;
   }
+  if (play_.manager_wires) play_.manager_wires->of_builder(number_).client_died();
 }
 
 void SimulatedBuilder::stop(std::int64_t time) {
@@ -85,7 +92,7 @@ void SimulatedBuilder::set_timer() {
   if (next == INT64_MAX || (timer_ > play_.clock.now() && timer_ <= next)) return;
   timer_ = std::max(next, play_.clock.now() + 1);
   play_.clock.after(timer_ - play_.clock.now(), [this, of = run] {
-    if (of != run || !protocol) return;
+    if (of != run || !protocol.lives()) return;
     inbox_.put([this] {
       in_time();
       set_timer();
@@ -94,9 +101,9 @@ void SimulatedBuilder::set_timer() {
 }
 
 void SimulatedBuilder::note_passed() {
-  if (protocol->closed() <= passed_) return;
-  play_.truth->note_passed(*this, passed_, protocol->closed());
-  passed_ = protocol->closed();
+  if (protocol->building().closed() <= passed_) return;
+  play_.truth->note_passed(*this, passed_, protocol->building().closed());
+  passed_ = protocol->building().closed();
 }
 
 void SimulatedBuilder::hears_of(EventId below) {
@@ -115,7 +122,7 @@ void SimulatedBuilder::meets(std::uint32_t source) {
 }
 
 void SimulatedBuilder::received(std::uint32_t source, const SentFragment& fragment) {
-  memory_[fragment.memory] = fragment.head.event;
+  memory_.emplace(fragment.memory, fragment.head.event);
   opened.emplace(fragment.head.event, play_.clock.now());
   hears_of(fragment.head.event.next());
   protocol->received(source, fragment.head, fragment.memory);
@@ -128,40 +135,38 @@ bool SimulatedBuilder::say(std::uint32_t source, const detail::BuilderMessage& m
   return play_.wires->put(play_.wires->of(source, number_), false, message);
 }
 
-bool SimulatedBuilder::hand_over(const detail::BuiltEvent& event) noexcept {
+bool SimulatedBuilder::hand_over(const detail::BuiltEvent& event, EventId position) noexcept {
   for (const detail::OpenFragment& fragment : event.fragments) {
     if (!fragment.here) continue;
-    const auto found = memory_.find(fragment.memory);
-    if (found == memory_.end() || found->second != event.id) {
+    if (memory_.erase({fragment.memory, position}) == 0) {
       play_.wrong("event " + text(event.id) + " is handed over with memory of another");
-    } else {
-      memory_.erase(found);
     }
   }
-  play_.truth->judge(*this, event);
+  play_.truth->judge(*this, event, position);
   handed_over_at.push_back(play_.clock.now());
-  opened.erase(opened.begin(), opened.upper_bound(event.id));
+  opened.erase(opened.begin(), opened.upper_bound(position));
+  if (play_.chance.in_thousand(play_.drawn.stop_builder)) leap();
   if (play_.drawn.work != 0) inbox_.busy_for(play_.chance.between(0, play_.drawn.work));
   if (!play_.chance.in_thousand(play_.drawn.keep)) return false;
-  keep(event);
+  keep(event, position);
   return true;
 }
 
-void SimulatedBuilder::keep(const detail::BuiltEvent& event) {
+void SimulatedBuilder::keep(const detail::BuiltEvent& event, EventId position) {
   ++play_.tally.kept;
   std::uint64_t cost = 0;
   for (const detail::OpenFragment& fragment : event.fragments) {
     if (fragment.here) cost += detail::window_cost(fragment.bytes);
   }
-  kept_[event.id] = cost;
+  kept_[position] = cost;
   std::uint64_t all = 0;
   for (const auto& each : kept_) all += each.second;
   if (kept_.size() > 1 && all > play_.drawn.keep_bytes) {
     play_.wrong("builder " + text(number_) + " hands over more than the user may keep");
   }
   const std::int64_t time = play_.chance.between(0, play_.drawn.keep_for_max);
-  play_.clock.after(time, [this, of = run, id = event.id] {
-    if (of != run || !protocol) return;
+  play_.clock.after(time, [this, of = run, id = position] {
+    if (of != run || !protocol.lives()) return;
     put([this, id] {
       kept_.erase(id);
       if (!protocol->release(id)) play_.wrong("event " + text(id) + " was not kept");
@@ -172,19 +177,41 @@ void SimulatedBuilder::keep(const detail::BuiltEvent& event) {
 // What is settled was handed over, and was released if that was asked for.
 void SimulatedBuilder::settled_is_true() {
   if (!play_.drawn.done_with_release || kept_.empty()) return;
-  if (protocol->settled() > kept_.begin()->first &&
+  if (protocol->building().settled() > kept_.begin()->first && !was_taken_away() &&
       !play_.truth->was_settled(number_, kept_.begin()->first)) {
     play_.wrong("event " + text(kept_.begin()->first) + " is settled, and the user keeps it");
   }
 }
 
+// The manager has given the oldest event that is kept to another builder, or will.
+bool SimulatedBuilder::was_taken_away() const {
+  return play_.manager && kept_.begin()->first.run < play_.manager->first_of(number_);
+}
+
+// The process is stopped between two events that it hands over.
+void SimulatedBuilder::leap() {
+  const std::int64_t time = play_.chance.between(0, 4 * play_.drawn.lease);
+  leapt_to_ = clock_ns() + time;
+  stop(leapt_to_ - play_.clock.now());
+  play_.truth->note_fault(leapt_to_);
+}
+
+std::int64_t SimulatedBuilder::clock_ns() noexcept {
+  return std::max(play_.clock.now(), leapt_to_);
+}
+
+bool SimulatedBuilder::tell_manager(const detail::BuilderToManager& message) noexcept {
+  return play_.manager_wires->of_builder(number_).put(true, message, clock_ns());
+}
+
+void SimulatedBuilder::refuse_manager(std::string why) {
+  play_.wrong("builder " + text(number_) + " refuses the manager, which " + why);
+}
+
 void SimulatedBuilder::drop(std::uint32_t, EventId event, std::uint64_t memory) noexcept {
   ++play_.tally.late;
-  const auto found = memory_.find(memory);
-  if (found == memory_.end() || found->second != event) {
+  if (memory_.erase({memory, event}) == 0) {
     play_.wrong("a fragment of event " + text(event) + " is dropped that was not here");
-  } else {
-    memory_.erase(found);
   }
 }
 
@@ -194,12 +221,12 @@ void SimulatedBuilder::refuse(std::uint32_t source, std::string why) {
 
 void SimulatedBuilder::judge_end() {
   for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
-    const detail::SourceBooks& books = protocol->books(source);
+    const detail::SourceBooks& books = protocol->building().books(source);
     if (books.received != books.built + books.incomplete + books.late) {
       play_.wrong("the books of builder " + text(number_) + " do not add up");
     }
   }
-  const detail::BuilderBooks& books = protocol->books();
+  const detail::BuilderBooks& books = protocol->building().books();
   if (books.held_cost != 0 || books.kept_cost != 0 || !memory_.empty()) {
     play_.wrong("builder " + text(number_) + " holds memory of no event");
   }

@@ -1,6 +1,7 @@
 // See simulated_unit.hpp.
 #include "building/simulated_unit.hpp"
 
+#include "building/manager_wires.hpp"
 #include "building/truth.hpp"
 #include "building/wires.hpp"
 
@@ -26,7 +27,7 @@ void SimulatedUnit::begin() {
   const detail::UnitSettings settings{
       play_.drawn.plan, source_, play_.chance.number(), play_.drawn.store,
       play_.drawn.drops ? detail::WhenFull::drop : detail::WhenFull::again};
-  protocol.emplace(settings, *this);
+  protocol.begin(settings, *this);
   // An event that the detector has not triggered yet.
   const bool over = play_.next_event.run >= play_.drawn.runs;
   protocol->advance(over ? detail::end_of_run(play_.drawn.runs - 1) : play_.next_event);
@@ -44,9 +45,11 @@ void SimulatedUnit::kill() {
     play_.wires->cut(source_, builder, true);
     play_.wires->of(source_, builder).unit_has = false;
   }
+  if (play_.manager_wires) play_.manager_wires->of_unit(source_).client_died();
 }
 
 void SimulatedUnit::stop(std::int64_t time) {
+  if (!inbox_.busy()) stopped_from = play_.clock.now();
   inbox_.busy_for(time);
   stopped_until = inbox_.busy_until();
 }
@@ -60,10 +63,10 @@ void SimulatedUnit::trigger(EventId event, std::uint64_t bytes) {
 
 void SimulatedUnit::nothing_for(EventId event) { trigger(event, nothing); }
 
-void SimulatedUnit::end_of_run(std::uint32_t run) { trigger(detail::end_of_run(run), nothing); }
+void SimulatedUnit::end_of_run(std::uint64_t run) { trigger(detail::end_of_run(run), nothing); }
 
 void SimulatedUnit::work_off() {
-  while (protocol && !backlog_.empty()) {
+  while (protocol.lives() && !backlog_.empty()) {
     const auto [event, bytes] = backlog_.front();
     if (bytes != nothing) {
       if (!give(event, bytes)) return;
@@ -83,16 +86,18 @@ bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
   const std::uint64_t memory = (std::uint64_t{source_} << 56U) | ++memories_;
   TrueFragment& fragment = play_.truth->of(event, source_);
   // Before the call, because it may be sent within it.
-  const Wire& wire = play_.wires->of(source_, play_.drawn.plan.builder_of(event));
+  const bool managed = play_.drawn.plan.managed;
+  const Wire& wire = play_.wires->of(source_, managed ? 0 : play_.drawn.plan.builder_of(event));
   fragment = {TrueKind::sent,
               false,
               memory,
               bytes,
               incarnation,
               play_.clock.now(),
-              wire.up && wire.greeted && event != refused_};
+              !managed && wire.up && wire.greeted && event != refused_};
   held[memory] = event;
   const std::uint64_t dropped = protocol->books().dropped;
+  const std::uint64_t late = protocol->books().late;
   const Status status = protocol->send(event, bytes, memory, detail::FragmentStatus::good);
   if (status == Status::ok) {
     ++play_.tally.fragments;
@@ -100,6 +105,7 @@ bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
       fragment.kind = TrueKind::dropped;
       ++play_.tally.dropped;
     }
+    fragment.late = protocol->books().late != late;
     return true;
   }
   fragment = {};
@@ -127,6 +133,14 @@ void SimulatedUnit::forget(std::uint64_t memory) noexcept {
 
 void SimulatedUnit::refuse(std::uint32_t builder, std::string why) {
   play_.wrong("unit " + text(source_) + " refuses builder " + text(builder) + ", which " + why);
+}
+
+bool SimulatedUnit::tell_manager(const detail::UnitToManager& message) noexcept {
+  return play_.manager_wires->of_unit(source_).put(true, message);
+}
+
+void SimulatedUnit::refuse_manager(std::string why) {
+  play_.wrong("unit " + text(source_) + " refuses the manager, which " + why);
 }
 
 void SimulatedUnit::on_room() noexcept {

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "build/unit_protocol.hpp"
+#include "building/either.hpp"
 #include "building/play.hpp"
 
 namespace netio::test {
 
-class SimulatedUnit final : public detail::UnitOutput {
+class SimulatedUnit final : public detail::ManagedUnitOutput {
  public:
   SimulatedUnit(Play& play, std::uint32_t source);
 
@@ -27,10 +27,10 @@ class SimulatedUnit final : public detail::UnitOutput {
 
   void trigger(detail::EventId event, std::uint64_t bytes);
   void nothing_for(detail::EventId event);
-  void end_of_run(std::uint32_t run);
+  void end_of_run(std::uint64_t run);
   void greeted_by(std::uint32_t builder, std::uint64_t run) { runs_seen[builder].insert(run); }
 
-  [[nodiscard]] bool lives() const { return protocol.has_value(); }
+  [[nodiscard]] bool lives() const { return protocol.lives(); }
   [[nodiscard]] bool worked_off() const { return backlog_.empty() && inbox_.empty(); }
   [[nodiscard]] bool busy() const { return !backlog_.empty(); }
   [[nodiscard]] bool stopped() const { return inbox_.busy(); }
@@ -42,11 +42,15 @@ class SimulatedUnit final : public detail::UnitOutput {
   void forget(std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t builder, std::string why) override;
   void on_room() noexcept override;
+  bool tell_manager(const detail::UnitToManager& message) noexcept override;
+  void refuse_manager(std::string why) override;
+  void on_stop(detail::EventId) noexcept override {}
 
-  std::optional<detail::UnitProtocol> protocol;
+  EitherUnit protocol;
   std::map<std::uint64_t, detail::EventId> held;
   std::uint64_t incarnation = 0;
   std::int64_t begun_at = 0;
+  std::int64_t stopped_from = 0;
   std::int64_t stopped_until = 0;
   std::vector<std::set<std::uint64_t>> runs_seen;  // of each builder, by this incarnation
 

@@ -8,7 +8,7 @@
 namespace netio::test {
 
 std::string BuildTally::text() const {
-  const std::array<std::pair<std::string_view, std::uint64_t>, 26> rows{{
+  const std::array<std::pair<std::string_view, std::uint64_t>, 33> rows{{
       {"schedules", schedules},
       {"fragments", fragments},
       {"complete events", complete},
@@ -23,12 +23,19 @@ std::string BuildTally::text() const {
       {"missing: not connected", missing_not_connected},
       {"missing: not begun", missing_not_begun},
       {"missing: dropped", missing_dropped},
+      {"missing: forgotten", missing_forgotten},
       {"cuts", cuts},
       {"partitions", partitions},
       {"units killed", units_killed},
       {"units stopped", units_stopped},
       {"builders killed", builders_killed},
       {"builders stopped", builders_stopped},
+      {"schedules with a manager", with_manager},
+      {"managers killed", managers_killed},
+      {"managers stopped", managers_stopped},
+      {"assignments", assigned},
+      {"assignments again", assigned_again},
+      {"assignments taken away", revoked},
       {"connections not taken yet", not_taken},
       {"refused by a full store", busy},
       {"waits for a window", waits},

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "building/manager_wires.hpp"
 #include "building/simulated_builder.hpp"
+#include "building/simulated_manager.hpp"
 #include "building/simulated_unit.hpp"
 #include "building/wires.hpp"
 
@@ -23,47 +25,63 @@ std::string Truth::name(const BuiltEvent& built, std::uint32_t source) const {
   return "event " + text(built.id) + " misses source " + text(source);
 }
 
-void Truth::judge(SimulatedBuilder& builder, const BuiltEvent& built) {
+void Truth::judge(SimulatedBuilder& builder, const BuiltEvent& built, EventId position) {
+  const bool managed = play_.drawn.plan.managed;
+
   play_.say("builder " + text(builder.number()) + " hands over " + text(built.id) +
             (built.complete ? "" : ", incomplete") + (built.again ? ", again" : ""));
-  if (play_.drawn.plan.builder_of(built.id) != builder.number()) {
+  if (!managed && play_.drawn.plan.builder_of(built.id) != builder.number()) {
     play_.wrong("an event of another builder is handed over");
   }
-  if (builder.last && built.id <= *builder.last) {
+  if (builder.last && position <= *builder.last) {
     play_.wrong("event " + text(built.id) + " is handed over out of order");
   }
-  builder.last = built.id;
+  builder.last = position;
+  if (managed) play_.manager->note_hand_over(builder.number(), position.run, builder.clock_ns());
   Event& real = event(built.id);
   bool any = false;
   bool missing = false;
   for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
     any = any || built.fragments[source].here;
     missing = missing || built.missing[source] != Missing::no;
-    judge_fragment(builder, built, source);
+    judge_fragment(builder, built, position, source);
   }
   if (!any) play_.wrong("an event without fragments is handed over");
   if (missing == built.complete) play_.wrong("an event is complete, and misses a source");
-  if (!real.handed_over_by.empty() && !built.again) {
-    if (builder.knows_earlier_run) {
-      play_.wrong("event " + text(built.id) + " is handed over again, and not marked");
-    }
-    ++play_.tally.unmarked;
-  }
-  for (const std::uint64_t run : real.handed_over_by) {
-    if (run == builder.run) play_.wrong("event " + text(built.id) + " is handed over twice");
-  }
-  real.handed_over_by.push_back(builder.run);
-  judge_age(builder, built);
+  judge_repeat(builder, built, real);
+  judge_age(builder, built, position);
   judge_waiting(builder, built);
   ++(built.complete ? play_.tally.complete : play_.tally.incomplete);
   play_.tally.again += built.again ? 1 : 0;
 }
 
+// With a manager an event is handed over without the mark `again` once at most, in whatever order.
+// Without one, the first time is without the mark if some unit knows what there was before.
+void Truth::judge_repeat(const SimulatedBuilder& builder, const BuiltEvent& built, Event& real) {
+  if (play_.drawn.plan.managed) {
+    if (real.unmarked && !built.again) {
+      play_.wrong("event " + text(built.id) + " is handed over twice without the mark");
+    }
+  } else {
+    if (!real.handed_over_by.empty() && !built.again) {
+      if (builder.knows_earlier_run) {
+        play_.wrong("event " + text(built.id) + " is handed over again, and not marked");
+      }
+      ++play_.tally.unmarked;
+    }
+    for (const std::uint64_t run : real.handed_over_by) {
+      if (run == builder.run) play_.wrong("event " + text(built.id) + " is handed over twice");
+    }
+  }
+  real.unmarked = real.unmarked || !built.again;
+  real.handed_over_by.push_back(builder.run);
+}
+
 void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& built,
-                           std::uint32_t source) {
+                           EventId position, std::uint32_t source) {
   const detail::OpenFragment& fragment = built.fragments[source];
   const TrueFragment& real = of(built.id, source);
-  if (!fragment.here) return judge_missing(builder, built, source);
+  if (!fragment.here) return judge_missing(builder, built, position, source);
   if (fragment.memory != real.memory || fragment.bytes != real.bytes ||
       real.kind != TrueKind::sent) {
     play_.wrong("the fragment of event " + text(built.id) + " is not what source " + text(source) +
@@ -74,7 +92,7 @@ void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& bu
 
 // The reason has to be true.
 void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& built,
-                          std::uint32_t source) {
+                          EventId position, std::uint32_t source) {
   const TrueFragment& real = of(built.id, source);
   const bool same_unit = real.incarnation == play_.units[source]->incarnation;
   switch (built.missing[source]) {
@@ -89,6 +107,12 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       ++play_.tally.missing_not_begun;
       if (same_unit) play_.wrong(name(built, source) + ": the unit had begun");
       return;
+    case Missing::forgotten:
+      ++play_.tally.missing_forgotten;
+      if (!play_.drawn.plan.managed || !built.again || real.kind != TrueKind::sent) {
+        play_.wrong(name(built, source) + ": forgotten");
+      }
+      return;
     case Missing::late:
       ++play_.tally.missing_late;
       break;
@@ -99,27 +123,31 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       play_.wrong(name(built, source) + ": for no reason");
       return;
   }
+  // The manager waited for this unit in vain.
+  const bool behind = play_.drawn.plan.managed && built.missing[source] == Missing::late &&
+                      (real.kind != TrueKind::sent || real.late);
+  if (behind) return;
   const Wire& wire = play_.wires->of(source, builder.number());
   if (wire.greeted != (built.missing[source] == Missing::late)) {
     play_.wrong(name(built, source) + ": whether it was connected");
   }
   if (play_.drawn.loses_nothing()) play_.wrong(name(built, source) + ", and nothing was away long");
-  judge_late(builder, built, source);
+  judge_late(builder, built, position, source);
 }
 
 // It was given its time, and a unit that is well is not late.
-void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built,
+void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built, EventId position,
                        std::uint32_t source) {
   const std::int64_t now = play_.clock.now();
   const std::int64_t deadline = play_.drawn.deadline;
   const Wire& wire = play_.wires->of(source, builder.number());
   const std::int64_t gone = wire.gone_since == 0 ? builder.begun_at : wire.gone_since;
   const bool gone_long = !wire.greeted && now - gone >= deadline;
-  const bool early = now - builder.opened.at(built.id) < deadline - deadline / 4;
+  const bool early = now - builder.opened.at(position) < deadline - deadline / 4;
   if (early && !gone_long) play_.wrong(name(built, source) + " before its deadline");
   const TrueFragment& real = of(built.id, source);
   if (real.kind != TrueKind::sent || real.gone) return;
-  const std::int64_t since = std::max(real.at, builder.opened.at(built.id));
+  const std::int64_t since = std::max(real.at, builder.opened.at(position));
   const std::int64_t stopped =
       std::min(now, builder.stopped_until) - std::max(since, builder.stopped_from);
   const std::int64_t waited = now - since - std::max<std::int64_t>(stopped, 0);
@@ -134,8 +162,13 @@ bool Truth::unit_is_well(const SimulatedBuilder& builder, std::uint32_t source,
   const std::int64_t from = since - play_.drawn.deadline;
   const Wire& wire = play_.wires->of(source, builder.number());
   const SimulatedUnit& unit = *play_.units[source];
-  return wire.up && wire.greeted && wire.up_since < from && unit.stopped_until < from &&
-         unit.begun_at < from && builder.begun_at < from;
+  const bool well = wire.up && wire.greeted && wire.up_since < from && unit.stopped_until < from &&
+                    unit.begun_at < from && builder.begun_at < from;
+  if (!play_.drawn.plan.managed) return well;
+  const ManagerWire& to_manager = play_.manager_wires->of_unit(source);
+  return well && to_manager.up() && to_manager.up_since() < from && play_.manager->lives() &&
+         play_.manager->begun_at() < from - 2 * play_.drawn.lease &&
+         play_.manager->stopped_until() < from;
 }
 
 void Truth::note_fault(std::int64_t until) { faults_.push_back({play_.clock.now(), until}); }
@@ -143,15 +176,16 @@ void Truth::note_fault(std::int64_t until) { faults_.push_back({play_.clock.now(
 // An event waits for a deadline at most, and each fault may add two and the time that it lasts. If
 // a unit is far behind, the events in front of this one may need the window or the turn one after
 // the other: each of them adds the time of these messages.
-void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built) {
+void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built, EventId position) {
   if (play_.drawn.work != 0 || play_.drawn.keep != 0) return;
   const std::int64_t now = play_.clock.now();
-  const std::int64_t opened = builder.opened.at(built.id);
+  const std::int64_t opened = builder.opened.at(position);
   const std::int64_t deadline = play_.drawn.deadline;
   std::int64_t most = 2 * deadline + deadline / 2;
   if (now - opened <= most) return;
   for (const Fault& fault : faults_) {
-    const std::int64_t ends = fault.until + 2 * deadline;
+    // A builder without a lease waits for one, for three lease times if its ranges are another's.
+    const std::int64_t ends = fault.until + 2 * deadline + 4 * play_.drawn.lease;
     if (fault.at <= now && ends >= opened) most += ends - fault.at;
   }
   const std::vector<std::int64_t>& before = builder.handed_over_at;
@@ -167,6 +201,7 @@ void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built) 
 // Nobody waits for a unit that has been gone for a deadline.
 void Truth::judge_waiting(const SimulatedBuilder& builder, const BuiltEvent& built) {
   if (builder.in_message || built.complete || play_.drawn.keep != 0) return;
+  if (play_.drawn.plan.managed) return;  // it may have waited for the lease
   const std::int64_t deadline = play_.drawn.deadline + play_.drawn.deadline / 4;
   for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
     const Missing missing = built.missing[source];
@@ -182,23 +217,58 @@ void Truth::judge_waiting(const SimulatedBuilder& builder, const BuiltEvent& bui
 
 void Truth::note_passed(const SimulatedBuilder& builder, EventId from, EventId below) {
   const Drawn& drawn = play_.drawn;
+  if (drawn.plan.managed) {
+    const auto& spans = play_.manager->spans_of(builder.number());
+    for (auto each = spans.lower_bound(from.run); each != spans.end(); ++each) {
+      const auto& [number, span] = *each;
+      if (EventId{number, span.from.number} >= below) break;
+      for (EventId id = span.from; id < span.below && id.number < drawn.events; id = id.next()) {
+        const EventId position{number, id.number};
+        if (from <= position && position < below) excuse(builder, id, position);
+      }
+    }
+    return;
+  }
   for (EventId id = from; id < below && id < play_.next_event; id = id.next()) {
     if (id.number >= drawn.events) id = {id.run + 1, 0};
     if (id >= below || id >= play_.next_event) return;
-    if (drawn.plan.builder_of(id) != builder.number()) continue;
-    for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
-      if (may_be_passed(builder, id, source)) event(id).excused |= 1U << source;
-    }
+    if (drawn.plan.builder_of(id) == builder.number()) excuse(builder, id, id);
+  }
+}
+
+void Truth::excuse(const SimulatedBuilder& builder, EventId id, EventId position) {
+  for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+    if (may_be_passed(builder, position, source)) event(id).excused |= 1U << source;
+  }
+}
+
+// The units for which the manager needed to wait no more: they have been gone for a deadline, or
+// have done nothing for a deadline.
+void Truth::note_not_waited_for(const detail::EventSpan& span) {
+  const std::int64_t before = play_.clock.now() - (play_.drawn.deadline - play_.drawn.deadline / 4);
+  std::uint32_t gone = 0;
+  for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
+    const ManagerWire& wire = play_.manager_wires->of_unit(source);
+    const SimulatedUnit& unit = *play_.units[source];
+    const bool is_gone = !wire.up() && wire.down_since() <= before;
+    const bool hangs = unit.stopped() && unit.stopped_from <= before;
+    if (is_gone || hangs) gone |= 1U << source;
+  }
+  if (gone == 0) return;
+  for (EventId id = span.from; id < span.below && id < play_.next_event; id = id.next()) {
+    if (id.number >= play_.drawn.events) id = {id.run + 1, 0};
+    if (id < span.below) event(id).excused |= gone;
   }
 }
 
 // Whether the source has been gone for a deadline, or was given its deadline for this event.
-bool Truth::may_be_passed(const SimulatedBuilder& builder, EventId id, std::uint32_t source) const {
+bool Truth::may_be_passed(const SimulatedBuilder& builder, EventId position,
+                          std::uint32_t source) const {
   const std::int64_t now = play_.clock.now();
   const std::int64_t deadline = play_.drawn.deadline - play_.drawn.deadline / 4;
   const Wire& wire = play_.wires->of(source, builder.number());
   const std::int64_t gone = wire.gone_since == 0 ? builder.begun_at : wire.gone_since;
-  return (!wire.greeted && now - gone >= deadline) || now - builder.heard_of(id) >= deadline;
+  return (!wire.greeted && now - gone >= deadline) || now - builder.heard_of(position) >= deadline;
 }
 
 void Truth::judge_end() {
@@ -217,7 +287,7 @@ void Truth::judge_never_built(EventId id, const Event& event) {
   bool kept = false;
   for (std::uint32_t source = 0; source < event.fragments.size(); ++source) {
     const TrueFragment& each = event.fragments[source];
-    if (each.kind != TrueKind::sent || each.gone) continue;
+    if (each.kind != TrueKind::sent || each.gone || each.late) continue;
     kept = true;
     const bool excused = (event.excused >> source & 1U) != 0;
     if (!excused || drawn.loses_nothing() || (in_time && each.greeted)) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "build/builder_protocol.hpp"
+#include "build/event_spans.hpp"
 #include "building/play.hpp"
 
 namespace netio::test {
@@ -25,6 +26,7 @@ struct TrueFragment {
   std::uint64_t incarnation = 0;  // of the unit
   std::int64_t at = 0;
   bool greeted = false;  // by its builder, when the unit took it without delay
+  bool late = false;     // it came when the event had been assigned without this unit
 };
 
 class Truth {
@@ -34,7 +36,7 @@ class Truth {
   [[nodiscard]] TrueFragment& of(detail::EventId id, std::uint32_t source) {
     return event(id).fragments[source];
   }
-  void judge(SimulatedBuilder& builder, const detail::BuiltEvent& built);
+  void judge(SimulatedBuilder& builder, const detail::BuiltEvent& built, detail::EventId position);
   void judge_end();
   // A process was killed or stopped, or a connection was cut: at which time.
   void note_fault(std::int64_t until);
@@ -43,6 +45,8 @@ class Truth {
   }
   // The builder has passed the events from `from` to `below`, whether it handed them over or not.
   void note_passed(const SimulatedBuilder& builder, detail::EventId from, detail::EventId below);
+  // The manager assigns these events, or passes them over.
+  void note_not_waited_for(const detail::EventSpan& span);
   // By an earlier run of this builder.
   [[nodiscard]] bool was_settled(std::uint32_t builder, detail::EventId id) const {
     return id < settled_[builder];
@@ -52,6 +56,7 @@ class Truth {
   struct Event {
     std::vector<TrueFragment> fragments;
     std::vector<std::uint64_t> handed_over_by;  // runs of its builder
+    bool unmarked = false;                      // it was handed over without the mark `again`
     // A bit for each source for which the builder needed to wait no more when it passed the event:
     std::uint32_t excused = 0;
   };
@@ -62,13 +67,16 @@ class Truth {
 
   [[nodiscard]] Event& event(detail::EventId id);
   void judge_fragment(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
-                      std::uint32_t source);
+                      detail::EventId position, std::uint32_t source);
   void judge_missing(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
-                     std::uint32_t source);
+                     detail::EventId position, std::uint32_t source);
   void judge_late(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
-                  std::uint32_t source);
-  void judge_age(const SimulatedBuilder& builder, const detail::BuiltEvent& built);
-  [[nodiscard]] bool may_be_passed(const SimulatedBuilder& builder, detail::EventId id,
+                  detail::EventId position, std::uint32_t source);
+  void judge_repeat(const SimulatedBuilder& builder, const detail::BuiltEvent& built, Event& real);
+  void judge_age(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
+                 detail::EventId position);
+  void excuse(const SimulatedBuilder& builder, detail::EventId id, detail::EventId position);
+  [[nodiscard]] bool may_be_passed(const SimulatedBuilder& builder, detail::EventId position,
                                    std::uint32_t source) const;
   void judge_never_built(detail::EventId id, const Event& event);
   void judge_waiting(const SimulatedBuilder& builder, const detail::BuiltEvent& built);

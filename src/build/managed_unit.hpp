@@ -1,0 +1,117 @@
+// A read-out unit with an event manager, without wires: it holds fragments until the manager says
+// that their events are settled. When the manager gives a range to a builder, the unit sends the
+// builder what it holds of it; UnitProtocol does the sending. It knows no time. Owner thread only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "build/held_fragments.hpp"
+#include "build/manager_messages.hpp"
+#include "build/unit_protocol.hpp"
+
+namespace netio::detail {
+
+// These are called from within calls of ManagedUnit. They must not call it back. forget() comes
+// once for each fragment, as with UnitProtocol.
+class ManagedUnitOutput : public UnitOutput {
+ public:
+  // False if the wire takes no more for now. The owner then calls manager_writable() when it does.
+  virtual bool tell_manager(const UnitToManager& message) noexcept = 0;
+  // The manager breaks the rules, has another plan, or a newer manager is known. The owner ends the
+  // connection.
+  virtual void refuse_manager(std::string why) = 0;
+  // The manager wants this unit to end in front of this event.
+  virtual void on_stop(EventId at) noexcept = 0;
+
+ protected:
+  ~ManagedUnitOutput() = default;
+};
+
+// Where it says so, a call throws std::bad_alloc. The owner then ends the connection to the
+// manager, and the next welcome tells everything once more.
+class ManagedUnit {
+ public:
+  // plan.managed is true, and the settings have no fault(). Throws std::bad_alloc.
+  ManagedUnit(const UnitSettings& settings, ManagedUnitOutput& output);
+
+  // As of UnitProtocol.
+  Status send(EventId event, std::uint64_t bytes, std::uint64_t memory,
+              FragmentStatus status) noexcept;
+  void advance(EventId below) noexcept;
+
+  // The connection to the manager. They throw std::bad_alloc.
+  void manager_connected();
+  void manager_received(const ManagerToUnit& message);
+  void manager_disconnected() noexcept;
+  void manager_writable();
+
+  // The connections to builders, as of UnitProtocol.
+  void connected(std::uint32_t builder) { sending_.connected(builder); }
+  void received(std::uint32_t builder, const BuilderMessage& message) {
+    sending_.received(builder, message);
+  }
+  void disconnected(std::uint32_t builder) noexcept { sending_.disconnected(builder); }
+  void writable(std::uint32_t builder) noexcept { sending_.writable(builder); }
+
+  [[nodiscard]] const UnitBooks& books() const noexcept { return books_; }
+  // Nothing is held, and the manager knows how far this unit is.
+  [[nodiscard]] bool idle() const noexcept { return books_.held == 0 && !report_due_; }
+  [[nodiscard]] std::uint64_t term() const noexcept { return term_; }
+
+ private:
+  // A part of what was assigned, or will be, of which this unit has nothing more.
+  struct Lack {
+    EventSpan span;
+    Missing why = Missing::no;
+  };
+
+  void take(const UnitWelcome& welcome);
+  void take(const UnitAssigned& assigned);
+  void take(const UnitRevoked& revoked);
+  void take(const UnitSettled& settled);
+  void take(const UnitAsked&);
+  void take(const UnitStops& stops);
+  [[nodiscard]] std::string why_not(const UnitWelcome& welcome) const;
+  void remember_forgotten(const UnitWelcome& welcome);
+  void note_late(const EventSpan& span);
+  void assign(const Assignment& assignment);
+  [[nodiscard]] std::vector<Lack> lacks_of(const EventSpan& span) const;
+  [[nodiscard]] bool is_lacking(EventId event) const noexcept;
+  void forget(const EventSpan& span) noexcept;
+  void forget_lacks(const EventSpan& span);
+  void forget_all_settled();
+  [[nodiscard]] EventSpans open_spans() const;
+  void moved_to(EventId begins, EventId below) noexcept;
+  void report() noexcept;
+  void pump();
+  void refuse(std::string why);
+
+  UnitSettings settings_;
+  ManagedUnitOutput& output_;
+  UnitProtocol sending_;
+  HeldFragments held_;
+  std::vector<Lack> lacks_;
+  // What the manager has told:
+  std::uint64_t term_ = 0;
+  std::uint64_t manager_run_ = 0;
+  EventId assigned_;  // everything below is settled, except what is open
+  std::vector<Assignment> open_;
+  std::vector<std::uint64_t> next_;  // of each builder: the number of its next assignment
+  // The connection to it:
+  bool up_ = false;
+  bool joined_ = false;   // the hello was said
+  bool welcome_ = false;  // and answered
+  bool report_due_ = false;
+
+  EventId begins_;
+  EventId advanced_;
+  bool begun_ = false;
+  bool full_ = false;   // send() has answered `again`
+  bool short_ = false;  // the store was full, and less than half of it is free
+  UnitBooks books_;
+};
+
+}  // namespace netio::detail

@@ -1,0 +1,179 @@
+// See simulated_manager.hpp.
+#include "building/simulated_manager.hpp"
+
+#include <algorithm>
+
+#include "building/truth.hpp"
+
+namespace netio::test {
+
+using namespace detail;
+
+SimulatedManager::SimulatedManager(Play& play)
+    : play_(play),
+      inbox_(play.clock),
+      first_(play.drawn.plan.builders),
+      taken_(play.drawn.plan.builders),
+      handed_(play.drawn.plan.builders),
+      spans_(play.drawn.plan.builders) {
+  begin();
+}
+
+void SimulatedManager::begin() {
+  run_ = play_.chance.number();
+  begun_at_ = play_.clock.now();
+  timer_ = 0;
+  stopped_ = false;
+  ManagerSettings settings;
+  settings.plan = play_.drawn.plan;
+  settings.manager_run = run_;
+  settings.term_least = term_least_++;
+  settings.lease_ns = play_.drawn.lease;
+  settings.wait_ns = play_.drawn.deadline;
+  protocol_.emplace(settings, *this);
+  if (ends_) protocol_->stop(end_of_run(play_.drawn.runs - 1));
+  set_timer();
+}
+
+void SimulatedManager::kill() {
+  protocol_.reset();
+  inbox_.clear();
+  play_.manager_wires->manager_died();
+}
+
+void SimulatedManager::stop(std::int64_t time) { inbox_.busy_for(time); }
+
+void SimulatedManager::put(std::function<void()> work) {
+  inbox_.put([this, work = std::move(work)] {
+    protocol_->at(play_.clock.now());
+    work();
+    note_taken_away();
+    set_timer();
+  });
+}
+
+void SimulatedManager::set_timer() {
+  const std::int64_t next = protocol_->next_ns();
+  if (next == INT64_MAX || (timer_ > play_.clock.now() && timer_ <= next)) return;
+  timer_ = std::max(next, play_.clock.now() + 1);
+  play_.clock.after(timer_ - play_.clock.now(), [this, of = run_] {
+    if (of == run_ && lives()) put([] {});
+  });
+}
+
+void SimulatedManager::received(std::uint32_t number, bool unit, const ToManager& message) {
+  std::string why;
+  if (unit) {
+    const auto& said = std::get<UnitToManager>(message);
+    if (const auto* hello = std::get_if<UnitJoins>(&said)) {
+      why = protocol_->unit_connected(*hello);
+    } else {
+      protocol_->received(number, std::get<UnitProduced>(said));
+    }
+  } else {
+    const auto& said = std::get<BuilderToManager>(message);
+    if (const auto* hello = std::get_if<BuilderJoins>(&said)) {
+      why = protocol_->builder_connected(*hello);
+    } else {
+      protocol_->received(number, std::get<BuilderReports>(said));
+    }
+  }
+  if (!why.empty())
+    play_.wrong("the manager does not take a " + std::string(unit ? "unit" : "builder") + ": " +
+                why);
+}
+
+void SimulatedManager::disconnected(std::uint32_t number, bool unit) {
+  unit ? protocol_->unit_disconnected(number) : protocol_->builder_disconnected(number);
+}
+
+void SimulatedManager::writable(std::uint32_t number, bool unit) {
+  unit ? protocol_->unit_writable(number) : protocol_->builder_writable(number);
+}
+
+void SimulatedManager::end() {
+  ends_ = true;
+  if (lives()) put([this] { protocol_->stop(end_of_run(play_.drawn.runs - 1)); });
+}
+
+void SimulatedManager::note_taken_away() {
+  for (std::uint32_t builder = 0; builder < first_.size(); ++builder) {
+    const std::uint64_t first = protocol_->first_of(builder);
+    if (first <= first_[builder]) continue;
+    first_[builder] = first;
+    taken_[builder].emplace_back(first, play_.clock.now());
+  }
+}
+
+void SimulatedManager::note_hand_over(std::uint32_t builder, std::uint64_t assignment,
+                                      std::int64_t at) {
+  handed_[builder].emplace_back(assignment, at);
+}
+
+void SimulatedManager::note(const Assignment& assignment) {
+  if (assignment.builder != no_builder) {
+    spans_[assignment.builder][assignment.number] = assignment.span;
+  }
+}
+
+bool SimulatedManager::say_to_unit(std::uint32_t source, const ManagerToUnit& message) noexcept {
+  if (const auto* assigned = std::get_if<UnitAssigned>(&message)) {
+    note(assigned->assignment);
+    play_.truth->note_not_waited_for(assigned->assignment.span);
+  }
+  if (const auto* settled = std::get_if<UnitSettled>(&message)) {
+    play_.truth->note_not_waited_for(settled->span);
+  }
+  if (const auto* welcome = std::get_if<UnitWelcome>(&message)) {
+    for (const Assignment& each : welcome->open) note(each);
+  }
+  return play_.manager_wires->of_unit(source).put(false, message);
+}
+
+bool SimulatedManager::say_to_builder(std::uint32_t builder,
+                                      const ManagerToBuilder& message) noexcept {
+  if (const auto* expects = std::get_if<BuilderExpects>(&message)) note(expects->assignment);
+  if (const auto* welcome = std::get_if<BuilderWelcome>(&message)) {
+    for (const Assignment& each : welcome->open) note(each);
+  }
+  return play_.manager_wires->of_builder(builder).put(false, message);
+}
+
+void SimulatedManager::refuse_unit(std::uint32_t source, std::string why) {
+  play_.wrong("the manager refuses unit " + text(source) + ", which " + why);
+}
+
+void SimulatedManager::refuse_builder(std::uint32_t builder, std::string why) {
+  play_.wrong("the manager refuses builder " + text(builder) + ", which " + why);
+}
+
+void SimulatedManager::on_superseded(std::uint64_t term) noexcept {
+  play_.wrong("the manager is superseded by term " + text(term));
+}
+
+void SimulatedManager::on_stopped(EventId) noexcept { stopped_ = true; }
+
+// Nothing is handed over after the manager has taken it away.
+void SimulatedManager::judge_end() {
+  for (std::uint32_t builder = 0; builder < first_.size(); ++builder) {
+    for (const auto& [assignment, at] : handed_[builder]) {
+      const auto taken = std::upper_bound(
+          taken_[builder].begin(), taken_[builder].end(), assignment,
+          [](std::uint64_t number, const auto& each) { return number < each.first; });
+      if (taken != taken_[builder].end() && taken->second < at) {
+        play_.wrong("builder " + text(builder) + " has handed over an event of assignment " +
+                    text(assignment & UINT32_MAX) + " at " +
+                    text(static_cast<std::uint64_t>(at / us)) + " us, which was taken away");
+      }
+    }
+  }
+}
+
+std::string SimulatedManager::state() const {
+  if (!lives()) return " there is no manager;";
+  if (is_settled()) return {};
+  return std::string(" the manager has ") + (protocol_->idle() ? "no" : "some") +
+         " open assignments, and has " + (stopped_ ? "" : "not ") + "stopped;";
+}
+
+}  // namespace netio::test
