@@ -36,25 +36,25 @@ void ManagerProtocol::go_on() {
 
 // --- Units.
 
-// A unit that is gone, or that the others have waited for, is not waited for until it has caught
-// up.
+// A unit that is gone, or for which the others have waited, is not waited for until it goes on.
 void ManagerProtocol::find_units_behind() {
   EventId furthest;
   for (const Unit& each : units_) {
     if (each.connected) furthest = std::max(furthest, each.produced.below);
   }
   const EventId needed = std::min(furthest, settings_.plan.end_of_range(assigned_));
-  for (Unit& each : units_) {
+  for (std::uint32_t source = 0; source < units_.size(); ++source) {
+    Unit& each = units_[source];
     if (!each.connected) {
       each.behind = each.behind || now_ns_ - each.gone_since_ns >= settings_.wait_ns;
       continue;
     }
-    if (each.heard && each.produced.below >= assigned_) each.behind = false;
     // A unit whose store is full waits for builders, and not the other way round.
     if (each.behind || each.produced.busy || each.produced.below >= needed) {
       each.behind_since_ns = 0;
     } else if (each.behind_since_ns == 0) {
       each.behind_since_ns = now_ns_;
+      tell_unit(source, UnitAsked{});  // it may have produced a part of a range
     } else {
       each.behind = now_ns_ - each.behind_since_ns >= settings_.wait_ns;
     }

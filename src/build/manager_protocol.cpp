@@ -12,8 +12,8 @@ namespace netio::detail {
 namespace {
 // A peer that takes nothing is told everything anew, in place of more changes than these.
 constexpr std::size_t changes_max = 4096;
-// at() is called this often in a lease.
-constexpr std::int64_t ticks_of_lease = 8;
+// at() is called this often in a lease, and in the time that a unit is waited for.
+constexpr std::int64_t ticks = 8;
 }  // namespace
 
 std::string ManagerSettings::fault() const {
@@ -21,8 +21,8 @@ std::string ManagerSettings::fault() const {
   if (!plan.managed) return "the plan has no manager";
   if (manager_run == 0) return "a run of a manager is never 0";
   if (term_least == 0 || term_least > term_max) return "a term is from 1 to 4294967295";
-  if (lease_ns < ticks_of_lease || lease_ns > INT64_MAX / 16) return "the lease is no time";
-  if (wait_ns <= 0 || wait_ns > INT64_MAX / 16) return "the time to wait for a unit is no time";
+  if (lease_ns < ticks || lease_ns > INT64_MAX / 16) return "the lease is no time";
+  if (wait_ns < ticks || wait_ns > INT64_MAX / 16) return "the time to wait for a unit is no time";
   return {};
 }
 
@@ -30,7 +30,8 @@ ManagerProtocol::ManagerProtocol(const ManagerSettings& settings, ManagerOutput&
     : settings_(settings),
       output_(output),
       units_(settings.plan.sources),
-      builders_(settings.plan.builders) {
+      builders_(settings.plan.builders),
+      step_ns_(std::min(settings.lease_ns, settings.wait_ns) / ticks) {
   assert(settings.fault().empty());
   now_ns_ = read_ns_ = tick_ns_ = output_.clock_ns();
   // Whatever an earlier manager has answered, no builder has a lease of it then.
@@ -133,7 +134,10 @@ void ManagerProtocol::received(std::uint32_t source, const UnitProduced& produce
     unit_disconnected(source);
     return output_.refuse_unit(source, "holds what it has not produced");
   }
-  if (produced.below > unit.produced.below) unit.behind_since_ns = 0;
+  if (produced.below > unit.produced.below || !unit.heard) {
+    unit.behind = false;
+    unit.behind_since_ns = 0;
+  }
   unit.produced = produced;
   unit.heard = true;
   go_on();
@@ -177,9 +181,9 @@ void ManagerProtocol::stop(EventId at) {
 }
 
 void ManagerProtocol::at(std::int64_t now_ns) {
-  if (superseded_ || now_ns < tick_ns_) return;
   read_clock(now_ns);
-  tick_ns_ = now_ns + settings_.lease_ns / ticks_of_lease;
+  if (superseded_ || now_ns < tick_ns_) return;
+  tick_ns_ = now_ns + step_ns_;
   if (term_ == 0) {
     if (now_ns_ < learn_until_ns_) return;
     begin_term();
@@ -196,7 +200,7 @@ void ManagerProtocol::at(std::int64_t now_ns) {
 // builders it takes away later.
 void ManagerProtocol::read_clock(std::int64_t now_ns) noexcept {
   const std::int64_t passed = std::max<std::int64_t>(now_ns - read_ns_, 0);
-  now_ns_ += std::min(passed, 2 * settings_.lease_ns / ticks_of_lease);
+  now_ns_ += std::min(passed, 2 * step_ns_);
   read_ns_ = std::max(read_ns_, now_ns);
 }
 
@@ -269,17 +273,19 @@ BuilderWelcome ManagerProtocol::welcome_of(const Builder& builder) const {
 }
 
 void ManagerProtocol::tell_units(const ManagerToUnit& message) {
-  for (std::uint32_t source = 0; source < units_.size(); ++source) {
-    Unit& unit = units_[source];
-    if (!unit.connected || unit.welcome_due) continue;
-    if (unit.queue.size() >= changes_max || !unit.queue.make_room()) {
-      unit.welcome_due = true;
-      unit.queue = {};
-    } else {
-      unit.queue.push_back(message);
-    }
-    pump_unit(source);
+  for (std::uint32_t each = 0; each < units_.size(); ++each) tell_unit(each, message);
+}
+
+void ManagerProtocol::tell_unit(std::uint32_t source, const ManagerToUnit& message) {
+  Unit& unit = units_[source];
+  if (!unit.connected || unit.welcome_due) return;
+  if (unit.queue.size() >= changes_max || !unit.queue.make_room()) {
+    unit.welcome_due = true;
+    unit.queue = {};
+  } else {
+    unit.queue.push_back(message);
   }
+  pump_unit(source);
 }
 
 void ManagerProtocol::tell_builder(std::uint32_t number, const ManagerToBuilder& message) {

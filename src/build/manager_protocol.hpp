@@ -79,7 +79,8 @@ class ManagerProtocol {
   // everything below is settled. Throws std::bad_alloc.
   void stop(EventId at);
 
-  // To be called at next_ns(), with the time of clock_ns(). Throws std::bad_alloc.
+  // To be called at next_ns(), and before other calls when the time has moved on, with the time of
+  // clock_ns(). Throws std::bad_alloc.
   void at(std::int64_t now_ns);
   [[nodiscard]] std::int64_t next_ns() const noexcept;
 
@@ -93,6 +94,10 @@ class ManagerProtocol {
   [[nodiscard]] std::uint64_t first_of(std::uint32_t builder) const noexcept {
     const Builder& each = builders_[builder];
     return each.open.empty() ? each.next : each.open[0].number;
+  }
+  // The unit of this source is not waited for.
+  [[nodiscard]] bool is_behind(std::uint32_t source) const noexcept {
+    return units_[source].behind;
   }
   // Everything that was ever assigned is settled.
   [[nodiscard]] bool idle() const noexcept;
@@ -139,6 +144,7 @@ class ManagerProtocol {
   void pump_builder(std::uint32_t builder);
   [[nodiscard]] UnitWelcome welcome_of_units() const;
   [[nodiscard]] BuilderWelcome welcome_of(const Builder& builder) const;
+  void tell_unit(std::uint32_t source, const ManagerToUnit& message);
   void tell_units(const ManagerToUnit& message);
   void tell_builder(std::uint32_t builder, const ManagerToBuilder& message);
 
@@ -165,6 +171,7 @@ class ManagerProtocol {
   std::uint64_t term_ = 0;
   std::uint64_t known_term_ = 0;  // the highest that a peer has told
   bool superseded_ = false;
+  std::int64_t step_ns_ = 0;  // between two calls of at()
   std::int64_t now_ns_ = 0;   // without leaps
   std::int64_t read_ns_ = 0;  // the clock when it was read last
   std::int64_t learn_until_ns_ = 0;

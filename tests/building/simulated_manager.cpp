@@ -12,6 +12,7 @@ using namespace detail;
 SimulatedManager::SimulatedManager(Play& play)
     : play_(play),
       inbox_(play.clock),
+      behind_(play.drawn.plan.sources),
       first_(play.drawn.plan.builders),
       taken_(play.drawn.plan.builders),
       handed_(play.drawn.plan.builders),
@@ -24,6 +25,7 @@ void SimulatedManager::begin() {
   begun_at_ = play_.clock.now();
   timer_ = 0;
   stopped_ = false;
+  behind_.assign(play_.drawn.plan.sources, false);
   ManagerSettings settings;
   settings.plan = play_.drawn.plan;
   settings.manager_run = run_;
@@ -48,6 +50,7 @@ void SimulatedManager::put(std::function<void()> work) {
     protocol_->at(play_.clock.now());
     work();
     note_taken_away();
+    note_behind();
     set_timer();
   });
 }
@@ -102,6 +105,14 @@ void SimulatedManager::note_taken_away() {
     if (first <= first_[builder]) continue;
     first_[builder] = first;
     taken_[builder].emplace_back(first, play_.clock.now());
+  }
+}
+
+void SimulatedManager::note_behind() {
+  for (std::uint32_t source = 0; source < behind_.size(); ++source) {
+    const bool behind = protocol_->is_behind(source);
+    if (behind && !behind_[source]) play_.truth->judge_behind(source);
+    behind_[source] = behind;
   }
 }
 

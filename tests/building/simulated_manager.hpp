@@ -36,6 +36,7 @@ class SimulatedManager final : public detail::ManagerOutput {
   [[nodiscard]] std::uint64_t first_of(std::uint32_t builder) const { return first_[builder]; }
   // The builder hands over an event of this assignment at this time.
   void note_hand_over(std::uint32_t builder, std::uint64_t assignment, std::int64_t at);
+  [[nodiscard]] bool is_behind(std::uint32_t source) const { return protocol_->is_behind(source); }
   // Of all assignments of this builder, by their numbers.
   [[nodiscard]] const std::map<std::uint64_t, detail::EventSpan>& spans_of(
       std::uint32_t builder) const {
@@ -56,6 +57,7 @@ class SimulatedManager final : public detail::ManagerOutput {
  private:
   void set_timer();
   void note_taken_away();
+  void note_behind();
   void note(const detail::Assignment& assignment);
 
   Play& play_;
@@ -67,6 +69,7 @@ class SimulatedManager final : public detail::ManagerOutput {
   std::int64_t timer_ = 0;
   bool ends_ = false;
   bool stopped_ = false;
+  std::vector<bool> behind_;  // units
   std::vector<std::uint64_t> first_;
   std::vector<std::vector<std::pair<std::uint64_t, std::int64_t>>> taken_;   // below, and when
   std::vector<std::vector<std::pair<std::uint64_t, std::int64_t>>> handed_;  // of which, and when

@@ -242,22 +242,27 @@ void Truth::excuse(const SimulatedBuilder& builder, EventId id, EventId position
   }
 }
 
-// The units for which the manager needed to wait no more: they have been gone for a deadline, or
-// have done nothing for a deadline.
-void Truth::note_not_waited_for(const detail::EventSpan& span) {
+// The unit has been gone for a deadline, or has hung for a deadline.
+void Truth::judge_behind(std::uint32_t source) {
   const std::int64_t before = play_.clock.now() - (play_.drawn.deadline - play_.drawn.deadline / 4);
-  std::uint32_t gone = 0;
+  const ManagerWire& wire = play_.manager_wires->of_unit(source);
+  const SimulatedUnit& unit = *play_.units[source];
+  const bool soon = wire.up_since() > play_.clock.now() - play_.drawn.deadline / 4;
+  const bool gone = (!wire.up() || soon) && wire.down_since() <= before;
+  const bool hangs = unit.stopped() && unit.stopped_from <= before;
+  if (!gone && !hangs) play_.wrong("the manager does not wait for source " + text(source));
+}
+
+// Units that are not waited for.
+void Truth::note_not_waited_for(const detail::EventSpan& span) {
+  std::uint32_t behind = 0;
   for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
-    const ManagerWire& wire = play_.manager_wires->of_unit(source);
-    const SimulatedUnit& unit = *play_.units[source];
-    const bool is_gone = !wire.up() && wire.down_since() <= before;
-    const bool hangs = unit.stopped() && unit.stopped_from <= before;
-    if (is_gone || hangs) gone |= 1U << source;
+    if (play_.manager->is_behind(source)) behind |= 1U << source;
   }
-  if (gone == 0) return;
+  if (behind == 0) return;
   for (EventId id = span.from; id < span.below && id < play_.next_event; id = id.next()) {
     if (id.number >= play_.drawn.events) id = {id.run + 1, 0};
-    if (id < span.below) event(id).excused |= gone;
+    if (id < span.below) event(id).excused |= behind;
   }
 }
 

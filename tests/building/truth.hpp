@@ -45,6 +45,8 @@ class Truth {
   }
   // The builder has passed the events from `from` to `below`, whether it handed them over or not.
   void note_passed(const SimulatedBuilder& builder, detail::EventId from, detail::EventId below);
+  // The manager waits no more for this unit.
+  void judge_behind(std::uint32_t source);
   // The manager assigns these events, or passes them over.
   void note_not_waited_for(const detail::EventSpan& span);
   // By an earlier run of this builder.
