@@ -81,7 +81,7 @@ void BuildSchedule::trigger() {
   if (play_.drawn.veto && busy()) {
     if (++vetoed_ < 20) fault();
     const std::int64_t waited = play_.drawn.period * vetoed_;
-    if (waited > 100 * play_.drawn.deadline + 1'000 * ms) {
+    if (waited > 100 * play_.drawn.deadline + 40 * play_.drawn.lease + 1'000 * ms) {
       return play_.wrong("a unit is busy for ever");
     }
     return play_.clock.after(play_.drawn.period, [this] { trigger(); });
