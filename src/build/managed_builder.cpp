@@ -96,6 +96,13 @@ bool ManagedBuilder::hand_over(const BuiltEvent& event) noexcept {
   BuiltEvent own = event;
   own.id = {assignment.span.from.run, event.id.number};
   own.again = assignment.again;
+  if (!assignment.span.covers(own.id)) {  // the units break the rules
+    for (std::uint32_t source = 0; source < event.fragments.size(); ++source) {
+      const OpenFragment& fragment = event.fragments[source];
+      if (fragment.here) output_.drop(source, event.id, fragment.memory);
+    }
+    return false;
+  }
   return output_.hand_over(own, event.id);
 }
 

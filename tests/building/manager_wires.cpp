@@ -42,7 +42,6 @@ void ManagerWire::made() {
 void ManagerWire::cut(bool told_soon) {
   if (!up_) return;
   up_ = false;
-  down_since_ = play_.clock.now();
   play_.say("the connection of " + client_ + " and the manager is cut");
   const std::int64_t most = told_soon ? 10 * us : play_.drawn.deadline / 8;
   for (const std::size_t end : {0U, 1U}) {

@@ -53,7 +53,6 @@ class ManagerWire {
   }
   [[nodiscard]] bool up() const { return up_ && has_[0] && has_[1]; }
   [[nodiscard]] std::int64_t up_since() const { return up_since_; }
-  [[nodiscard]] std::int64_t down_since() const { return down_since_; }
 
  private:
   static constexpr std::size_t manager = 1;
@@ -71,7 +70,6 @@ class ManagerWire {
   bool dialing_ = false;
   std::int64_t cut_off_until_ = 0;
   std::int64_t up_since_ = 0;
-  std::int64_t down_since_ = 0;
   std::array<std::size_t, 2> on_wire_{};  // to this end
   std::array<bool, 2> refused_{};         // the other end has to be told that it may send
   std::array<std::int64_t, 2> last_at_{};

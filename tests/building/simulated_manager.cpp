@@ -26,6 +26,8 @@ void SimulatedManager::begin() {
   timer_ = 0;
   stopped_ = false;
   behind_.assign(play_.drawn.plan.sources, false);
+  joined_at_.assign(play_.drawn.plan.sources, -1);
+  gone_at_.assign(play_.drawn.plan.sources, begun_at_);
   ManagerSettings settings;
   settings.plan = play_.drawn.plan;
   settings.manager_run = run_;
@@ -70,6 +72,7 @@ void SimulatedManager::received(std::uint32_t number, bool unit, const ToManager
     const auto& said = std::get<UnitToManager>(message);
     if (const auto* hello = std::get_if<UnitJoins>(&said)) {
       why = protocol_->unit_connected(*hello);
+      joined_at_[number] = play_.clock.now();
     } else {
       protocol_->received(number, std::get<UnitProduced>(said));
     }
@@ -88,6 +91,9 @@ void SimulatedManager::received(std::uint32_t number, bool unit, const ToManager
 
 void SimulatedManager::disconnected(std::uint32_t number, bool unit) {
   unit ? protocol_->unit_disconnected(number) : protocol_->builder_disconnected(number);
+  if (!unit || joined_at_[number] < 0) return;
+  gone_at_[number] = play_.clock.now();
+  joined_at_[number] = -1;
 }
 
 void SimulatedManager::writable(std::uint32_t number, bool unit) {
@@ -106,6 +112,12 @@ void SimulatedManager::note_taken_away() {
     first_[builder] = first;
     taken_[builder].emplace_back(first, play_.clock.now());
   }
+}
+
+std::int64_t SimulatedManager::gone_since(std::uint32_t source) const {
+  const std::int64_t moment = play_.clock.now() - play_.drawn.deadline / 4;
+  return joined_at_[source] < 0 || joined_at_[source] > moment ? gone_at_[source]
+                                                               : play_.clock.now();
 }
 
 void SimulatedManager::note_behind() {

@@ -37,6 +37,9 @@ class SimulatedManager final : public detail::ManagerOutput {
   // The builder hands over an event of this assignment at this time.
   void note_hand_over(std::uint32_t builder, std::uint64_t assignment, std::int64_t at);
   [[nodiscard]] bool is_behind(std::uint32_t source) const { return protocol_->is_behind(source); }
+  // The unit has been unknown to this manager since then, until now or a moment ago; now if it is
+  // known.
+  [[nodiscard]] std::int64_t gone_since(std::uint32_t source) const;
   // Of all assignments of this builder, by their numbers.
   [[nodiscard]] const std::map<std::uint64_t, detail::EventSpan>& spans_of(
       std::uint32_t builder) const {
@@ -70,6 +73,8 @@ class SimulatedManager final : public detail::ManagerOutput {
   bool ends_ = false;
   bool stopped_ = false;
   std::vector<bool> behind_;  // units
+  std::vector<std::int64_t> joined_at_;
+  std::vector<std::int64_t> gone_at_;
   std::vector<std::uint64_t> first_;
   std::vector<std::vector<std::pair<std::uint64_t, std::int64_t>>> taken_;   // below, and when
   std::vector<std::vector<std::pair<std::uint64_t, std::int64_t>>> handed_;  // of which, and when

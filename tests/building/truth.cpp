@@ -245,10 +245,8 @@ void Truth::excuse(const SimulatedBuilder& builder, EventId id, EventId position
 // The unit has been gone for a deadline, or has hung for a deadline.
 void Truth::judge_behind(std::uint32_t source) {
   const std::int64_t before = play_.clock.now() - (play_.drawn.deadline - play_.drawn.deadline / 4);
-  const ManagerWire& wire = play_.manager_wires->of_unit(source);
   const SimulatedUnit& unit = *play_.units[source];
-  const bool soon = wire.up_since() > play_.clock.now() - play_.drawn.deadline / 4;
-  const bool gone = (!wire.up() || soon) && wire.down_since() <= before;
+  const bool gone = play_.manager->gone_since(source) <= before;
   const bool hangs = unit.stopped() && unit.stopped_from <= before;
   if (!gone && !hangs) play_.wrong("the manager does not wait for source " + text(source));
 }
