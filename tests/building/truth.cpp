@@ -109,7 +109,8 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       return;
     case Missing::forgotten:
       ++play_.tally.missing_forgotten;
-      if (!play_.drawn.plan.managed || !built.again || real.kind != TrueKind::sent) {
+      if (!play_.drawn.plan.managed || !built.again || real.kind != TrueKind::sent ||
+          (event(built.id).handed_over_by.empty() && !is_excused(built.id, source))) {
         play_.wrong(name(built, source) + ": forgotten");
       }
       return;
@@ -124,9 +125,10 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       return;
   }
   // The manager waited for this unit in vain.
-  const bool behind = play_.drawn.plan.managed && built.missing[source] == Missing::late &&
-                      (real.kind != TrueKind::sent || real.late);
-  if (behind) return;
+  if (built.missing[source] == Missing::late && (real.kind != TrueKind::sent || real.late) &&
+      is_excused(built.id, source)) {
+    return;
+  }
   const Wire& wire = play_.wires->of(source, builder.number());
   if (wire.greeted != (built.missing[source] == Missing::late)) {
     play_.wrong(name(built, source) + ": whether it was connected");
@@ -290,7 +292,7 @@ void Truth::judge_never_built(EventId id, const Event& event) {
   bool kept = false;
   for (std::uint32_t source = 0; source < event.fragments.size(); ++source) {
     const TrueFragment& each = event.fragments[source];
-    if (each.kind != TrueKind::sent || each.gone || each.late) continue;
+    if (each.kind != TrueKind::sent || each.gone) continue;
     kept = true;
     const bool excused = (event.excused >> source & 1U) != 0;
     if (!excused || drawn.loses_nothing() || (in_time && each.greeted)) {

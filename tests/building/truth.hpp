@@ -77,6 +77,9 @@ class Truth {
   void judge_repeat(const SimulatedBuilder& builder, const detail::BuiltEvent& built, Event& real);
   void judge_age(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
                  detail::EventId position);
+  [[nodiscard]] bool is_excused(detail::EventId id, std::uint32_t source) {
+    return (event(id).excused >> source & 1U) != 0;
+  }
   void excuse(const SimulatedBuilder& builder, detail::EventId id, detail::EventId position);
   [[nodiscard]] bool may_be_passed(const SimulatedBuilder& builder, detail::EventId position,
                                    std::uint32_t source) const;
