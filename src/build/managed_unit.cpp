@@ -25,7 +25,7 @@ Status ManagedUnit::send(EventId event, std::uint64_t bytes, std::uint64_t memor
     ++books_.late;
     output_.forget(memory);
   } else if (cost > settings_.store_bytes_max - books_.held_cost) {
-    if (!std::exchange(short_, true)) report();
+    if (!std::exchange(short_, true) || told_ != advanced_) report();
     full_ = settings_.when_full == WhenFull::again || !held_.add_dropped(event, advanced_);
     if (full_) return Status::again;
     ++books_.dropped;
@@ -52,12 +52,12 @@ void ManagedUnit::advance(EventId below) noexcept {
 }
 
 void ManagedUnit::moved_to(EventId begins, EventId below) noexcept {
-  const EventId before = std::exchange(advanced_, below);
+  advanced_ = below;
   const bool first = !std::exchange(begun_, true);
   if (first) begins_ = begins;
-  const bool same_range =
-      before.run == below.run && settings_.plan.range_of(before) == settings_.plan.range_of(below);
-  if (first || !same_range || short_) report();
+  if (!first && below < report_at_) return;
+  report_at_ = settings_.plan.end_of_range(below);
+  report();
 }
 
 void ManagedUnit::report() noexcept {
@@ -91,6 +91,7 @@ void ManagedUnit::pump() {
     return false;
   });
   report_due_ = !output_.tell_manager(UnitProduced{advanced_, oldest, assigned_, short_});
+  if (!report_due_) told_ = advanced_;
 }
 
 EventSpans ManagedUnit::open_spans() const {
@@ -115,8 +116,14 @@ std::string ManagedUnit::why_not(const UnitWelcome& welcome) const {
   if (welcome.term == term_ && welcome.manager_run != manager_run_) {
     return "has the term of another manager";
   }
+  const auto is_of_term = [&](std::uint64_t number) { return term_of(number) == welcome.term; };
+  if (!std::all_of(welcome.next.begin(), welcome.next.end(), is_of_term)) {
+    return "numbers assignments as another manager";
+  }
   for (const Assignment& each : welcome.open) {
-    const bool known = each.builder == no_builder || each.builder < settings_.plan.builders;
+    const bool known = each.builder == no_builder ||
+                       (each.builder < settings_.plan.builders && is_of_term(each.number) &&
+                        each.number < welcome.next[each.builder]);
     if (!known || each.span.empty() || each.span.from.run != each.span.below.run) {
       return "said an assignment that makes no sense";
     }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,6 +107,8 @@ class ManagedUnit {
 
   EventId begins_;
   EventId advanced_;
+  EventId told_;       // what the manager was told of it
+  EventId report_at_;  // the end of the range
   bool begun_ = false;
   bool full_ = false;   // send() has answered `again`
   bool short_ = false;  // the store was full, and less than half of it is free

@@ -23,6 +23,10 @@ void ManagerProtocol::go_on() {
     if (span.empty()) break;
     const std::uint32_t builder = choose_builder();
     if (builder == no_builder) break;
+    if (term_of(builders_[builder].next + 1) != term_) {  // it has no more numbers
+      superseded_ = true;
+      return output_.on_superseded(term_);
+    }
     if (again) {
       waiting_.erase(waiting_.begin());
     } else {

@@ -12,6 +12,8 @@ namespace netio::detail {
 namespace {
 // A peer that takes nothing is told everything anew, in place of more changes than these.
 constexpr std::size_t changes_max = 4096;
+// A builder has no more open assignments, whatever it says.
+constexpr std::uint32_t credit_max = 1024;
 // at() is called this often in a lease, and in the time that a unit is waited for.
 constexpr std::int64_t ticks = 8;
 }  // namespace
@@ -151,7 +153,7 @@ void ManagerProtocol::received(std::uint32_t number, const BuilderReports& repor
     return output_.refuse_builder(number, "repeats a report");
   }
   builder.report = report.number;
-  builder.credit = report.credit;
+  builder.credit = std::min(report.credit, credit_max);
   if (term_ == 0) return;
   if (builder.run == builder.holder) {
     while (!builder.open.empty() && builder.open[0].number < report.done) {

@@ -44,8 +44,9 @@ class ManagerOutput {
   // The peer breaks the rules. The owner ends the connection.
   virtual void refuse_unit(std::uint32_t source, std::string why) = 0;
   virtual void refuse_builder(std::uint32_t builder, std::string why) = 0;
-  // A peer knows this term, which is not below that of this manager. The manager does nothing more.
-  // The owner ends it, and may begin one with a higher term.
+  // A peer knows this term, which is not below that of this manager, or a builder has had
+  // 4294967295 assignments. The manager does nothing more. The owner ends it, and may begin one
+  // with a higher term.
   virtual void on_superseded(std::uint64_t term) noexcept = 0;
   // Everything below is settled, as stop() has asked for.
   virtual void on_stopped(EventId at) noexcept = 0;
@@ -95,6 +96,8 @@ class ManagerProtocol {
     const Builder& each = builders_[builder];
     return each.open.empty() ? each.next : each.open[0].number;
   }
+  // Everything below was assigned, or no unit that was waited for has anything there.
+  [[nodiscard]] EventId assigned() const noexcept { return assigned_; }
   // The unit of this source is not waited for.
   [[nodiscard]] bool is_behind(std::uint32_t source) const noexcept {
     return units_[source].behind;

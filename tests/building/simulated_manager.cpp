@@ -28,6 +28,7 @@ void SimulatedManager::begin() {
   behind_.assign(play_.drawn.plan.sources, false);
   joined_at_.assign(play_.drawn.plan.sources, -1);
   gone_at_.assign(play_.drawn.plan.sources, begun_at_);
+  assigned_ = {};
   ManagerSettings settings;
   settings.plan = play_.drawn.plan;
   settings.manager_run = run_;
@@ -126,6 +127,9 @@ void SimulatedManager::note_behind() {
     if (behind && !behind_[source]) play_.truth->judge_behind(source);
     behind_[source] = behind;
   }
+  const EventSpan assigned{assigned_, protocol_->assigned()};
+  if (!assigned.empty()) play_.truth->note_not_waited_for(assigned);
+  assigned_ = assigned.below;
 }
 
 void SimulatedManager::note_hand_over(std::uint32_t builder, std::uint64_t assignment,
@@ -140,13 +144,7 @@ void SimulatedManager::note(const Assignment& assignment) {
 }
 
 bool SimulatedManager::say_to_unit(std::uint32_t source, const ManagerToUnit& message) noexcept {
-  if (const auto* assigned = std::get_if<UnitAssigned>(&message)) {
-    note(assigned->assignment);
-    play_.truth->note_not_waited_for(assigned->assignment.span);
-  }
-  if (const auto* settled = std::get_if<UnitSettled>(&message)) {
-    play_.truth->note_not_waited_for(settled->span);
-  }
+  if (const auto* assigned = std::get_if<UnitAssigned>(&message)) note(assigned->assignment);
   if (const auto* welcome = std::get_if<UnitWelcome>(&message)) {
     for (const Assignment& each : welcome->open) note(each);
   }

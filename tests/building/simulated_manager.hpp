@@ -73,6 +73,7 @@ class SimulatedManager final : public detail::ManagerOutput {
   bool ends_ = false;
   bool stopped_ = false;
   std::vector<bool> behind_;  // units
+  detail::EventId assigned_;  // as it was when this was looked at last
   std::vector<std::int64_t> joined_at_;
   std::vector<std::int64_t> gone_at_;
   std::vector<std::uint64_t> first_;
