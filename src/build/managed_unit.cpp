@@ -76,15 +76,15 @@ void ManagedUnit::manager_disconnected() noexcept { up_ = joined_ = welcome_ = f
 void ManagedUnit::manager_writable() { pump(); }
 
 void ManagedUnit::pump() {
-  if (!up_ || !begun_) return;  // until it has begun, nobody knows where it begins
+  if (!up_) return;
   if (!joined_) {
-    joined_ =
-        output_.tell_manager(UnitJoins{settings_.plan, settings_.source, settings_.unit_run, term_,
-                                       manager_run_, begins_, assigned_, open_spans()});
+    joined_ = output_.tell_manager(UnitJoins{settings_.plan, settings_.source, settings_.unit_run,
+                                             term_, manager_run_, begun_ ? begins_ : end_of_all,
+                                             assigned_, open_spans()});
     if (!joined_) return;
     report_due_ = true;
   }
-  if (!report_due_) return;
+  if (!report_due_ || !begun_) return;
   EventId oldest = advanced_;
   held_.visit({assigned_, end_of_all}, [&](const HeldFragment& held) {
     oldest = std::max(held.event, assigned_);
@@ -158,6 +158,7 @@ void ManagedUnit::take(const UnitWelcome& welcome) {
     sending_.added(builder, {next_[builder], 0});
   }
   forget_all_settled();
+  output_.on_welcome(welcome.produced);
   if (welcome.stop != end_of_all) output_.on_stop(welcome.stop);
 }
 
@@ -200,6 +201,7 @@ void ManagedUnit::take(const UnitAssigned& assigned) {
 
 // What is produced later than this is late: the manager has waited for it long enough.
 void ManagedUnit::note_late(const EventSpan& span) {
+  if (!begun_) return;
   const EventSpan late = common(span, {advanced_, end_of_all});
   if (!late.empty() && !is_lacking(late.from)) lacks_.push_back({late, Missing::late});
 }
@@ -241,7 +243,7 @@ std::vector<ManagedUnit::Lack> ManagedUnit::lacks_of(const EventSpan& span) cons
     const EventSpan shared = common(span, part);
     if (!shared.empty()) lacks.push_back({shared, why});
   };
-  add({{}, begins_}, Missing::not_begun);
+  add({{}, begun_ ? begins_ : end_of_all}, Missing::not_begun);
   for (const Lack& each : lacks_) add(each.span, each.why);
   std::sort(lacks.begin(), lacks.end(),
             [](const Lack& one, const Lack& other) { return one.span.from < other.span.from; });

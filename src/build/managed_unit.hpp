@@ -22,6 +22,9 @@ class ManagedUnitOutput : public UnitOutput {
   // The manager breaks the rules, has another plan, or a newer manager is known. The owner ends the
   // connection.
   virtual void refuse_manager(std::string why) = 0;
+  // The manager is there. A unit that has not begun yet may begin with an event above `produced`,
+  // which no other unit has produced.
+  virtual void on_welcome(EventId produced) noexcept { (void)produced; }
   // The manager wants this unit to end in front of this event.
   virtual void on_stop(EventId at) noexcept = 0;
 

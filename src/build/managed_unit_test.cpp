@@ -44,6 +44,7 @@ class ManagedUnitTest : public testing::Test, public ManagedUnitOutput {
     return true;
   }
   void refuse_manager(std::string why) override { refused = std::move(why); }
+  void on_welcome(EventId at) noexcept override { welcomed_at = at; }
   void on_stop(EventId at) noexcept override { stop = at; }
 
   void give(std::uint64_t from, std::uint64_t below) {
@@ -77,6 +78,7 @@ class ManagedUnitTest : public testing::Test, public ManagedUnitOutput {
   UnitJoins joined;
   UnitProduced produced;
   EventId stop;
+  EventId welcomed_at;
   std::string refused;
   int rooms = 0;
 };
@@ -137,6 +139,23 @@ TEST_F(ManagedUnitTest, says_that_it_had_not_begun) {
   ASSERT_FALSE(lacks.empty());
   EXPECT_EQ(lacks[0].why, Missing::not_begun);
   EXPECT_EQ(lacks[0].below.number, 2U);
+}
+
+TEST_F(ManagedUnitTest, may_join_before_it_begins) {
+  ManagedUnit later(settings, *this);
+  later.connected(0);
+  later.received(0, BuilderHello{plan_of_two_builders, 0, 9, {}, {}, 10'000, false});
+  produced = {};
+  later.manager_connected();
+  EXPECT_EQ(joined.begins, end_of_all);
+  const std::uint64_t first = first_assignment(1);
+  later.manager_received(UnitWelcome{
+      1, 1, {0, 4}, {assignment(1, 0, 0, 0, 4)}, {first + 1, first}, end_of_all, {0, 7}});
+  EXPECT_EQ(welcomed_at, (EventId{0, 7}));
+  ASSERT_EQ(lacks.size(), 1U);
+  EXPECT_EQ(lacks[0].why, Missing::not_begun);
+  later.advance(welcomed_at);
+  EXPECT_EQ(produced.below, (EventId{0, 7}));
 }
 
 TEST_F(ManagedUnitTest, tells_a_new_manager_what_is_settled) {

@@ -46,7 +46,8 @@ struct UnitJoins {
   std::uint64_t unit_run = 0;  // drawn when the unit starts; never 0
   std::uint64_t term = 0;      // of the last manager that it has heard; 0: of none
   std::uint64_t manager_run = 0;
-  EventId begins;  // the unit has nothing below it
+  // The unit has nothing below this. end_of_all: it has not begun, and is not waited for.
+  EventId begins;
   // What managers have told this unit: everything below `assigned` is settled, except what is open.
   EventId assigned;
   std::vector<EventSpan> open;
@@ -73,6 +74,7 @@ struct UnitWelcome {
   std::vector<Assignment> open;     // of each builder in ascending order of their numbers
   std::vector<std::uint64_t> next;  // of each builder: the number of its next assignment
   EventId stop = end_of_all;        // as in UnitStops
+  EventId produced{};               // no unit is known to have produced anything above this
 };
 
 // A range that was not assigned before, or one that was taken from another builder.

@@ -73,6 +73,7 @@ std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
   const bool mine = hello.term == term_ && hello.manager_run == settings_.manager_run;
   if (superseded_ || (!mine && is_superseded(hello.term))) return "this manager is superseded";
   if (unit.run != hello.unit_run) unit.produced = {};
+  if (hello.begins == end_of_all) unit.behind = true;
   unit.hello = hello;
   unit.run = hello.unit_run;
   unit.connected = unit.welcome_due = true;
@@ -252,7 +253,7 @@ bool ManagerProtocol::idle() const noexcept {
 }
 
 UnitWelcome ManagerProtocol::welcome_of_units() const {
-  UnitWelcome welcome{term_, settings_.manager_run, assigned_, {}, {}, stop_};
+  UnitWelcome welcome{term_, settings_.manager_run, assigned_, {}, {}, stop_, produced()};
   for (const Builder& each : builders_) {
     welcome.next.push_back(each.next);
     for (std::size_t i = 0; i < each.open.size(); ++i) welcome.open.push_back(each.open[i]);

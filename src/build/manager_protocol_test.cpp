@@ -158,6 +158,22 @@ TEST_F(ManagerProtocolTest, does_not_wait_for_a_unit_that_hangs_or_is_gone) {
   EXPECT_TRUE(manager->is_behind(2));
 }
 
+TEST_F(ManagerProtocolTest, does_not_wait_for_a_unit_that_has_not_begun) {
+  make(2, 1);
+  UnitJoins not_begun;
+  not_begun.begins = end_of_all;
+  ASSERT_EQ(join_unit(0), "");
+  ASSERT_EQ(join_unit(1, not_begun), "");
+  ASSERT_EQ(join_builder(0), "");
+  pass(2 * lease_of_manager + lease_of_manager / 4);
+  report(0, 0);
+  produce(0, 4);
+  EXPECT_EQ(assigned[0].size(), 1U);
+  produce(1, 4);
+  produce(0, 8);
+  EXPECT_EQ(assigned[0].size(), 1U) << "it has begun, and is waited for";
+}
+
 TEST_F(ManagerProtocolTest, gives_a_builder_no_more_than_its_credit_and_settles_what_is_done) {
   begin(1, 1);
   report(0, 0, 2);
