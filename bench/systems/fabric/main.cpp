@@ -33,6 +33,8 @@ void run(netio::bench::Worker& worker) {
     case Role::publish:
     case Role::subscribe:
     case Role::relay:
+    case Role::build:
+    case Role::readout:
       return;  // refused before
   }
 }

@@ -187,6 +187,8 @@ void run(Worker& worker) {
     case Role::subscribe:
       return subscribe(worker);
     case Role::relay:
+    case Role::build:
+    case Role::readout:
       return;  // refused before
   }
 }

@@ -24,6 +24,8 @@ void run(netio::bench::Worker& worker) {
       return raw::tcp::relay(worker);
     case Role::publish:
     case Role::subscribe:
+    case Role::build:
+    case Role::readout:
       return;  // refused before
   }
 }

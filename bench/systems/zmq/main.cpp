@@ -201,6 +201,9 @@ void run(Worker& worker) {
     case Role::relay:
       relay(worker, context);
       break;
+    case Role::build:
+    case Role::readout:
+      break;  // refused before
   }
   if (!worker.options.both) zmq_ctx_term(context);
 }
