@@ -87,10 +87,11 @@ void BuildPeers::down(std::uint32_t number, const PeerInfo& peer, const Down& do
   one.connected = false;
   if (down.reason == DownReason::closed_here || closing_) return;
   one.last_why = why(peer, down);
+  one.last_advice = advice_for(peer.address, down.reason);
   if (!peer.was_up) {
     one.name = fmt::format("{} {} {}", options_.noun, number, named(peer));
     if (!peer.retrying) {
-      hopeless_ = true;
+      hopeless_ = &one;
       closing();
       on_give_up_();
     } else if (!std::exchange(one.attempt_noted, true)) {
@@ -143,6 +144,7 @@ bool BuildPeers::is_missed(const Peer& peer) const noexcept {
 }
 
 const BuildPeers::Peer* BuildPeers::first_missed() const noexcept {
+  if (hopeless_ != nullptr) return hopeless_;
   const auto found =
       std::ranges::find_if(peers_, [this](const Peer& peer) { return is_missed(peer); });
   return found == peers_.end() ? nullptr : &*found;
@@ -191,7 +193,8 @@ PeerCounts BuildPeers::counts() const {
 std::string BuildPeers::cause() const {
   const Peer* const peer = first_missed();
   if (peer == nullptr) return {};
-  if (hopeless_ || !options_.timeout) return fmt::format("{}: {}", peer->name, peer->last_why);
+  if (hopeless_ != nullptr || !options_.timeout)
+    return fmt::format("{}: {}", peer->name, peer->last_why);
   const std::string within = duration_text(seconds_of(*options_.timeout));
   if (peer->state == State::refused) {
     return fmt::format("{}, and that did not change within {}", peer->last_why, within);
@@ -203,9 +206,12 @@ std::string BuildPeers::cause() const {
 
 std::string BuildPeers::advice() const {
   const Peer* const peer = first_missed();
-  if (peer != nullptr && peer->state == State::refused) {
-    return "give all units and builders the same --sources, --builders and --range";
+  if (peer == nullptr) return {};
+  if (peer->state == State::refused) {
+    return "give all units and builders the same plan (--sources, --builders, --range), and units "
+           "the addresses in the order of the builders' numbers";
   }
+  if (hopeless_ != nullptr || !peer->last_advice.empty()) return peer->last_advice;
   return "--connect-timeout waits longer";
 }
 

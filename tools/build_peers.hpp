@@ -69,6 +69,7 @@ class BuildPeers {
     std::chrono::nanoseconds connected_at{0};
     std::string name;  // "unit 2 tcp://..."
     std::string last_why;
+    std::string last_advice;
   };
   [[nodiscard]] bool is_missed(const Peer& peer) const noexcept;
   void came(Peer& peer, std::array<std::uint8_t, 16> run);
@@ -84,7 +85,7 @@ class BuildPeers {
   std::uint64_t refusals_ = 0;
   std::uint64_t restarted_ = 0;
   std::string last_loss_;
-  bool hopeless_ = false;
+  const Peer* hopeless_ = nullptr;  // it will not come
   bool closing_ = false;
   std::function<void()> on_give_up_;
   Timer accepted_;

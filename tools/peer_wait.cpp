@@ -43,7 +43,8 @@ std::string_view advice_for(DownReason reason) {
       return "use the same version of netio on both sides";
     case DownReason::pattern_mismatch:
       return "netio send (push) pairs with netio recv (pull), netio pub (publish) with netio sub "
-             "(subscribe), netio ping with netio echo (both pair), netio request with netio reply";
+             "(subscribe), netio ping with netio echo (both pair), netio request with netio reply, "
+             "netio build readout with netio build builder";
     case DownReason::handshake_timeout:
       return "something took the connection and said nothing: is it netio, alive, and not held up "
              "by other connections that say nothing? (ss -tn shows them)";

@@ -319,7 +319,7 @@ TEST_F(CliBuild, another_plan_is_refused_in_words_and_once) {
   const auto wrong = unit(addresses, 0, 2, {"--connect-timeout", "3s", "--events", "10"});
   EXPECT_EQ(wrong->wait(), 1) << wrong->err();
   EXPECT_THAT(wrong->err(), HasSubstr("sources: 3 here, 2 there"));
-  EXPECT_THAT(wrong->err(), HasSubstr("give all units and builders the same --sources"));
+  EXPECT_THAT(wrong->err(), HasSubstr("give all units and builders the same plan"));
   EXPECT_THAT(builder->err(), HasSubstr("refused tcp://"));
   const std::string words = "netio build builder: refused ";
   const std::string said = builder->err();
@@ -478,6 +478,11 @@ TEST_F(CliBuild, what_cannot_be_had_ends_with_1_and_says_why) {
       builder(any_port, 0, 1, 1, {"--out", folder_.write("file", "x") + "/folder"});
   EXPECT_EQ(no_folder->wait(), 1);
   EXPECT_THAT(no_folder->err(), HasSubstr("cannot make the folder "));
+  Process pull(netio_command({"recv", any_port}));
+  const auto astray = unit({address_of(pull)}, 0, 1);
+  EXPECT_EQ(astray->wait(), 1);
+  EXPECT_THAT(astray->err(), HasSubstr("a pull socket is at one end and a readout socket at the"));
+  EXPECT_THAT(astray->err(), HasSubstr("netio build readout with netio build builder"));
   const auto absent = unit({"tcp://127.0.0.1:1"}, 0, 1, {"--connect-timeout", "300ms"});
   EXPECT_EQ(absent->wait(), 1);
   EXPECT_THAT(absent->err(), HasSubstr("builder 0 tcp://127.0.0.1:1 did not come within 0.300 s"));
