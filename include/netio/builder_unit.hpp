@@ -189,11 +189,13 @@ class NETIO_API BuilderUnit {
   // Sets the call for a unit whose connection ended.
   void on_down(std::function<void(std::uint32_t source, const PeerInfo&, const Down&)> call);
   // Sets the call for who cannot work with this builder, with the reason for a person: another
-  // plan, a source that is connected already, or a breach of the rules. The connection is ended.
+  // plan, a source that is connected already, a breach of the rules, or another kind of socket. The
+  // connection is ended.
   void on_refused(std::function<void(const PeerInfo&, std::string_view why)> call);
 
   // Takes no more fragments, tells units what is settled, says good-bye, and calls `then` once,
-  // from the loop. What is not handed over stays with the units.
+  // from the loop. What is not handed over stays with the units. If it is called from on_event,
+  // events that wait for nothing any more may be handed over still.
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // A snapshot. Allocates memory.

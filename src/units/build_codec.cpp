@@ -154,7 +154,9 @@ class Reader {
     why = static_cast<Missing>(at_most(static_cast<std::uint64_t>(Missing::count_) - 1));
   }
   void get(EventId& event) noexcept { (*this)(event.run, event.number); }
-  void get(BuildPlan& plan) noexcept { (*this)(plan.sources, plan.builders, plan.range_events, plan.managed); }
+  void get(BuildPlan& plan) noexcept {
+    (*this)(plan.sources, plan.builders, plan.range_events, plan.managed);
+  }
 
   std::span<const std::byte> from_;
   const char* wrong_ = nullptr;

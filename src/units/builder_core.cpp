@@ -63,7 +63,10 @@ void BuilderCore::came_up(const PeerInfo& peer) {
 
 void BuilderCore::went_down(const PeerInfo& peer, const Down& down) {
   const auto found = units_.find(peer.id);
-  if (found == units_.end()) return;
+  if (found == units_.end()) {
+    if (on_refused) on_refused(peer, down.detail);
+    return;
+  }
   const std::uint32_t source = found->second.source;
   units_.erase(found);
   if (source == no_source || sources_[source].peer != peer.id) return;
@@ -180,7 +183,9 @@ bool BuilderCore::hand_over(const BuiltEvent& event) noexcept {
     }
   }
   keeps_ = false;
+  hands_over_ = true;
   on_event_(Event(*this, event));
+  hands_over_ = false;
   for (const OpenFragment& fragment : event.fragments) {
     if (fragment.here) pages_.drop(fragment.memory);
   }
@@ -234,6 +239,7 @@ void BuilderCore::refuse(std::uint64_t peer, Unit& unit, std::string why) {
 
 void BuilderCore::run_deferred() noexcept {
   socket_.flush();
+  if (std::exchange(ends_, false)) end();
   std::vector<std::uint64_t> peers;
   for (const auto& [peer, unit] : units_) {
     if (!unit.refused.empty()) peers.push_back(peer);
@@ -264,12 +270,22 @@ void BuilderCore::rearm() {
 }
 
 void BuilderCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
-  if (!std::exchange(closing_, true)) protocol_.tell_settled();
+  linger_ = linger;
+  then_ = std::move(then);
+  closing_ = true;
+  // The protocol is on the stack while an event is handed over.
+  if (!hands_over_) return end();
+  ends_ = true;
+  loop_.defer(*this);
+}
+
+void BuilderCore::end() {
+  protocol_.tell_settled();
   timer_.stop();
-  socket_.on_closed([then = std::move(then)](const Books&) {
+  socket_.on_closed([then = std::move(then_)](const Books&) {
     if (then) then();
   });
-  socket_.close(linger);
+  socket_.close(linger_);
 }
 
 netio::BuilderBooks BuilderCore::books() const {

@@ -76,6 +76,7 @@ class BuilderCore final : private BuilderOutput, private Deferred {
   void refuse(std::uint64_t peer, Unit& unit, std::string why);
   void fail(std::uint64_t peer, Down down) noexcept;
   void look_at_time() noexcept;
+  void end();
   void rearm();
 
   Loop& loop_;
@@ -89,6 +90,10 @@ class BuilderCore final : private BuilderOutput, private Deferred {
   std::shared_ptr<EventReleases> releases_;
   std::uint64_t bytes_ = 0;  // that were handed over
   bool keeps_ = false;       // the event that is being handed over is kept
+  bool hands_over_ = false;  // an event
+  bool ends_ = false;        // close() was called meanwhile
+  std::chrono::nanoseconds linger_{0};
+  std::function<void()> then_;
   bool closing_ = false;
   Timer timer_;
   std::int64_t armed_ns_ = INT64_MAX;

@@ -15,6 +15,7 @@ namespace netio::detail {
 namespace {
 // Nothing tells that the last event was settled, or said.
 constexpr std::chrono::milliseconds look_for_end_after{1};
+constexpr std::chrono::milliseconds look_for_memory_after{10};
 }  // namespace
 
 ReadoutCore::ReadoutCore(Context& context, const ReadoutOptions& options)
@@ -27,6 +28,10 @@ ReadoutCore::ReadoutCore(Context& context, const ReadoutOptions& options)
                 *this),
       range_(to_plan(options.plan)),
       message_bytes_max_(options.socket.message_bytes_max),
+      memory_timer_(loop_,
+                    [this] {
+                      if (on_room_call) on_room_call();
+                    }),
       end_timer_(loop_, [this] { look_for_end(); }) {
   require_below(options.source, options.plan.sources, "make a read-out unit", "source");
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {
@@ -74,7 +79,7 @@ Status ReadoutCore::send(EventId event, std::span<const std::byte> fragment,
   if (fragment.size() > UnitStore::framed_bytes_max) return hold_large(event, fragment, status);
   const std::uint32_t number = range_.builder_of(event);
   if (store_.needs_page(number, fragment.size()) && !open_page(number, fragment.size())) {
-    return Status::again;
+    return without_memory();
   }
   const UnitStore::Name name = store_.add(number, event.number, fragment);
   const Status answer = protocol_.send(event, fragment.size(), name, status);
@@ -89,7 +94,7 @@ Status ReadoutCore::hold_large(EventId event, std::span<const std::byte> fragmen
   Status answer = Status::again;
   if (builder.up) message = builder.socket->allocate(fragment.size(), answer, event.number);
   if (!message) message = store_.message(fragment.size(), event.number);
-  if (!message) return Status::again;
+  if (!message) return without_memory();
   std::memcpy(message.writable_bytes().data(), fragment.data(), fragment.size());
   return send(event, message, status);
 }
@@ -108,7 +113,9 @@ Status ReadoutCore::send(EventId event, Message& fragment, FragmentStatus status
   if (segmented) held.set_segments(segments);
   const UnitStore::Name name = store_.add(held);
   Status answer = Status::again;
-  if (name != 0) {
+  if (name == 0) {
+    answer = without_memory();
+  } else {
     answer = protocol_.send(event, bytes, name, status);
     if (answer == Status::ok) {
       fragment = Message();
@@ -119,6 +126,12 @@ Status ReadoutCore::send(EventId event, Message& fragment, FragmentStatus status
   fragment = Message(held.release_block(), payload, tag);
   if (segmented) fragment.set_segments(segments);
   return answer;
+}
+
+// Nothing tells when there is some.
+Status ReadoutCore::without_memory() noexcept {
+  if (!memory_timer_.running()) memory_timer_.start_once(look_for_memory_after);
+  return Status::again;
 }
 
 void ReadoutCore::advance(EventId below) noexcept {

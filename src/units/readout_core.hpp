@@ -64,6 +64,7 @@ class ReadoutCore final : private UnitOutput, private Deferred {
   void run_deferred() noexcept override;
 
   [[nodiscard]] bool open_page(std::uint32_t number, std::size_t bytes) noexcept;
+  Status without_memory() noexcept;
   Status hold_large(EventId event, std::span<const std::byte> fragment,
                     FragmentStatus status) noexcept;
   [[nodiscard]] bool say_bytes(Builder& builder, const BuildBytes& bytes) noexcept;
@@ -93,6 +94,7 @@ class ReadoutCore final : private UnitOutput, private Deferred {
   std::function<void()> then_;
   std::chrono::nanoseconds until_{0};
   std::size_t sockets_open_ = 0;
+  Timer memory_timer_;
   Timer end_timer_;
   bool closing_ = false;
 };

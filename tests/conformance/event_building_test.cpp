@@ -247,6 +247,30 @@ TEST_P(EventBuilding, another_plan_is_refused_in_words) {
   EXPECT_EQ(seen_.size(), 64U);
 }
 
+TEST_P(EventBuilding, a_builder_may_be_closed_in_the_call_for_an_event) {
+  make_builders();
+  int closed = 0;
+  on_event_ = [&](const Event&) {
+    if (seen_.size() == 5) builders_[0]->close(10s, [&] { ++closed; });
+  };
+  make_units();
+  send({0, 0}, 16);  // all of them are of the first builder
+  ASSERT_SOON(pump_, closed == 1);
+  EXPECT_GE(seen_.size(), 5U);
+  // What it has handed over is settled, and nothing else.
+  ASSERT_SOON(pump_, held() == (16 - seen_.size()) * sources_count);
+}
+
+TEST_P(EventBuilding, who_is_no_unit_is_turned_away_and_told_of) {
+  make_builders();
+  std::string refused;
+  builders_[0]->on_refused([&](const PeerInfo&, std::string_view why) { refused = why; });
+  Push other(here_);
+  other.connect(addresses_[0]);
+  ASSERT_SOON(pump_, !refused.empty());
+  EXPECT_NE(refused.find("push"), std::string::npos) << refused;
+}
+
 TEST_P(EventBuilding, ends_in_order) {
   make_builders();
   make_units();
