@@ -82,6 +82,14 @@ RELAY_64K = ["relay", "--size", "64KiB", "--mode", "unbuffered", "--against", "r
 RELAY_64 = ["relay", "--size", "64", "--against", "raw,zmq,zmq-2-threads"]
 RELAY_OFI_64K = ["relay", "--to", OFI_TCP, "--size", "64KiB", "--mode", "unbuffered", "--against",
                  "own,direct"]
+# Event building, four units and two builders, against plain streams between as many processes. Of
+# fragments of 1 MiB only the copies count.
+BUILD_10K, BUILD_200, BUILD_1M = (["build", "--size", size] for size in ("10KiB", "200", "1MiB"))
+BUILD_SHM_10K, BUILD_SHM_200, BUILD_SHM_1M = (
+    ["build", SHM, "--size", size] for size in ("10KiB", "200", "1MiB"))
+# No payload is copied after it was received. The counter has what a builder says to its units, too,
+# which is up to four short messages for a fragment.
+BUILD_CONTROL_BYTES = 256
 BEST_PEER = "best peer"  # of those in the command, but for the floor
 
 # name, command, path into its JSON, bound (or a function of the JSON), whether more is better, unit
@@ -90,7 +98,7 @@ BYTE_RATE = "bytes_per_s"
 PUBLISHER_CPU = "publisher_cpu_ns_per_message"
 # Those whose control says what two runs of one thing differ by; of loans the smallest size.
 FLOORS = ("raw", "fabric", "smallest", "push", "1000x1", "10x1", "1000x7",
-          "callbacks", "pair", "own")
+          "callbacks", "pair", "own", "plain")
 
 
 class OfZeroMQ:
@@ -183,6 +191,16 @@ BARS = [
      "x its own memory"),
     ("relay-ofi-tcp-64KiB-copies", RELAY_OFI_64K,
      ("systems", "netio", "relay_bytes_copied_per_message", "max"), 0, False, "bytes a message"),
+    ("build-tcp-10KiB-plain", BUILD_10K, ("ratio", "plain", BYTE_RATE), 0.85, True, "x plain"),
+    ("build-shm-10KiB-plain", BUILD_SHM_10K, ("ratio", "plain", BYTE_RATE), 0.85, True, "x plain"),
+    ("build-tcp-200B-plain", BUILD_200, ("ratio", "plain", RATE), 0.6, True, "x plain"),
+    ("build-shm-200B-plain", BUILD_SHM_200, ("ratio", "plain", RATE), 0.6, True, "x plain"),
+    ("build-tcp-1MiB-copies", BUILD_1M,
+     ("systems", "netio", "builder_bytes_copied_per_message", "max"), BUILD_CONTROL_BYTES, False,
+     "bytes a message"),
+    ("build-shm-1MiB-copies", BUILD_SHM_1M,
+     ("systems", "netio", "builder_bytes_copied_per_message", "max"), BUILD_CONTROL_BYTES, False,
+     "bytes a message"),
     ("segments-tcp", SEGMENTS_TCP, ("ratio", "callbacks", RATE), 0.97, True, "x one message"),
     ("segments-tcp-cpu", SEGMENTS_TCP, ("ratio", "gathered", "cpu_ns_per_message"), 1.0, False,
      "x gathering"),

@@ -288,6 +288,8 @@ void run(Worker& worker) {
     case Role::publish:
     case Role::subscribe:
     case Role::relay:
+    case Role::build:
+    case Role::readout:
       return;  // refused before
   }
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -101,8 +102,9 @@ void Worker::obey() {
       if (more_) more_(said);
       said.update(usage());
       answer(said.dump());
-    } else if (line == "record") {
-      recording_.store(true, std::memory_order_relaxed);
+    } else if (line == "record" || line.starts_with("record ")) {
+      begin_ns_ = std::strtoll(line.c_str() + std::string_view("record").size(), nullptr, 10);
+      recording_.store(true, std::memory_order_release);
       answer("{}");
     } else {
       answer(ordered_json{{"error", "no such command: " + line}}.dump());

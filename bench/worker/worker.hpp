@@ -1,7 +1,8 @@
 // One end of a measurement as a process, or both as two threads of one. The system runs on the main
 // thread; another obeys the lines on standard input and answers each with one line of JSON:
 //   snap    what was counted and used so far
-//   record  round trips count from now on; a publisher or a read-out end begins
+//   record  round trips count from now on; a publisher or a read-out end begins, the latter at the
+//           time that may follow, in ns of the steady clock
 //   stop    (or the end of input) the system stops; a requester or a build end then says its
 //           histogram
 #pragma once
@@ -57,8 +58,11 @@ class Worker {
   void on_finish(std::function<void(nlohmann::ordered_json&)> more) { last_ = std::move(more); }
   // Of a publisher or a read-out end: all that are to receive are there.
   [[nodiscard]] bool told_to_begin() const noexcept {
-    return recording_.load(std::memory_order_relaxed);
+    return recording_.load(std::memory_order_acquire);
   }
+
+  // When a read-out end begins, so that all begin together; 0: at once.
+  [[nodiscard]] std::int64_t begin_ns() const noexcept { return begin_ns_; }
 
   // Of a requester: the reply has come, so long after it was sent, or was to be. Of a build end:
   // the event is whole, so long after its first fragment was sent.
@@ -91,6 +95,7 @@ class Worker {
   std::function<void(nlohmann::ordered_json&)> last_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> recording_{false};
+  std::int64_t begin_ns_ = 0;  // written before recording_ is set
   Histogram round_trips_;
   std::thread control_;
 };

@@ -48,6 +48,7 @@ const std::vector<Words> commands = {
     {"bench", "surface"},
     {"bench", "copies"},
     {"bench", "relay"},
+    {"bench", "build"},
     {"bench", "idle"},
     {"bench", "serve"},
 };

@@ -329,6 +329,7 @@ TEST(CliUsage, what_has_a_report_has_it_as_json) {
                                                {"bench", "surface"},
                                                {"bench", "copies"},
                                                {"bench", "relay"},
+                                               {"bench", "build"},
                                                {"bench", "idle"}}) {
     Words help = words;
     help.emplace_back("--help");

@@ -1,6 +1,8 @@
 #include "bench/build_stage.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +10,9 @@
 namespace netio::cli {
 
 namespace {
+
+// All read-out ends have to know by then when they begin.
+constexpr std::chrono::milliseconds time_to_begin{50};
 
 std::uint64_t books_of(const nlohmann::json& said, const char* what) {
   return said.value(what, std::uint64_t{0});
@@ -65,7 +70,10 @@ void BuildEnds::stop() {
 }
 
 BuildSample BuildEnds::measure() {
-  for (const Ending& each : readouts_) (void)each.end->ask("record");
+  const auto begin = std::chrono::steady_clock::now().time_since_epoch() + time_to_begin;
+  const auto begin_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(begin).count();
+  for (const Ending& each : readouts_) (void)each.end->ask(fmt::format("record {}", begin_ns));
+  let_pass(stage_.loop(), time_to_begin);
   let_pass(stage_.loop(), warm_up(what_));
   for (const Ending& each : builders_) (void)each.end->ask("record");
   snap(&Ending::from);
@@ -89,13 +97,13 @@ void BuildEnds::check_books() const {
                                  books_of(each.last, "resent")));
   }
   for (const Ending& each : builders_) {
-    check_faults(*each.end, each.last);
     built += books_of(each.last, "built");
     for (const char* const what : {"incomplete", "again", "late", "open"}) {
       if (const std::uint64_t events = books_of(each.last, what); events != 0) {
         throw EndFailure(fmt::format("{} counted {} as {}", each.end->name(), events, what));
       }
     }
+    check_faults(*each.end, each.last);
   }
   if (sent != built) {
     throw EndFailure(fmt::format("{} messages were sent, and {} arrived", sent, built));

@@ -190,6 +190,7 @@ std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                        both                  ? "send and receiv"
                                        : role == "reply"     ? "reply"
                                        : role == "receive"   ? "receiv"
+                                       : role == "readout"   ? "send"
                                        : role == "subscribe" ? "subscrib"
                                                              : role);
   auto end = (binds ? places.there : places.here).start(name, std::string(system.name), arguments);

@@ -166,8 +166,10 @@ template <typename Target>
 void send_events(Worker& worker, Loop& loop, Target& target) {
   const Options& options = worker.options;
   while (!worker.told_to_begin() && !worker.stopping()) loop.run_once(std::chrono::milliseconds(5));
+  const std::int64_t begin_ns = worker.begin_ns() != 0 ? worker.begin_ns() : now_ns();
+  run_for(loop, std::chrono::nanoseconds(begin_ns - now_ns()));
   EventSender<Target> sender(target, options);
-  Bursts bursts(options.rate, now_ns());
+  Bursts bursts(options.rate, begin_ns);
   const std::uint64_t in_turn = std::max<std::size_t>(1, bytes_in_turn / options.message_bytes);
   while (!worker.stopping()) {
     target.has_room = false;
