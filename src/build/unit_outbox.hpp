@@ -61,8 +61,8 @@ class UnitOutbox {
   // For as many more entries. False without memory.
   [[nodiscard]] bool make_room(std::size_t entries) noexcept { return held_.make_room(entries); }
 
-  // The unit has no fragments from `from` on, for this reason; both are in one assignment. False without memory; nothing has
-  // changed then.
+  // The unit has no fragments from `from` on, for this reason; both are in one assignment. False
+  // without memory; nothing has changed then.
   [[nodiscard]] bool add_lacking(EventId from, EventId below, Missing why) noexcept {
     if (!held_.make_room()) return false;
     held_.push_back({from, 0, below.number, FragmentStatus::good, true, why});

@@ -108,7 +108,7 @@ TEST(BuildCodec, numbers_that_are_out_of_range_are_not_taken) {
   refuses(BuildBytes(UnitMessage(UnitHello{})), 0, 99);
   refuses(BuildBytes(UnitMessage(UnitHello{})), 1, build_version + 1);
   refuses(BuildBytes(UnitMessage(UnitHello{})), 2, std::uint64_t{1} << 32U);
-  refuses(BuildBytes(NextRun{}), 1, std::uint64_t{1} << 32U);
+  refuses(BuildBytes(UnitMessage(UnitDropped{})), 6, static_cast<std::uint64_t>(Missing::count_));
   refuses(BuildBytes(NextStatus{}), 1, 3);
 }
 

@@ -160,7 +160,7 @@ const char* BuilderCore::take_hello(std::uint64_t peer, Unit& unit, const UnitHe
   }
   if (!why.empty()) {
     if (there_is) sources_[hello.source].peer = before;
-    refuse(peer, unit, "has " + why);
+    refuse(peer, unit, std::move(why), ": ");
     return nullptr;
   }
   unit.source = hello.source;
@@ -227,13 +227,13 @@ void BuilderCore::refuse(std::uint32_t source, std::string why) {
   if (found != units_.end()) refuse(peer, found->second, std::move(why));
 }
 
-void BuilderCore::refuse(std::uint64_t peer, Unit& unit, std::string why) {
+void BuilderCore::refuse(std::uint64_t peer, Unit& unit, std::string why, const char* joint) {
   if (std::exchange(unit.ending, true)) return;
   // If it does not get there, the connection ends all the same.
   static_cast<void>(socket_.send_to(peer, BuildBytes(Refused{why}).bytes(), build_control_tag));
   const std::string who =
       unit.source == no_source ? "a unit" : "unit " + std::to_string(unit.source);
-  unit.refused = who + " " + std::move(why);
+  unit.refused = who + joint + std::move(why);
   loop_.defer(*this);
 }
 

@@ -73,7 +73,7 @@ class BuilderCore final : private BuilderOutput, private Deferred {
   void take_fragment(Unit& unit, const MessageCursor::Place& place);
   void came_up(const PeerInfo& peer);
   void went_down(const PeerInfo& peer, const Down& down);
-  void refuse(std::uint64_t peer, Unit& unit, std::string why);
+  void refuse(std::uint64_t peer, Unit& unit, std::string why, const char* joint = " ");
   void fail(std::uint64_t peer, Down down) noexcept;
   void look_at_time() noexcept;
   void end();

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"has_the_source_of_another", {said(UnitMessage(hello(0)))}, "is connected already"},
         Case{"has_no_run",
              {said(UnitMessage(hello_of([](UnitHello& it) { it.unit_run = 0; })))},
-             "makes no sense"},
+             "never 0"},
         Case{"says_too_little", {cut(said(UnitMessage(hello())))}, "too short"},
         Case{"says_too_much", {longer(said(UnitMessage(hello())))}, "too long"},
         Case{"says_nothing", {{{}, detail::build_control_tag}}, "too short"},
