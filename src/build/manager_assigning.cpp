@@ -96,6 +96,7 @@ void ManagerProtocol::pass_over_nothing() {
 // The next events that all units have produced: a range, or a part of one if that cannot wait.
 EventSpan ManagerProtocol::next_span() {
   const UnitProduced all = produced_by_all();
+  produced_by_all_ = all.below;
   EventId end = std::min(settings_.plan.end_of_range(assigned_), stop_);
   if (assigned_ < again_below_) end = std::min(end, again_below_);
   // Behind the end of a run nobody has anything, and only the units know where that is.

@@ -137,13 +137,17 @@ void ManagerProtocol::received(std::uint32_t source, const UnitProduced& produce
     unit_disconnected(source);
     return output_.refuse_unit(source, "holds what it has not produced");
   }
+  // With hundreds of units, only those are looked at that the others have waited for.
+  const bool was_awaited = unit.behind || !unit.heard || asked_at_ == assigned_ ||
+                           unit.produced.below <= produced_by_all_;
+  const bool needs_room = produced.busy && !unit.produced.busy;
   if (produced.below > unit.produced.below || !unit.heard) {
     unit.behind = false;
     unit.behind_since_ns = 0;
   }
   unit.produced = produced;
   unit.heard = true;
-  go_on();
+  if (was_awaited || needs_room) go_on();
 }
 
 void ManagerProtocol::received(std::uint32_t number, const BuilderReports& report) {

@@ -179,10 +179,11 @@ class ManagerProtocol {
   std::int64_t read_ns_ = 0;  // the clock when it was read last
   std::int64_t learn_until_ns_ = 0;
   std::int64_t tick_ns_ = 0;
-  EventId assigned_;     // everything below is settled, or open, or waits for another builder
-  EventId asked_at_;     // units were asked when this was assigned
-  EventSpans waiting_;   // for another builder
-  EventId again_below_;  // an earlier manager may have assigned events below
+  EventId assigned_;         // everything below is settled, or open, or waits for another builder
+  EventId produced_by_all_;  // when a range was looked for last
+  EventId asked_at_;         // units were asked when this was assigned
+  EventSpans waiting_;       // for another builder
+  EventId again_below_;      // an earlier manager may have assigned events below
   std::int64_t short_since_ns_ = 0;  // since when a part of a range waits to become a whole one; 0
   GrowingRing<Given> given_;         // the last assignments
   std::uint32_t turn_ = 0;           // the builder that is looked at first
