@@ -46,7 +46,10 @@ void SimulatedManager::kill() {
   play_.manager_wires->manager_died();
 }
 
-void SimulatedManager::stop(std::int64_t time) { inbox_.busy_for(time); }
+void SimulatedManager::stop(std::int64_t time) {
+  if (!inbox_.busy()) stopped_from_ = play_.clock.now();
+  inbox_.busy_for(time);
+}
 
 void SimulatedManager::put(std::function<void()> work) {
   inbox_.put([this, work = std::move(work)] {

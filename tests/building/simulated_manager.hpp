@@ -31,6 +31,7 @@ class SimulatedManager final : public detail::ManagerOutput {
   [[nodiscard]] bool lives() const { return protocol_.has_value(); }
   [[nodiscard]] bool is_settled() const { return lives() && stopped_ && protocol_->idle(); }
   [[nodiscard]] std::int64_t begun_at() const { return begun_at_; }
+  [[nodiscard]] std::int64_t stopped_from() const { return stopped_from_; }
   [[nodiscard]] std::int64_t stopped_until() const { return inbox_.busy_until(); }
   // All assignments of the builder below this number were done or taken away.
   [[nodiscard]] std::uint64_t first_of(std::uint32_t builder) const { return first_[builder]; }
@@ -69,6 +70,7 @@ class SimulatedManager final : public detail::ManagerOutput {
   std::uint64_t run_ = 0;
   std::uint64_t term_least_ = 1;
   std::int64_t begun_at_ = 0;
+  std::int64_t stopped_from_ = 0;
   std::int64_t timer_ = 0;
   bool ends_ = false;
   bool stopped_ = false;

@@ -1,6 +1,8 @@
 // See simulated_unit.hpp.
 #include "building/simulated_unit.hpp"
 
+#include <algorithm>
+
 #include "building/manager_wires.hpp"
 #include "building/truth.hpp"
 #include "building/wires.hpp"
@@ -49,9 +51,14 @@ void SimulatedUnit::kill() {
 }
 
 void SimulatedUnit::stop(std::int64_t time) {
-  if (!inbox_.busy()) stopped_from = play_.clock.now();
+  if (!inbox_.busy()) stops_.emplace_back(play_.clock.now(), 0);
   inbox_.busy_for(time);
-  stopped_until = inbox_.busy_until();
+  stopped_until = stops_.back().second = inbox_.busy_until();
+}
+
+bool SimulatedUnit::was_stopped(std::int64_t from, std::int64_t until) const {
+  return std::any_of(stops_.begin(), stops_.end(),
+                     [&](const auto& stop) { return stop.first <= from && stop.second >= until; });
 }
 
 void SimulatedUnit::trigger(EventId event, std::uint64_t bytes) {

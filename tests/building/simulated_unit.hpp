@@ -34,6 +34,8 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   [[nodiscard]] bool worked_off() const { return backlog_.empty() && inbox_.empty(); }
   [[nodiscard]] bool busy() const { return !backlog_.empty(); }
   [[nodiscard]] bool stopped() const { return inbox_.busy(); }
+  // From the first time to the second, or longer.
+  [[nodiscard]] bool was_stopped(std::int64_t from, std::int64_t until) const;
   void judge_end();
 
   bool say(std::uint32_t builder, const detail::UnitMessage& message) noexcept override;
@@ -50,7 +52,6 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   std::map<std::uint64_t, detail::EventId> held;
   std::uint64_t incarnation = 0;
   std::int64_t begun_at = 0;
-  std::int64_t stopped_from = 0;
   std::int64_t stopped_until = 0;
   std::vector<std::set<std::uint64_t>> runs_seen;  // of each builder, by this incarnation
 
@@ -61,6 +62,7 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   Play& play_;
   std::uint32_t source_;
   Inbox inbox_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> stops_;
   std::uint64_t memories_ = 0;
   std::optional<detail::EventId> refused_;  // the last event for which the store had no room
   std::deque<std::pair<detail::EventId, std::uint64_t>> backlog_;

@@ -249,7 +249,11 @@ void Truth::judge_behind(std::uint32_t source) {
   const std::int64_t before = play_.clock.now() - (play_.drawn.deadline - play_.drawn.deadline / 4);
   const SimulatedUnit& unit = *play_.units[source];
   const bool gone = play_.manager->gone_since(source) <= before;
-  const bool hangs = unit.stopped() && unit.stopped_from <= before;
+  // A manager that was stopped has not heard yet what the unit did meanwhile.
+  const std::int64_t now = play_.clock.now();
+  const bool was_stopped = play_.manager->stopped_until() > now - play_.drawn.deadline / 2;
+  const std::int64_t seen = was_stopped ? play_.manager->stopped_from() : now;
+  const bool hangs = unit.was_stopped(was_stopped ? seen - play_.drawn.deadline / 2 : before, seen);
   if (!gone && !hangs) play_.wrong("the manager does not wait for source " + text(source));
 }
 
