@@ -90,7 +90,7 @@ void ManagedUnit::pump() {
     oldest = std::max(held.event, assigned_);
     return false;
   });
-  report_due_ = !output_.tell_manager(UnitProduced{advanced_, oldest, assigned_, short_});
+  report_due_ = !output_.tell_manager(UnitProduced{advanced_, oldest, assigned_, short_, term_});
   if (!report_due_) told_ = advanced_;
 }
 
@@ -158,6 +158,8 @@ void ManagedUnit::take(const UnitWelcome& welcome) {
     sending_.added(builder, {next_[builder], 0});
   }
   forget_all_settled();
+  report_due_ = true;  // what is not assigned may have changed
+  pump();
   output_.on_welcome(welcome.produced);
   if (welcome.stop != end_of_all) output_.on_stop(welcome.stop);
 }

@@ -67,14 +67,16 @@ void ManagerProtocol::find_units_behind() {
 
 // How far all units are that are waited for.
 UnitProduced ManagerProtocol::produced_by_all() const noexcept {
-  UnitProduced all{end_of_all, end_of_all, end_of_all};
+  UnitProduced all{end_of_all, end_of_all, end_of_all, false, term_};
   bool any = false;
   for (const Unit& each : units_) {
     if (each.behind) continue;
     any = true;
     all.below = std::min(all.below, each.produced.below);
-    all.oldest = std::min(all.oldest, each.produced.oldest);
-    all.assigned = std::min(all.assigned, each.produced.assigned);
+    // A unit that has not been told yet what is assigned does not know what is not.
+    const bool knows = each.produced.term == term_;
+    all.oldest = std::min(all.oldest, knows ? each.produced.oldest : EventId{});
+    all.assigned = std::min(all.assigned, knows ? each.produced.assigned : EventId{});
   }
   for (const Unit& each : units_) all.busy = all.busy || (each.connected && each.produced.busy);
   return any ? all : UnitProduced{};

@@ -53,13 +53,14 @@ struct UnitJoins {
   std::vector<EventSpan> open;
 };
 
-// How far the unit is. It is told with the hello, at the end of each range, when the store is full,
-// and when the manager asks.
+// How far the unit is. It is told behind the hello and the welcome, at the end of each range, when
+// the store is full, and when the manager asks.
 struct UnitProduced {
-  EventId below;      // the unit has produced everything below
-  EventId oldest;     // its first fragment that is not assigned; `below` if there is none
-  EventId assigned;   // as the unit knows it: see UnitWelcome
-  bool busy = false;  // its store is full
+  EventId below;           // the unit has produced everything below
+  EventId oldest;          // its first fragment that is not assigned; `below` if there is none
+  EventId assigned;        // as the unit knows it: see UnitWelcome
+  bool busy = false;       // its store is full
+  std::uint64_t term = 0;  // of the manager whose assignments it knows
 };
 
 using UnitToManager = std::variant<UnitJoins, UnitProduced>;

@@ -86,7 +86,7 @@ class ManagerProtocolTest : public testing::Test, public ManagerOutput {
     return manager->builder_connected(hello);
   }
   void produce(std::uint32_t source, std::uint64_t below, bool busy = false) {
-    manager->received(source, UnitProduced{{0, below}, {0, 0}, {}, busy});
+    manager->received(source, UnitProduced{{0, below}, {0, 0}, {}, busy, manager->term()});
   }
   // The builder is done with all assignments below this one.
   void report(std::uint32_t builder, std::uint64_t done, std::uint32_t credit = 2) {
@@ -238,7 +238,7 @@ TEST_F(ManagerProtocolTest, assigns_again_what_a_manager_before_may_have_left_op
   hello.open = {{{0, 4}, {0, 8}}};
   ASSERT_EQ(join_unit(0, hello), "");
   ASSERT_EQ(join_builder(0), "");
-  manager->received(0, UnitProduced{{0, 20}, {0, 12}, {0, 12}, false});
+  manager->received(0, UnitProduced{{0, 20}, {0, 12}, {0, 12}, false, 4});
   pass(2 * lease_of_manager + lease_of_manager / 4);
   EXPECT_EQ(manager->term(), 5U);
   report(0, 0, 10);
@@ -246,9 +246,30 @@ TEST_F(ManagerProtocolTest, assigns_again_what_a_manager_before_may_have_left_op
   EXPECT_EQ(assigned[0][0].span, hello.open[0]);
   EXPECT_EQ(assigned[0][1].span, (EventSpan{{0, 12}, {0, 16}}));
   for (const Assignment& each : assigned[0]) EXPECT_TRUE(each.again);
-  manager->received(0, UnitProduced{{0, 24}, {0, 20}, {0, 20}, false});
+  manager->received(0, UnitProduced{{0, 24}, {0, 20}, {0, 20}, false, 5});
   ASSERT_EQ(assigned[0].size(), 4U);
   EXPECT_FALSE(assigned[0][3].again);
+}
+
+TEST_F(ManagerProtocolTest,
+       passes_over_nothing_that_a_unit_holds_which_was_not_there_when_it_learned) {
+  make(1, 1);
+  settings.term_least = 9;
+  manager.emplace(settings, *this);
+  ASSERT_EQ(join_builder(0), "");
+  pass(2 * lease_of_manager + lease_of_manager / 4);
+  ASSERT_EQ(manager->term(), 9U);
+  report(0, 0, 10);
+  UnitJoins hello;
+  hello.term = 4;
+  hello.manager_run = 3;
+  hello.assigned = {0, 12};
+  hello.open = {{{0, 4}, {0, 8}}};
+  ASSERT_EQ(join_unit(0, hello), "");
+  manager->received(0, UnitProduced{{0, 16}, {0, 12}, {0, 12}, false, 4});
+  ASSERT_FALSE(assigned[0].empty());
+  EXPECT_EQ(assigned[0][0].span, (EventSpan{{0, 0}, {0, 4}}));
+  EXPECT_TRUE(settled.empty());
 }
 
 TEST_F(ManagerProtocolTest, does_nothing_more_once_a_peer_knows_another_manager_of_its_term) {
@@ -282,7 +303,7 @@ TEST_F(ManagerProtocolTest, refuses_peers_that_break_the_rules) {
   --numbers[0];
   report(0, 0);
   EXPECT_EQ(refused, "repeats a report");
-  manager->received(0, UnitProduced{{0, 4}, {0, 5}, {}, false});
+  manager->received(0, UnitProduced{{0, 4}, {0, 5}, {}, false, 1});
   EXPECT_EQ(refused, "holds what it has not produced");
   EXPECT_EQ(join_unit(1), "no source 1: there are 0 to 0");
 }
