@@ -158,6 +158,20 @@ TEST_F(ManagerProtocolTest, does_not_wait_for_a_unit_that_hangs_or_is_gone) {
   EXPECT_TRUE(manager->is_behind(2));
 }
 
+TEST_F(ManagerProtocolTest, goes_on_waiting_after_it_was_stopped_itself) {
+  begin(2, 2);
+  report(0, 0);
+  produce(0, 8);
+  produce(1, 4);
+  ASSERT_EQ(assigned[0].size(), 1U);
+  now += 20 * lease_of_manager;
+  manager->at(now);
+  EXPECT_FALSE(manager->is_behind(1));
+  EXPECT_EQ(revoked, 0);
+  report(1, 0);
+  EXPECT_TRUE(assigned[1].empty());
+}
+
 TEST_F(ManagerProtocolTest, does_not_wait_for_a_unit_that_has_not_begun) {
   make(2, 1);
   UnitJoins not_begun;
