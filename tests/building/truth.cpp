@@ -253,7 +253,10 @@ void Truth::judge_behind(std::uint32_t source) {
   const std::int64_t now = play_.clock.now();
   const bool was_stopped = play_.manager->stopped_until() > now - play_.drawn.deadline / 2;
   const std::int64_t seen = was_stopped ? play_.manager->stopped_from() : now;
-  const bool hangs = unit.was_stopped(was_stopped ? seen - play_.drawn.deadline / 2 : before, seen);
+  // If it goes on now, the manager has not heard of it, or not of anything that it has produced.
+  const std::int64_t until = seen - play_.drawn.deadline / 4;
+  const bool hangs =
+      unit.was_stopped(was_stopped ? seen - play_.drawn.deadline / 2 : before, until);
   if (!gone && !hangs) play_.wrong("the manager does not wait for source " + text(source));
 }
 
