@@ -1,6 +1,7 @@
 // The messages to and from the event manager. The manager gives each range of events to a builder:
-// this is an assignment. Each begins with a hello, after which the receiver knows the whole state,
-// and later messages change it. A connection keeps the order. What was on it when it broke is lost.
+// this is an assignment. Each connection begins with a hello and a welcome, which tell the whole
+// state. Later messages change it. A connection keeps the order. What was on it when it broke is
+// lost.
 #pragma once
 
 #include <cstdint>

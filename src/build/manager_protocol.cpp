@@ -11,7 +11,7 @@ namespace netio::detail {
 
 namespace {
 // A peer that takes nothing is told everything anew, in place of more changes than these.
-constexpr std::size_t changes_max = 4096;
+constexpr std::size_t changes_max = 1024;
 // A builder has no more open assignments, whatever it says.
 constexpr std::uint32_t credit_max = 1024;
 // at() is called this often in a lease, and in the time that a unit is waited for.
