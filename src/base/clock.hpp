@@ -11,6 +11,8 @@ namespace netio::detail {
 // A time that never comes, for "no deadline".
 inline constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 
+inline constexpr std::int64_t ns_per_ms = 1'000'000;
+
 // For simulations: where the time is read instead of the system's clock. A program sets it once,
 // before it makes a context. Null in all other programs.
 inline const std::int64_t* simulated_clock_ns = nullptr;

@@ -14,7 +14,7 @@ namespace netio::detail {
 
 namespace {
 // Nothing tells that the last event was settled, or said.
-constexpr std::chrono::milliseconds look_for_end_after{1};
+constexpr std::chrono::milliseconds look_for_settled_after{1};
 constexpr std::chrono::milliseconds look_for_memory_after{10};
 }  // namespace
 
@@ -322,7 +322,7 @@ void ReadoutCore::finish(std::chrono::nanoseconds linger, std::function<void()> 
 
 void ReadoutCore::look_for_end() {
   const bool over = loop_.now() >= until_;
-  if (!over && !protocol_.idle()) return end_timer_.start_once(look_for_end_after);
+  if (!over && !protocol_.idle()) return end_timer_.start_once(look_for_settled_after);
   closing_ = true;
   sockets_open_ = builders_.size();
   const std::chrono::nanoseconds left = over ? std::chrono::nanoseconds(0) : until_ - loop_.now();

@@ -16,8 +16,6 @@ namespace netio::detail {
 
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
-
 Label answer_label(std::uint64_t id, AnswerStatus status) noexcept {
   return request_label(id, static_cast<std::uint16_t>(status));
 }

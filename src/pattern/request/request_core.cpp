@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
 #include "socket/option_bounds.hpp"
@@ -16,8 +17,6 @@
 namespace netio::detail {
 
 namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 std::uint16_t field_of_time(std::int64_t left_ns) noexcept {
   return time_left_field(
