@@ -107,9 +107,9 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       ++play_.tally.missing_not_begun;
       if (same_unit) play_.wrong(name(built, source) + ": the unit had begun");
       return;
-    case Missing::forgotten:
+    case Missing::forgotten:  // the unit does not know any more where it had nothing
       ++play_.tally.missing_forgotten;
-      if (!play_.drawn.plan.managed || !built.again || real.kind != TrueKind::sent ||
+      if (!play_.drawn.plan.managed || !built.again ||
           (event(built.id).handed_over_by.empty() && !is_excused(built.id, source))) {
         play_.wrong(name(built, source) + ": forgotten");
       }
