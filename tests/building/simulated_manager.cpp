@@ -40,7 +40,15 @@ void SimulatedManager::begin() {
   set_timer();
 }
 
+void SimulatedManager::count() {
+  const ManagerBooks& books = protocol_->books();
+  play_.tally.assigned += books.assigned;
+  play_.tally.assigned_again += books.again;
+  play_.tally.revoked += books.revoked;
+}
+
 void SimulatedManager::kill() {
+  count();
   protocol_.reset();
   inbox_.clear();
   play_.manager_wires->manager_died();
@@ -179,6 +187,7 @@ void SimulatedManager::on_stopped(EventId) noexcept { stopped_ = true; }
 
 // Nothing is handed over after the manager has taken it away.
 void SimulatedManager::judge_end() {
+  count();
   for (std::uint32_t builder = 0; builder < first_.size(); ++builder) {
     for (const auto& [assignment, at] : handed_[builder]) {
       const auto taken = std::upper_bound(

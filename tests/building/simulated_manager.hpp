@@ -59,6 +59,7 @@ class SimulatedManager final : public detail::ManagerOutput {
   std::int64_t clock_ns() noexcept override { return play_.clock.now(); }
 
  private:
+  void count();
   void set_timer();
   void note_taken_away();
   void note_behind();
