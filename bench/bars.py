@@ -82,11 +82,14 @@ RELAY_64K = ["relay", "--size", "64KiB", "--mode", "unbuffered", "--against", "r
 RELAY_64 = ["relay", "--size", "64", "--against", "raw,zmq,zmq-2-threads"]
 RELAY_OFI_64K = ["relay", "--to", OFI_TCP, "--size", "64KiB", "--mode", "unbuffered", "--against",
                  "own,direct"]
-# Event building, four units and two builders, against plain streams between as many processes. Of
+# Event building, four units and two builders, against plain streams between as many processes. A
+# plain sender has up to 1 MiB for each of two receivers under way, so a unit holds as much. Of
 # fragments of 1 MiB only the copies count.
-BUILD_10K, BUILD_200, BUILD_1M = (["build", "--size", size] for size in ("10KiB", "200", "1MiB"))
-BUILD_SHM_10K, BUILD_SHM_200, BUILD_SHM_1M = (
-    ["build", SHM, "--size", size] for size in ("10KiB", "200", "1MiB"))
+BUILD_STORE = ["--store", "2MiB"]
+BUILD_10K, BUILD_200 = (["build", "--size", size, *BUILD_STORE] for size in ("10KiB", "200"))
+BUILD_SHM_10K, BUILD_SHM_200 = (
+    ["build", SHM, "--size", size, *BUILD_STORE] for size in ("10KiB", "200"))
+BUILD_1M, BUILD_SHM_1M = ["build", "--size", "1MiB"], ["build", SHM, "--size", "1MiB"]
 # No payload is copied after it was received. The counter has what a builder says to its units, too,
 # which is up to four short messages for a fragment.
 BUILD_CONTROL_BYTES = 256

@@ -194,8 +194,7 @@ class NETIO_API BuilderUnit {
   void on_refused(std::function<void(const PeerInfo&, std::string_view why)> call);
 
   // Takes no more fragments, tells units what is settled, says good-bye, and calls `then` once,
-  // from the loop. What is not handed over stays with the units. If it is called from on_event,
-  // events that wait for nothing any more may be handed over still.
+  // from the loop. What is not handed over stays with the units.
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // A snapshot. Allocates memory.

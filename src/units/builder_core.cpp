@@ -50,6 +50,7 @@ void BuilderCore::on_event(std::function<void(const Event&)> call) {
   on_event_ = std::move(call);
   if (on_event_) {
     socket_.on_batch([this](const Batch& batch) { take(batch); });
+    if (!hands_over_) protocol_.retry();
   } else {
     socket_.on_batch({});
   }

@@ -64,6 +64,7 @@ class BuilderCore final : private BuilderOutput, private Deferred {
   bool hand_over(const BuiltEvent& event) noexcept override;
   void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t source, std::string why) override;
+  bool may_hand_over(EventId) noexcept override { return on_event_ && !closing_; }
   void run_deferred() noexcept override;
 
   void take(const Batch& batch) noexcept;
