@@ -27,6 +27,7 @@
 #include "support/environment.hpp"
 #include "support/in_a_child.hpp"
 #include "support/limit.hpp"
+#include "support/raw_tcp.hpp"
 #include "support/sanitized.hpp"
 
 namespace netio::test {
@@ -39,6 +40,9 @@ struct Way {
   std::uint64_t stride = 1;    // beyond the first ten, each so-manyth n is tried
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+// Listeners are opened again on the port that they had.
+const std::string own_tcp = "tcp://" + own_host() + ":0";
 
 void send_some(Scene& scene, Sending& socket, bool armed) {
   for (int i = 0; i < 12; ++i) {
@@ -259,6 +263,7 @@ void subscribe(Scene& scene) {
 struct Play {
   const char* name;
   void (*run)(Scene&);
+  ContextOptions (*memory)() = small;
 };
 void PrintTo(const Play& play, std::ostream* out) { *out << play.name; }
 
@@ -280,7 +285,7 @@ bool soon_no_more_than(std::size_t before) {
 
 void play_once(const Play& what, const Way& way, std::uint64_t n) {
   try {
-    Scene scene(way.address);
+    Scene scene(way.address, what.memory());
     scene.failing_first = n;
     scene.failing_count = way.failures;
     fail_allocations(n, way.failures);
@@ -317,7 +322,7 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
   }
   // A process takes long under a sanitizer: the other build tries every n.
   const std::uint64_t stride =
-      number_in("NETIO_TEST_FAILING_STRIDE", way.stride * (sanitized ? 5 : 1));
+      number_in("NETIO_TEST_FAILING_STRIDE", way.stride * (sanitized ? 15 : 1));
   ASSERT_EQ(play_in_a_child(what, way, 0), none_failed) << "with all memory there is";
   std::string broken_at;
   std::uint64_t broken_count = 0;
@@ -344,13 +349,13 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Play, Way>>& row) {
 
 std::vector<Way> ways() {
   std::vector<Way> ways;
-  ways.push_back({"tcp_once", "tcp://127.0.0.1:0", 1, 1});
-  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+tcp://127.0.0.1:0", 1, 12});
+  ways.push_back({"tcp_once", own_tcp, 1, 1});
+  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+" + own_tcp, 1, 12});
   for (const std::uint64_t failures : {1U, 8U}) {
     const std::string suffix = failures == 1 ? "_once" : "_for_a_while";
-    if (failures > 1) ways.push_back({"tcp" + suffix, "tcp://127.0.0.1:0", failures, 1});
+    if (failures > 1) ways.push_back({"tcp" + suffix, own_tcp, failures, 1});
     ways.push_back({"shm" + suffix, "shm://*", failures, 1});
-    ways.push_back({"netio" + suffix, "netio://127.0.0.1:0", failures, 1});
+    ways.push_back({"netio" + suffix, "netio://" + own_host() + ":0", failures, 1});
     ways.push_back({"inproc" + suffix, "inproc://*", failures, 1});
   }
   return ways;
@@ -358,17 +363,16 @@ std::vector<Way> ways() {
 
 INSTANTIATE_TEST_SUITE_P(in_c, FailingAllocator,
                          testing::Combine(testing::Values(Play{"everything", through_c}),
-                                          testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                          testing::Values(Way{"tcp_once", own_tcp},
                                                           Way{"shm_once", "shm://*"})),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(that_waits, FailingAllocator,
                          testing::Combine(testing::Values(Play{"blocking_pull", blocking_pull},
                                                           Play{"queued_pull", queued_pull}),
-                                          testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                          testing::Values(Way{"tcp_once", own_tcp},
                                                           Way{"shm_once", "shm://*"},
-                                                          Way{"tcp_for_a_while",
-                                                              "tcp://127.0.0.1:0", 8})),
+                                                          Way{"tcp_for_a_while", own_tcp, 8})),
                          name_of);
 
 std::vector<Way> ways_of_sockets() {
@@ -386,9 +390,26 @@ INSTANTIATE_TEST_SUITE_P(
     that_passes_on, FailingAllocator,
     testing::Combine(testing::Values(Play{"pass_on", pass_on}, Play{"publish_on", publish_on},
                                      Play{"ask_on", ask_on}),
-                     testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
-                                     Way{"shm_once", "shm://*"},
-                                     Way{"tcp_for_a_while", "tcp://127.0.0.1:0", 8})),
+                     testing::Values(Way{"tcp_once", own_tcp}, Way{"shm_once", "shm://*"},
+                                     Way{"tcp_for_a_while", own_tcp, 8})),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    of_event_building, FailingAllocator,
+    testing::Combine(testing::Values(Play{"build", build, with_large_memory},
+                                     Play{"read_out", read_out, with_large_memory},
+                                     Play{"manage", manage}),
+                     testing::Values(Way{"tcp_once", own_tcp}, Way{"shm_once", "shm://*"},
+                                     Way{"tcp_for_a_while", own_tcp, 8})),
+    name_of);
+
+// A lease has to end in some of them, which takes its time.
+INSTANTIATE_TEST_SUITE_P(
+    of_managed_building, FailingAllocator,
+    testing::Combine(testing::Values(Play{"build_managed", build_managed, with_large_memory},
+                                     Play{"read_out_managed", read_out_managed, with_large_memory}),
+                     testing::Values(Way{"tcp_once", own_tcp, 1, 3},
+                                     Way{"tcp_for_a_while", own_tcp, 8, 5})),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,

@@ -1,8 +1,11 @@
 // Who meets whom, in which order, and what is said when it does not come to that.
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -27,12 +30,7 @@ class CliPeers : public ::testing::Test {
 // --- Either side may start first, and either may bind.
 
 TEST_F(CliPeers, a_sender_may_start_before_its_receiver) {
-  std::string address;
-  {
-    // A port of the system's choice that is free again.
-    const RawListener reserved;
-    address = reserved.address();
-  }
+  const std::string address = free_address();
   const std::string bytes = some_bytes(10'000);
   Process send(netio_command({"send", address, folder_.write("input", bytes)}));
   EXPECT_TRUE(send.wait_for_err("netio send: waiting for ")) << send.err();
@@ -239,12 +237,12 @@ TEST_F(CliPeers, a_killed_receiver_is_waited_for_and_then_reported) {
   const std::string json = folder_.path("send.json");
   Process recv(netio_command({"recv", any_port, "--out", "-"}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "10k",
-                              "--connect-timeout", "300ms", "--json=" + json}));
+                              "--connect-timeout", "2s", "--json=" + json}));
   EXPECT_TRUE(recv.wait_for_out_bytes(64 * 1000)) << recv.err();
   recv.signal(SIGKILL);
   EXPECT_EQ(recv.wait(), -SIGKILL);
   EXPECT_EQ(send.wait(), 3) << send.err();
-  EXPECT_THAT(send.err(), HasSubstr("was lost and none came back within 0.300 s"));
+  EXPECT_THAT(send.err(), HasSubstr("was lost and none came back within 2.000 s"));
   const auto report = read_json(json);
   EXPECT_EQ(report["exit_code"], 3);
   const auto& books = report["books"];
@@ -259,7 +257,7 @@ TEST_F(CliPeers, when_a_receiver_has_ended_every_message_has_its_place) {
   const std::string json = folder_.path("send.json");
   Process recv(netio_command({"recv", any_port, "--out", "-"}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "200k",
-                              "--connect-timeout", "300ms", "--json=" + json}));
+                              "--connect-timeout", "2s", "--json=" + json}));
   EXPECT_TRUE(recv.wait_for_out_bytes(64 * 1000)) << recv.err();
   recv.signal(SIGINT);
   EXPECT_EQ(recv.wait(), 130) << recv.err();
@@ -297,19 +295,38 @@ TEST_F(CliPeers, time_without_a_receiver_is_said_and_is_not_in_the_rate) {
 // --- No peer at all.
 
 TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
-  std::string address;
-  {
-    const RawListener reserved;
-    address = reserved.address();
-  }
-  Process send(netio_command({"send", address, "--count", "1", "--connect-timeout", "200ms"}));
+  const std::string address = free_address();
+  Process send(netio_command({"send", address, "--count", "1", "--connect-timeout", "1s"}));
   EXPECT_EQ(send.wait(), 1);
-  EXPECT_THAT(send.err(), HasSubstr("error: no peer at " + address + " within 0.200 s"));
+  EXPECT_THAT(send.err(), HasSubstr("error: no peer at " + address + " within 1.000 s"));
   EXPECT_THAT(send.err(), HasSubstr("nobody listens"));
   EXPECT_THAT(send.err(), HasSubstr("start the other side"));
   EXPECT_EQ(send.out(), "") << "zeros say nothing";
   const std::string error = *send.line_after("netio send: error: ");
   EXPECT_EQ(error.find(address), error.rfind(address)) << error;
+}
+
+TEST_F(CliPeers, nobody_in_shared_memory_is_said_with_the_name_once) {
+  const std::string address = "shm://nobody-" + std::to_string(::getpid());
+  Process send(netio_command({"send", address, "--count", "1"}));
+  EXPECT_TRUE(send.wait_for_err(address + ": nobody listens (such a name")) << send.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+}
+
+TEST_F(CliPeers, another_reason_why_nobody_is_connected_is_noted_too) {
+  const std::uint16_t port = free_port();
+  Process send(netio_command({"send", "tcp://127.0.0.1:" + std::to_string(port), "--count", "1"}));
+  ASSERT_TRUE(send.wait_for_err("nobody listens")) << send.err();
+  RawListener listener(port);
+  std::optional<RawTcp> caller;
+  ASSERT_TRUE(wait_until([&] { return (caller = listener.accept()).has_value(); }));
+  caller->send("HTTP/1.1 400 Bad Request\r\n\r\n");
+  EXPECT_TRUE(send.wait_for_err("does not speak netio")) << send.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+  const std::string said = send.err();
+  EXPECT_EQ(said.find("nobody listens"), said.rfind("nobody listens")) << said;
 }
 
 TEST_F(CliPeers, a_crowd_that_says_nothing_keeps_no_sender_out) {
