@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/environment.hpp"
+
 namespace netio::detail {
 namespace {
 
@@ -157,7 +159,7 @@ void change(Pair& pair, std::mt19937_64& random) {
 }
 
 TEST(TagSet, is_what_a_set_of_single_tags_is_after_any_changes) {
-  const std::uint64_t seed = std::random_device()();
+  const std::uint64_t seed = test::seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int run = 0; run < 200 && !HasFailure(); ++run) {

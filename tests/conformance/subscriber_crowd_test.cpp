@@ -6,10 +6,10 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "conformance/conformance.hpp"
+#include "support/environment.hpp"
 
 namespace netio::test {
 namespace {
@@ -126,7 +126,7 @@ class SubscriberCrowd : public Conformance {
     }
   }
 
-  const std::uint64_t seed_ = std::random_device{}();
+  const std::uint64_t seed_ = seed();
   Random random_{seed_};
   Publish publish_{here_, {}, options()};
   std::map<std::uint64_t, Model> models_;         // by the publisher's id of the peer

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,10 +18,6 @@
 namespace netio::test {
 
 inline std::uint64_t cuts_wanted() { return number_in("NETIO_TEST_CUTS", sanitized ? 20 : 60); }
-inline std::uint64_t seed() {
-  static const std::uint64_t one = number_in("NETIO_TEST_SEED", std::random_device{}());
-  return one;
-}
 
 inline double percent(std::uint64_t part, std::uint64_t whole) {
   return whole != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;

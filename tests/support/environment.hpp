@@ -11,4 +11,8 @@ inline std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+// Where the random numbers of a test begin. Without NETIO_TEST_SEED it is the same number in every
+// run, so that a test that fails fails again; searches for new faults give new numbers.
+inline std::uint64_t seed() { return number_in("NETIO_TEST_SEED", 1); }
+
 }  // namespace netio::test

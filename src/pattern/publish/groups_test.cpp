@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "pattern/publish/subscriber.hpp"
+#include "support/environment.hpp"
 #include "support/fake_link.hpp"
 #include "support/unwatched_stream.hpp"
 
@@ -68,7 +69,7 @@ class GroupsOfSubscribers : public testing::Test {
     return testing::AssertionSuccess();
   }
 
-  const unsigned seed_ = std::random_device()();
+  const std::uint64_t seed_ = test::seed();
   std::mt19937_64 random_{seed_};
   std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
   // Of all of them: nothing is sent.
