@@ -42,10 +42,9 @@ class SubSession final : public ReceivingSession {
   // What a publisher last granted.
   struct Granted {
     std::array<std::uint8_t, 16> run{};
-    std::uint64_t revision = 0;  // 0: nothing yet
+    bool met = false;  // it has granted something
     Policy policy = Policy::drop_new;
-    // Since the connection came up: it said so again, or granted for the first time.
-    bool goes_on = false;
+    bool answered = false;  // since the connection came up
   };
 
   const SubArguments& asked_;
@@ -76,21 +75,16 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   }
   Granted& last = granted_[peer.id];
   if (last.run != peer.run) last = {peer.run};
-  const bool is_new = last.revision == 0;
-  const bool same_policy = !is_new && last.policy == answer.policy;
-  const bool repeated = !is_new && answer.revision <= last.revision;
-  const bool renewed = !repeated && std::exchange(last.goes_on, false);
-  last.revision = answer.revision;
-  last.policy = answer.policy;
-  // If the first connection broke before the answer was here, it comes with the next one.
-  last.goes_on = is_new || repeated;
-  if (repeated && same_policy) {
+  const bool is_new = !std::exchange(last.met, true);
+  const bool first_here = !std::exchange(last.answered, true);
+  const bool same_policy = std::exchange(last.policy, answer.policy) == answer.policy && !is_new;
+  // The set never changes here: it is told again where a connection is back.
+  if (answer.goes_on && same_policy) {
+    if (!first_here) return;
     return progress_.note(
         fmt::format("publisher {} goes on from number {}", named(peer), grouped(answer.from)));
   }
-  if (renewed && same_policy) return;
-  // The set never changes here: it is told again where a connection is back.
-  if (!is_new && !repeated && !renewed) {
+  if (!is_new && first_here && !answer.goes_on) {
     kept_nothing_ = true;
     progress_.note(fmt::format(
         "publisher {} has kept nothing while this subscriber was away: what it published then did "
@@ -107,7 +101,7 @@ void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
 
 void SubSession::gone(const PeerInfo& peer) {
   if (const auto last = granted_.find(peer.id); last != granted_.end()) {
-    last->second.goes_on = false;
+    last->second.answered = false;
   }
 }
 

@@ -58,6 +58,9 @@ struct netio_subscription {
   int32_t policy;             // the policy that was granted: netio_policy
   int32_t refused;            // the set before it stays
   const char* detail;         // why it was refused, for a person
+  // The publisher has kept the subscription of an earlier connection: what it published meanwhile
+  // comes, or is told as a gap.
+  int32_t goes_on;
 };
 // Receives what it asks for, from all publishers.
 struct netio_subscribe_socket {

@@ -96,7 +96,11 @@ struct Subscribed {
   std::uint64_t from = 0;
   Policy policy = Policy::drop_new;  // the policy that was granted
   std::size_t behind_bytes_max = 0;  // the size of the queue that was granted, in bytes
-  std::string detail;                // why it was refused, for a person
+  // The publisher has kept the subscription of an earlier connection
+  // (SocketOptions::resume_bytes_max): what it published meanwhile comes, or is told as a gap. If
+  // false, nothing tells what it published before this connection.
+  bool goes_on = false;
+  std::string detail;  // why it was refused, for a person
 };
 
 }  // namespace netio

@@ -17,7 +17,8 @@ void set_call_backs(Subscribe& subscribe, netio_subscribe_socket* own) {
   subscribe.on_subscribed([own](const PeerInfo& info, const Subscribed& answer) {
     const netio_subscription c{answer.revision,         answer.from,
                                answer.behind_bytes_max, static_cast<std::int32_t>(answer.policy),
-                               answer.refused ? 1 : 0,  answer.detail.c_str()};
+                               answer.refused ? 1 : 0,  answer.detail.c_str(),
+                               answer.goes_on ? 1 : 0};
     call_back_about(info, own, own->cb_subscribed, &c);
   });
   subscribe.on_gap([own](const PeerInfo& info, const Gap& gap) {

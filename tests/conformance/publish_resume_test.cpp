@@ -206,6 +206,9 @@ TEST_P(PublishResume, a_set_that_changes_while_it_is_away_is_told_when_it_is_bac
   EXPECT_EQ(answers[1].from, 0U);
   EXPECT_GT(answers[2].revision, answers[0].revision);
   EXPECT_EQ(answers[2].from, 1U);
+  EXPECT_FALSE(answers[0].goes_on);
+  EXPECT_TRUE(answers[1].goes_on);
+  EXPECT_TRUE(answers[2].goes_on);
   ASSERT_EQ(publish.send(payload(0, 10), 2), Status::ok);
   ASSERT_SOON(pump_, tags.size() == 2);
   EXPECT_EQ(tags, (std::vector<std::uint64_t>{1, 2}));

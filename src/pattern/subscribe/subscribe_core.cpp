@@ -220,6 +220,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   // To a change that was told on an earlier connection: until the publisher has answered the whole
   // set, which it was told on this one, its messages go by that set.
   const bool old = answer.revision < publisher.first && peer.stream_goes_on();
+  publisher.goes_on = publisher.goes_on || old;
   // The last answer once more: something else is granted from here on.
   const bool again = publisher.answered != 0 && publisher.answered == answer.revision;
   if (!again && !old) {
@@ -243,6 +244,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
   told.from = answer.from;
   told.policy = static_cast<Policy>(answer.policy);
   told.behind_bytes_max = answer.behind_bytes_max;
+  told.goes_on = publisher.goes_on;
   if (told.refused) {
     publisher.refused = !old;
     told.detail = "the publisher takes at most " + std::to_string(answer.ranges_max) +

@@ -56,6 +56,7 @@ class SubscribeCore final : public Distribution {
     bool complete = true;
     std::deque<std::uint64_t> unanswered = {};  // revisions, complete
     std::uint64_t answered = 0;                 // the last of them that was
+    bool goes_on = false;                       // it has kept the set of an earlier connection
     bool refused = false;  // it refused a set, and has an older one: tell it the whole set next
     bool waits = false;    // changes were not told to it, as it has too many to answer
   };
