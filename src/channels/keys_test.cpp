@@ -9,11 +9,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/paths.hpp"
+
 namespace netio::detail {
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(NETIO_SOURCE_DIR) + "/" + path);
+  std::ifstream file(test::source_folder() + "/" + path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "wire/control.hpp"
 #include "wire/frame.hpp"
 #include "wire/hello.hpp"
@@ -27,7 +28,7 @@ using Bytes = std::vector<std::byte>;
 
 const Json& vectors() {
   static const Json all = [] {
-    std::ifstream file(NETIO_SOURCE_DIR "/docs/wire/vectors.json");
+    std::ifstream file(test::source_folder() + "/docs/wire/vectors.json");
     if (!file) throw std::runtime_error("docs/wire/vectors.json is missing");
     return Json::parse(file);
   }();
@@ -404,7 +405,7 @@ Bytes example_bytes(const std::string& block) {
 }
 
 TEST(Vectors, hold_the_examples_of_the_page_byte_by_byte) {
-  std::ifstream file(NETIO_SOURCE_DIR "/docs/wire.md");
+  std::ifstream file(test::source_folder() + "/docs/wire.md");
   std::string text{std::istreambuf_iterator<char>(file), {}};
   text.erase(0, text.find("\n## Examples\n"));
   Bytes examples;

@@ -15,6 +15,7 @@
 #include "memory/copy_thresholds.hpp"
 #include "socket/peer.hpp"
 #include "socket/socket_core.hpp"
+#include "support/paths.hpp"
 #include "transport/fit.hpp"
 
 namespace netio::test {
@@ -43,7 +44,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 // The lines of the table, with what its column for `wire` says. Empty if there is no such column.
 std::vector<Line> table(const std::string& wire) {
-  std::ifstream file(std::string(NETIO_SOURCE_DIR) + "/ARCHITECTURE.md");
+  std::ifstream file(source_folder() + "/ARCHITECTURE.md");
   std::string line;
   while (std::getline(file, line) && line != "<!-- copies -->") {
   }

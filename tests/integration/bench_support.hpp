@@ -21,7 +21,7 @@ namespace netio::test {
 
 namespace fs = std::filesystem;
 
-inline fs::path build_folder() { return fs::path(NETIO_CLI_PATH).parent_path(); }
+inline fs::path build_folder() { return fs::path(netio_program()).parent_path(); }
 
 // The processes named `name` that this one's children have started.
 inline std::vector<pid_t> processes_below(pid_t parent, const std::string& name) {

@@ -212,7 +212,7 @@ TEST_F(Bench, an_interrupted_run_never_looks_whole) {
 // A copy of the command beside which there are no programs, or not all.
 TEST_F(Bench, a_missing_program_is_named) {
   const fs::path copy = folder_.path("netio");
-  fs::copy_file(NETIO_CLI_PATH, copy);
+  fs::copy_file(netio_program(), copy);
   const auto run = [&](Words words) {
     words.insert(words.begin(), copy.string());
     Process::Options options;

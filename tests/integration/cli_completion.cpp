@@ -75,7 +75,7 @@ Words offered(const Words& line) {
                        "COMP_WORDS=(netio \"$@\") COMP_CWORD=$#\n"
                        "_netio\n"
                        "[ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"",
-                       NETIO_CLI_PATH};
+                       netio_program()};
   options.arguments.insert(options.arguments.end(), line.begin(), line.end());
   return split_lines(output_of(std::move(options)));
 }

@@ -45,7 +45,7 @@ TEST_F(CliOutput, a_file_limit_keeps_what_was_written_before_it) {
   options.arguments = {
       "/bin/sh", "-c",
       "trap '' XFSZ; ulimit -f 100; exec \"$0\" recv tcp://127.0.0.1:0 --out \"$1\"",
-      NETIO_CLI_PATH, out};
+      netio_program(), out};
   Process recv(std::move(options));
   const std::string bytes = some_bytes(200'000);
   Process send(netio_command({"send", address_of(recv), folder_.write("input", bytes), "--frame",

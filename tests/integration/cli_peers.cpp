@@ -140,7 +140,7 @@ TEST_F(CliPeers, sigterm_and_sighup_are_like_ctrl_c) {
 TEST_F(CliPeers, a_hang_up_that_is_ignored_ends_nothing) {
   Process::Options options;
   options.arguments = {"/bin/sh", "-c", "trap '' HUP; exec \"$0\" recv tcp://127.0.0.1:0",
-                       NETIO_CLI_PATH};
+                       netio_program()};
   Process recv(std::move(options));
   const std::string address = address_of(recv);
   recv.signal(SIGHUP);

@@ -97,7 +97,7 @@ TEST_F(CliPublish, standard_input_is_published_line_by_line) {
 TEST_F(CliPublish, nothing_is_drawn_over_what_is_typed) {
   Process::Options options;
   const std::string command =
-      std::string(NETIO_CLI_PATH) + " pub shm://* --frame line > " + folder_.path("report");
+      netio_program() + " pub shm://* --frame line > " + folder_.path("report");
   options.arguments = {"/usr/bin/script", "-q", "-e", "-c", command, "/dev/null"};
   Process publisher(std::move(options));
   ASSERT_TRUE(publisher.wait_for_out_bytes(1));

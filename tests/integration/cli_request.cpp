@@ -240,8 +240,8 @@ TEST_F(CliRequest, a_replier_that_is_stopped_times_out) {
 TEST_F(CliRequest, what_a_replier_held_when_it_was_killed_is_in_doubt) {
   Process reply(netio_command({"reply", any_port}));
   Process request(
-      netio_command({"request", address_of(reply), "--text", "x", "--count", "1M", "--concurrent",
-                     "10", "--connect-timeout", "500ms", json_option()}));
+      netio_command({"request", address_of(reply), "--text", "x", "--count", "1000M",
+                     "--concurrent", "10", "--connect-timeout", "500ms", json_option()}));
   EXPECT_TRUE(request.wait_for_err("answers/s")) << "it runs";
   reply.signal(SIGSTOP);
   std::this_thread::sleep_for(100ms);

@@ -68,7 +68,7 @@ TEST_P(CliStandardError, what_goes_wrong_is_in_the_exit_code) {
 }
 
 TEST_P(CliStandardError, a_measurement_is_completed_without_it) {
-  const auto programs = std::filesystem::path(NETIO_CLI_PATH).parent_path() / "bench";
+  const auto programs = std::filesystem::path(netio_program()).parent_path() / "bench";
   if (!std::filesystem::exists(programs / "bench-raw")) GTEST_SKIP() << "built without NETIO_BENCH";
   Process bench(unheard({"bench", "throughput", "--against", "raw", "--rounds", "1", "--seconds",
                          "100ms", "--json=" + folder_.path("result.json")}));
@@ -113,7 +113,7 @@ TEST(CliNotes, the_last_words_are_not_said_twice) {
   const std::string name(5000, 'x');
   Process::Options options;
   options.arguments = {"/bin/sh", "-c",
-                       std::string(NETIO_CLI_PATH) + " send shm://nobody " + name + " 2>/proc/" +
+                       netio_program() + " send shm://nobody " + name + " 2>/proc/" +
                            std::to_string(::getpid()) + "/fd/" + std::to_string(ends[1])};
   Process send(options);
   int bytes = 0;

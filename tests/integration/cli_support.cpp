@@ -14,7 +14,7 @@ namespace netio::test {
 Process::Options netio_command(Words arguments) {
   Process::Options options;
   options.arguments = std::move(arguments);
-  options.arguments.insert(options.arguments.begin(), NETIO_CLI_PATH);
+  options.arguments.insert(options.arguments.begin(), netio_program());
   return options;
 }
 

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/process.hpp"
 
 namespace netio::test {

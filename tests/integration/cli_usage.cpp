@@ -257,7 +257,7 @@ TEST(CliUsage, info_says_how_to_get_fabrics) {
 TEST(CliUsage, info_says_when_too_little_memory_may_be_locked) {
   Process::Options options;
   options.arguments = {"/bin/sh", "-c", "ulimit -l 64; \"$0\" info --json && exec \"$0\" info >&2",
-                       NETIO_CLI_PATH};
+                       netio_program()};
   Process process(options);
   EXPECT_EQ(process.wait(), 0) << process.err();
   const auto json = nlohmann::json::parse(process.out(), nullptr, false);
@@ -288,7 +288,7 @@ TEST(CliUsage, a_reader_that_left_is_no_failure) {
                        "for words in info --help man 'completion bash'; do\n"
                        "  { sleep 0.1; \"$0\" $words; echo $? >&2; } | true\n"
                        "done",
-                       NETIO_CLI_PATH};
+                       netio_program()};
   Process process(std::move(options));
   EXPECT_EQ(process.wait(), 0);
   EXPECT_EQ(process.err(), "0\n0\n0\n0\n");

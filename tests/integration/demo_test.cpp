@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/paths.hpp"
 #include "support/process.hpp"
 #include "support/sanitized.hpp"
 
@@ -70,7 +71,7 @@ TEST_F(Demo, its_script_prints_the_help_without_building) {
   Process program(demo({"--help"}));
   EXPECT_EQ(program.wait(), 0);
   Process::Options options;
-  options.arguments = {std::string(NETIO_SOURCE_DIR) + "/script/demo", "--help"};
+  options.arguments = {source_folder() + "/script/demo", "--help"};
   Process script(std::move(options));
   EXPECT_EQ(script.wait(), 0);
   EXPECT_EQ(script.out(), program.out());

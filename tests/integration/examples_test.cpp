@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/paths.hpp"
 #include "support/process.hpp"
 
 namespace netio::test {
@@ -20,8 +21,6 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-
-const std::filesystem::path source_folder = NETIO_SOURCE_DIR;
 
 std::string program(const std::string& name) {
   const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path();
@@ -42,7 +41,7 @@ std::string text_of(const std::filesystem::path& path) {
 
 // What is between the fences behind the marker `<!-- path -->`; empty without them.
 std::string quoted_in(const std::string& document, const std::string& path) {
-  const std::string text = text_of(source_folder / document);
+  const std::string text = text_of(std::filesystem::path(source_folder()) / document);
   const std::string language = path.substr(path.find('.') + 1);
   const std::string opening = "<!-- " + path + " -->\n```" + language + "\n";
   const std::size_t begin = text.find(opening);
@@ -336,7 +335,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/event-building.md", "examples/builder_unit.cpp"},
   };
   for (const auto& [page, path] : quotes) {
-    const std::string source = text_of(source_folder / path);
+    const std::string source = text_of(std::filesystem::path(source_folder()) / path);
     ASSERT_FALSE(source.empty()) << path;
     EXPECT_EQ(quoted_in(page, path), source) << page;
   }
@@ -344,7 +343,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
 
 TEST(Pages, begin_with_programs_of_25_lines) {
   for (const char* path : {"examples/pull.cpp", "examples/push.cpp"}) {
-    const std::string source = text_of(source_folder / path);
+    const std::string source = text_of(std::filesystem::path(source_folder()) / path);
     EXPECT_LE(std::count(source.begin(), source.end(), '\n'), 25) << path;
   }
 }

@@ -39,7 +39,7 @@ builds_only_what_is_installed() (
   line=$(readme_line 1)
   cd "$work/fresh" || return
   eval "${line//cmake /cmake_tells }" >"$work/told" || { cat "$work/told"; return 1; }
-  for file in libnetio.so libnetio.a libnetio_channels.so libnetio_channels.a netio-send.1.gz bench/bench-raw src/loop/loop.cpp netio_cli.dir; do
+  for file in libnetio.so libnetio.a libnetio_channels.so libnetio_channels.a netio-send.1.gz bench/bench-raw netio_objects.dir netio_cli.dir; do
     grep -qF "$file" "$work/told" || { echo "$file would not be built by: $line"; return 1; }
   done
   ! grep -nE 'tests/|examples/|fuzz/|_test\.cpp' "$work/told"

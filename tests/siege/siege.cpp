@@ -16,6 +16,7 @@
 
 #include "siege/attack.hpp"
 #include "siege/flow.hpp"
+#include "support/paths.hpp"
 
 namespace netio::test {
 
@@ -227,7 +228,7 @@ int main(int argc, char** argv) {
   }
   if (!(seconds > 0)) return netio::test::usage(2);
   try {
-    return netio::test::besiege_by_all(NETIO_CLI_PATH, seconds, only, timed);
+    return netio::test::besiege_by_all(netio::test::netio_program(), seconds, only, timed);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "siege: %s\n", error.what());
     return 1;
