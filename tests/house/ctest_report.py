@@ -4,8 +4,9 @@ suite: a file of all tests, then files of those that had failed and ran again. T
 counts. A test that failed and passed when it ran again is unsteady.
 
 First line: passed, failed, skipped and unsteady as four numbers, of GoogleTest's tests where there
-are such. Then one line per failed and per unsteady test, each followed by the end of what it printed
-when it failed first, indented; then one line per reason for skipping tests.
+are such. Then one line per failed and per unsteady test, each followed by the end of what the test
+printed, indented: a failed one in its last run, an unsteady one when it failed first. Then one line
+per reason for skipping tests.
 
 Usage: ctest_report.py [--keep FOLDER] FILE [FILE AGAIN ...]
   --keep FOLDER  put what unsteady tests of ctest printed when they failed into files there
