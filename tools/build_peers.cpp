@@ -37,6 +37,10 @@ BuildPeers::BuildPeers(Loop& loop, Progress& progress, Options options,
   }
 }
 
+void BuildPeers::expect(std::uint32_t number, std::string_view address) {
+  peers_[number].name = fmt::format("{} {} {}", options_.noun, number, address);
+}
+
 void BuildPeers::begin() { look_for_missed(); }
 
 void BuildPeers::up(std::uint32_t number, const PeerInfo& peer) {

@@ -33,6 +33,8 @@ class BuildPeers {
   // `on_give_up` is called in the loop, once: see cause().
   BuildPeers(Loop& loop, Progress& progress, Options options, std::function<void()> on_give_up);
 
+  // Where `number` is to be found: messages name it even if it never comes.
+  void expect(std::uint32_t number, std::string_view address);
   // Begins to wait for all of them.
   void begin();
   void up(std::uint32_t number, const PeerInfo& peer);

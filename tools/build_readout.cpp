@@ -147,6 +147,7 @@ ExitCode ReadoutSession::run() {
   make_source();
   for (std::uint32_t builder = 0; builder < arguments_.addresses.size(); ++builder) {
     unit_.connect(builder, arguments_.addresses[builder]);
+    builders_.expect(builder, arguments_.addresses[builder]);
   }
   // Builders wait for a unit that has nothing yet.
   unit_.advance(arguments_.first);
