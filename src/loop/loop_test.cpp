@@ -17,7 +17,6 @@
 #include "base/file_descriptor.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/deferred_work.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio {
 namespace {
@@ -27,7 +26,6 @@ using test::Work;
 
 class LoopTest : public testing::Test {
  protected:
-  test::Watchdog watchdog_;
   Loop loop_;
 };
 

@@ -11,8 +11,6 @@
 #include <netio/loop.hpp>
 #include <netio/status.hpp>
 
-#include "support/watchdog.hpp"
-
 namespace netio {
 namespace {
 
@@ -26,7 +24,6 @@ bool is_blocked(int number) {
 
 class PosixSignalsTest : public testing::Test {
  protected:
-  test::Watchdog watchdog_;
   Loop loop_;
 };
 
@@ -122,7 +119,7 @@ TEST_F(PosixSignalsTest, that_interrupt_a_wait_do_not_end_it) {
   Timer timer(loop_, [&] { ++expiries; });
   timer.start_once(20ms);
   std::signal(SIGALRM, [](int) {});
-  ::ualarm(2000, 2000);  // takes the place of the watchdog meanwhile
+  ::ualarm(2000, 2000);
   EXPECT_TRUE(loop_.run_once(-1ns));
   ::ualarm(0, 0);
   EXPECT_EQ(expiries, 1);

@@ -11,7 +11,6 @@
 
 #include "base/clock.hpp"
 #include "support/counted_source.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio {
 namespace {
@@ -38,7 +37,6 @@ class SourceTest : public testing::Test {
     return double(thread_cpu_ns() - cpu) / double(detail::monotonic_ns() - start);
   }
 
-  test::Watchdog watchdog_;
   Loop loop_;
   CountedSource source_;
 };

@@ -8,7 +8,6 @@
 #include <netio/loop.hpp>
 
 #include "base/clock.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio {
 namespace {
@@ -17,7 +16,6 @@ using namespace std::chrono_literals;
 
 class TimerTest : public testing::Test {
  protected:
-  test::Watchdog watchdog_;
   Loop loop_;
 };
 

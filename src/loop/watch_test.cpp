@@ -15,7 +15,6 @@
 #include <netio/status.hpp>
 
 #include "base/file_descriptor.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio {
 namespace {
@@ -31,7 +30,6 @@ class WatchTest : public testing::Test {
   // True if the loop's own thread makes it through a turn without handling anything.
   bool quiet() { return !loop_.run_once(0ns); }
 
-  test::Watchdog watchdog_;
   Loop loop_;
 };
 

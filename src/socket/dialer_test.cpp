@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "support/watchdog.hpp"
 #include "transport/transport.hpp"
 
 namespace netio::detail {
@@ -28,7 +27,6 @@ class Dialing : public testing::Test {
     return dialer_.ended({.reason = reason, .was_up = false, .met = met, .wanted = wanted});
   }
 
-  test::Watchdog watchdog_;
   Loop loop_;
   SocketOptions options_{.reconnect_after_min = milliseconds(8),
                          .reconnect_after_max = milliseconds(16)};

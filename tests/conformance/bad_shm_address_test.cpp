@@ -14,7 +14,6 @@
 #include "support/child.hpp"
 #include "support/raw_shm.hpp"
 #include "support/sanitized.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio::test {
 namespace {
@@ -83,7 +82,6 @@ class ShmAddress : public testing::Test {
   Pump pump_{&here_, &there_};
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(ShmAddress, a_name_in_use_is_thrown_and_leaves_the_socket_usable) {

@@ -10,7 +10,6 @@
 
 #include "conformance/evil.hpp"
 #include "support/raw_shm.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio::test {
 namespace {
@@ -52,7 +51,6 @@ class BadShmHello : public EvilSender {
   const Bytes sound_ = hello_of(sound_hello(WirePattern::push, 5));
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(BadShmHello, who_sends_none_in_time_is_dropped) {
@@ -268,7 +266,6 @@ class BadShmAnswer : public EvilReceiver {
   }
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(BadShmAnswer, that_is_wrong_is_told_of) {

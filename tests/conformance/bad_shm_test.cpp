@@ -7,7 +7,6 @@
 
 #include "conformance/evil.hpp"
 #include "support/raw_shm.hpp"
-#include "support/watchdog.hpp"
 #include "wire/frame.hpp"
 
 namespace netio::test {
@@ -93,7 +92,6 @@ class BadShm : public EvilSender {
   }
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(BadShm, sound_pages_of_every_kind_arrive) {
@@ -351,7 +349,6 @@ class BadShmReceiver : public EvilReceiver {
   }
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(BadShmReceiver, counts_that_make_no_sense_are_refused) {

@@ -14,7 +14,6 @@
 #include <netio/coroutine.hpp>
 
 #include "support/pump.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio::test {
 namespace {
@@ -30,7 +29,6 @@ Task<int> throws_late(Loop& loop) {
 }
 
 TEST(Tasks, give_their_result_or_their_exception) {
-  const Watchdog watchdog;
   Loop loop;
   std::string caught;
   int result = 0;
@@ -99,7 +97,6 @@ TEST(Tasks, end_with_their_loop_where_they_wait) {
 }
 
 TEST(AwaitedSignal, comes_from_a_thread_and_is_kept_for_who_comes_later) {
-  const Watchdog watchdog;
   Loop loop;
   auto signal = std::make_unique<co::Signal>(loop);
   std::vector<bool> answers;
@@ -140,7 +137,6 @@ TEST(AwaitedSignal, is_for_one_at_a_time) {
 }
 
 TEST(AwaitedEvents, are_for_one_at_a_time_each) {
-  const Watchdog watchdog;
   Loop loop;
   co::PosixSignals signals(loop, {SIGUSR1});
   int ends[2];
@@ -179,7 +175,6 @@ TEST(AwaitedEvents, are_for_one_at_a_time_each) {
 }
 
 TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
-  const Watchdog watchdog;
   Loop loop;
   std::optional<co::PosixSignals> signals;
   const std::initializer_list<int> all = {SIGUSR1, SIGUSR2, SIGRTMAX};
@@ -207,7 +202,6 @@ TEST(AwaitedPosixSignals, each_comes_once_and_is_kept) {
 }
 
 TEST(AwaitedDescriptor, is_read_by_a_coroutine) {
-  const Watchdog watchdog;
   Loop loop;
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

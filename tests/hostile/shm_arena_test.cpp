@@ -12,7 +12,6 @@
 #include "conformance/evil.hpp"
 #include "support/raw_shm.hpp"
 #include "support/sanitized.hpp"
-#include "support/watchdog.hpp"
 #include "transport/shm/address_space.hpp"
 #include "wire/frame.hpp"
 
@@ -27,7 +26,6 @@ class GreedyShmPeers : public EvilSender {
   [[nodiscard]] std::string place() const override { return "shm://*"; }
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(GreedyShmPeers, leave_address_space_for_others) {

@@ -6,7 +6,6 @@
 
 #include "conformance/evil.hpp"
 #include "support/raw_shm.hpp"
-#include "support/watchdog.hpp"
 #include "wire/frame.hpp"
 
 namespace netio::test {
@@ -71,7 +70,6 @@ class ShmGraves : public EvilReceiver {
 
  private:
   std::vector<std::unique_ptr<RawShm>> holders_;
-  Watchdog watchdog_{100};
 };
 
 TEST_F(ShmGraves, take_no_more_than_half_of_the_pages) {

@@ -15,7 +15,6 @@
 #include "support/limit.hpp"
 #include "support/lingering.hpp"
 #include "support/raw_shm.hpp"
-#include "support/watchdog.hpp"
 #include "transport/shm/closing.hpp"
 
 namespace netio::test {
@@ -52,7 +51,6 @@ class ShmPassed : public EvilSender {
   std::uint64_t failing_ = 0;     // the allocation that fails in that turn
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(ShmPassed, in_place_of_memory_or_a_lifeline_holds_up_nobody) {

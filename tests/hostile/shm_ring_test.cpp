@@ -5,7 +5,6 @@
 
 #include "conformance/evil.hpp"
 #include "support/raw_shm.hpp"
-#include "support/watchdog.hpp"
 
 namespace netio::test {
 namespace {
@@ -18,7 +17,6 @@ class DeafShmPeer : public EvilSender {
   [[nodiscard]] std::string place() const override { return "shm://*"; }
 
  private:
-  Watchdog watchdog_{100};
 };
 
 TEST_F(DeafShmPeer, that_reads_no_ring_stops_nobody) {

@@ -15,7 +15,6 @@
 
 #include "support/allocation_counter.hpp"
 #include "support/lingering.hpp"
-#include "support/watchdog.hpp"
 #include "transport/shm/unix_socket.hpp"
 
 namespace netio::detail {
@@ -66,7 +65,6 @@ class Closing : public testing::Test {
 
  private:
   std::array<Lingering, ClosingLine::threads_max> hung_;
-  test::Watchdog watchdog_{100};
 };
 
 TEST_F(Closing, is_full_until_what_waits_is_closed) {

@@ -1,0 +1,101 @@
+#include "support/time_limit.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "support/environment.hpp"
+
+namespace netio::test {
+namespace {
+
+// Of this process and what it started; the shell is one of those.
+constexpr const char* print_stacks = R"sh(
+command -v gdb >/dev/null || { echo "no stacks: gdb is not installed"; exit; }
+for process in "$1" $(cat "/proc/$1/task/"*/children 2>/dev/null); do
+  [ "$process" != $$ ] || continue
+  echo "--- process $process: $(tr '\0' ' ' <"/proc/$process/cmdline")"
+  timeout 30 gdb -p "$process" -batch -nx -ex "set pagination off" \
+    -ex "thread apply all backtrace 40" 2>/dev/null | grep -E '^(Thread |#)'
+done)sh";
+
+struct Running {
+  char name[200] = "";
+  char pid[16] = "";
+};
+Running running;  // what a handler of signals reads
+
+int signal_of_limit() { return SIGRTMIN + 7; }
+
+void say(std::string_view text) {
+  static_cast<void>(!::write(STDOUT_FILENO, text.data(), text.size()));
+}
+
+void end_what_hangs(int /*signal*/) {
+  say("\n");
+  say(running.name);
+  say(": hangs, its time is over (NETIO_TEST_LIMIT=0 gives it all the time there is)\n");
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  const pid_t shell = ::fork();
+  if (shell == 0) {
+    ::dup2(STDOUT_FILENO, STDERR_FILENO);
+    ::execl("/bin/sh", "sh", "-c", print_stacks, "sh", running.pid, nullptr);
+    ::_exit(127);
+  }
+  while (shell > 0 && ::waitpid(shell, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::_exit(1);
+}
+
+class TimeLimit : public testing::EmptyTestEventListener {
+ public:
+  TimeLimit() : seconds_(number_in("NETIO_TEST_LIMIT", time_limit_seconds)) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = signal_of_limit();
+    exists_ = ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+    std::signal(signal_of_limit(), end_what_hangs);
+  }
+
+  void OnTestStart(const testing::TestInfo& test) override {
+    const std::string name = std::string(test.test_suite_name()) + "." + test.name();
+    std::strncpy(running.name, name.c_str(), sizeof running.name - 1);
+    // A test may have forked, and go on in the child.
+    std::strncpy(running.pid, std::to_string(::getpid()).c_str(), sizeof running.pid - 1);
+    set(seconds_);
+  }
+  void OnTestEnd(const testing::TestInfo& /*test*/) override { set(0); }
+  void extend(int times) const { set(seconds_ * static_cast<std::uint64_t>(times)); }
+
+ private:
+  void set(std::uint64_t seconds) const {
+    itimerspec when{};
+    when.it_value.tv_sec = static_cast<time_t>(seconds);
+    if (exists_) ::timer_settime(timer_, 0, &when, nullptr);
+  }
+
+  std::uint64_t seconds_;
+  timer_t timer_{};
+  bool exists_ = false;
+};
+
+// GoogleTest deletes it.
+TimeLimit* const limit = [] {
+  auto* const made = new TimeLimit;
+  testing::UnitTest::GetInstance()->listeners().Append(made);
+  return made;
+}();
+
+}  // namespace
+
+void extend_time_limit(int times) { limit->extend(times); }
+
+}  // namespace netio::test
