@@ -52,7 +52,7 @@ LEFT_FOR_LATER = re.compile(r"\b(T[O]DO|F[I]XME|X[X]X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:(?:work|home|root)(?![\w-])|tmp/bash)")
 GUARANTEES = Path("docs/guarantees.md")
 SUITE = re.compile(r"^(?:TEST(?:_[FP])?\(|using )(\w+)", re.MULTILINE)
-STEP = re.compile(r"^    ([\w-]+)\) echo ", re.MULTILINE)
+PART = re.compile(r'^    "([\w-]+)": \(Soak\.', re.MULTILINE)
 BYTES_ONLY_FORBIDS = re.compile(r"^(chrono|ctime|time\.h|thread|sys/.*|netinet/.*|arpa/.*)$")
 
 
@@ -245,13 +245,13 @@ def check_text(source):
 
 
 def suites_in(root):
-    """The names of the test suites, and of the steps of script/test."""
+    """The names of the test suites, and of the parts of script/soak."""
     names = set()
     for folder in ("src", "tests"):
         for path in (root / folder).rglob("*.cpp"):
             names.update(SUITE.findall(path.read_text(encoding="utf-8", errors="replace")))
-    script = root / "script" / "test"
-    return names | set(STEP.findall(script.read_text(encoding="utf-8")) if script.is_file() else ())
+    soak = root / "tests" / "soak" / "soak.py"
+    return names | set(PART.findall(soak.read_text(encoding="utf-8")) if soak.is_file() else ())
 
 
 def check_guarantees(root, source):

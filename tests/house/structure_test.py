@@ -189,7 +189,7 @@ class Structure(unittest.TestCase):
         table = "| promise | tests |\n| --- | --- |\n| it works | %s |\n"
         path = "docs/guarantees.md"
         tests = {"src/base/x_test.cpp": OPENING + "TEST_F(Works, well) {\n}\n",
-                 "script/test": "  case $1 in\n    cuts) echo \"x\" ;;\n"}
+                 "tests/soak/soak.py": '# x\nPARTS = {\n    "cuts": (Soak.cuts, "x"),\n'}
         for named, count in (("`Works`, `cuts`", 0), ("`Worked`", 1), ("", 1)):
             with self.subTest(named=named):
                 self.assertEqual(run({**GOOD, **tests, path: table % named})[0], count)
