@@ -186,11 +186,7 @@ TEST_F(BadAddress, a_name_that_cannot_be_resolved_disturbs_no_other_peer) {
 }
 
 TEST_F(BadAddress, a_port_where_nobody_listens_is_refused_and_tried_again) {
-  std::string nobody;
-  {
-    const RawListener gone;
-    nobody = gone.address();
-  }
+  const std::string nobody = free_address();
   Push push(context_);
   Seen at_push(push);
   push.connect(nobody);

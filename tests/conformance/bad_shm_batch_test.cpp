@@ -75,47 +75,28 @@ TEST(BadShmBatch, that_changes_later_and_is_sent_on_cuts_nobody_else) {
       detail::frame_word(24, detail::frame_flag::segmented | (2U << 8U)),
       ~std::uint64_t{0},
       0};
-  Context here(wary_context());
-  Context there(wary_context());
-  Pump pump{&here, &there};
-  Pull pull(here, wary_options());
-  Push onwards(here, wary_options());
-  Pull last(there, wary_options());
-  Seen at_pull(pull);
-  Seen at_last(last);
-  last.on_message([](const MessageView&) {});
-  onwards.connect(last.bind("tcp://127.0.0.1:0"));
-  ASSERT_SOON(pump, at_last.ups.size() == 1 && onwards.peers_connected() == 1);
+  SentOn way;
   std::vector<KeptBatch> kept;
-  pull.on_batch([&](const Batch& batch) {
+  way.pull.on_batch([&](const Batch& batch) {
     while (kept.size() < words.size() + 1) kept.push_back(batch.keep());
   });
-  RawShm raw(pull.bind("shm://*"));
+  RawShm raw(way.pull.bind("shm://*"));
   ASSERT_TRUE(raw.greet(hello_of(sound_hello(detail::WirePattern::push, 66))));
-  ASSERT_SOON(pump, raw.answered() && at_pull.ups.size() == 1);
+  ASSERT_SOON(way.pump, raw.answered() && way.at_pull.ups.size() == 1);
   post_two_messages(raw);
-  ASSERT_SOON(pump, kept.size() == words.size() + 1);
+  ASSERT_SOON(way.pump, kept.size() == words.size() + 1);
   // One waits behind others that are not taken, while its sender changes it.
-  last.pause();
-  const Bytes before(10'000);
-  for (int i = 0; i < 100'000 && onwards.fill() < 0.2; ++i) {
-    if (onwards.send(before) != Status::ok) break;
-    pump.turn(std::chrono::milliseconds(0));
-  }
-  ASSERT_EQ(onwards.send(std::move(kept.back())), Status::ok);
-  onwards.flush();
+  way.hold();
+  ASSERT_EQ(way.onwards.send(std::move(kept.back())), Status::ok);
+  way.onwards.flush();
   std::ranges::fill(raw.memory(), std::byte{0xff});
-  last.resume();
-  ASSERT_SOON(pump, onwards.books().acknowledged == onwards.books().sent);
-  EXPECT_TRUE(at_last.downs.empty()) << at_last.why();
+  way.expect_taken();
   for (std::size_t i = 0; i < words.size(); ++i) {
     change_page(raw, words[i]);
-    EXPECT_EQ(onwards.send(std::move(kept[i])), Status::ok);
+    EXPECT_EQ(way.onwards.send(std::move(kept[i])), Status::ok);
     EXPECT_FALSE(kept[i]);
   }
-  onwards.flush();
-  ASSERT_SOON(pump, onwards.books().acknowledged == onwards.books().sent);
-  EXPECT_TRUE(at_last.downs.empty()) << at_last.why();
+  way.expect_taken();
 }
 
 // Its page vanishes in the moment at which it has to wait: what another one sent, which waits too,

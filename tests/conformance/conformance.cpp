@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "support/raw_tcp.hpp"
+
 namespace netio::test {
 
 namespace {
@@ -90,11 +92,11 @@ std::string verbs_address() {
 
 std::vector<Row> transports() {
   std::vector<Row> rows = {
-      {"tcp_ipv4", "tcp://127.0.0.1:0", never_absent, false},
+      {"tcp_ipv4", "tcp://" + own_host() + ":0", never_absent, false},
       {"tcp_ipv6", "tcp://[::1]:0", why_no_ipv6, true},
       {"tcp_name", "tcp://localhost:0", never_absent, true},
       {.name = "ofi_tcp",
-       .address = "ofi+tcp://127.0.0.1:0",
+       .address = "ofi+tcp://" + own_host() + ":0",
        .why_absent = why_no_fabric,
        .pages_per_connection = 6},
       {.name = "ofi_tcp_ipv6",
@@ -117,7 +119,7 @@ std::vector<Row> transports() {
                   .read_in_place = true});
   // What it goes over on one host.
   rows.push_back({.name = "netio",
-                  .address = "netio://127.0.0.1:0",
+                  .address = "netio://" + own_host() + ":0",
                   .why_absent = never_absent,
                   .one_mode = true,
                   .read_in_place = true});
@@ -176,31 +178,32 @@ std::vector<Row> every_mode_and_spelling() {
 
 std::vector<Row> every_mode_of_tcp() {
   std::vector<Row> rows = every_mode();
-  std::erase_if(rows, [](const Row& row) { return row.address != "tcp://127.0.0.1:0"; });
+  std::erase_if(rows, [](const Row& row) { return !row.name.starts_with("tcp_ipv4"); });
   return rows;
 }
 
 std::string row_name(const testing::TestParamInfo<Row>& info) { return info.param.name; }
 
-ContextOptions small_context(std::size_t page_bytes) {
+ContextOptions small_context(std::size_t page_bytes, std::size_t pool_bytes) {
   ContextOptions options;
   options.page_bytes = page_bytes;
-  options.send_pool_bytes = 8U << 20U;
-  options.receive_pool_bytes = 8U << 20U;
+  options.send_pool_bytes = options.receive_pool_bytes = pool_bytes;
   return options;
 }
 
 // Room for the connections of the tests that have most of them.
-ContextOptions small_context(const Row& row) {
-  constexpr std::size_t connections_most = 64;
-  ContextOptions options = small_context(row.page_bytes);
-  options.receive_pool_bytes = std::max(
-      options.receive_pool_bytes, 2 * connections_most * row.pages_per_connection * row.page_bytes);
+ContextOptions small_context(const Row& row, std::size_t pool_bytes) {
+  constexpr std::size_t connections_most = 48;
+  ContextOptions options = small_context(row.page_bytes, pool_bytes);
+  options.receive_pool_bytes =
+      std::max(pool_bytes, connections_most * row.pages_per_connection * row.page_bytes);
   return options;
 }
 
-Conformance::Conformance()
-    : here_(small_context(GetParam())), there_(small_context(GetParam())), pump_{&here_, &there_} {}
+Conformance::Conformance(std::size_t pool_bytes)
+    : here_(small_context(GetParam(), pool_bytes)),
+      there_(small_context(GetParam(), pool_bytes)),
+      pump_{&here_, &there_} {}
 
 void Conformance::SetUp() {
   const std::string why = GetParam().why_absent();

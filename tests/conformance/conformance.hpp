@@ -45,13 +45,19 @@ void PrintTo(const Row& row, std::ostream* out);
 [[nodiscard]] std::vector<Row> every_mode_of_tcp();
 [[nodiscard]] std::string row_name(const testing::TestParamInfo<Row>& info);
 
-// Small pools: a test process makes several contexts, and their memory is faulted in.
-[[nodiscard]] ContextOptions small_context(std::size_t page_bytes = 64U << 10U);
-[[nodiscard]] ContextOptions small_context(const Row& row);
+// Small pools: there are thousands of tests, and each faults in the memory of its contexts.
+constexpr std::size_t small_pool_bytes = 4U << 20U;
+// For what a user keeps, in pages of 64 KiB, until the sender is full.
+constexpr std::size_t roomy_pool_bytes = 8U << 20U;
+[[nodiscard]] ContextOptions small_context(std::size_t page_bytes = 64U << 10U,
+                                           std::size_t pool_bytes = small_pool_bytes);
+[[nodiscard]] ContextOptions small_context(const Row& row,
+                                           std::size_t pool_bytes = small_pool_bytes);
 
 class Conformance : public testing::TestWithParam<Row> {
  protected:
-  Conformance();
+  // Contexts whose pools have so many bytes, or more where the row's connections need more.
+  explicit Conformance(std::size_t pool_bytes = small_pool_bytes);
   void SetUp() override;
 
   // Binds at any free address and returns where to connect to.

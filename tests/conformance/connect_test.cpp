@@ -263,7 +263,7 @@ TEST(Redial, begins_with_the_shortest_delay_after_a_connection_that_held) {
   options.reconnect_after_min = 1ms;
   options.reconnect_after_max = 500ms;
   std::optional<Pull> pull(std::in_place, there);
-  const std::string address = pull->bind("tcp://127.0.0.1:0");
+  const std::string address = pull->bind("tcp://" + own_host() + ":0");
   Push push(here, options);
   push.connect(address);
   ASSERT_SOON(pump, push.peers_connected() == 1);

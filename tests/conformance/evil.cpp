@@ -126,6 +126,28 @@ const Seen::Gone& EvilSender::next_down() {
   return at_pull_.downs.size() > downs_seen_ ? at_pull_.downs[downs_seen_++] : none;
 }
 
+SentOn::SentOn() {
+  last.on_message([this](const MessageView& message) { last_bytes = message.size(); });
+  onwards.connect(last.bind("tcp://127.0.0.1:0"));
+  EXPECT_SOON(pump, at_last.ups.size() == 1 && onwards.peers_connected() == 1);
+}
+
+void SentOn::hold() {
+  last.pause();
+  const Bytes before(10'000);
+  for (int i = 0; i < 100'000 && onwards.fill() < 0.2; ++i) {
+    if (onwards.send(before) != Status::ok) break;
+    pump.turn(std::chrono::milliseconds(0));
+  }
+}
+
+void SentOn::expect_taken() {
+  onwards.flush();
+  last.resume();
+  EXPECT_SOON(pump, onwards.books().acknowledged == onwards.books().sent);
+  EXPECT_TRUE(at_last.downs.empty()) << at_last.why();
+}
+
 EvilReceiver::EvilReceiver(Mode mode) : push_(here_, in_mode(mode)) {
   pull_.on_message([this](const MessageView& message) {
     EXPECT_TRUE(is_payload(message.bytes(), number_of(message.bytes())));

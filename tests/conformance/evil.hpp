@@ -73,6 +73,26 @@ class EvilSender : public testing::Test {
   std::uint8_t streams_ = 199;
 };
 
+// What an attacked Pull was sent goes on to another Pull, by a Push: that one must not pay for it.
+struct SentOn {
+  // The Push and the other Pull are connected.
+  SentOn();
+  // What is sent from now on waits behind others, until expect_taken().
+  void hold();
+  // All that was sent is taken, and nobody was cut off.
+  void expect_taken();
+
+  Context here{wary_context()};
+  Context there{wary_context()};
+  Pump pump{&here, &there};
+  Pull pull{here, wary_options()};  // the attacked one
+  Push onwards{here, wary_options()};
+  Pull last{there, wary_options()};
+  Seen at_pull{pull};
+  Seen at_last{last};
+  std::size_t last_bytes = 0;  // of the latest message that the other Pull received
+};
+
 // A Push at `address()`, attacked by raw receivers, while a Pull receives from it.
 class EvilReceiver : public testing::Test {
  protected:

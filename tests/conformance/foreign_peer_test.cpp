@@ -140,7 +140,7 @@ TEST(ForeignAnswer, where_netio_was_met_is_told_once_and_tried_again_slowly) {
   Context context(wary_context());
   Pump pump{&context};
   auto pull = std::make_unique<Pull>(context, wary_options());
-  const std::string address = pull->bind("tcp://127.0.0.1:0");
+  const std::string address = pull->bind("tcp://" + own_host() + ":0");
   Push push(context, wary_options());
   Seen at_push(push);
   push.connect(address);
@@ -151,7 +151,7 @@ TEST(ForeignAnswer, where_netio_was_met_is_told_once_and_tried_again_slowly) {
     pull.reset();
     std::vector<std::chrono::steady_clock::time_point> calls;
     {
-      RawListener proxy(port_of(address));
+      RawListener proxy(endpoint_of(address));
       std::vector<RawTcp> callers;
       ASSERT_SOON(pump, [&] {
         if (auto caller = proxy.accept()) {

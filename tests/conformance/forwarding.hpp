@@ -13,7 +13,10 @@ namespace netio::test {
 
 class Forwarding : public Conformance {
  protected:
-  Forwarding() : middle_(small_context(GetParam())) { pump_.add(middle_); }
+  Forwarding()
+      : Conformance(roomy_pool_bytes), middle_(small_context(GetParam(), roomy_pool_bytes)) {
+    pump_.add(middle_);
+  }
 
   [[nodiscard]] static std::vector<Row> other_wires() {
     std::vector<Row> rows;

@@ -15,6 +15,8 @@ namespace {
 
 class Keep : public Conformance {
  protected:
+  Keep() : Conformance(roomy_pool_bytes) {}
+
   static std::size_t size_of(std::uint64_t i) { return i % 20 == 0 ? 100'000 : 10 + i * 13 % 3000; }
 
   static void expect_whole(const std::vector<Message>& kept) {

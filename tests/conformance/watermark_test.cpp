@@ -4,7 +4,10 @@
 namespace netio::test {
 namespace {
 
-class Watermark : public Conformance {};
+class Watermark : public Conformance {
+ protected:
+  Watermark() : Conformance(roomy_pool_bytes) {}
+};
 
 TEST_P(Watermark, a_sender_without_peers_is_full_and_with_an_idle_one_empty) {
   Push push(here_, options());

@@ -33,13 +33,16 @@ class WireMove : public testing::TestWithParam<Mode> {
       here_.loop().run_once(1ms);
       if (relay_->bytes_from_target() == 0) there_.loop().run_once(std::chrono::nanoseconds(0));
     }
-    const auto only_here = [this](std::chrono::milliseconds time) {
-      const auto end = std::chrono::steady_clock::now() + time;
-      while (std::chrono::steady_clock::now() < end) here_.loop().run_once(1ms);
+    // Turns, not only time: this thread may not run for longer than that.
+    const auto only_here = [this] {
+      const auto end = std::chrono::steady_clock::now() + 20ms;
+      for (int turn = 0; turn < 20 || std::chrono::steady_clock::now() < end; ++turn) {
+        here_.loop().run_once(1ms);
+      }
     };
-    only_here(20ms);
+    only_here();
     relay_->cut();
-    only_here(20ms);
+    only_here();
     ASSERT_SOON(pump_, dialing.peers_connected() == 1 && bound.peers_connected() == 1);
     ASSERT_EQ(dialing.peers().at(0).wire, "tcp");
     const std::string why = dialing.peers().at(0).wire_reason;

@@ -72,7 +72,7 @@ bool come_back(std::size_t peers) {
     steady.flush();
   };
   const auto until = [&](const auto& done) {
-    return static_cast<bool>(pump.until([&] { return work(), done(); }, "done", 60s));
+    return static_cast<bool>(pump.until([&] { return work(), done(); }, "done", 100s));
   };
   if (!until([&] { return all_up(peers); })) return fail("not all come up");
   if (!set_loopback(false)) return fail("the network stays up");

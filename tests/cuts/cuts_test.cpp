@@ -202,7 +202,10 @@ TEST_P(Cuts, lose_nothing) {
   auto last_at = begin;
   // A large message lies in a buffer of up to half as much more.
   const std::size_t on_top = 2 * what_.bytes_max + 128 * 1024;
-  while (broken_ < wanted) {
+  // So many cuts that lose something. On a slow machine others break connections that have only
+  // just come back.
+  while (with_unacknowledged_ < wanted) {
+    ASSERT_LT(broken_, 10 * wanted) << "hardly any cut loses something";
     if (!relay.fault_pending()) {
       relay.cut_after(random.below(within),
                       random.below(2) == 0 ? Relay::End::reset : Relay::End::fin);
@@ -251,7 +254,6 @@ TEST_P(Cuts, lose_nothing) {
   std::printf("; %llu messages, %llu sent again, none lost (seed %llu)\n",
               static_cast<unsigned long long>(sent), static_cast<unsigned long long>(resent_),
               static_cast<unsigned long long>(seed()));
-  EXPECT_GE(percent(with_unacknowledged_, broken_), 90.0);
 }
 
 // Both sides send all the time, and pause until they can send what they have taken. If a side that

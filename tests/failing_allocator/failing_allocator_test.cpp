@@ -3,6 +3,7 @@
 // afterwards works. Only what netio allocates in the victim's calls and turns fails.
 //
 // NETIO_TEST_FAILING_AT=n tries this n alone, in this process.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +28,9 @@
 #include "support/environment.hpp"
 #include "support/in_a_child.hpp"
 #include "support/limit.hpp"
+#include "support/raw_tcp.hpp"
 #include "support/sanitized.hpp"
+#include "support/time_limit.hpp"
 
 namespace netio::test {
 namespace {
@@ -39,6 +42,9 @@ struct Way {
   std::uint64_t stride = 1;    // beyond the first ten, each so-manyth n is tried
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+// Listeners are opened again on the port that they had.
+const std::string own_tcp = "tcp://" + own_host() + ":0";
 
 void send_some(Scene& scene, Sending& socket, bool armed) {
   for (int i = 0; i < 12; ++i) {
@@ -315,17 +321,21 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
     EXPECT_NE(play(what, way, alone), broken);
     return;
   }
-  // A process takes long under a sanitizer: the other build tries every n.
+  extend_time_limit(4);  // each process has a limit of its own
+  // A process takes long under a sanitizer. Another seed tries other n, and script/soak every one.
   const std::uint64_t stride =
-      number_in("NETIO_TEST_FAILING_STRIDE", way.stride * (sanitized ? 5 : 1));
+      number_in("NETIO_TEST_FAILING_STRIDE", sanitized ? std::max<std::uint64_t>(15, 5 * way.stride)
+                                                       : std::max<std::uint64_t>(3, way.stride));
   ASSERT_EQ(play_in_a_child(what, way, 0), none_failed) << "with all memory there is";
   std::string broken_at;
   std::uint64_t broken_count = 0;
   std::uint64_t tried = 0;
   // How many allocations there are depends on how the bytes come: the end is where none failed,
   // several times in a row.
-  for (std::uint64_t n = 1, ends = 0; ends < 3 && broken_count < 20;
-       n += n < 10 ? 1 : stride, ++tried) {
+  const auto step = [&](std::uint64_t n) {
+    return n < 10 ? 1 : n == 10 ? 1 + seed() % stride : stride;
+  };
+  for (std::uint64_t n = 1, ends = 0; ends < 3 && broken_count < 20; n += step(n), ++tried) {
     const int found = play_in_a_child(what, way, n);
     ends = found == none_failed ? ends + 1 : 0;
     if (found != lived && found != none_failed) {
@@ -344,13 +354,13 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Play, Way>>& row) {
 
 std::vector<Way> ways() {
   std::vector<Way> ways;
-  ways.push_back({"tcp_once", "tcp://127.0.0.1:0", 1, 1});
-  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+tcp://127.0.0.1:0", 1, 12});
+  ways.push_back({"tcp_once", own_tcp, 1, 1});
+  if (fabrics_built()) ways.push_back({"ofi_tcp_once", "ofi+" + own_tcp, 1, 12});
   for (const std::uint64_t failures : {1U, 8U}) {
     const std::string suffix = failures == 1 ? "_once" : "_for_a_while";
-    if (failures > 1) ways.push_back({"tcp" + suffix, "tcp://127.0.0.1:0", failures, 1});
+    if (failures > 1) ways.push_back({"tcp" + suffix, own_tcp, failures, 1});
     ways.push_back({"shm" + suffix, "shm://*", failures, 1});
-    ways.push_back({"netio" + suffix, "netio://127.0.0.1:0", failures, 1});
+    ways.push_back({"netio" + suffix, "netio://" + own_host() + ":0", failures, 1});
     ways.push_back({"inproc" + suffix, "inproc://*", failures, 1});
   }
   return ways;
@@ -358,17 +368,16 @@ std::vector<Way> ways() {
 
 INSTANTIATE_TEST_SUITE_P(in_c, FailingAllocator,
                          testing::Combine(testing::Values(Play{"everything", through_c}),
-                                          testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                          testing::Values(Way{"tcp_once", own_tcp},
                                                           Way{"shm_once", "shm://*"})),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(that_waits, FailingAllocator,
                          testing::Combine(testing::Values(Play{"blocking_pull", blocking_pull},
                                                           Play{"queued_pull", queued_pull}),
-                                          testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
+                                          testing::Values(Way{"tcp_once", own_tcp},
                                                           Way{"shm_once", "shm://*"},
-                                                          Way{"tcp_for_a_while",
-                                                              "tcp://127.0.0.1:0", 8})),
+                                                          Way{"tcp_for_a_while", own_tcp, 8})),
                          name_of);
 
 std::vector<Way> ways_of_sockets() {
@@ -386,9 +395,8 @@ INSTANTIATE_TEST_SUITE_P(
     that_passes_on, FailingAllocator,
     testing::Combine(testing::Values(Play{"pass_on", pass_on}, Play{"publish_on", publish_on},
                                      Play{"ask_on", ask_on}),
-                     testing::Values(Way{"tcp_once", "tcp://127.0.0.1:0"},
-                                     Way{"shm_once", "shm://*"},
-                                     Way{"tcp_for_a_while", "tcp://127.0.0.1:0", 8})),
+                     testing::Values(Way{"tcp_once", own_tcp}, Way{"shm_once", "shm://*"},
+                                     Way{"tcp_for_a_while", own_tcp, 8})),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,

@@ -34,10 +34,7 @@ FileDescriptor connect_silently(const std::string& address) {
     (void)::connect(fd.get(), to.get(), to.bytes);
     return fd;
   }
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port_of(address));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in to = endpoint_of(address);
   FileDescriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   (void)::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
   return fd;
@@ -122,8 +119,9 @@ TEST_P(SilentFlood, keeps_no_newcomer_out_and_takes_nothing_from_those_who_are_c
 TEST_P(SilentFlood, of_fewer_than_are_let_in_is_left_alone) {
   Pull pull(there_, patient());
   const std::string address = bind(pull);
-  // The one that greets is one more.
-  Flood flood(address, options().half_open_max - 1);
+  // The one that greets is one more, and with netio:// it tries another wire beside the first.
+  Flood flood(address, options().half_open_max - (GetParam().name == "netio" ? 2 : 1));
+  pump_.run_for(30ms);  // they have had their time to begin
   Push push(here_, options());
   push.connect(address);
   ASSERT_SOON(pump_, push.peers_connected() == 1);

@@ -57,7 +57,7 @@ class Bench : public testing::Test {
   // One short round of each system.
   static Words quick(Words words) {
     words.insert(words.begin(), "bench");
-    words.insert(words.end(), {"--seconds", "200ms"});
+    words.insert(words.end(), {"--seconds", "100ms"});
     return words;
   }
   nlohmann::json result_of(Words words, int code = 0) {

@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -28,17 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace std::chrono_literals;
 using Running = std::unique_ptr<Process>;
-
-// A port that a process which is started again finds free: below those that the system gives away.
-std::uint16_t fixed_port() {
-  for (int port = 8'000 + ::getpid() % 8'000;; ++port) {
-    try {
-      return RawListener(static_cast<std::uint16_t>(port)).port();
-    } catch (const std::system_error&) {
-      if (port == 32'000) throw;
-    }
-  }
-}
 
 // A line of an index of events.
 struct Line {
@@ -66,14 +52,6 @@ std::vector<Line> index_of(const std::string& path) {
     lines.push_back(one);
   }
   return lines;
-}
-
-bool wait_until(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 6'000; ++i) {
-    if (is_so()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
 }
 
 class CliBuild : public ::testing::Test {
@@ -117,7 +95,7 @@ class CliBuildWires : public CliBuild, public ::testing::WithParamInterface<cons
     return tcp() ? std::string(any_port) : std::string("shm://*");
   }
   [[nodiscard]] static std::string fixed() {
-    if (tcp()) return "tcp://127.0.0.1:" + std::to_string(fixed_port());
+    if (tcp()) return free_address();
     return "shm://build-again-" + std::to_string(::getpid());
   }
   [[nodiscard]] static bool tcp() { return GetParam() == std::string("tcp"); }

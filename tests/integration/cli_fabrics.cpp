@@ -100,8 +100,8 @@ TEST_F(CliFabrics, a_killed_receiver_is_told_of_in_the_words_for_tcp) {
   for (const char* const place : {any_port, any_fabric_port}) {
     for (const char* const mode : {"buffered", "unbuffered"}) {
       Process recv(netio_command({"recv", place, "--out", "-"}));
-      Process send(netio_command({"send", address_of(recv), "--size", "4KiB", "--mode", mode,
-                                  "--connect-timeout", "300ms"}));
+      Process send(netio_command(
+          {"send", address_of(recv), "--size", "4KiB", "--mode", mode, "--connect-timeout", "2s"}));
       EXPECT_TRUE(recv.wait_for_out_bytes(4096 * 100)) << recv.err();
       recv.signal(SIGKILL);
       EXPECT_EQ(send.wait(), 3);

@@ -186,7 +186,7 @@ TEST_F(CliLoad, every_way_to_wait_works) {
 TEST_F(CliLoad, a_receiver_may_end_after_a_count) {
   Process recv(netio_command({"recv", any_port, "--count", "10", "--out", "-"}));
   Process send(netio_command(
-      {"send", address_of(recv), "--size", "100", "--rate", "1k", "--connect-timeout", "200ms"}));
+      {"send", address_of(recv), "--size", "100", "--rate", "1k", "--connect-timeout", "2s"}));
   EXPECT_EQ(recv.wait(), 0) << recv.err();
   EXPECT_EQ(recv.out().size(), 1000U);
   EXPECT_EQ(send.wait(), 3) << send.err();

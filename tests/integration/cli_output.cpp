@@ -28,8 +28,8 @@ class CliOutput : public ::testing::Test {
 TEST_F(CliOutput, a_full_disk_is_an_error_that_says_what_was_written) {
   const std::string json = folder_.path("recv.json");
   Process recv(netio_command({"recv", any_port, "--out", "/dev/full", "--json=" + json}));
-  Process send(netio_command({"send", address_of(recv), "--size", "1KiB", "--count", "100",
-                              "--connect-timeout", "200ms"}));
+  Process send(netio_command(
+      {"send", address_of(recv), "--size", "1KiB", "--count", "100", "--connect-timeout", "2s"}));
   EXPECT_EQ(recv.wait(), 1);
   EXPECT_THAT(recv.err(), HasSubstr("cannot write to /dev/full: No space left on device"));
   EXPECT_THAT(recv.err(), HasSubstr("written before that: 0 messages, 0 bytes"));
@@ -49,7 +49,7 @@ TEST_F(CliOutput, a_file_limit_keeps_what_was_written_before_it) {
   Process recv(std::move(options));
   const std::string bytes = some_bytes(200'000);
   Process send(netio_command({"send", address_of(recv), folder_.write("input", bytes), "--frame",
-                              "fixed:1000", "--connect-timeout", "200ms"}));
+                              "fixed:1000", "--connect-timeout", "2s"}));
   EXPECT_EQ(recv.wait(), 1);
   EXPECT_THAT(recv.err(), HasSubstr("File too large"));
   const std::string written = read_file(out);
@@ -80,7 +80,7 @@ TEST_F(CliOutput, a_reader_that_had_enough_ends_it_quietly) {
   Process recv(netio_command({"recv", any_port, "--out", "-"}));
   const std::string json = folder_.path("send.json");
   Process send(netio_command({"send", address_of(recv), "--size", "1KiB", "--rate", "10k",
-                              "--connect-timeout", "200ms", "--json=" + json}));
+                              "--connect-timeout", "2s", "--json=" + json}));
   EXPECT_TRUE(recv.wait_for_out_bytes(10 * 1024));
   recv.close_output();
   EXPECT_EQ(recv.wait(), 0) << recv.err();
@@ -101,7 +101,7 @@ TEST_F(CliOutput, a_count_acknowledges_what_was_written_and_no_more) {
     const std::string out = folder_.path("received");
     Process recv(netio_command({"recv", any_port, "--count", "3", "--out", out}));
     Process send(netio_command({"send", address_of(recv), "--size", size, "--count", "50",
-                                "--connect-timeout", "100ms", "--json=" + json}));
+                                "--connect-timeout", "2s", "--json=" + json}));
     EXPECT_EQ(recv.wait(), 0) << recv.err();
     EXPECT_EQ(send.wait(), 3) << send.err();
     const auto report = read_json(json);

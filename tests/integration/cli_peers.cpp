@@ -27,12 +27,7 @@ class CliPeers : public ::testing::Test {
 // --- Either side may start first, and either may bind.
 
 TEST_F(CliPeers, a_sender_may_start_before_its_receiver) {
-  std::string address;
-  {
-    // A port of the system's choice that is free again.
-    const RawListener reserved;
-    address = reserved.address();
-  }
+  const std::string address = free_address();
   const std::string bytes = some_bytes(10'000);
   Process send(netio_command({"send", address, folder_.write("input", bytes)}));
   EXPECT_TRUE(send.wait_for_err("netio send: waiting for ")) << send.err();
@@ -239,12 +234,12 @@ TEST_F(CliPeers, a_killed_receiver_is_waited_for_and_then_reported) {
   const std::string json = folder_.path("send.json");
   Process recv(netio_command({"recv", any_port, "--out", "-"}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "10k",
-                              "--connect-timeout", "300ms", "--json=" + json}));
+                              "--connect-timeout", "2s", "--json=" + json}));
   EXPECT_TRUE(recv.wait_for_out_bytes(64 * 1000)) << recv.err();
   recv.signal(SIGKILL);
   EXPECT_EQ(recv.wait(), -SIGKILL);
   EXPECT_EQ(send.wait(), 3) << send.err();
-  EXPECT_THAT(send.err(), HasSubstr("was lost and none came back within 0.300 s"));
+  EXPECT_THAT(send.err(), HasSubstr("was lost and none came back within 2.000 s"));
   const auto report = read_json(json);
   EXPECT_EQ(report["exit_code"], 3);
   const auto& books = report["books"];
@@ -259,7 +254,7 @@ TEST_F(CliPeers, when_a_receiver_has_ended_every_message_has_its_place) {
   const std::string json = folder_.path("send.json");
   Process recv(netio_command({"recv", any_port, "--out", "-"}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "200k",
-                              "--connect-timeout", "300ms", "--json=" + json}));
+                              "--connect-timeout", "2s", "--json=" + json}));
   EXPECT_TRUE(recv.wait_for_out_bytes(64 * 1000)) << recv.err();
   recv.signal(SIGINT);
   EXPECT_EQ(recv.wait(), 130) << recv.err();
@@ -297,14 +292,10 @@ TEST_F(CliPeers, time_without_a_receiver_is_said_and_is_not_in_the_rate) {
 // --- No peer at all.
 
 TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
-  std::string address;
-  {
-    const RawListener reserved;
-    address = reserved.address();
-  }
-  Process send(netio_command({"send", address, "--count", "1", "--connect-timeout", "200ms"}));
+  const std::string address = free_address();
+  Process send(netio_command({"send", address, "--count", "1", "--connect-timeout", "1s"}));
   EXPECT_EQ(send.wait(), 1);
-  EXPECT_THAT(send.err(), HasSubstr("error: no peer at " + address + " within 0.200 s"));
+  EXPECT_THAT(send.err(), HasSubstr("error: no peer at " + address + " within 1.000 s"));
   EXPECT_THAT(send.err(), HasSubstr("nobody listens"));
   EXPECT_THAT(send.err(), HasSubstr("start the other side"));
   EXPECT_EQ(send.out(), "") << "zeros say nothing";

@@ -43,10 +43,6 @@ void turn_until(Context& context, const Done& done) {
 
 class CliPing : public ::testing::Test {
  protected:
-  static std::string free_address() {
-    const RawListener reserved;
-    return reserved.address();
-  }
   // What ping reports besides its lines.
   [[nodiscard]] std::string json_option() const { return "--json=" + folder_.path("ping.json"); }
   [[nodiscard]] nlohmann::json report() const { return read_json(folder_.path("ping.json")); }
@@ -243,12 +239,12 @@ TEST_F(CliPing, an_echo_that_is_killed_costs_the_ping_under_way_and_is_waited_fo
 
 TEST_F(CliPing, an_echo_that_does_not_come_back_ends_it_with_3) {
   Process echo(netio_command({"echo", any_port}));
-  Process ping(netio_command({"ping", address_of(echo), "--interval", "1ms", "--connect-timeout",
-                              "200ms", json_option()}));
+  Process ping(netio_command(
+      {"ping", address_of(echo), "--interval", "1ms", "--connect-timeout", "2s", json_option()}));
   EXPECT_TRUE(ping.wait_for_out_bytes(60));
   echo.signal(SIGKILL);
   EXPECT_EQ(ping.wait(), 3) << ping.err();
-  EXPECT_THAT(ping.err(), HasSubstr("was lost and none came back within 0.200 s"));
+  EXPECT_THAT(ping.err(), HasSubstr("was lost and none came back within 2.000 s"));
   EXPECT_EQ(report()["outcome"], "peer_lost");
   EXPECT_GT(report()["answered"], 0);
 }

@@ -194,7 +194,7 @@ TEST_F(CliPublish, who_is_turned_away_is_named_and_disturbs_nobody) {
   Process publisher(netio_command(pub({"--size", "100", "--count", "50", "--verify"})));
   const std::string address = address_of(publisher);
   Process stranger(
-      netio_command({"send", address, "--count", "1", "--connect-timeout", "300ms", "-q"}));
+      netio_command({"send", address, "--count", "1", "--connect-timeout", "5s", "-q"}));
   EXPECT_EQ(stranger.wait(), 1);
   Process subscriber(netio_command(sub("sub", address, {"--verify"})));
   EXPECT_EQ(subscriber.wait(), 0) << subscriber.err();
@@ -431,11 +431,7 @@ TEST_F(CliPublish, ctrl_c_ends_a_publisher_that_nobody_subscribes_to) {
 }
 
 TEST_F(CliPublish, a_restarted_publisher_is_found_again) {
-  std::string address;
-  {
-    const RawListener reserved;
-    address = reserved.address();
-  }
+  const std::string address = free_address();
   // Started first: the publisher need not be there.
   Process subscriber(
       netio_command(sub("sub", address, {"--tag", "5", "--keep", "--verify", "--out", "-"})));
@@ -467,11 +463,7 @@ TEST_F(CliPublish, a_restarted_publisher_is_found_again) {
 }
 
 TEST_F(CliPublish, what_a_killed_publisher_held_is_not_said_to_be_nothing) {
-  std::string address;
-  {
-    const RawListener reserved;
-    address = reserved.address();
-  }
+  const std::string address = free_address();
   Process subscriber(netio_command(sub("sub", address, {"--keep", "--count", "20000"})));
   const Words words = {"pub", address, "--size", "64", "--rate", "5k"};
   {

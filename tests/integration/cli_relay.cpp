@@ -117,10 +117,10 @@ TEST_F(CliRelay, a_receiver_that_ends_ends_the_relay_and_its_senders) {
 
 TEST_F(CliRelay, one_that_is_killed_takes_nothing_with_it_that_its_sender_thinks_delivered) {
   for (int round = 0; round < 5; ++round) {
-    Process recv(netio_command({"recv", any_port, json_option("recv"), "--connect-timeout", "1s"}));
+    Process recv(netio_command({"recv", any_port, json_option("recv"), "--connect-timeout", "2s"}));
     const auto relay = this->relay("shm://*", recv);
     Process send(netio_command({"send", address_of(*relay), "--size", "200", "--seconds", "60",
-                                "--connect-timeout", "500ms", json_option("send")}));
+                                "--connect-timeout", "2s", json_option("send")}));
     ASSERT_TRUE(relay->wait_for_err("is connected"));
     std::this_thread::sleep_for(std::chrono::milliseconds(150 + 37 * round));
     relay->signal(SIGKILL);

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -13,6 +12,7 @@
 
 #include "integration/cli_support.hpp"
 #include "support/raw_tcp.hpp"
+#include "support/relay.hpp"
 
 namespace netio::test {
 namespace {
@@ -31,10 +31,6 @@ const std::vector<const char*> reply_addresses = {
 
 class CliRequest : public ::testing::Test {
  protected:
-  static std::string free_address() {
-    const RawListener reserved;
-    return reserved.address();
-  }
   [[nodiscard]] std::string json_option(const std::string& name = "request") const {
     return "--json=" + folder_.path(name + ".json");
   }
@@ -44,6 +40,23 @@ class CliRequest : public ::testing::Test {
 
   Folder folder_;
 };
+
+// Longer than all that the two say to each other before it.
+const std::string question(1000, '?');
+
+// Asks through the relay as soon as the requester is connected; the replier is stopped, and killed
+// when the question has come to it.
+void kill_who_was_asked(Process& reply, Relay& relay, Process& request) {
+  ASSERT_TRUE(wait_until([&] { return relay.bytes_from_target() != 0; })) << request.err();
+  std::this_thread::sleep_for(300ms);  // for what else is said in the beginning
+  reply.signal(SIGSTOP);
+  const std::uint64_t before = relay.bytes_to_target();
+  request.feed(question);
+  request.end_input();
+  ASSERT_TRUE(wait_until([&] { return relay.bytes_to_target() >= before + question.size(); }))
+      << request.err();
+  reply.signal(SIGKILL);
+}
 
 // Each request has ended in one way, or is under way.
 void expect_request_law(const nlohmann::json& report) {
@@ -239,9 +252,8 @@ TEST_F(CliRequest, a_replier_that_is_stopped_times_out) {
 // The replier holds the request when it dies.
 TEST_F(CliRequest, what_a_replier_held_when_it_was_killed_is_in_doubt) {
   Process reply(netio_command({"reply", any_port}));
-  Process request(
-      netio_command({"request", address_of(reply), "--text", "x", "--count", "1000M",
-                     "--concurrent", "10", "--connect-timeout", "500ms", json_option()}));
+  Process request(netio_command({"request", address_of(reply), "--text", "x", "--count", "1000M",
+                                 "--concurrent", "10", "--connect-timeout", "2s", json_option()}));
   EXPECT_TRUE(request.wait_for_err("answers/s")) << "it runs";
   reply.signal(SIGSTOP);
   std::this_thread::sleep_for(100ms);
@@ -258,16 +270,10 @@ TEST_F(CliRequest, what_a_replier_held_when_it_was_killed_is_in_doubt) {
 }
 
 TEST_F(CliRequest, one_that_is_in_doubt_is_said_with_what_it_means) {
-  const std::string address = free_address();
-  std::optional<Process> reply(netio_command({"reply", address}));
-  EXPECT_TRUE(reply->wait_for_err("listening"));
-  Process request(netio_command({"request", address}));  // its text comes when it is connected
-  std::this_thread::sleep_for(300ms);
-  reply->signal(SIGSTOP);
-  request.feed("x");
-  request.end_input();
-  std::this_thread::sleep_for(200ms);
-  reply->signal(SIGKILL);
+  Process reply(netio_command({"reply", any_port}));
+  Relay relay(address_of(reply));
+  Process request(netio_command({"request", relay.address()}));
+  ASSERT_NO_FATAL_FAILURE(kill_who_was_asked(reply, relay, request));
   EXPECT_EQ(request.wait(10s), 3) << request.err();
   EXPECT_THAT(request.err(), HasSubstr("error: 1 request was not answered: 1 in doubt\n"));
   EXPECT_THAT(request.err(), HasSubstr("may have been executed"));
@@ -276,19 +282,15 @@ TEST_F(CliRequest, one_that_is_in_doubt_is_said_with_what_it_means) {
 
 TEST_F(CliRequest, an_idempotent_one_is_asked_again_of_the_next_replier) {
   const std::string address = free_address();
-  std::optional<Process> reply(netio_command({"reply", address}));
-  EXPECT_TRUE(reply->wait_for_err("listening"));
-  Process request(netio_command({"request", address, "--idempotent", json_option()}));
-  std::this_thread::sleep_for(300ms);
-  reply->signal(SIGSTOP);
-  request.feed("again");
-  request.end_input();
-  std::this_thread::sleep_for(200ms);
-  reply->signal(SIGKILL);
-  EXPECT_EQ(reply->wait(), -SIGKILL);
+  Process reply(netio_command({"reply", address}));
+  EXPECT_TRUE(reply.wait_for_err("listening"));
+  Relay relay(address);
+  Process request(netio_command({"request", relay.address(), "--idempotent", json_option()}));
+  ASSERT_NO_FATAL_FAILURE(kill_who_was_asked(reply, relay, request));
+  EXPECT_EQ(reply.wait(), -SIGKILL);
   Process another(netio_command({"reply", address}));
   EXPECT_EQ(request.wait(), 0) << request.err();
-  EXPECT_EQ(request.out(), "again");
+  EXPECT_EQ(request.out(), question);
   EXPECT_EQ(report()["requests"]["repeated"], 1);
 }
 
@@ -320,9 +322,9 @@ TEST_F(CliRequest, ctrl_c_ends_both_with_what_there_was) {
 TEST_F(CliRequest, a_replier_that_ends_in_order_is_not_called_lost) {
   Process reply(netio_command({"reply", any_port, "--text", "yes", "--count", "5"}));
   Process request(netio_command(
-      {"request", address_of(reply), "--text", "x", "--count", "9", "--connect-timeout", "300ms"}));
+      {"request", address_of(reply), "--text", "x", "--count", "9", "--connect-timeout", "2s"}));
   EXPECT_EQ(request.wait(10s), 3) << request.err();
-  EXPECT_THAT(request.err(), HasSubstr(" has ended and none came back within 0.300 s"));
+  EXPECT_THAT(request.err(), HasSubstr(" has ended and none came back within 2.000 s"));
   EXPECT_THAT(request.err(), Not(HasSubstr("was lost")));
   EXPECT_THAT(request.out(), HasSubstr("1 ended in order, 0 lost"));
 }
@@ -330,7 +332,7 @@ TEST_F(CliRequest, a_replier_that_ends_in_order_is_not_called_lost) {
 TEST_F(CliRequest, for_a_replier_a_requester_that_ended_in_order_is_no_error) {
   Process request(netio_command({"request", any_port, "--bind", "--text", "x"}));
   Process reply(
-      netio_command({"reply", address_of(request), "--connect", "--connect-timeout", "300ms"}));
+      netio_command({"reply", address_of(request), "--connect", "--connect-timeout", "2s"}));
   EXPECT_EQ(request.wait(), 0) << request.err();
   EXPECT_EQ(reply.wait(10s), 0) << reply.err();
   EXPECT_THAT(reply.err(), Not(HasSubstr("error")));
@@ -407,17 +409,11 @@ TEST_F(CliRequest, a_request_that_was_given_up_is_said_once_with_what_to_do) {
 }
 
 TEST_F(CliRequest, time_that_was_over_since_the_replier_was_killed_is_not_blamed_on_a_busy_one) {
-  const std::string address = free_address();
-  std::optional<Process> reply(netio_command({"reply", address}));
-  EXPECT_TRUE(reply->wait_for_err("listening"));
-  Process request(
-      netio_command({"request", address, "--within", "700ms", "--connect-timeout", "10s"}));
-  std::this_thread::sleep_for(300ms);
-  reply->signal(SIGSTOP);
-  request.feed("x");
-  request.end_input();
-  std::this_thread::sleep_for(200ms);
-  reply->signal(SIGKILL);
+  Process reply(netio_command({"reply", any_port}));
+  Relay relay(address_of(reply));
+  Process request(netio_command(
+      {"request", relay.address(), "--within", "1500ms", "--connect-timeout", "10s"}));
+  ASSERT_NO_FATAL_FAILURE(kill_who_was_asked(reply, relay, request));
   EXPECT_EQ(request.wait(10s), 1) << request.err();
   EXPECT_THAT(request.err(), HasSubstr("1 timed out\n  the replier was lost"));
   EXPECT_THAT(request.err(), Not(HasSubstr("is it busy")));

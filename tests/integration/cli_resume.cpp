@@ -173,7 +173,7 @@ TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
   const std::string out = folder_.path("received");
   Process recv(netio_command({"recv", any_port, "--keep", "--out", out}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "100",
-                              "--heartbeat", "100ms", "--connect-timeout", "1s"}));
+                              "--heartbeat", "100ms", "--connect-timeout", "2s"}));
   wait_for_bytes_in(out);
   recv.signal(SIGSTOP);
   EXPECT_TRUE(send.wait_for_err("said nothing for")) << send.err();
@@ -186,12 +186,12 @@ TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
 TEST_F(CliResume, a_receiver_gives_up_a_sender_that_does_not_come_back) {
   const std::string out = folder_.path("received");
   Process recv(netio_command(
-      {"recv", any_port, "--resume", "1MiB", "--connect-timeout", "1s", "--out", out}));
+      {"recv", any_port, "--resume", "1MiB", "--connect-timeout", "2s", "--out", out}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "100"}));
   wait_for_bytes_in(out);
   send.signal(SIGKILL);
   EXPECT_EQ(recv.wait(), 3) << recv.err();
-  EXPECT_THAT(recv.err(), HasSubstr("none came back within 1.000 s"));
+  EXPECT_THAT(recv.err(), HasSubstr("none came back within 2.000 s"));
 }
 
 TEST_F(CliResume, what_makes_no_sense_is_refused) {

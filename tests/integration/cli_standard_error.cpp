@@ -29,10 +29,6 @@ class CliStandardError : public ::testing::TestWithParam<Stderr> {
     options.standard_error = GetParam();
     return options;
   }
-  static std::string free_address() {
-    const RawListener reserved;
-    return reserved.address();
-  }
 
   Folder folder_;
 };

@@ -1,11 +1,13 @@
 #include "integration/cli_support.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdlib.h>
 #include <system_error>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +74,14 @@ nlohmann::json read_json(const std::string& path) {
     return nullptr;
   }
   return json;
+}
+
+bool wait_until(const std::function<bool()>& is_so) {
+  for (int i = 0; i < 6'000; ++i) {
+    if (is_so()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 std::string some_bytes(std::size_t size, std::uint64_t seed) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ class Folder {
 [[nodiscard]] std::string read_file(const std::string& path);
 // What `--json=path` left there; null, with a test failure, if it is no JSON.
 [[nodiscard]] nlohmann::json read_json(const std::string& path);
+
+// False if it is not so for a minute.
+[[nodiscard]] bool wait_until(const std::function<bool()>& is_so);
 
 // `size` bytes that differ from place to place.
 [[nodiscard]] std::string some_bytes(std::size_t size, std::uint64_t seed = 1);

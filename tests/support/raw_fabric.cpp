@@ -2,6 +2,7 @@
 
 #include "support/raw_fabric.hpp"
 
+#include <arpa/inet.h>
 #include <array>
 #include <netinet/in.h>
 
@@ -49,7 +50,8 @@ int next_event(fid_eq* queue, fi_info*& request) {
 }  // namespace
 
 RawFabric::RawFabric(std::string_view address) {
-  const Info info = Info::to_connect("tcp", "127.0.0.1", port_of(address));
+  const sockaddr_in to = endpoint_of(address);
+  const Info info = Info::to_connect("tcp", ::inet_ntoa(to.sin_addr), ntohs(to.sin_port));
   fabric_ = &own_fabric_.emplace(info);
   open(info);
   check_fabric(fi_connect(endpoint_.get(), info->dest_addr, nullptr, 0), "connect");

@@ -9,6 +9,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdexcept>
+#include <string>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -47,7 +49,7 @@ RawTcp RawTcp::connect(std::string_view address, std::uint8_t host) {
     from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
     check(::bind(made.fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from), "bind");
   }
-  const sockaddr_in to = loopback(port_of(address));
+  const sockaddr_in to = endpoint_of(address);
   check(::connect(made.fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to), "connect");
   do_not_block(made.fd_);
   const int on = 1;
@@ -136,21 +138,39 @@ void RawTcp::reset() noexcept {
   close();
 }
 
-RawListener::RawListener(std::uint16_t port) : fd_(new_socket()) {
+RawListener::RawListener(std::uint16_t port) : RawListener(loopback(port)) {}
+
+RawListener::RawListener(const sockaddr_in& address) : fd_(new_socket()), bound_(address) {
   const int on = 1;
   check(::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), "SO_REUSEADDR");
-  sockaddr_in address = loopback(port);
-  socklen_t size = sizeof address;
-  check(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), size), "bind");
+  socklen_t size = sizeof bound_;
+  check(::bind(fd_, reinterpret_cast<const sockaddr*>(&bound_), size), "bind");
   check(::listen(fd_, 64), "listen");
-  check(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
-  port_ = ntohs(address.sin_port);
+  check(::getsockname(fd_, reinterpret_cast<sockaddr*>(&bound_), &size), "getsockname");
   do_not_block(fd_);
 }
 
 RawListener::~RawListener() { ::close(fd_); }
 
-std::string RawListener::address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+std::uint16_t free_port() {
+  // Below what Linux gives away, and four for each process that runs.
+  constexpr int of_each = 4;
+  static int next = 0;
+  for (int tried = 0; tried < of_each; ++tried) {
+    const int port = 8'000 + ::getpid() % 6'000 * of_each + next++ % of_each;
+    try {
+      return RawListener(static_cast<std::uint16_t>(port)).port();
+    } catch (const std::system_error&) {  // taken: the next one
+    }
+  }
+  throw std::runtime_error("the ports of this process are taken");
+}
+
+std::string free_address() { return "tcp://127.0.0.1:" + std::to_string(free_port()); }
+
+std::string RawListener::address() const {
+  return "tcp://" + std::string(::inet_ntoa(bound_.sin_addr)) + ":" + std::to_string(port());
+}
 
 std::optional<RawTcp> RawListener::accept() {
   const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -163,6 +183,22 @@ std::uint16_t port_of(std::string_view address) {
   std::uint16_t port = 0;
   (void)std::from_chars(digits.data(), digits.data() + digits.size(), port);
   return port;
+}
+
+sockaddr_in endpoint_of(std::string_view address) {
+  sockaddr_in endpoint = loopback(port_of(address));
+  const std::size_t scheme = address.find("://");
+  if (scheme == std::string_view::npos) throw std::invalid_argument("an address has a scheme");
+  const std::string host(address.substr(0, address.rfind(':')).substr(scheme + 3));
+  in_addr number{};
+  if (::inet_pton(AF_INET, host.c_str(), &number) == 1) endpoint.sin_addr = number;
+  return endpoint;
+}
+
+std::string own_host() {
+  const int pid = ::getpid();  // at most 22 bits; 127.0 is left to who is there for everybody
+  return "127." + std::to_string(1 + (pid >> 16 & 0x7f)) + "." + std::to_string(pid >> 8 & 0xff) +
+         "." + std::to_string(pid & 0xff);
 }
 
 Bytes hello_of(const detail::Hello& hello) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <netinet/in.h>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,8 +22,8 @@ using Bytes = std::vector<std::byte>;
 
 class RawTcp {
  public:
-  // Connects to "tcp://127.0.0.1:port"; the kernel accepts before the listener does. As another
-  // host: 127.0.0.2 and so on.
+  // Connects to "tcp://127.0.0.1:port", or another number of this host; the kernel accepts before
+  // the listener does. As another host: 127.0.0.2 and so on.
   static RawTcp connect(std::string_view address, std::uint8_t host = 1);
   explicit RawTcp(int fd) noexcept : fd_(fd) {}
   RawTcp(RawTcp&& other) noexcept { *this = std::move(other); }
@@ -65,21 +66,38 @@ class RawTcp {
 class RawListener {
  public:
   explicit RawListener(std::uint16_t port = 0);
+  explicit RawListener(const sockaddr_in& address);
   RawListener(const RawListener&) = delete;
   RawListener& operator=(const RawListener&) = delete;
   ~RawListener();
 
   [[nodiscard]] std::string address() const;
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return ntohs(bound_.sin_port); }
   // A connection that waits, if there is one.
   std::optional<RawTcp> accept();
 
  private:
   int fd_;
-  std::uint16_t port_ = 0;
+  sockaddr_in bound_{};
 };
 
 [[nodiscard]] std::uint16_t port_of(std::string_view address);
+// Of "tcp://127.0.0.1:port" or another number; of a name, what 127.0.0.1 and the port are.
+[[nodiscard]] sockaddr_in endpoint_of(std::string_view address);
+
+// An address of this host that is made of the process id: "127.x.y.z". A test that binds port 0
+// there may close it and bind the same port again. Meanwhile the system gives that port to no other
+// test, unless that one listens at all addresses of the host. (Two containers that share a network
+// may have processes of the same id.)
+[[nodiscard]] std::string own_host();
+
+// A port where nobody listens, for somebody who is to listen there later, or is started again. The
+// system gives it to nobody by itself, and the next three calls of this process give others. Two
+// processes that run at once are given the same one only if their ids differ by a multiple of
+// 6,000.
+[[nodiscard]] std::uint16_t free_port();
+// "tcp://127.0.0.1:" with such a port.
+[[nodiscard]] std::string free_address();
 
 // --- Bytes that look like netio, right or wrong.
 [[nodiscard]] Bytes hello_of(const detail::Hello& hello);

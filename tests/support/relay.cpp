@@ -34,14 +34,6 @@ int check(int answer, const char* what) {
   return answer;
 }
 
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
 void close_by(int fd, Relay::End end) {
   if (end == Relay::End::reset) {
     const linger now{1, 0};
@@ -89,9 +81,9 @@ struct Relay::Connection {
   End end = End::fin;
 };
 
-Relay::Relay(std::string_view target) : target_port_(port_of(target)) {
+Relay::Relay(std::string_view target) : target_(endpoint_of(target)) {
   listener_ = check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket");
-  sockaddr_in address = loopback(0);
+  sockaddr_in address = endpoint_of("tcp://127.0.0.1:0");
   socklen_t size = sizeof address;
   check(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size), "bind");
   check(::listen(listener_, 64), "listen");
@@ -173,6 +165,16 @@ bool Relay::empty() {
   return connections_open_.empty();
 }
 
+std::uint64_t Relay::bytes_to_target() {
+  const std::lock_guard lock(mutex_);
+  return bytes_to_target_;
+}
+
+std::uint64_t Relay::bytes_from_target() {
+  const std::lock_guard lock(mutex_);
+  return bytes_from_target_;
+}
+
 void Relay::arm(Fault fault, std::uint64_t after) {
   const std::lock_guard lock(mutex_);
   fault_ = fault;
@@ -239,8 +241,7 @@ void Relay::accept() {
       continue;
     }
     const int target = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const sockaddr_in to = loopback(target_port_);
-    if (::connect(target, reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0 &&
+    if (::connect(target, reinterpret_cast<const sockaddr*>(&target_), sizeof target_) < 0 &&
         errno != EINPROGRESS) {
       close_by(client, End::reset);
       ::close(target);

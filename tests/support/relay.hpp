@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <netinet/in.h>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,7 +18,7 @@ namespace netio::test {
 
 class Relay {
  public:
-  // Relays to "tcp://127.0.0.1:port".
+  // Relays to "tcp://127.0.0.1:port", or another number of this host.
   explicit Relay(std::string_view target);
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
@@ -52,8 +53,9 @@ class Relay {
   // No connection is left: both ends of each have ended it, and got what was inside.
   [[nodiscard]] bool empty();
 
-  [[nodiscard]] std::uint64_t bytes_to_target() const noexcept { return bytes_to_target_; }
-  [[nodiscard]] std::uint64_t bytes_from_target() const noexcept { return bytes_from_target_; }
+  // Nothing has been passed on that is not counted.
+  [[nodiscard]] std::uint64_t bytes_to_target();
+  [[nodiscard]] std::uint64_t bytes_from_target();
   [[nodiscard]] std::uint64_t connections() const noexcept { return connections_; }
   [[nodiscard]] std::uint64_t cuts() const noexcept { return cuts_; }
   // Of those after a number of bytes: how many were inside a page of netio over tcp.
@@ -75,7 +77,7 @@ class Relay {
   void arm(Fault fault, std::uint64_t after);
   void cut_all(End end);
 
-  std::uint16_t target_port_;
+  sockaddr_in target_;
   std::uint16_t port_ = 0;
   int listener_ = -1;
   int wake_ = -1;
@@ -90,9 +92,9 @@ class Relay {
   Fault fault_ = Fault::none;
   std::uint64_t fault_after_ = 0;
   End cut_by_ = End::reset;
+  std::uint64_t bytes_to_target_ = 0;
+  std::uint64_t bytes_from_target_ = 0;
 
-  std::atomic<std::uint64_t> bytes_to_target_{0};
-  std::atomic<std::uint64_t> bytes_from_target_{0};
   std::atomic<std::uint64_t> connections_{0};
   std::atomic<std::uint64_t> cuts_{0};
   std::atomic<std::uint64_t> cuts_inside_a_page_{0};
