@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "conformance/conformance.hpp"
+#include "support/raw_tcp.hpp"
 
 namespace netio::test {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 class Connect : public Conformance {
  protected:
   // An address where nobody listens now, but somebody could.
-  std::string free_address() {
+  std::string unused_address() {
     Pull taken(there_);
     return bind(taken);
   }
@@ -58,7 +59,7 @@ TEST_P(Connect, nothing_comes_from_inside_bind_or_connect) {
   push.on_up([&](const PeerInfo&) { wrong += inside || !here_.loop().in_turn() ? 1 : 0; });
   push.on_down(
       [&](const PeerInfo&, const Down&) { wrong += inside || !here_.loop().in_turn() ? 1 : 0; });
-  const std::string nobody = free_address();
+  const std::string nobody = unused_address();
   const std::string address = bind(pull);
   inside = true;
   push.connect(nobody);
@@ -69,7 +70,7 @@ TEST_P(Connect, nothing_comes_from_inside_bind_or_connect) {
 }
 
 TEST_P(Connect, either_end_may_come_first) {
-  const std::string address = free_address();
+  const std::string address = unused_address();
   Push push(here_, options());
   Seen at_push(push);
   push.connect(address);
