@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "conformance/conformance.hpp"
+#include "support/time_limit.hpp"
 
 namespace netio::test {
 namespace {
@@ -83,6 +84,7 @@ TEST_P(BusySockets, get_equal_shares_beside_closed_and_idle_ones) {
   const auto most = [&] { return *std::max_element(share.begin(), share.end()); };
   // However slow the machine: who is starved is behind the others, and ends this as well.
   constexpr std::chrono::minutes patience{2};
+  extend_time_limit(4);
   ASSERT_TRUE(pump_.until(
       [&] {
         if (before.empty() && *std::min_element(received.begin(), received.end()) < 1000) {

@@ -13,6 +13,7 @@
 #include "support/in_a_child.hpp"
 #include "support/own_network.hpp"
 #include "support/seen.hpp"
+#include "support/time_limit.hpp"
 
 namespace netio::test {
 namespace {
@@ -106,6 +107,7 @@ bool come_back(std::size_t peers) {
 }
 
 TEST(Crowd, that_comes_back_together_is_greeted) {
+  extend_time_limit(5);
   const std::size_t peers = sanitized ? 200 : 2000;
   const int code = in_a_child([&] {
     if (!enter_own_network()) return not_possible;

@@ -1,5 +1,5 @@
-// What the tests of cuts share. NETIO_TEST_CUTS says how often they cut (script/soak: as
-// often as there is time for), and NETIO_TEST_SEED where the random numbers begin.
+// What the tests of cuts share. NETIO_TEST_CUTS says how often they cut (with script/soak more
+// often), and NETIO_TEST_SEED where the random numbers begin.
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,7 @@
 
 #include "cuts/cuts.hpp"
 #include "support/seen.hpp"
+#include "support/time_limit.hpp"
 
 namespace netio::test {
 namespace {
@@ -87,6 +88,7 @@ class Endurance : public testing::Test {
 
 TEST_F(Endurance, takes_no_more_memory_and_descriptors) {
   const std::chrono::seconds lasts(number_in("NETIO_TEST_SECONDS", 10));
+  extend_time_limit(2 + static_cast<int>(lasts.count()) / time_limit_seconds);
   connect(push_, pull_);
   connect(left_, right_);
   connect(blocking_, publish_);

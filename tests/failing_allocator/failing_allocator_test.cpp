@@ -322,7 +322,7 @@ TEST_P(FailingAllocator, ends_no_process_and_loses_nothing_silently) {
     return;
   }
   extend_time_limit(4);  // each process has a limit of its own
-  // A process takes long under a sanitizer. Another seed tries other n, and script/soak every one.
+  // A process takes long under a sanitizer. Another seed, as script/soak has them, tries other n.
   const std::uint64_t stride =
       number_in("NETIO_TEST_FAILING_STRIDE", sanitized ? std::max<std::uint64_t>(15, 5 * way.stride)
                                                        : std::max<std::uint64_t>(3, way.stride));

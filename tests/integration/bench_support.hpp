@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integration/cli_support.hpp"
+#include "support/time_limit.hpp"
 
 namespace netio::test {
 
@@ -50,6 +51,8 @@ inline pid_t await_process_below(pid_t parent, const std::string& name) {
 
 class Bench : public testing::Test {
  protected:
+  Bench() { extend_time_limit(4); }
+
   void SetUp() override {
     if (!fs::exists(build_folder() / "bench/bench-raw"))
       GTEST_SKIP() << "built without NETIO_BENCH";

@@ -17,6 +17,7 @@
 
 #include "integration/cli_support.hpp"
 #include "support/raw_tcp.hpp"
+#include "support/time_limit.hpp"
 
 namespace netio::test {
 namespace {
@@ -56,6 +57,8 @@ std::vector<Line> index_of(const std::string& path) {
 
 class CliBuild : public ::testing::Test {
  protected:
+  CliBuild() { extend_time_limit(3); }
+
   [[nodiscard]] std::string json_option(const std::string& name) const {
     return "--json=" + folder_.path(name + ".json");
   }

@@ -77,7 +77,7 @@ nlohmann::json read_json(const std::string& path) {
 }
 
 bool wait_until(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 6'000; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     if (is_so()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -48,7 +48,7 @@ class Folder {
 // What `--json=path` left there; null, with a test failure, if it is no JSON.
 [[nodiscard]] nlohmann::json read_json(const std::string& path);
 
-// False if it is not so for a minute.
+// False if it is not so for half a minute.
 [[nodiscard]] bool wait_until(const std::function<bool()>& is_so);
 
 // `size` bytes that differ from place to place.

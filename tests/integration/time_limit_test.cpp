@@ -1,4 +1,5 @@
 // A test that hangs ends, and says where (tests/support/time_limit.hpp).
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -25,7 +26,7 @@ TEST(TimeLimit, ends_a_test_that_hangs_and_shows_where) {
   options.arguments = {"/usr/bin/env", "NETIO_TEST_HANGS=1", "NETIO_TEST_LIMIT=1", program,
                        "--gtest_filter=TimeLimit.*"};
   Process hangs(std::move(options));
-  EXPECT_EQ(hangs.wait(), 1);
+  EXPECT_EQ(hangs.wait(std::chrono::seconds(50)), 1);
   EXPECT_THAT(hangs.out(),
               testing::HasSubstr("TimeLimit.ends_a_test_that_hangs_and_shows_where: hangs"));
   EXPECT_THAT(hangs.out(), testing::AnyOf(testing::HasSubstr("wait_for_nothing"),

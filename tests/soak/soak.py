@@ -65,11 +65,13 @@ class Ran:
 
 
 class Load:
-    """Two processes per core that compute, beside what runs in the block."""
+    """Two processes per core that compute, beside what runs in the block; without this process they end."""
 
     def __enter__(self):
-        self.busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True)
-                     for _ in range(2 * cores)]
+        self.busy = []
+        for _ in range(2 * cores):
+            self.busy.append(subprocess.Popen(["sh", "-c", 'while kill -0 "$1" 2>&-; do :; done', "sh", str(os.getpid())],
+                                              start_new_session=True))
 
     def __exit__(self, *_):
         for each in self.busy:
@@ -78,9 +80,12 @@ class Load:
 
 
 class Soak:
-    def __init__(self, folder, fraction):
-        self.folder, self.fraction, self.round = folder, fraction, 0
+    def __init__(self, folder, fraction, end):
+        self.folder, self.fraction, self.end, self.round = folder, fraction, end, 0
         self.findings, self.done = [], {}
+
+    def left(self):
+        return self.end - time.monotonic()
 
     def seconds(self, usual):
         return max(2, round(usual * self.fraction))
@@ -107,26 +112,32 @@ class Soak:
             self.find(part, ran.how(), ran.text, ran.log)
 
     # --- The parts; each takes about as many seconds as it says, and gets a seed.
+    # A schedule has a seed of its own: this one, the next, and so on.
     def simulation(self, seed):
-        self.program("simulation", ["build/release/simulate", "--seconds", self.seconds(40), "--shrink", "--seed", seed],
-                     40, "schedules", r"(\d+) schedules")
+        self.program("simulation", ["build/release/simulate", "--seconds", self.seconds(40), "--shrink",
+                                    "--seed", seed * 1_000_000],
+                     40, "schedules", r": (\d+) schedules from seed")
 
     def building(self, seed):
-        self.program("building", ["build/release/simulate_building", "--seconds", self.seconds(20), "--seed", seed], 20,
-                     "schedules", r"(\d+) schedules")
+        self.program("building", ["build/release/simulate_building", "--seconds", self.seconds(20),
+                                  "--seed", seed * 1_000_000],
+                     20, "schedules", r": (\d+) schedules from seed")
 
+    # From 500 on it is also judged whether the survivor grows.
     def kills(self, seed):
-        self.program("kills", ["build/release/shm_kill", "--kills", self.seconds(250), "--seed", seed], 60, "kills",
+        self.program("kills", ["build/release/shm_kill", "--kills", self.seconds(500), "--seed", seed], 60, "kills",
                      r"(\d+) kills \(seed")
 
+    # With 500 the long ones of those tests run too: some minutes, in every fourth round.
     def cuts(self, seed):
-        self.program("cuts", ["build/release/cuts_test"], 60, "cuts", r"(\d+) (?:cuts,|connections broken)",
-                     {"NETIO_TEST_SEED": str(seed), "NETIO_TEST_CUTS": str(self.seconds(100)),
-                      "NETIO_TEST_SECONDS": "10", "NETIO_TEST_LIMIT": "600"})
+        often = 500 if self.round % 4 == 0 else self.seconds(100)
+        self.program("cuts", ["build/release/cuts_test"], 300, "cuts", r"(\d+) (?:cuts,|connections broken)",
+                     {"NETIO_TEST_SEED": str(seed), "NETIO_TEST_CUTS": str(often), "NETIO_TEST_SECONDS": "10",
+                      "NETIO_TEST_LIMIT": "1200"})
 
     def memory(self, seed):
         self.program("memory", ["build/release/failing_allocator_test"], 60, "tries", r"(\d+) tried",
-                     {"NETIO_TEST_SEED": str(seed), "NETIO_TEST_FAILING_STRIDE": str(max(2, round(8 / self.fraction))),
+                     {"NETIO_TEST_SEED": str(seed), "NETIO_TEST_FAILING_STRIDE": str(max(3, round(8 / self.fraction))),
                       "NETIO_TEST_LIMIT": "600"})
 
     def fuzz(self, seed):
@@ -151,7 +162,7 @@ class Soak:
         env = {"NETIO_TEST_SEED": str(seed), "GTEST_SHUFFLE": "1", "GTEST_RANDOM_SEED": str(seed % 99999 + 1)}
         if preset != "release":
             env["NETIO_TEST_ROWS"] = r"^((tcp_ipv4|ofi_tcp|shm)(_buffered_64k|_unbuffered_4k)?|inproc|netio)$"
-        of = max(of, round(of / self.fraction))
+        of = max(of, min(100, round(of / self.fraction)))
         with Load():
             ran = self.run(part, ["ctest", "--test-dir", f"build/{preset}", "-E", "^(house|package)|Bench",
                                   "-j", 4 * cores, "--schedule-random", "-I", f"{1 + seed % of},,{of}",
@@ -174,7 +185,11 @@ class Soak:
     def tests_tsan(self, seed):
         self.tests(seed, "tests-tsan", "tsan", 12)
 
+    # The first time they are built in a tree of their own, without optimisation: some minutes.
     def mutants(self, seed):
+        if self.left() < 300:
+            say("mutants: left out, it takes five minutes")
+            return
         names = [path.stem for path in sorted((root / "tests/mutants").glob("*.patch"))]
         drawn = random.Random(seed).sample(names, 2)
         ran = self.run("mutants", ["script/mutants", "--untested", *drawn], 900)
@@ -201,19 +216,24 @@ PARTS = {
 def parse():
     parser = argparse.ArgumentParser(
         prog="script/soak", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Searches for faults with new seeds, round after round, until the time is over.",
-        epilog="Exit status: 0 nothing was found, 1 something was, 2 wrong usage, 130 Ctrl-C.\n"
-               "What is printed is kept under build/soak.")
+        description="Searches for faults with new seeds, round after round, until the time is over.\n"
+                    "Installs missing packages first (script/bootstrap), and builds what its parts need:\n"
+                    "the presets release, asan-ubsan and tsan.",
+        epilog="A part that has begun when the time is over comes to its end. What is printed is kept\n"
+               "under build/soak.\n"
+               "Exit status: 0 nothing was found, 1 something was, 2 wrong usage or no build, 130 Ctrl-C.")
     parser.add_argument("--minutes", type=float, default=20, metavar="N", help="for how long, without building (20)")
     parser.add_argument("--seed", type=int, metavar="N", help="of the first round (from the clock)")
     parser.add_argument("--only", metavar="PART,...", help="these parts (all; --list names them)")
-    parser.add_argument("--json", metavar="FILE", help="write what was done and found there too")
+    parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write what was done and found there too")
     parser.add_argument("--list", action="store_true", help="name the parts")
     options = parser.parse_args()
     wanted = options.only.split(",") if options.only else list(PARTS)
     unknown = [name for name in wanted if name not in PARTS]
     if unknown:
         parser.error(f"no such part: {', '.join(unknown)} (script/soak --list)")
+    if options.json:
+        options.json = pathlib.Path(os.environ.get("NETIO_CALLED_FROM", "."), options.json)
     if options.minutes <= 0:
         parser.error("--minutes needs a number above 0")
     return options, wanted
@@ -224,7 +244,8 @@ def build(preset, *targets):
     for command in (["cmake", "--preset", preset], ["cmake", "--build", "--preset", preset, *targets]):
         made = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if made.returncode != 0:
-            sys.exit(f"{made.stdout[-4000:]}\nscript/soak: {shlex.join(command)} failed")
+            say(f"{made.stdout[-4000:]}\nscript/soak: {shlex.join(command)} failed")
+            sys.exit(2)
 
 
 def report(soak, options, seconds, seed):
@@ -236,7 +257,7 @@ def report(soak, options, seconds, seed):
     for finding in soak.findings:
         say(str(finding))
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps({
+        options.json.write_text(json.dumps({
             "seed": seed, "rounds": soak.round, "seconds": round(seconds), "done": soak.done,
             "findings": [dict(vars(finding), log=str(finding.log)) for finding in soak.findings]}, indent=1) + "\n")
 
@@ -258,17 +279,17 @@ def main():
     begin = time.monotonic()
     end = begin + 60 * options.minutes
     # A round with everything takes some ten minutes; less is done in each of a short soak.
-    soak = Soak(folder, min(1.0, options.minutes / 10))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    soak = Soak(folder, min(1.0, options.minutes / 10), end)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     interrupted = False
     try:
-        while time.monotonic() < end:
+        while soak.left() > 0:
             soak.round += 1
             for name in wanted:
-                if time.monotonic() >= end:
+                if soak.left() <= 0:
                     break
-                left = end - time.monotonic()
-                say(f"round {soak.round}, {name}, seed {seed + soak.round - 1}; {left / 60:.1f} min left")
+                say(f"round {soak.round}, {name}, seed {seed + soak.round - 1}; {soak.left() / 60:.1f} min left")
                 PARTS[name][0](soak, seed + soak.round - 1)
     except KeyboardInterrupt:
         interrupted = True
@@ -282,4 +303,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # while it builds
+        sys.exit(130)

@@ -92,9 +92,9 @@ class RawListener {
 [[nodiscard]] std::string own_host();
 
 // A port where nobody listens, for somebody who is to listen there later, or is started again. The
-// system gives it to nobody by itself, and the next three calls of this process give others. Two
-// processes that run at once are given the same one only if their ids differ by a multiple of
-// 6,000.
+// system gives it to nobody by itself, and the next three calls of this process give others, unless
+// somebody has taken one of the four. Two processes that run at once are given the same one only if
+// their ids differ by a multiple of 6,000.
 [[nodiscard]] std::uint16_t free_port();
 // "tcp://127.0.0.1:" with such a port.
 [[nodiscard]] std::string free_address();

@@ -17,14 +17,21 @@
 namespace netio::test {
 namespace {
 
-// Of this process and what it started; the shell is one of those.
+// Of this process and what it started, which is killed then; the shell is one of those.
 constexpr const char* print_stacks = R"sh(
-command -v gdb >/dev/null || { echo "no stacks: gdb is not installed"; exit; }
-for process in "$1" $(cat "/proc/$1/task/"*/children 2>/dev/null); do
+children=$(cat "/proc/$1/task/"*/children 2>/dev/null)
+for process in "$1" $children; do
   [ "$process" != $$ ] || continue
   echo "--- process $process: $(tr '\0' ' ' <"/proc/$process/cmdline")"
-  timeout 30 gdb -p "$process" -batch -nx -ex "set pagination off" \
-    -ex "thread apply all backtrace 40" 2>/dev/null | grep -E '^(Thread |#)'
+  if ! command -v gdb >/dev/null; then
+    echo "no stacks: gdb is not installed"
+  else
+    timeout 20 gdb -p "$process" -batch -nx -ex "set pagination off" \
+      -ex "thread apply all backtrace 40" 2>&1 | grep -E '^(Thread |#)' || echo "no stacks: gdb may not look at it"
+  fi
+done
+for process in $children; do
+  [ "$process" = $$ ] || kill -KILL "$process"
 done)sh";
 
 struct Running {
@@ -43,8 +50,16 @@ void end_what_hangs(int /*signal*/) {
   say("\n");
   say(running.name);
   say(": hangs, its time is over (NETIO_TEST_LIMIT=0 gives it all the time there is)\n");
+  // Whatever happens here ends.
+  std::signal(SIGALRM, SIG_DFL);
+  sigset_t alarm;
+  ::sigemptyset(&alarm);
+  ::sigaddset(&alarm, SIGALRM);
+  ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
+  ::alarm(120);
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  const pid_t shell = ::fork();
+  // fork() waits for locks that the thread which was interrupted may hold.
+  const pid_t shell = ::_Fork();
   if (shell == 0) {
     ::dup2(STDOUT_FILENO, STDERR_FILENO);
     ::execl("/bin/sh", "sh", "-c", print_stacks, "sh", running.pid, nullptr);
@@ -68,7 +83,6 @@ class TimeLimit : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
     const std::string name = std::string(test.test_suite_name()) + "." + test.name();
     std::strncpy(running.name, name.c_str(), sizeof running.name - 1);
-    // A test may have forked, and go on in the child.
     std::strncpy(running.pid, std::to_string(::getpid()).c_str(), sizeof running.pid - 1);
     set(seconds_);
   }

@@ -1,7 +1,7 @@
 // Each test has so long to end, or it hangs: the process prints the stacks of its threads and of
-// its child processes (where gdb is installed) and ends with 1. NETIO_TEST_LIMIT, in seconds, is in
-// place of it; 0 is no limit, for a debugger. The limit is not one of the processes that are
-// forked.
+// its child processes (where gdb is installed), kills those, and ends with 1. NETIO_TEST_LIMIT, in
+// seconds, is in place of it; 0 is no limit, for a debugger. What a test forks has no limit of its
+// own.
 #pragma once
 
 #include "support/sanitized.hpp"
