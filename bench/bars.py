@@ -31,6 +31,14 @@ FABRIC_4K, FABRIC_64K, FABRIC_1M = (
 FABRIC_ROUND_TRIP_SLEEPING = ["latency", OFI_TCP, "--size", "64", "--against", "fabric"]
 FABRIC_ROUND_TRIP_SPINNING = [*FABRIC_ROUND_TRIP_SLEEPING, "--wait", "spin"]
 FABRIC_IDLE = ["idle", OFI_TCP]
+# A ring of as many blocks as the bare program's, each as large as a message.
+RING = OFI_TCP + "?engine=ring&slots=16&slot_bytes="
+RING_64K, RING_1M = (
+    ["throughput", RING + size, "--size", size, "--mode", "unbuffered", "--against", "fabric"]
+    for size in ("64KiB", "1MiB"))
+RING_ROUND_TRIP_SLEEPING, RING_ROUND_TRIP_64K = (
+    ["latency", RING + "64KiB", "--size", size, "--against", "fabric"] for size in ("64", "64KiB"))
+RING_ROUND_TRIP_SPINNING = [*RING_ROUND_TRIP_SLEEPING, "--wait", "spin"]
 
 # * is a name that no other measurement has.
 SHM, INPROC = "shm://*", "inproc://*"
@@ -72,6 +80,9 @@ SURFACE_COROUTINE_SHM = ["surface", SHM, "--api", "coroutine"]
 # Spinning: one that sleeps at times finds the other end looking on, and at times does not.
 SURFACE_COROUTINE_SHM_SPINNING = [*SURFACE_COROUTINE_SHM, "--wait", "spin"]
 SURFACE_ASIO = ["surface", "--api", "asio"]
+# netio in the python3 of the path (pip install ./python numpy pyzmq), against C++ and pyzmq.
+SURFACE_PYTHON = ["surface", "--api", "python"]
+SURFACE_PYTHON_1M = [*SURFACE_PYTHON, "--size", "1MiB", "--mode", "unbuffered"]
 # A head of 64 bytes and a body of 64 KiB, as two segments, against one message of that size; and the
 # CPU against who copies them together first.
 SEGMENTS = ["--api", "segments", "--size", "65600", "--mode", "unbuffered"]
@@ -93,6 +104,9 @@ BUILD_1M, BUILD_SHM_1M = ["build", "--size", "1MiB"], ["build", SHM, "--size", "
 # No payload is copied after it was received. The counter has what a builder says to its units, too,
 # which is up to four short messages for a fragment.
 BUILD_CONTROL_BYTES = 256
+# Eight nodes, each in a network namespace, each with a connection to each other one.
+MESH_BOTH_WAYS = ["mesh", "--nodes", "8", "--namespaces", "--both-ways", "--against", "raw"]
+MESH_ONE_WAY = ["mesh", "--nodes", "8", "--namespaces", "--against", "raw"]
 BEST_PEER = "best peer"  # of those in the command, but for the floor
 
 # name, command, path into its JSON, bound (or a function of the JSON), whether more is better, unit
@@ -140,6 +154,14 @@ BARS = [
     ("ofi-tcp-rtt-spin-fabric", FABRIC_ROUND_TRIP_SPINNING, ("ratio", "fabric", "rtt_us_p50"),
      1.05, False, "x fabric"),
     ("ofi-tcp-idle", FABRIC_IDLE, ("core_percent_max",), 0.5, False, "% of a core"),
+    ("ring-64KiB-fabric", RING_64K, ("ratio", "fabric", BYTE_RATE), 0.95, True, "x fabric"),
+    ("ring-1MiB-fabric", RING_1M, ("ratio", "fabric", BYTE_RATE), 0.95, True, "x fabric"),
+    ("ring-rtt-sleep-fabric", RING_ROUND_TRIP_SLEEPING, ("ratio", "fabric", "rtt_us_p50"), 1.1,
+     False, "x fabric"),
+    ("ring-rtt-spin-fabric", RING_ROUND_TRIP_SPINNING, ("ratio", "fabric", "rtt_us_p50"), 1.1,
+     False, "x fabric"),
+    ("ring-rtt-64KiB-fabric", RING_ROUND_TRIP_64K, ("ratio", "fabric", "rtt_us_p50"), 1.1, False,
+     "x fabric"),
     ("shm-64B-raw", SHM_64, ("ratio", "raw", RATE), 0.6, True, "x raw"),
     ("shm-64B-best-peer", SHM_64, ("ratio", BEST_PEER, RATE), 4, True, "x the best peer"),
     ("shm-64KiB-raw", SHM_64K, ("ratio", "raw", BYTE_RATE), 0.8, True, "x raw"),
@@ -204,6 +226,12 @@ BARS = [
     ("build-shm-1MiB-copies", BUILD_SHM_1M,
      ("systems", "netio", "builder_bytes_copied_per_message", "max"), BUILD_CONTROL_BYTES, False,
      "bytes a message"),
+    ("mesh-both-ways-sum-raw", MESH_BOTH_WAYS, ("ratio", "raw", BYTE_RATE), 0.8, True, "x raw"),
+    ("mesh-both-ways-variation-raw", MESH_BOTH_WAYS, ("ratio", "raw", "rate_variation"), 1.5, False,
+     "x raw"),
+    ("mesh-one-way-sum-raw", MESH_ONE_WAY, ("ratio", "raw", BYTE_RATE), 0.8, True, "x raw"),
+    ("mesh-one-way-variation-raw", MESH_ONE_WAY, ("ratio", "raw", "rate_variation"), 1.5, False,
+     "x raw"),
     ("segments-tcp", SEGMENTS_TCP, ("ratio", "callbacks", RATE), 0.97, True, "x one message"),
     ("segments-tcp-cpu", SEGMENTS_TCP, ("ratio", "gathered", "cpu_ns_per_message"), 1.0, False,
      "x gathering"),
@@ -220,6 +248,15 @@ BARS = [
      "x call-backs"),
     ("surface-coroutine-shm-rtt", SURFACE_COROUTINE_SHM_SPINNING,
      ("ratio", "callbacks", "rtt_us_p50"), 1.1, False, "x call-backs"),
+    ("python-arrays", SURFACE_PYTHON, ("ratio", "callbacks", "batch_messages_per_s"), 0.5, True,
+     "x call-backs"),
+    ("python-arrays-zmq", SURFACE_PYTHON, ("ratio", "pyzmq", "batch_messages_per_s"), 15, True,
+     "x pyzmq"),
+    ("python-each-zmq", SURFACE_PYTHON, ("ratio", "pyzmq", RATE), 3, True, "x pyzmq.asyncio"),
+    ("python-request-zmq", SURFACE_PYTHON, ("ratio", "pyzmq", "rtt_us_p50"), 0.5, False,
+     "x pyzmq.asyncio"),
+    ("python-arrays-1MiB", SURFACE_PYTHON_1M, ("ratio", "callbacks", "batch_messages_per_s"), 0.95,
+     True, "x call-backs"),
     ("surface-asio-rtt", SURFACE_ASIO, ("ratio", "callbacks", "rtt_us_p50"), 1.25, False,
      "x our own loop"),
 ]
@@ -260,7 +297,19 @@ def run(netio, command, arguments):
         if code != 0:
             raise RuntimeError(f"netio bench ended with exit code {code}")
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            said = json.load(file)
+    if "skipped" in said:
+        raise RuntimeError(said["skipped"])
+    return said
+
+
+def why_unmeasured(said, bar):
+    """Empty if there is something to judge."""
+    if isinstance(said, RuntimeError):
+        return str(said)
+    path = bar[2]
+    absent = path[0] == "ratio" and path[1] != BEST_PEER and path[1] not in said.get("ratio", {})
+    return said.get("not_compared", f"{path[1]} was not measured") if absent else ""
 
 
 def judge(said, bar):
@@ -320,9 +369,10 @@ def main():
                 results[key] = run(arguments.netio, bar[1], arguments)
             except RuntimeError as error:
                 results[key] = error
-        if isinstance(results[key], RuntimeError):
+        why = why_unmeasured(results[key], bar)
+        if why:
             unmeasured += 1
-            rows.append((bar, None, "", "", "NOT MEASURED", str(results[key])))
+            rows.append((bar, None, "", "", "NOT MEASURED", why))
         else:
             rows.append((bar, *judge(results[key], bar)))
     print(f"\n{'bar':38} {'wanted':>14} {'measured':>10} {'spread':>16} {'control':>14}  verdict")

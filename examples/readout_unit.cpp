@@ -26,13 +26,13 @@ int main(int argc, char** argv) try {
     unit.finish(std::chrono::minutes(1), [&] { context.stop(); });
   };
   unit.on_room(send_on);  // after a refusal: the store was full, and has room again
-  unit.on_refused([](std::uint32_t, std::string_view why) {
-    std::fprintf(stderr, "%s\n", std::string(why).c_str());
-  });
+  unit.on_refused([](auto, auto why) { std::fprintf(stderr, "%s\n", std::string(why).c_str()); });
+  unit.on_down([](auto, auto&, auto& down) { std::fprintf(stderr, "%s\n", down.detail.c_str()); });
   for (int i = 2; i < argc; ++i) unit.connect(static_cast<std::uint32_t>(i - 2), argv[i]);
   send_on();
   context.run();
   std::printf("%zu sent, %zu settled\n", unit.books().sent, unit.books().settled);
+  return unit.books().settled == unit.books().sent ? 0 : 1;
 } catch (const netio::Error& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

@@ -183,7 +183,8 @@ struct netio_counters {
   uint64_t published, unwanted, bodies_encoded, demoted;
   uint64_t copies, bytes_copied;
   uint64_t resent, resume_given_up;
-  uint64_t reserved[6];
+  uint64_t ring_writes;
+  uint64_t reserved[5];
 };
 
 // --- Sockets. One end of a connection. Valid during the call-back.

@@ -139,6 +139,10 @@ void CommandLine::add_build() {
       add_one("builder", "A builder unit: receives fragments, and makes events",
               Command::build_builder, [this] { settle_build_builder(arguments_.build_builder); }),
       arguments_.build_builder);
+  add_build_manager(
+      add_one("manager", "An event manager: gives ranges of events to builders",
+              Command::build_manager, [this] { settle_build_manager(arguments_.build_manager); }),
+      arguments_.build_manager);
 }
 
 void CommandLine::add_info() {
@@ -182,8 +186,8 @@ void CommandLine::settle_reports() {
        {&arguments_.send.report, &arguments_.recv.report, &arguments_.pub.report,
         &arguments_.sub.report, &arguments_.request.report, &arguments_.reply.report,
         &arguments_.relay.report, &arguments_.echo.report, &arguments_.ping.report,
-        &arguments_.build_readout.report, &arguments_.build_builder.report, &arguments_.info.report,
-        &arguments_.bench.report}) {
+        &arguments_.build_readout.report, &arguments_.build_builder.report,
+        &arguments_.build_manager.report, &arguments_.info.report, &arguments_.bench.report}) {
     if (report->json == "true") report->json = "-";
   }
 }

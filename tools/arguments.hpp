@@ -10,6 +10,7 @@
 
 #include <netio/channels.hpp>
 #include <netio/event_building.hpp>
+#include <netio/event_manager.hpp>
 #include <netio/loop.hpp>
 #include <netio/options.hpp>
 #include <netio/readout_unit.hpp>
@@ -142,21 +143,24 @@ struct RelayArguments {
   std::chrono::nanoseconds linger = std::chrono::seconds(5);
 };
 
-// Of netio build readout and builder.
+// Of netio build readout, builder and manager.
 struct BuildArguments {
   PeerArguments peer;  // its address is that of a builder; a unit has those below
   ReportArguments report;
   BuildPlan plan;
+  std::optional<std::uint32_t> builders;  // how many the user has said; `plan` has it
   std::optional<std::uint64_t> events;
   std::optional<std::chrono::nanoseconds> seconds;
 };
 
 struct ReadoutArguments : BuildArguments {
-  std::vector<std::string> addresses;  // by builder
+  std::string manager;                 // where the event manager is; empty: there is none
+  std::vector<std::string> addresses;  // by builder; empty with a manager
   std::uint32_t source = 0;
   EventId first{1, 0};
-  std::size_t fragment_bytes = 1024;  // of generated load
-  std::string file;                   // instead of it; "-": standard input
+  std::optional<std::uint64_t> first_event;  // what the user has said; `first` has it
+  std::size_t fragment_bytes = 1024;         // of generated load
+  std::string file;                          // instead of it; "-": standard input
   FrameSpec frame;
   std::optional<Rate> rate;
   WhenFull when_full = WhenFull::again;
@@ -165,6 +169,10 @@ struct ReadoutArguments : BuildArguments {
 };
 
 struct BuilderArguments : BuildArguments {
+  std::string manager;  // as of a unit
+  std::vector<std::string> addresses;
+  std::optional<std::uint32_t> weight;
+  std::optional<std::uint32_t> credit;
   std::uint32_t builder = 0;
   // Longer than the library's, for units that are started by hand.
   std::chrono::nanoseconds deadline = std::chrono::seconds(10);
@@ -174,6 +182,15 @@ struct BuilderArguments : BuildArguments {
   bool append = false;
   bool verify = false;
   bool complete = false;  // an incomplete event is a failure
+  bool stay = false;
+};
+
+struct ManagerArguments : BuildArguments {
+  std::vector<std::string> addresses;
+  std::uint64_t run = 1;  // that `events` counts in
+  std::chrono::nanoseconds lease = ManagerOptions{}.lease;
+  // Longer than the library's, for units that are started by hand.
+  std::chrono::nanoseconds wait = std::chrono::seconds(10);
   bool stay = false;
 };
 
@@ -195,6 +212,7 @@ enum class Command : std::uint8_t {
   ping,
   build_readout,
   build_builder,
+  build_manager,
   info,
   bench
 };
@@ -212,6 +230,7 @@ struct Arguments {
   PingArguments ping;
   ReadoutArguments build_readout;
   BuilderArguments build_builder;
+  ManagerArguments build_manager;
   InfoArguments info;
   BenchArguments bench;
 };

@@ -13,6 +13,7 @@
 #include <netio/builder_unit.hpp>
 #include <netio/context.hpp>
 
+#include "build_joining.hpp"
 #include "build_peers.hpp"
 #include "build_report.hpp"
 #include "event_check.hpp"
@@ -21,6 +22,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "session_options.hpp"
+#include "verdict.hpp"
 
 namespace netio::cli {
 
@@ -30,21 +32,6 @@ constexpr std::chrono::seconds last_word_within{1};
 constexpr std::chrono::milliseconds look_every{20};
 constexpr std::size_t missing_shown_max = 3;
 
-// The pools hold what the windows of all units need. The library takes half of the receive pool for
-// windows that are not given, and up to three quarters for those that are, less 8 pages a unit.
-ContextOptions builder_context(const BuilderArguments& arguments) {
-  ContextOptions options = context_options(arguments.peer, Role::receiver);
-  constexpr std::size_t window_bytes_wanted = std::size_t{256} << 10U;
-  const std::size_t sources = arguments.plan.sources;
-  const std::size_t pages = 8 * options.page_bytes;
-  const std::size_t needed = arguments.window_bytes == 0
-                                 ? 2 * sources * (window_bytes_wanted + pages)
-                                 : (sources * (arguments.window_bytes + pages)) / 3 * 4 + 4;
-  options.receive_pool_bytes = std::max(options.receive_pool_bytes, needed);
-  options.send_pool_bytes = std::max(options.send_pool_bytes, 2 * sources * options.page_bytes);
-  return options;
-}
-
 BuilderOptions builder_options(const BuilderArguments& arguments) {
   BuilderOptions options;
   options.plan = arguments.plan;
@@ -52,6 +39,8 @@ BuilderOptions builder_options(const BuilderArguments& arguments) {
   options.deadline = arguments.deadline;
   options.window_bytes = arguments.window_bytes;
   options.turns = arguments.turns;
+  options.weight = arguments.weight.value_or(options.weight);
+  options.credit = arguments.credit.value_or(options.credit);
   options.socket = socket_options(arguments.peer, Mode::buffered);
   // What cannot be written, or is not wanted any more, is kept: so it stays with the units.
   options.settle_released = true;
@@ -68,6 +57,8 @@ class BuilderSession {
  private:
   using ToldReasons = std::array<bool, static_cast<std::size_t>(Missing::count_)>;
 
+  void listen();
+  void listen_to_manager();
   void take(const Event& event);
   [[nodiscard]] bool write(const Event& event);
   void leave(const Event& event) noexcept;
@@ -76,9 +67,8 @@ class BuilderSession {
   void look_for_end();
   void close();
   void end_soon();
-  void give_up();
+  void give_up(const BuildPeers& peers);
   void interrupt();
-  void fail(ExitCode code, std::string cause, std::string advice);
   void judge();
   [[nodiscard]] BuilderBooks books() const;
   [[nodiscard]] ProgressSample sample();
@@ -94,11 +84,12 @@ class BuilderSession {
   std::optional<EventFiles> files_;
   std::optional<EventCheck> check_;
   BuildPeers units_;
+  BuildPeers manager_;
   Timer look_timer_;
   Timer time_is_up_;  // --seconds
   Timer end_soon_;
   Interrupt interrupt_;
-  std::string address_;
+  std::vector<std::string> addresses_;
   BuilderBooks taken_;  // what is counted here: without the events that are left to the units
   std::vector<std::uint64_t> without_;     // by source
   std::vector<ToldReasons> told_reasons_;  // by source
@@ -108,21 +99,22 @@ class BuilderSession {
   std::optional<std::chrono::nanoseconds> begun_;
   std::chrono::nanoseconds last_{0};  // event
   BuilderBooks books_;
-  ExitCode code_ = ExitCode::done;
-  std::string error_;
-  std::string advice_;
+  Verdict verdict_;
 };
 
 BuilderSession::BuilderSession(const BuilderArguments& arguments)
     : arguments_(arguments),
       report_(arguments.report, false),
-      context_(builder_context(arguments)),
+      context_(BuilderUnit::with_memory(builder_options(arguments),
+                                        context_options(arguments.peer, Role::receiver))),
       progress_(context_.loop(), "netio build builder", arguments.report.quiet,
                 [this] { return sample(); }),
       unit_(context_, builder_options(arguments)),
       units_(context_.loop(), progress_,
              {"unit", arguments.plan.sources, false, arguments.peer.connect_timeout},
-             [this] { give_up(); }),
+             [this] { give_up(units_); }),
+      manager_(context_.loop(), progress_, one_manager(arguments.manager, arguments),
+               [this] { give_up(manager_); }),
       look_timer_(context_.loop(), [this] { look_for_end(); }),
       time_is_up_(context_.loop(), [this] { close(); }),
       end_soon_(context_.loop(), [this] { close(); }),
@@ -130,6 +122,15 @@ BuilderSession::BuilderSession(const BuilderArguments& arguments)
       without_(arguments.plan.sources),
       told_reasons_(arguments.plan.sources) {
   taken_.sources.resize(arguments.plan.sources);
+  listen();
+  if (arguments.plan.managed) listen_to_manager();
+  if (arguments.verify) {
+    check_.emplace(arguments.plan, arguments.builder,
+                   [this](const std::string& text) { progress_.note(text); });
+  }
+}
+
+void BuilderSession::listen() {
   unit_.on_up([this](std::uint32_t source, const PeerInfo& peer) { peer_up(source, peer); });
   unit_.on_down([this](std::uint32_t source, const PeerInfo& peer, const Down& down) {
     units_.down(source, peer, down);
@@ -138,29 +139,39 @@ BuilderSession::BuilderSession(const BuilderArguments& arguments)
   unit_.on_refused(
       [this](const PeerInfo& peer, std::string_view why) { units_.refused(peer, why); });
   unit_.on_event([this](const Event& event) { take(event); });
-  if (arguments.verify) {
-    check_.emplace(arguments.plan, arguments.builder,
-                   [this](const std::string& text) { progress_.note(text); });
-  }
+}
+
+void BuilderSession::listen_to_manager() {
+  unit_.on_manager_up([this](const PeerInfo& peer) { manager_.up(0, peer); });
+  unit_.on_manager_down([this](const PeerInfo& peer, const Down& down) {
+    manager_.down(0, peer, down);
+    look_for_end();
+  });
+  unit_.on_manager_refused([this](std::string_view why) { manager_.refused(0, why); });
 }
 
 ExitCode BuilderSession::run() {
-  address_ = unit_.bind(arguments_.peer.address);
+  for (const std::string& each : arguments_.addresses) addresses_.push_back(unit_.bind(each));
+  if (arguments_.plan.managed) {
+    unit_.join(arguments_.manager);
+    manager_.expect(0, arguments_.manager);
+  }
   // Only now: an address that cannot be had leaves no files behind.
   if (!arguments_.out.empty()) {
     files_.emplace(arguments_.out, arguments_.builder, arguments_.plan.sources, arguments_.append);
   }
-  progress_.note("listening on " + address_);
+  for (const std::string& each : addresses_) progress_.note("listening on " + each);
+  manager_.begin();
   units_.begin();
   context_.run();
   progress_.finish();
   books_ = books();
   judge();
-  if (interrupted_) code_ = ExitCode::interrupted;
-  if (!error_.empty()) progress_.error(error_, advice_);
+  if (interrupted_) verdict_.code = ExitCode::interrupted;
+  verdict_.tell(progress_);
   const BuilderSummary result = summary();
   report_.publish(to_text(result), [&result] { return to_json(result); });
-  return code_;
+  return verdict_.code;
 }
 
 // An event is settled when this returns, unless it is left to the units.
@@ -190,7 +201,7 @@ bool BuilderSession::write(const Event& event) {
       break;
     case Output::State::reader_gone:
     case Output::State::failed:
-      fail(ExitCode::failed, files_->error(), "the units still have what was not written");
+      verdict_.fail(ExitCode::failed, files_->error(), "the units still have what was not written");
       break;
   }
   return false;
@@ -200,7 +211,7 @@ void BuilderSession::leave(const Event& event) noexcept {
   try {
     left_.push_back(event.keep());
   } catch (const std::bad_alloc&) {
-    fail(ExitCode::failed, "out of memory for an event that is left to the units", {});
+    verdict_.fail(ExitCode::failed, "out of memory for an event that is left to the units", {});
   }
 }
 
@@ -231,10 +242,15 @@ void BuilderSession::peer_up(std::uint32_t source, const PeerInfo& peer) {
   if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
 }
 
-// What units that have ended left open is over when its deadline is.
+// What units that have ended left open is over when its deadline is. With a manager, this builder
+// ends when the manager has. What is open then may be built after another manager has come, as long
+// as there are units.
 void BuilderSession::look_for_end() {
-  if (closing_ || arguments_.stay || !units_.all_ended()) return;
-  if (unit_.books().open != 0) return look_timer_.start_once(look_every);
+  if (closing_ || arguments_.stay) return;
+  const bool managed = arguments_.plan.managed;
+  if (managed ? !manager_.all_ended() : !units_.all_ended()) return;
+  const bool hopeless = managed && units_.here() == 0;
+  if (unit_.books().open != 0 && !hopeless) return look_timer_.start_once(look_every);
   close();
 }
 
@@ -248,25 +264,19 @@ void BuilderSession::close() {
   if (std::exchange(closing_, true)) return;
   full_ = true;
   units_.closing();
+  manager_.closing();
   time_is_up_.stop();
   unit_.close(last_word_within, [this] { context_.stop(); });
 }
 
-void BuilderSession::give_up() {
-  fail(units_.code(), units_.cause(), units_.advice());
+void BuilderSession::give_up(const BuildPeers& peers) {
+  verdict_.fail(peers.code(), peers.cause(), peers.advice());
   close();
 }
 
 void BuilderSession::interrupt() {
   if (std::exchange(interrupted_, true) || closing_) return context_.stop();
   close();
-}
-
-void BuilderSession::fail(ExitCode code, std::string cause, std::string advice) {
-  if (!error_.empty()) return;  // The first cause is the one that counts.
-  code_ = code;
-  error_ = std::move(cause);
-  advice_ = std::move(advice);
 }
 
 BuilderBooks BuilderSession::books() const {
@@ -284,23 +294,23 @@ BuilderBooks BuilderSession::books() const {
 void BuilderSession::judge() {
   if (check_ && !check_->result().passed()) {
     const EventVerification& checked = check_->result();
-    fail(ExitCode::failed,
-         fmt::format("verification failed: {} wrong, {} skipped, {} out of order",
-                     counted(checked.wrong, "fragment"), counted(checked.skipped, "event"),
-                     grouped(checked.order)),
-         checked.right == 0 && checked.wrong != 0
-             ? "fragments of a file bear no checksum: --verify is for generated load"
-             : "");
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("verification failed: {} wrong, {} skipped, {} out of order",
+                              counted(checked.wrong, "fragment"), counted(checked.skipped, "event"),
+                              grouped(checked.order)),
+                  checked.right == 0 && checked.wrong != 0
+                      ? "fragments of a file bear no checksum: --verify is for generated load"
+                      : "");
   }
   if (arguments_.complete && books_.incomplete != 0) {
-    fail(ExitCode::failed,
-         fmt::format("{} of {} incomplete: {}", grouped(books_.incomplete),
-                     counted(books_.complete + books_.incomplete, "event"),
-                     missing_text(books_, missing_shown_max)),
-         {});
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("{} of {} incomplete: {}", grouped(books_.incomplete),
+                              counted(books_.complete + books_.incomplete, "event"),
+                              missing_text(books_, missing_shown_max)),
+                  {});
   }
   if (units_.counts().lost != 0) {
-    fail(ExitCode::peer_lost, "lost " + units_.last_loss(), "what its store held is gone");
+    verdict_.fail(ExitCode::peer_lost, "lost " + units_.last_loss(), "what its store held is gone");
   }
 }
 
@@ -320,7 +330,7 @@ std::string BuilderSession::slowest(const BuilderBooks& books) {
 ProgressSample BuilderSession::sample() {
   const BuilderBooks books = this->books();
   ProgressSample result{books.complete + books.incomplete, books.bytes, std::nullopt, {}, "event"};
-  const std::string missed = units_.missed();
+  const std::string missed = missed_of(manager_, units_);
   if (units_.here() == 0) {
     result.waits_for = missed.empty() ? "waiting for units" : "waiting for " + missed;
     return result;
@@ -337,13 +347,14 @@ ProgressSample BuilderSession::sample() {
 BuilderSummary BuilderSession::summary() const {
   BuilderSummary result;
   result.plan = arguments_.plan;
-  result.code = code_;
-  result.error = error_;
+  result.code = verdict_.code;
+  result.error = verdict_.error;
   result.bytes = books_.bytes;
   result.seconds = begun_ ? seconds_of(last_ - *begun_) : 0;
   result.peers = units_.counts();
   result.refused = units_.refusals();
-  result.address = address_;
+  if (arguments_.plan.managed) result.manager = manager_summary(arguments_.manager, manager_);
+  result.addresses = addresses_;
   result.builder = arguments_.builder;
   result.left = left_.size();
   result.books = books_;

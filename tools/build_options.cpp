@@ -16,6 +16,7 @@ namespace netio::cli {
 namespace {
 
 constexpr std::uint32_t units_max = 65'536;
+constexpr std::uint64_t credit_max = 1024;  // a manager gives no more
 constexpr std::size_t window_bytes_least = std::size_t{16} << 10U;
 
 // 0 to 65,535, or 1 to 65,536.
@@ -69,6 +70,23 @@ std::size_t parse_store_bytes(const std::string& text) {
   return bytes;
 }
 
+std::uint32_t parse_credit(const std::string& text) {
+  const std::uint64_t ranges = parse_count(text);
+  if (ranges == 0 || ranges > credit_max) {
+    throw std::invalid_argument(fmt::format("is 1 to {} ranges, not {}", credit_max, text));
+  }
+  return static_cast<std::uint32_t>(ranges);
+}
+
+// A time after which a builder or a unit counts as gone.
+std::chrono::nanoseconds parse_lease(const std::string& text) {
+  const std::chrono::nanoseconds time = parse_duration(text);
+  if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(24)) {
+    throw std::invalid_argument("is 10ms to 24h, not " + text);
+  }
+  return time;
+}
+
 // All that build the same events have the same plan.
 void add_plan(CLI::App& app, BuildPlan& plan) {
   const std::string group = "The plan (the same at all units and builders)";
@@ -82,18 +100,44 @@ void add_plan(CLI::App& app, BuildPlan& plan) {
       ->group(group);
 }
 
+void add_builders(CLI::App& app, BuildArguments& build, const std::string& description) {
+  add_parsed_to(app, "--builders", "B", parse_units, build.builders, description)
+      ->group(app.get_option("--sources")->get_group());
+}
+
+void add_manager(CLI::App& app, std::string& manager) {
+  app.add_option("--manager", manager,
+                 "Where the event manager is (netio build manager), which gives ranges of events "
+                 "to builders: tcp://host:5550")
+      ->type_name("ADDRESS")
+      ->check(why_no_address);
+}
+
 void add_meeting(CLI::App& app, BuildArguments& build, std::string_view peer, bool binds) {
   add_settings(app, build.peer, {peer, binds, true, false});
+}
+
+void say_who_is_waited_for(CLI::App& app, std::string_view who) {
   app.get_option("--connect-timeout")
-      ->description(fmt::format("Give up when a {} has been away for so long (for ever)", peer));
+      ->description(fmt::format("Give up when a {} has been away for so long (for ever)", who));
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& why) {
+  throw CLI::ValidationError(option, why);
+}
+
+void check_each_once(const std::vector<std::string>& addresses, const char* advice) {
+  for (auto each = addresses.begin(); each != addresses.end(); ++each) {
+    if (std::find(addresses.begin(), each, *each) == each) continue;
+    refuse("ADDRESS", *each + " is there twice" + advice);
+  }
 }
 
 void check_plan(std::uint32_t number, std::uint32_t count, const char* option, const char* what,
                 const std::string& of) {
   if (number < count) return;
-  throw CLI::ValidationError(
-      option, fmt::format("there is no {} {}: with {} they are numbered from 0 to {}", what, number,
-                          of, count - 1));
+  refuse(option, fmt::format("there is no {} {}: with {} they are numbered from 0 to {}", what,
+                             number, of, count - 1));
 }
 
 void add_load(CLI::App& app, ReadoutArguments& readout) {
@@ -112,14 +156,31 @@ void add_load(CLI::App& app, ReadoutArguments& readout) {
                 "length:OFFSET,WIDTH,ADJUST")
       ->needs(file);
   add_parsed_to(app, "--events", "N", parse_count, readout.events,
-                "How many events (until the end of the file, or Ctrl-C)");
+                "How many events (until the end of the file, or Ctrl-C). A unit that joins a run "
+                "late ends at the same event as the others");
   add_parsed_to(app, "--seconds", "TIME", parse_duration, readout.seconds,
                 "For how long, counted from the start");
   add_parsed_to(app, "--rate", "RATE", parse_rate, readout.rate,
                 "Send at most so much: 50k events a second, 1GB/s, 10Gb/s");
   add_parsed_to(app, "--run", "R", parse_run, readout.first.run, "Number of the run (1)");
-  add_parsed_to(app, "--first-event", "N", parse_count, readout.first.number,
-                "Number of the first event (0)");
+  add_parsed_to(app, "--first-event", "N", parse_count, readout.first_event,
+                "Number of the first event (0; with --manager, a unit that joins late is told)");
+}
+
+void settle_builders(ReadoutArguments& readout) {
+  readout.plan.managed = !readout.manager.empty();
+  if (readout.plan.managed) {
+    if (!readout.addresses.empty()) {
+      refuse("--manager", "the manager says where builders are: name no other ADDRESS");
+    }
+    readout.plan.builders = readout.builders.value_or(1);
+    return;
+  }
+  if (readout.addresses.empty()) throw CLI::RequiredError("ADDRESS");
+  if (readout.builders) {
+    refuse("--builders", "is for a unit with --manager: without it, each builder has an ADDRESS");
+  }
+  readout.plan.builders = static_cast<std::uint32_t>(readout.addresses.size());
 }
 
 }  // namespace
@@ -128,14 +189,15 @@ void add_build_readout(CLI::App& app, ReadoutArguments& readout) {
   app.add_option("ADDRESS", readout.addresses,
                  "Where the builders listen, in the order of their numbers: "
                  "netio://host:5555, tcp://host:5555, shm://name, verbs://host:5555 or "
-                 "ofi+PROVIDER://host:5555, as for netio send")
+                 "ofi+PROVIDER://host:5555, as for netio send. None with --manager")
       ->type_name("")
-      ->check(why_no_address)
-      ->required();
+      ->check(why_no_address);
+  add_manager(app, readout.manager);
   add_parsed_to(app, "--source", "N", parse_unit_number, readout.source,
                 "The number of this unit, from 0 on")
       ->required();
   add_plan(app, readout.plan);
+  add_builders(app, readout, "With --manager: how many builder units there are (1)");
   add_load(app, readout);
   const std::string group = "The store (fragments of events that no builder is done with)";
   add_parsed_to(app, "--store", "BYTES", parse_store_bytes, readout.store_bytes_max,
@@ -151,27 +213,31 @@ void add_build_readout(CLI::App& app, ReadoutArguments& readout) {
                 "Ctrl-C: 1s)")
       ->group(group);
   add_meeting(app, readout, "builder", false);
+  say_who_is_waited_for(app, "builder, or with --manager the manager,");
   add_summary(app, readout.report);
   app.footer(std::string(help::build_readout_footer));
 }
 
 void add_build_builder(CLI::App& app, BuilderArguments& builder) {
   builder.peer.binds = true;
-  app.add_option("ADDRESS", builder.peer.address,
+  app.add_option("ADDRESS", builder.addresses,
                  "Where units connect: netio://*:5555, tcp://*:5555, shm://name, "
                  "verbs://host:5555 or ofi+PROVIDER://host:5555; the host may be * and the port 0, "
-                 "or the name *")
+                 "or the name *. Several addresses: at each of them. With --manager: tcp://*:0 if "
+                 "there is none")
       ->type_name("")
-      ->check(why_no_address)
-      ->required();
+      ->check(why_no_address);
+  add_manager(app, builder.manager);
   add_parsed_to(app, "--builder", "N", parse_unit_number, builder.builder,
                 "The number of this builder, from 0 on")
       ->required();
   add_plan(app, builder.plan);
-  add_parsed_to(app, "--builders", "B", parse_units, builder.plan.builders,
-                "How many builder units there are")
-      ->group(app.get_option("--sources")->get_group())
-      ->required();
+  add_builders(app, builder, "How many builder units there are (with --manager: 1)");
+  add_parsed_to(app, "--weight", "W", parse_units, builder.weight,
+                "With --manager: the part of the events that it gets, beside the weights of the "
+                "others (1)");
+  add_parsed_to(app, "--credit", "N", parse_credit, builder.credit,
+                "With --manager: how many ranges it is given at a time (8)");
   add_parsed_to(app, "--deadline", "TIME", parse_more_than_no_time, builder.deadline,
                 "How long an event waits for a unit that could send its fragment, or is away "
                 "(10s); then it is incomplete");
@@ -192,27 +258,54 @@ void add_build_builder(CLI::App& app, BuilderArguments& builder) {
   add_parsed_to(app, "--events", "N", parse_more_than_none, builder.events, "End after N events");
   add_parsed_to(app, "--seconds", "TIME", parse_duration, builder.seconds,
                 "End so long after the first unit came");
-  app.add_flag("--stay", builder.stay, "Go on when all units have ended");
+  app.add_flag("--stay", builder.stay, "Go on when all units, or the manager, have ended");
   add_meeting(app, builder, "unit", true);
+  say_who_is_waited_for(app, "unit, or the manager of --manager,");
   add_summary(app, builder.report);
   app.footer(std::string(help::build_builder_footer));
 }
 
+void add_build_manager(CLI::App& app, ManagerArguments& manager) {
+  manager.peer.binds = true;
+  app.add_option("ADDRESS", manager.addresses,
+                 "Where units and builders connect: netio://*:5550, tcp://*:5550, shm://name, "
+                 "verbs://host:5550 or ofi+PROVIDER://host:5550; the host may be * and the port 0, "
+                 "or the name *. Several addresses: at each of them")
+      ->type_name("")
+      ->check(why_no_address)
+      ->required();
+  add_plan(app, manager.plan);
+  app.get_option("--range")->description(
+      "Event numbers in a range (256): the manager gives each range to a builder");
+  add_builders(app, manager, "How many builder units there are (1)");
+  add_parsed_to(app, "--lease", "TIME", parse_lease, manager.lease,
+                "A builder that does not report for two leases loses its ranges (1s)");
+  add_parsed_to(app, "--unit-wait", "TIME", parse_lease, manager.wait,
+                "A unit that is gone, has not come, or hangs for so long is not waited for (10s)");
+  add_parsed_to(app, "--events", "N", parse_more_than_none, manager.events,
+                "Stop in front of event N, and end when all events below it are built");
+  add_parsed_to(app, "--run", "R", parse_run, manager.run,
+                "The number of the run of that event (1)")
+      ->needs("--events");
+  add_parsed_to(app, "--seconds", "TIME", parse_duration, manager.seconds,
+                "Stop so long after the start at what was produced until then");
+  app.add_flag("--stay", manager.stay, "Go on when all units have ended");
+  add_meeting(app, manager, "unit or builder", true);
+  say_who_is_waited_for(app, "unit or builder");
+  app.remove_option(app.get_option("--message-max"));
+  add_summary(app, manager.report);
+  app.footer(std::string(help::build_manager_footer));
+}
+
 void settle_build_readout(ReadoutArguments& readout) {
-  readout.plan.builders = static_cast<std::uint32_t>(readout.addresses.size());
+  settle_builders(readout);
   check_plan(readout.source, readout.plan.sources, "--source", "source",
              fmt::format("--sources {}", readout.plan.sources));
-  for (std::size_t i = 0; i < readout.addresses.size(); ++i) {
-    const auto end = readout.addresses.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(readout.addresses.begin(), end, readout.addresses[i]) != end) {
-      throw CLI::ValidationError("ADDRESS", readout.addresses[i] +
-                                                " is there twice: each builder "
-                                                "has an address of its own");
-    }
-  }
+  check_each_once(readout.addresses, ": each builder has an address of its own");
+  readout.first.number = readout.first_event.value_or(0);
   if (readout.first.number > event_number_max ||
       readout.events.value_or(0) > event_number_max - readout.first.number) {
-    throw CLI::ValidationError("--first-event", "the numbers of a run end at 2^64 - 2");
+    refuse("--first-event", "the numbers of a run end at 2^64 - 2");
   }
   if (readout.file.empty() && readout.fragment_bytes > readout.peer.message_bytes_max) {
     throw CLI::ValidationError("--size", fmt::format("{} is larger than --message-max, {}",
@@ -227,8 +320,25 @@ void settle_build_readout(ReadoutArguments& readout) {
 }
 
 void settle_build_builder(BuilderArguments& builder) {
+  builder.plan.managed = !builder.manager.empty();
+  if (!builder.plan.managed) {
+    if (builder.addresses.empty()) throw CLI::RequiredError("ADDRESS");
+    if (!builder.builders) throw CLI::RequiredError("--builders");
+    const char* const why = "is for a builder with an event manager (--manager)";
+    if (builder.weight) refuse("--weight", why);
+    if (builder.credit) refuse("--credit", why);
+  }
+  builder.plan.builders = builder.builders.value_or(1);
+  if (builder.addresses.empty()) builder.addresses.emplace_back("tcp://*:0");
+  builder.peer.address = builder.addresses.front();
+  check_each_once(builder.addresses, "");
   check_plan(builder.builder, builder.plan.builders, "--builder", "builder",
              fmt::format("--builders {}", builder.plan.builders));
+}
+
+void settle_build_manager(ManagerArguments& manager) {
+  manager.plan.managed = true;
+  manager.plan.builders = manager.builders.value_or(1);
 }
 
 }  // namespace netio::cli

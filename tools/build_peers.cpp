@@ -13,8 +13,6 @@
 namespace netio::cli {
 
 namespace {
-// A peer that has refused this side, and says nothing for so long, works with it now.
-constexpr std::chrono::seconds accepted_after{1};
 // Peers write what reasons quote.
 constexpr std::size_t reasons_noted_max = 100;
 constexpr std::size_t missed_listed_max = 8;
@@ -22,36 +20,33 @@ constexpr std::size_t missed_listed_max = 8;
 
 BuildPeers::BuildPeers(Loop& loop, Progress& progress, Options options,
                        std::function<void()> on_give_up)
-    : loop_(loop),
-      progress_(progress),
+    : progress_(progress),
       options_(std::move(options)),
       peers_(options_.count),
       on_give_up_(std::move(on_give_up)),
-      accepted_(loop, [this] { look_for_accepted(); }),
       missed_(loop, [this] {
         closing();
         on_give_up_();
       }) {
   for (std::size_t number = 0; number < peers_.size(); ++number) {
-    peers_[number].name = fmt::format("{} {}", options_.noun, number);
+    peers_[number].name = noun_of(number);
   }
 }
 
+// "unit 2", "manager"
+std::string BuildPeers::noun_of(std::size_t number) const {
+  return options_.only_one ? options_.noun : fmt::format("{} {}", options_.noun, number);
+}
+
 void BuildPeers::expect(std::uint32_t number, std::string_view address) {
-  peers_[number].name = fmt::format("{} {} {}", options_.noun, number, address);
+  peers_[number].name = fmt::format("{} {}", noun_of(number), address);
 }
 
 void BuildPeers::begin() { look_for_missed(); }
 
 void BuildPeers::up(std::uint32_t number, const PeerInfo& peer) {
   Peer& one = peers_[number];
-  one.name = fmt::format("{} {} {}", options_.noun, number, named(peer));
-  one.connected = true;
-  one.connected_at = loop_.now();
-  if (one.state == State::refused && one.run == peer.run) {
-    accepted_.start_once(accepted_after);
-    return;
-  }
+  one.name = fmt::format("{} {}", noun_of(number), named(peer));
   note_wire(progress_, peer);
   came(one, peer.run);
 }
@@ -61,7 +56,7 @@ void BuildPeers::came(Peer& peer, std::array<std::uint8_t, 16> run) {
   if (another_run) ++restarted_;
   std::string_view what = "is connected";
   if (another_run) {
-    what = "is back as another run (it was restarted, or is another one)";
+    what = "is back anew (it was restarted, or has come by another address)";
   } else if (peer.met) {
     what = "is back";
   }
@@ -69,36 +64,24 @@ void BuildPeers::came(Peer& peer, std::array<std::uint8_t, 16> run) {
   peer.state = State::here;
   peer.met = true;
   peer.run = run;
-  peer.attempt_noted = false;
+  peer.attempts.clear();
   look_for_missed();
-}
-
-void BuildPeers::look_for_accepted() {
-  bool more = false;
-  for (Peer& each : peers_) {
-    if (each.state != State::refused || !each.connected) continue;
-    if (loop_.now() - each.connected_at >= accepted_after) {
-      came(each, each.run);
-    } else {
-      more = true;
-    }
-  }
-  if (more) accepted_.start_once(accepted_after);
 }
 
 void BuildPeers::down(std::uint32_t number, const PeerInfo& peer, const Down& down) {
   Peer& one = peers_[number];
-  one.connected = false;
   if (down.reason == DownReason::closed_here || closing_) return;
+  // refused() has said it.
+  if (one.state == State::refused && down.reason == DownReason::rejected) return;
   one.last_why = why(peer, down);
   one.last_advice = advice_for(peer.address, down.reason);
   if (!peer.was_up) {
-    one.name = fmt::format("{} {} {}", options_.noun, number, named(peer));
+    one.name = fmt::format("{} {}", noun_of(number), named(peer));
     if (!peer.retrying) {
       hopeless_ = &one;
       closing();
       on_give_up_();
-    } else if (!std::exchange(one.attempt_noted, true)) {
+    } else if (one.attempts.is_new(peer, down)) {
       progress_.note(fmt::format("waiting for {}: {}", one.name, one.last_why));
     }
     return;
@@ -140,7 +123,6 @@ void BuildPeers::refused(const PeerInfo& peer, std::string_view why) {
 void BuildPeers::closing() {
   closing_ = true;
   missed_.stop();
-  accepted_.stop();
 }
 
 bool BuildPeers::is_missed(const Peer& peer) const noexcept {
@@ -179,6 +161,7 @@ std::string BuildPeers::missed() const {
     if (++count <= missed_listed_max) list += fmt::format("{}{}", count == 1 ? "" : ", ", number);
   }
   if (count == 0) return {};
+  if (options_.only_one) return "the " + options_.noun;
   if (count > missed_listed_max) list += fmt::format(" and {} more", count - missed_listed_max);
   return fmt::format("{}{} {}", options_.noun, count == 1 ? "" : "s", list);
 }
@@ -189,6 +172,7 @@ PeerCounts BuildPeers::counts() const {
     if (each.met && each.state != State::refused) ++counts.came;
     if (each.state == State::ended) ++counts.ended;
     if (each.state == State::lost) ++counts.lost;
+    if (each.state == State::here) ++counts.connected;
   }
   counts.restarted = restarted_;
   return counts;
@@ -211,6 +195,10 @@ std::string BuildPeers::cause() const {
 std::string BuildPeers::advice() const {
   const Peer* const peer = first_missed();
   if (peer == nullptr) return {};
+  if (peer->state == State::refused && options_.only_one) {
+    return "give the manager and all units and builders the same plan (--sources, --builders, "
+           "--range), and each unit and each builder a number of its own";
+  }
   if (peer->state == State::refused) {
     return "give all units and builders the same plan (--sources, --builders, --range), and units "
            "the addresses in the order of the builders' numbers";

@@ -1,5 +1,5 @@
-// The builders of a read-out unit, or the units of a builder: which of them are there, what is
-// noted of them, and for how long they are waited for. Owner thread only.
+// The builders of a read-out unit, the units of a builder, or the event manager of both: which of
+// them are there, what is noted of them, and for how long they are waited for. Owner thread only.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include <netio/loop.hpp>
 #include <netio/socket.hpp>
 
+#include "attempt_notes.hpp"
 #include "exit_code.hpp"
 #include "progress.hpp"
 #include "summary.hpp"
@@ -25,10 +26,11 @@ namespace netio::cli {
 class BuildPeers {
  public:
   struct Options {
-    std::string noun;  // "unit", "builder"
+    std::string noun;  // "unit", "builder", "manager"
     std::size_t count = 0;
     bool missed_when_ended = false;                   // one that has ended in order is still needed
     std::optional<std::chrono::nanoseconds> timeout;  // of one that is missed; none: for ever
+    bool only_one = false;                            // it has no number
   };
   // `on_give_up` is called in the loop, once: see cause().
   BuildPeers(Loop& loop, Progress& progress, Options options, std::function<void()> on_give_up);
@@ -48,7 +50,7 @@ class BuildPeers {
 
   [[nodiscard]] std::size_t here() const noexcept;
   [[nodiscard]] bool all_ended() const noexcept;
-  // Those that are missed: "unit 2", "units 0, 2 and 7 more"; empty if none is.
+  // Those that are missed: "unit 2", "units 0, 2 and 7 more", "the manager"; empty if none is.
   [[nodiscard]] std::string missed() const;
   [[nodiscard]] PeerCounts counts() const;
   // How often somebody was refused, or has refused this side.
@@ -64,22 +66,19 @@ class BuildPeers {
   enum class State : std::uint8_t { never, here, ended, lost, refused };
   struct Peer {
     State state = State::never;
-    bool connected = false;
     bool met = false;  // it was here
-    bool attempt_noted = false;
+    AttemptNotes attempts;
     std::array<std::uint8_t, 16> run{};
-    std::chrono::nanoseconds connected_at{0};
     std::string name;  // "unit 2 tcp://..."
     std::string last_why;
     std::string last_advice;
   };
   [[nodiscard]] bool is_missed(const Peer& peer) const noexcept;
+  [[nodiscard]] std::string noun_of(std::size_t number) const;
   void came(Peer& peer, std::array<std::uint8_t, 16> run);
-  void look_for_accepted();
   void look_for_missed();
   [[nodiscard]] const Peer* first_missed() const noexcept;
 
-  Loop& loop_;
   Progress& progress_;
   Options options_;
   std::vector<Peer> peers_;  // by number
@@ -90,7 +89,6 @@ class BuildPeers {
   const Peer* hopeless_ = nullptr;  // it will not come
   bool closing_ = false;
   std::function<void()> on_give_up_;
-  Timer accepted_;
   Timer missed_;
 };
 

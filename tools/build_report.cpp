@@ -36,17 +36,39 @@ std::string first_line(std::string_view verb, std::uint64_t count, std::string_v
   return text + "\n";
 }
 
+// "assigned  10,000 events in 1.2 s: 8.3 k events/s"
+std::string first_line(const ManagerSummary& summary) {
+  const std::uint64_t events = summary.books.events;
+  std::string text = fmt::format("{:<9} {} in {}", "assigned", counted(events, "event"),
+                                 duration_text(summary.seconds));
+  if (summary.seconds >= rated_seconds_min) {
+    text += ": " + scaled(static_cast<double>(events) / summary.seconds, "events/s");
+  }
+  if (summary.code == ExitCode::interrupted) text += ", interrupted";
+  return text + "\n";
+}
+
 std::string row(std::string_view name, const std::string& text) {
   return fmt::format("  {:<11} {}\n", name, text);
 }
 
-std::string peers_row(std::string_view name, const BuildSummary& summary) {
-  std::string text = peers_text(summary.peers);
-  if (summary.peers.restarted != 0) {
-    text += fmt::format(", {} as another run", counted(summary.peers.restarted, "return"));
+std::string peers_row(std::string_view name, const PeerCounts& peers, std::uint64_t refused) {
+  std::string text = peers_text(peers);
+  if (peers.restarted != 0) {
+    text += fmt::format(", {} anew (restarted, or by another address)",
+                        counted(peers.restarted, "return"));
   }
-  if (summary.refused != 0) text += fmt::format(", refused {}", counted(summary.refused, "time"));
+  if (refused != 0) text += fmt::format(", refused {}", counted(refused, "time"));
   return row(name, text);
+}
+
+std::string peers_row(std::string_view name, const BuildSummary& summary) {
+  return peers_row(name, summary.peers, summary.refused);
+}
+
+std::string manager_row(const BuildSummary& summary) {
+  if (!summary.manager) return {};
+  return peers_row("manager", summary.manager->counts, summary.manager->refused);
 }
 
 struct FragmentSums {
@@ -79,6 +101,13 @@ std::string missing_of(const BuilderBooks::Source& source) {
   return fmt::format("{}", fmt::join(reasons, ", "));
 }
 
+// "event 1,000 of run 7"
+std::string position_text(EventId position) {
+  return position.number > event_number_max
+             ? fmt::format("the end of run {}", position.run)
+             : fmt::format("event {} of run {}", grouped(position.number), position.run);
+}
+
 ordered_json event_json(EventId event) { return {{"run", event.run}, {"number", event.number}}; }
 
 ordered_json common_json(std::string_view command, const BuildSummary& summary) {
@@ -91,7 +120,8 @@ ordered_json common_json(std::string_view command, const BuildSummary& summary) 
           {"plan",
            {{"sources", summary.plan.sources},
             {"builders", summary.plan.builders},
-            {"range_events", summary.plan.range_events}}}};
+            {"range_events", summary.plan.range_events},
+            {"managed", summary.plan.managed}}}};
 }
 
 void add_rates(ordered_json& json, std::uint64_t events, const BuildSummary& summary) {
@@ -106,12 +136,39 @@ void add_rates(ordered_json& json, std::uint64_t events, const BuildSummary& sum
   json["bytes_per_second"] = rate(summary.bytes);
 }
 
+ordered_json peers_json(const PeerCounts& peers, std::uint64_t refused) {
+  return {{"came", peers.came},           {"ended", peers.ended},         {"lost", peers.lost},
+          {"connected", peers.connected}, {"restarted", peers.restarted}, {"refused", refused}};
+}
+
 ordered_json peers_json(const BuildSummary& summary) {
-  return {{"came", summary.peers.came},
-          {"ended", summary.peers.ended},
-          {"lost", summary.peers.lost},
-          {"restarted", summary.peers.restarted},
-          {"refused", summary.refused}};
+  return peers_json(summary.peers, summary.refused);
+}
+
+ordered_json manager_json(const BuildSummary& summary) {
+  if (!summary.manager) return nullptr;
+  ordered_json json{{"address", summary.manager->address}};
+  json.update(peers_json(summary.manager->counts, summary.manager->refused));
+  return json;
+}
+
+ordered_json unit_json(std::size_t number, const ManagerBooks::Unit& unit) {
+  return {{"source", number},
+          {"connected", unit.connected},
+          {"behind", unit.behind},
+          {"busy", unit.busy},
+          {"produced", event_json(unit.produced)}};
+}
+
+ordered_json builder_json(std::size_t number, const ManagerBooks::Builder& builder) {
+  return {{"builder", number},
+          {"connected", builder.connected},
+          {"lease", to_string(builder.lease)},
+          {"addresses", builder.addresses},
+          {"weight", builder.weight},
+          {"credit", builder.credit},
+          {"open", builder.open},
+          {"done", builder.done}};
 }
 
 ordered_json source_json(std::size_t number, const BuilderBooks::Source& source,
@@ -165,7 +222,10 @@ std::string to_text(const ReadoutSummary& summary) {
         row("busy", fmt::format("the store was full {}, {} in all", counted(summary.busy, "time"),
                                 duration_text(summary.busy_seconds)));
   }
-  return text + peers_row("builders", summary);
+  if (summary.stop) {
+    text += row("stop", "in front of " + position_text(*summary.stop));
+  }
+  return text + peers_row("builders", summary) + manager_row(summary);
 }
 
 std::string to_text(const BuilderSummary& summary) {
@@ -190,7 +250,7 @@ std::string to_text(const BuilderSummary& summary) {
   if (without != 0) {
     text += row("without", counted(without, "time") + " a unit had no fragment of an event");
   }
-  text += peers_row("units", summary);
+  text += peers_row("units", summary) + manager_row(summary);
   text += row("memory", fmt::format("{} of open events at most", bytes_text(books.open_bytes_max)));
   if (summary.verification) {
     const EventVerification& checked = *summary.verification;
@@ -210,6 +270,59 @@ std::string to_text(const BuilderSummary& summary) {
   return text;
 }
 
+std::string to_text(const ManagerSummary& summary) {
+  const ManagerBooks& books = summary.books;
+  std::string text = first_line(summary);
+  text += row("ranges",
+              fmt::format("{} assigned, {} again; {} done, {} taken away, {} open",
+                          grouped(books.assigned), grouped(books.again), grouped(books.settled),
+                          grouped(books.revoked), grouped(books.open)));
+  text += row("events",
+              fmt::format("assigned up to {}, produced up to {}",
+                          position_text(books.assigned_below), position_text(books.produced)));
+  text += peers_row("units", summary);
+  text += peers_row("builders", summary.builders, 0);
+  for (std::size_t i = 0; i < std::min(books.builders.size(), units_listed_max); ++i) {
+    if (books.builders[i].done == 0) continue;
+    text +=
+        row("", fmt::format("builder {}: {} done", i, counted(books.builders[i].done, "range")));
+  }
+  return text;
+}
+
+std::string to_json(const ManagerSummary& summary) {
+  const ManagerBooks& books = summary.books;
+  ordered_json json = common_json("build manager", summary);
+  json["addresses"] = summary.addresses;
+  json["term"] = books.term;
+  json["events"] = books.events;
+  json["seconds"] = summary.seconds;
+  json["events_per_second"] =
+      summary.seconds >= rated_seconds_min
+          ? ordered_json(static_cast<double>(books.events) / summary.seconds)
+          : ordered_json();
+  json["assigned"] = books.assigned;
+  json["again"] = books.again;
+  json["settled"] = books.settled;
+  json["revoked"] = books.revoked;
+  json["open"] = books.open;
+  json["waiting"] = books.waiting;
+  json["assigned_below"] = event_json(books.assigned_below);
+  json["produced"] = event_json(books.produced);
+  json["units"] = peers_json(summary);
+  json["builders"] = peers_json(summary.builders, 0);
+  json["builders"].erase("refused");  // among the units
+  json["per_unit"] = ordered_json::array();
+  for (std::size_t i = 0; i < books.units.size(); ++i) {
+    json["per_unit"].push_back(unit_json(i, books.units[i]));
+  }
+  json["per_builder"] = ordered_json::array();
+  for (std::size_t i = 0; i < books.builders.size(); ++i) {
+    json["per_builder"].push_back(builder_json(i, books.builders[i]));
+  }
+  return json.dump(2) + "\n";
+}
+
 std::string to_json(const ReadoutSummary& summary) {
   const ReadoutBooks& books = summary.books;
   ordered_json json = common_json("build readout", summary);
@@ -217,6 +330,7 @@ std::string to_json(const ReadoutSummary& summary) {
   json["source"] = summary.source;
   json["first"] = event_json(summary.first);
   json["next"] = event_json(summary.next);
+  json["stop"] = summary.stop ? event_json(*summary.stop) : ordered_json();
   json["sent"] = books.sent;
   add_rates(json, books.sent, summary);
   json["settled"] = books.settled;
@@ -228,13 +342,15 @@ std::string to_json(const ReadoutSummary& summary) {
   json["busy"] = summary.busy;
   json["busy_seconds"] = summary.busy_seconds;
   json["builders"] = peers_json(summary);
+  json["manager"] = manager_json(summary);
   return json.dump(2) + "\n";
 }
 
 std::string to_json(const BuilderSummary& summary) {
   const BuilderBooks& books = summary.books;
   ordered_json json = common_json("build builder", summary);
-  json["address"] = summary.address;
+  json["address"] = summary.addresses.empty() ? "" : summary.addresses.front();
+  json["addresses"] = summary.addresses;
   json["builder"] = summary.builder;
   json["events"] = books.complete + books.incomplete;
   json["left"] = summary.left;
@@ -246,6 +362,7 @@ std::string to_json(const BuilderSummary& summary) {
   json["open_bytes"] = books.open_bytes;
   json["open_bytes_max"] = books.open_bytes_max;
   json["units"] = peers_json(summary);
+  json["manager"] = manager_json(summary);
   json["sources"] = ordered_json::array();
   for (std::size_t i = 0; i < books.sources.size(); ++i) {
     json["sources"].push_back(source_json(i, books.sources[i], summary.without[i]));

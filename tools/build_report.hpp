@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <netio/builder_unit.hpp>
+#include <netio/event_manager.hpp>
 #include <netio/readout_unit.hpp>
 
 #include "event_check.hpp"
@@ -14,6 +15,13 @@
 #include "summary.hpp"
 
 namespace netio::cli {
+
+// The event manager of a unit or a builder.
+struct ManagerOfPeer {
+  std::string address;
+  PeerCounts counts;
+  std::uint64_t refused = 0;  // how often it has refused this side
+};
 
 struct BuildSummary {
   BuildPlan plan;
@@ -23,6 +31,7 @@ struct BuildSummary {
   double seconds = 0;
   PeerCounts peers;           // that were met
   std::uint64_t refused = 0;  // how often a peer was refused, or has refused this one
+  std::optional<ManagerOfPeer> manager;
 };
 
 struct ReadoutSummary : BuildSummary {
@@ -30,6 +39,7 @@ struct ReadoutSummary : BuildSummary {
   std::uint32_t source = 0;
   EventId first;
   EventId next;
+  std::optional<EventId> stop;  // what the manager said
   ReadoutBooks books;
   std::uint64_t busy = 0;  // how often the store was full
   double busy_seconds = 0;
@@ -42,7 +52,7 @@ struct BuilderSummary : BuildSummary {
     std::uint64_t bytes = 0;
     std::uint64_t events_there = 0;  // from an earlier run
   };
-  std::string address;
+  std::vector<std::string> addresses;
   std::uint32_t builder = 0;
   std::uint64_t left = 0;  // events that were handed over, and are left to the units all the same
   BuilderBooks books;      // its events are without these
@@ -51,12 +61,20 @@ struct BuilderSummary : BuildSummary {
   std::optional<Written> written;
 };
 
+struct ManagerSummary : BuildSummary {  // `peers` are units
+  std::vector<std::string> addresses;
+  PeerCounts builders;
+  ManagerBooks books;
+};
+
 // Lines, the last one ended.
 [[nodiscard]] std::string to_text(const ReadoutSummary& summary);
 [[nodiscard]] std::string to_text(const BuilderSummary& summary);
+[[nodiscard]] std::string to_text(const ManagerSummary& summary);
 // An object, indented, its last line ended.
 [[nodiscard]] std::string to_json(const ReadoutSummary& summary);
 [[nodiscard]] std::string to_json(const BuilderSummary& summary);
+[[nodiscard]] std::string to_json(const ManagerSummary& summary);
 
 // "not connected"
 [[nodiscard]] std::string missing_word(Missing missing);

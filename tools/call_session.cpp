@@ -54,21 +54,21 @@ ExitCode CallSession::run() {
   connected_.down(context_.loop().now());
   progress_.finish();
   if (interrupted_) {
-    code_ = ExitCode::interrupted;
+    verdict_.code = ExitCode::interrupted;
   } else {
     judge();
   }
-  if (!error_.empty()) progress_.error(error_, advice_);
+  verdict_.tell(progress_);
   const Summary result = summary();
   report_.publish(to_be_told(result) ? to_text(result) : std::string(),
                   [&result] { return to_json(result); });
-  return code_;
+  return verdict_.code;
 }
 
 void CallSession::on_up(const PeerInfo& peer) {
   const bool came_back = peers_.came != 0 && peer.dialed;
   up_[peer.id] = peer.message_bytes_max;
-  attempt_noted_ = false;
+  attempts_.clear();
   wait_.up();
   connected_.up(context_.loop().now());
   if (came_back) progress_.note("connected to " + named(peer));
@@ -91,7 +91,7 @@ void CallSession::on_down(const PeerInfo& peer, const Down& down) {
   if (!peer.was_up) {
     if (!peer.dialed) {
       turned_away_.note(peer, why(peer, down));
-    } else if (peer.retrying && !std::exchange(attempt_noted_, true)) {
+    } else if (peer.retrying && attempts_.is_new(peer, down)) {
       progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
     }
   } else if (ended_in_order(down)) {
@@ -116,24 +116,18 @@ void CallSession::interrupt() {
 
 void CallSession::give_up() {
   if (!wait_.ended() || !ends_with_peer()) {
-    fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+    verdict_.fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(),
+                  wait_.advice());
   }
   gave_up();
-}
-
-void CallSession::fail(ExitCode code, std::string cause, std::string advice) {
-  if (!error_.empty()) return;  // The first cause is the one that counts.
-  code_ = code;
-  error_ = std::move(cause);
-  advice_ = std::move(advice);
 }
 
 Summary CallSession::summary() const {
   Summary result;
   result.command = command_;
   result.address = address_;
-  result.code = code_;
-  result.error = error_;
+  result.code = verdict_.code;
+  result.error = verdict_.error;
   result.seconds = seconds_of(connected_.total());
   result.books = socket_->books();
   result.counters = socket_->counters();

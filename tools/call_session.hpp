@@ -10,6 +10,7 @@
 #include <netio/socket.hpp>
 
 #include "arguments.hpp"
+#include "attempt_notes.hpp"
 #include "connected_time.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
@@ -18,6 +19,7 @@
 #include "report.hpp"
 #include "summary.hpp"
 #include "turned_away.hpp"
+#include "verdict.hpp"
 
 namespace netio::cli {
 
@@ -35,7 +37,6 @@ class CallSession {
 
   // To be called by the derived class once its socket is made, which it owns.
   void use(Socket& socket);
-  void fail(ExitCode code, std::string cause, std::string advice);
   // Ends in order: what was sent is delivered.
   void close();
 
@@ -45,8 +46,8 @@ class CallSession {
   virtual void peer_up() {}
   // --seconds have passed.
   virtual void time_is_up() { close(); }
-  // No peer came, or came back. fail() was called, unless ends_with_peer() says that it is no
-  // error.
+  // No peer came, or came back. verdict_.fail() was called, unless ends_with_peer() says that it is
+  // no error.
   virtual void gave_up() { close(); }
   // Whether it is no error that no other peer comes after one that has ended in order.
   [[nodiscard]] virtual bool ends_with_peer() const { return false; }
@@ -68,7 +69,7 @@ class CallSession {
   std::map<std::uint64_t, std::uint64_t> up_;  // connected peers: id, the largest message it takes
   bool closing_ = false;
   bool interrupted_ = false;
-  std::string error_;  // empty: none so far
+  Verdict verdict_;
 
  private:
   void meet();
@@ -87,9 +88,7 @@ class CallSession {
   TurnedAway turned_away_{progress_};
   Timer time_is_up_;  // --seconds
   Interrupt interrupt_;
-  bool attempt_noted_ = false;
-  ExitCode code_ = ExitCode::done;
-  std::string advice_;
+  AttemptNotes attempts_;
 };
 
 }  // namespace netio::cli

@@ -76,10 +76,10 @@ void EchoSession::peer_down() {
 
 void EchoSession::judge() {
   if (refused_ == 0) return;
-  fail(ExitCode::failed,
-       fmt::format("{} not sent back, the last of them: {}", counted(refused_, "message"),
-                   to_string(why_refused_)),
-       {});
+  verdict_.fail(ExitCode::failed,
+                fmt::format("{} not sent back, the last of them: {}", counted(refused_, "message"),
+                            to_string(why_refused_)),
+                {});
 }
 
 void EchoSession::publish(Report& report) {
@@ -87,8 +87,8 @@ void EchoSession::publish(Report& report) {
   result.kind = Summary::Kind::echoed;
   result.command = "echo";
   result.address = address_;
-  result.code = code_;
-  result.error = error_;
+  result.code = verdict_.code;
+  result.error = verdict_.error;
   result.messages = messages_;
   result.bytes = bytes_;
   result.seconds = seconds_of(connected_.total());

@@ -19,7 +19,7 @@ EventCheck::EventCheck(const BuildPlan& plan, std::uint32_t builder,
     : plan_(plan), builder_(builder), note_(std::move(note)) {}
 
 void EventCheck::check(const Event& event) {
-  check_number(event.id());
+  plan_.managed ? check_mark(event) : check_number(event.id());
   for (std::uint32_t source = 0; source < event.size(); ++source) {
     const EventFragment fragment = event[source];
     if (fragment.here) check_fragment(event.id(), source, payload_.of(fragment.message));
@@ -51,6 +51,14 @@ void EventCheck::check_number(EventId id) {
     }
   }
   last_ = id;
+}
+
+void EventCheck::check_mark(const Event& event) {
+  if (!seen_.contains(event.id())) return seen_.insert(event.id());
+  if (event.again()) return;
+  ++result_.order;
+  fault(fmt::format("event {} of run {} came twice, and is not marked", grouped(event.id().number),
+                    event.id().run));
 }
 
 void EventCheck::check_fragment(EventId id, std::uint32_t source,

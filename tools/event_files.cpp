@@ -119,7 +119,7 @@ void EventFiles::go_on_behind(const std::string& index) {
       std::uint64_t of_fragment = 0;
       if (read_number(cells[3 + source], of_fragment)) bytes[source] += of_fragment;
     }
-    last_ = id;
+    if (!written_.contains(id)) written_.insert(id);
     ++events_there_;
   }
   cut_off(index, whole);
@@ -146,7 +146,7 @@ std::string EventFiles::line(const Event& event) const {
 // The index last: an event that it lists is whole.
 void EventFiles::write(const Event& event) {
   if (state() != Output::State::open) return;
-  if (last_ && event.id() <= *last_) return;
+  if (written_.contains(event.id())) return;
   std::ranges::fill(sizes_, 0U);
   for (std::size_t source = 0; source < event.size(); ++source) {
     const EventFragment fragment = event[source];
@@ -161,7 +161,7 @@ void EventFiles::write(const Event& event) {
   index_->append(std::as_bytes(std::span(text)));
   index_->flush();
   if (index_->state() != Output::State::open) return;
-  last_ = event.id();
+  written_.insert(event.id());
   ++events_;
   for (const std::size_t each : sizes_) bytes_ += each;
 }

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <netio/builder_unit.hpp>
 
+#include "event_set.hpp"
 #include "output.hpp"
 #include "payload.hpp"
 
@@ -20,7 +20,7 @@ namespace netio::cli {
 class EventFiles {
  public:
   // Makes the folder if it is missing. Files of an earlier run are an error, unless `append`: then
-  // what the index does not list is cut off, and events that it lists are not written again.
+  // what the index does not list is cut off. Events that it lists are not written again.
   // Throws Failure.
   EventFiles(const std::string& folder, std::uint32_t builder, std::uint32_t sources, bool append);
 
@@ -51,7 +51,7 @@ class EventFiles {
   std::unique_ptr<Output> index_;
   std::vector<std::size_t> sizes_;  // of the fragments of the event at hand
   Payload payload_;
-  std::optional<EventId> last_;  // that was written before, or now
+  EventSet written_;  // before, or now
   std::uint64_t events_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t events_there_ = 0;

@@ -30,6 +30,8 @@ class FragmentOutlet : public Outlet {
   }
   void on_released(std::function<void(std::uint64_t)>) override {}
 
+  // Before the first fragment.
+  void begin(EventId first) noexcept { next_ = first; }
   // The event of the next fragment.
   [[nodiscard]] EventId next() const noexcept { return next_; }
 

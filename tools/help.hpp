@@ -185,6 +185,12 @@ inline constexpr std::string_view bench_footer =
   netio bench relay --size 64KiB --mode unbuffered --to ofi+tcp://127.0.0.1:0
   netio bench build                                        events of 4 units and 2 builders
   netio bench build --wire shm --size 200,10KiB,1MiB --rate 10k
+  netio bench mesh --nodes 8 --both-ways --namespaces --against raw
+  netio bench mesh --wire shm --nodes 8 --plot mesh.svg    every node to every other one
+  netio bench scan --values 64..512MB --plot size.svg      rates and CPU against the size
+  netio bench scan verbs://10.0.0.1:0 --parameter slots --values 1..16+1 --slot-bytes 32MiB
+  netio bench breakdown                                    where the time of a message goes
+  netio bench breakdown shm://bench --size 64,1MiB --plot breakdown.svg
   netio bench idle
   netio bench serve 'tcp://*:5600'                         on one host, and on another:
   netio bench throughput tcp://first-host:0 --remote tcp://first-host:5600

@@ -1,5 +1,6 @@
 #include "limits.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <linux/capability.h>
 #include <sched.h>
@@ -26,12 +27,13 @@ std::optional<std::uint64_t> read_number(const char* path) {
   return std::nullopt;
 }
 
-void read_huge_pages(Limits& limits) {
+void read_memory(Limits& limits) {
   std::ifstream file("/proc/meminfo");
   std::string name;
   std::uint64_t value = 0;
   std::string rest;
   while (file >> name >> value && std::getline(file, rest)) {
+    if (name == "MemAvailable:") limits.memory_available_bytes = value * 1024;
     if (name == "HugePages_Total:") limits.huge_pages = value;
     if (name == "HugePages_Free:") limits.huge_pages_free = value;
     if (name == "Hugepagesize:") limits.huge_page_bytes = value * 1024;
@@ -45,6 +47,21 @@ bool read_capability(unsigned bit) {
     if (name == "CapEff:" && file >> std::hex >> effective) return ((effective >> bit) & 1U) != 0;
   }
   return false;
+}
+
+void lower(std::optional<std::uint64_t>& bound, std::optional<std::uint64_t> other) {
+  if (other) bound = bound ? std::min(*bound, *other) : *other;
+}
+
+// The bounds of the group that a container is in, and of the user, which a privileged one has not.
+void read_control_group(Limits& limits) {
+  const auto most = read_number("/sys/fs/cgroup/memory.max");
+  const auto used = read_number("/sys/fs/cgroup/memory.current");
+  if (most && used) lower(limits.memory_available_bytes, *most > *used ? *most - *used : 0);
+  lower(limits.processes_max, read_number("/sys/fs/cgroup/pids.max"));
+  if (!read_capability(CAP_SYS_RESOURCE)) {
+    lower(limits.processes_max, read_limit(RLIMIT_NPROC).soft);
+  }
 }
 
 // The file reads "always [madvise] never".
@@ -77,7 +94,8 @@ Limits read_limits() {
     limits.memory_bytes =
         static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
   }
-  read_huge_pages(limits);
+  read_memory(limits);
+  read_control_group(limits);
   limits.transparent_huge_pages = read_transparent_huge_pages();
   limits.receive_buffer_bytes_max = read_number("/proc/sys/net/core/rmem_max");
   limits.send_buffer_bytes_max = read_number("/proc/sys/net/core/wmem_max");

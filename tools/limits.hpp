@@ -20,6 +20,10 @@ struct Limits {
   unsigned cpus_usable = 0;          // by this process
   unsigned cpus_online = 0;
   std::uint64_t memory_bytes = 0;
+  // What new processes may have of it; in a control group with a bound, at most what is left of it.
+  std::optional<std::uint64_t> memory_available_bytes;
+  // Of processes and their threads: of this user, or of the control group. None: no bound.
+  std::optional<std::uint64_t> processes_max;
   // None: the system does not say.
   std::optional<std::uint64_t> huge_page_bytes;
   std::optional<std::uint64_t> huge_pages;

@@ -13,6 +13,7 @@
 #include "arguments.hpp"
 #include "bench/bench.hpp"
 #include "build_builder.hpp"
+#include "build_manager.hpp"
 #include "build_readout.hpp"
 #include "echo.hpp"
 #include "exit_code.hpp"
@@ -57,6 +58,8 @@ std::string_view name_of(Command command) {
       return "netio build readout";
     case Command::build_builder:
       return "netio build builder";
+    case Command::build_manager:
+      return "netio build manager";
     case Command::info:
       return "netio info";
     case Command::bench:
@@ -89,6 +92,8 @@ ExitCode run(const Arguments& arguments) {
       return run_build_readout(arguments.build_readout);
     case Command::build_builder:
       return run_build_builder(arguments.build_builder);
+    case Command::build_manager:
+      return run_build_manager(arguments.build_manager);
     case Command::info:
       return arguments.info.address.empty() ? run_info(arguments.info) : run_probe(arguments.info);
     case Command::bench:

@@ -54,18 +54,18 @@ ExitCode PairSession::run() {
   if (up_) connected_.down(context_.loop().now());
   progress_.finish();
   if (interrupted_) {
-    code_ = ExitCode::interrupted;
+    verdict_.code = ExitCode::interrupted;
   } else {
     judge();
   }
-  if (!error_.empty()) progress_.error(error_, advice_);
+  verdict_.tell(progress_);
   publish(report_);
-  return code_;
+  return verdict_.code;
 }
 
 void PairSession::on_up(const PeerInfo& peer) {
   up_ = true;
-  attempt_noted_ = false;
+  attempts_.clear();
   wait_.up();
   connected_.up(context_.loop().now());
   note_wire(progress_, peer);
@@ -94,7 +94,7 @@ void PairSession::on_down(const PeerInfo& peer, const Down& down) {
 
 void PairSession::note_not_met(const PeerInfo& peer, const Down& down) {
   if (!peer.dialed) return turned_away_.note(peer, why(peer, down));
-  if (!peer.retrying || std::exchange(attempt_noted_, true)) return;
+  if (!peer.retrying || !attempts_.is_new(peer, down)) return;
   progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
 }
 
@@ -109,15 +109,9 @@ void PairSession::interrupt() {
 }
 
 void PairSession::give_up() {
-  fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  verdict_.fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(),
+                wait_.advice());
   context_.stop();
-}
-
-void PairSession::fail(ExitCode code, std::string cause, std::string advice) {
-  if (!error_.empty()) return;  // The first cause is the one that counts.
-  code_ = code;
-  error_ = std::move(cause);
-  advice_ = std::move(advice);
 }
 
 }  // namespace netio::cli

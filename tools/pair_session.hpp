@@ -9,6 +9,7 @@
 #include <netio/pair.hpp>
 
 #include "arguments.hpp"
+#include "attempt_notes.hpp"
 #include "connected_time.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
@@ -17,6 +18,7 @@
 #include "report.hpp"
 #include "summary.hpp"
 #include "turned_away.hpp"
+#include "verdict.hpp"
 
 namespace netio::cli {
 
@@ -43,7 +45,6 @@ class PairSession {
   virtual void judge() {}
   virtual void publish(Report& report) = 0;
 
-  void fail(ExitCode code, std::string cause, std::string advice);
   // What was sent is delivered, then it ends.
   void close();
 
@@ -58,8 +59,7 @@ class PairSession {
   bool up_ = false;
   bool closing_ = false;
   bool interrupted_ = false;
-  ExitCode code_ = ExitCode::done;
-  std::string error_;
+  Verdict verdict_;
 
  private:
   void meet();
@@ -73,8 +73,7 @@ class PairSession {
   PeerWait wait_;
   Timer time_is_up_;  // --seconds
   Interrupt interrupt_;
-  bool attempt_noted_ = false;
-  std::string advice_;
+  AttemptNotes attempts_;
 };
 
 }  // namespace netio::cli

@@ -44,7 +44,8 @@ std::string_view advice_for(DownReason reason) {
     case DownReason::pattern_mismatch:
       return "netio send (push) pairs with netio recv (pull), netio pub (publish) with netio sub "
              "(subscribe), netio ping with netio echo (both pair), netio request with netio reply, "
-             "netio build readout with netio build builder";
+             "netio build readout with netio build builder, both with netio build manager "
+             "(--manager)";
     case DownReason::handshake_timeout:
       return "something took the connection and said nothing: is it netio, alive, and not held up "
              "by other connections that say nothing? (ss -tn shows them)";
@@ -83,7 +84,12 @@ std::string why(const PeerInfo& peer, const Down& down) {
   }
   std::string said(text);
   const std::string there = " at " + peer.address;
-  if (said.ends_with(there)) said.resize(said.size() - there.size());
+  const std::size_t at = said.find(there);
+  if (at == std::string::npos) return said;
+  const std::size_t behind = at + there.size();
+  if (behind == said.size() || said[behind] == ',' || said[behind] == ' ') {
+    said.erase(at, there.size());
+  }
   return said;
 }
 

@@ -95,11 +95,12 @@ void PingSession::send() {
   --trips_.sent;
   trips_.pending = false;
   const bool too_big = status == Status::too_big;
-  fail(ExitCode::failed,
-       too_big ? fmt::format("{} are too much for {}, which takes up to {}",
-                             counted(message_.size(), "byte"), echo_, binary_bytes(echo_bytes_max_))
-               : fmt::format("cannot send: {}", to_string(status)),
-       too_big ? "raise its --message-max" : "");
+  verdict_.fail(
+      ExitCode::failed,
+      too_big ? fmt::format("{} are too much for {}, which takes up to {}",
+                            counted(message_.size(), "byte"), echo_, binary_bytes(echo_bytes_max_))
+              : fmt::format("cannot send: {}", to_string(status)),
+      too_big ? "raise its --message-max" : "");
   close();
 }
 
@@ -125,7 +126,7 @@ void PingSession::take(const MessageView& message) {
     ++trips_.late;
     return line(fmt::format("the answer to {} came late", grouped(number - before_first_)));
   }
-  fail(
+  verdict_.fail(
       ExitCode::failed,
       fmt::format("{} answers {} that were not sent to it", echo_, counted(message.size(), "byte")),
       "it is no echo: start netio echo there");
@@ -165,7 +166,7 @@ void PingSession::line(const std::string& text) {
   try {
     if (!report_.line(text)) close();  // A reader that left has what it wanted.
   } catch (const Failure& failure) {
-    fail(failure.code(), failure.what(), failure.advice());
+    verdict_.fail(failure.code(), failure.what(), failure.advice());
     close();
   }
 }
@@ -182,14 +183,15 @@ ProgressSample PingSession::sample() {
 
 void PingSession::judge() {
   if (trips_.lost() != 0) {
-    fail(ExitCode::failed, fmt::format("no answer to {}", counted(trips_.lost(), "ping")), {});
+    verdict_.fail(ExitCode::failed, fmt::format("no answer to {}", counted(trips_.lost(), "ping")),
+                  {});
   }
 }
 
 void PingSession::publish(Report& report) {
   trips_.address = address_;
-  trips_.code = code_;
-  trips_.error = error_;
+  trips_.code = verdict_.code;
+  trips_.error = verdict_.error;
   trips_.message_bytes = message_.size();
   trips_.seconds = seconds_of(connected_.total());
   report.publish(to_text(trips_), [this] { return to_json(trips_); });

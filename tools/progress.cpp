@@ -107,14 +107,16 @@ std::string Progress::line(const ProgressSample& sample, double elapsed_seconds,
       text += fmt::format("{} left  ", duration_text(elapsed_seconds * (1 - fraction) / fraction));
     }
   }
-  text += fmt::format("{}, {}  ",
-                      scaled(static_cast<double>(sample.messages),
-                             fmt::format("{}{}", sample.noun, sample.messages == 1 ? "" : "s")),
-                      scaled(static_cast<double>(sample.bytes), "B"));
+  text += scaled(static_cast<double>(sample.messages),
+                 fmt::format("{}{}", sample.noun, sample.messages == 1 ? "" : "s"));
+  if (sample.has_bytes) text += ", " + scaled(static_cast<double>(sample.bytes), "B");
+  text += "  ";
   if (!sample.waits_for.empty()) return text.append(sample.waits_for);
-  return text + fmt::format("{}, {} ({}){}{}", scaled(messages, fmt::format("{}s/s", sample.noun)),
-                            scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"),
-                            sample.more.empty() ? "" : "  ", sample.more);
+  text += scaled(messages, fmt::format("{}s/s", sample.noun));
+  if (sample.has_bytes) {
+    text += fmt::format(", {} ({})", scaled(bytes, "B/s"), scaled(bytes * 8, "b/s"));
+  }
+  return text + (sample.more.empty() ? "" : "  ") + sample.more;
 }
 
 }  // namespace netio::cli

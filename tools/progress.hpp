@@ -22,6 +22,7 @@ struct ProgressSample {
   std::string waits_for = {};      // said instead of rates; empty: nothing is waited for
   std::string_view noun = "message";
   std::string more = {};  // said behind the rates
+  bool has_bytes = true;  // false: `bytes` is not known, and not said
 };
 
 class Progress {

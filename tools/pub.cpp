@@ -158,10 +158,10 @@ void PubSession::judge(const Books& books) {
     doubt.unacknowledged = doubt.in_doubt = 0;
   }
   if (subscribers_.lost != 0) {
-    fail(ExitCode::peer_lost,
-         fmt::format("{} of {} lost, the last was {}", grouped(subscribers_.lost),
-                     counted(subscribers_.came, "subscriber"), last_loss_),
-         "what it had not acknowledged may not have arrived");
+    verdict_.fail(ExitCode::peer_lost,
+                  fmt::format("{} of {} lost, the last was {}", grouped(subscribers_.lost),
+                              counted(subscribers_.came, "subscriber"), last_loss_),
+                  "what it had not acknowledged may not have arrived");
   } else {
     fail_for_doubt(doubt);
   }

@@ -84,12 +84,12 @@ ExitCode ReceivingSession::run() {
   settle();
   verify();
   judge();
-  if (interrupted_) code_ = ExitCode::interrupted;
-  if (!error_.empty()) progress_.error(error_, advice_);
+  if (interrupted_) verdict_.code = ExitCode::interrupted;
+  verdict_.tell(progress_);
   const Summary result = summary();
   report_.publish(result.to_be_told() ? to_text(result) : std::string(),
                   [&result] { return to_json(result); });
-  return code_;
+  return verdict_.code;
 }
 
 // The last one may lie in the middle of a page, whose rest is then neither delivered nor
@@ -155,7 +155,7 @@ void ReceivingSession::on_up(const PeerInfo& peer) {
   up_.insert(peer.id);
   peer_table_.up(peer);
   wait_.up();
-  attempt_noted_ = false;
+  attempts_.clear();
   // The library knows a sender that returns: its books go on where they were.
   const std::uint64_t taken_before = peer.books.delivered + peer.books.missed;
   if (verifier_) verifier_->expect(peer.id, taken_before);
@@ -213,7 +213,7 @@ void ReceivingSession::on_down(const PeerInfo& peer, const Down& down) {
 
 void ReceivingSession::note_not_met(const PeerInfo& peer, const Down& down) {
   if (peer.dialed) {
-    if (!peer.retrying || std::exchange(attempt_noted_, true)) return;
+    if (!peer.retrying || !attempts_.is_new(peer, down)) return;
     return progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
   }
   turned_away_.note(peer, why(peer, down));
@@ -247,14 +247,15 @@ void ReceivingSession::output_ended() {
         cause += fmt::format(", of which the last {} are of a message that is cut off",
                              grouped(output_->partial_bytes()));
       }
-      fail(ExitCode::failed, std::move(cause), {});
+      verdict_.fail(ExitCode::failed, std::move(cause), {});
     }
   }
   stop();
 }
 
 void ReceivingSession::give_up() {
-  fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  verdict_.fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(),
+                wait_.advice());
   stop();
 }
 
@@ -268,31 +269,25 @@ void ReceivingSession::interrupt() {
   }
 }
 
-void ReceivingSession::fail(ExitCode code, std::string cause, std::string advice) {
-  if (!error_.empty()) return;
-  code_ = code;
-  error_ = std::move(cause);
-  advice_ = std::move(advice);
-}
-
 void ReceivingSession::verify() {
   if (!verifier_) return;
   const Verification& checked = verifier_->result();
   if (checked.passed()) return;
-  fail(ExitCode::failed,
-       fmt::format("verification failed: {} corrupt, {} missing, {} repeated",
-                   grouped(checked.corrupt), grouped(checked.missing), grouped(checked.repeated)),
-       std::string(advice_for(checked)));
+  verdict_.fail(
+      ExitCode::failed,
+      fmt::format("verification failed: {} corrupt, {} missing, {} repeated",
+                  grouped(checked.corrupt), grouped(checked.missing), grouped(checked.repeated)),
+      std::string(advice_for(checked)));
 }
 
 void ReceivingSession::fail_for_lost(std::uint64_t missed, const std::string& why) {
   if (peers_.lost != 0) {
-    fail(ExitCode::peer_lost,
-         fmt::format("{} of {} lost in mid-stream, the last was {}", grouped(peers_.lost),
-                     counted(peers_.came, peer_noun_), last_loss_),
-         "what it had sent and is not in the summary is gone");
+    verdict_.fail(ExitCode::peer_lost,
+                  fmt::format("{} of {} lost in mid-stream, the last was {}", grouped(peers_.lost),
+                              counted(peers_.came, peer_noun_), last_loss_),
+                  "what it had sent and is not in the summary is gone");
   } else if (missed != 0) {
-    fail(ExitCode::peer_lost, fmt::format("{} {}", counted(missed, "message"), why), {});
+    verdict_.fail(ExitCode::peer_lost, fmt::format("{} {}", counted(missed, "message"), why), {});
   }
 }
 
@@ -300,8 +295,8 @@ Summary ReceivingSession::summary() const {
   Summary result;
   result.command = command_;
   result.address = address_;
-  result.code = code_;
-  result.error = error_;
+  result.code = verdict_.code;
+  result.error = verdict_.error;
   result.messages = messages_;
   result.bytes = bytes_;
   result.segmented = payload_.segmented();

@@ -14,6 +14,7 @@
 
 #include "absences.hpp"
 #include "arguments.hpp"
+#include "attempt_notes.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
@@ -24,6 +25,7 @@
 #include "report.hpp"
 #include "summary.hpp"
 #include "turned_away.hpp"
+#include "verdict.hpp"
 #include "verifier.hpp"
 
 namespace netio::cli {
@@ -42,7 +44,6 @@ class ReceivingSession {
 
   // To be called by the derived class once its socket is made, which it owns.
   void use(Socket& socket, Receiving& receiving);
-  void fail(ExitCode code, std::string cause, std::string advice);
   // If a peer was lost, or `missed` messages with a connection.
   void fail_for_lost(std::uint64_t missed, const std::string& why);
   // Ends at once; what is not delivered yet will not be.
@@ -67,6 +68,7 @@ class ReceivingSession {
   std::optional<Verifier> verifier_;
   PeerCounts peers_;
   std::string last_loss_;
+  Verdict verdict_;
 
  private:
   void meet();
@@ -102,7 +104,7 @@ class ReceivingSession {
   bool closing_ = false;
   bool interrupted_ = false;
   std::string address_;
-  bool attempt_noted_ = false;
+  AttemptNotes attempts_;
   std::set<std::uint64_t> up_;  // ids of connected peers
   Absences absences_;
   std::uint64_t messages_ = 0;
@@ -115,9 +117,6 @@ class ReceivingSession {
   std::chrono::nanoseconds looked_{0};  // nothing had come by then
   std::chrono::nanoseconds begun_{0};
   std::chrono::nanoseconds last_{0};  // message
-  ExitCode code_ = ExitCode::done;
-  std::string error_;
-  std::string advice_;
 };
 
 }  // namespace netio::cli

@@ -14,6 +14,7 @@
 
 #include <netio/netio.hpp>
 
+#include "attempt_notes.hpp"
 #include "connected_time.hpp"
 #include "interrupt.hpp"
 #include "peer_name.hpp"
@@ -25,6 +26,7 @@
 #include "session_options.hpp"
 #include "turned_away.hpp"
 #include "units.hpp"
+#include "verdict.hpp"
 #include "wire_note.hpp"
 
 namespace netio::cli {
@@ -73,7 +75,7 @@ class RelaySession {
     PeerCounts peers;
     std::set<std::uint64_t> up;    // ids
     std::set<std::uint64_t> lost;  // and not back
-    bool attempt_noted = false;
+    AttemptNotes attempts;
     bool closed = false;
     std::string last_loss;
   };
@@ -87,7 +89,6 @@ class RelaySession {
   void end(std::chrono::nanoseconds linger);
   void end_next();
   void interrupt();
-  void fail(ExitCode code, std::string cause, std::string advice);
   void judge();
   void judge_sent(const Side& side, const Books& books);
   void judge_missed(const Side& side, const Books& books);
@@ -116,9 +117,7 @@ class RelaySession {
   std::size_t ended_ = 0;              // directions, or the one that is about to
   bool ending_ = false;
   bool interrupted_ = false;
-  ExitCode code_ = ExitCode::done;
-  std::string error_;
-  std::string advice_;
+  Verdict verdict_;
 };
 
 RelaySession::RelaySession(const RelayArguments& arguments)
@@ -191,25 +190,26 @@ ExitCode RelaySession::run() {
   both_.down(context_.loop().now());
   progress_.finish();
   if (interrupted_) {
-    code_ = ExitCode::interrupted;
+    verdict_.code = ExitCode::interrupted;
   } else {
     judge();
   }
-  if (!error_.empty()) progress_.error(error_, advice_);
+  verdict_.tell(progress_);
   const RelaySummary result = summary();
   report_.publish(to_text(result), [&result] { return to_json(result); });
-  return code_;
+  return verdict_.code;
 }
 
 void RelaySession::on_up(Side& side, const Side& other, const PeerInfo& peer) {
   if (peer.run == other.socket->run()) {
-    fail(ExitCode::usage,
-         fmt::format("TO ({}) leads to FROM of this relay",
-                     to_.addresses.empty() ? arguments_.to.address : to_.addresses.front()),
-         "what is passed on would come back for ever");
+    verdict_.fail(
+        ExitCode::usage,
+        fmt::format("TO ({}) leads to FROM of this relay",
+                    to_.addresses.empty() ? arguments_.to.address : to_.addresses.front()),
+        "what is passed on would come back for ever");
     return context_.stop();
   }
-  side.attempt_noted = false;
+  side.attempts.clear();
   side.up.insert(peer.id);
   const bool back = side.lost.erase(peer.id) != 0;
   if (!back) ++side.peers.came;
@@ -230,9 +230,9 @@ void RelaySession::on_down(Side& side, const PeerInfo& peer, const Down& down) {
     if (!peer.dialed) {
       turned_away_.note(peer, why(peer, down));
     } else if (!peer.retrying) {
-      fail(ExitCode::failed, fmt::format("{}: {}", named(peer), why(peer, down)), {});
+      verdict_.fail(ExitCode::failed, fmt::format("{}: {}", named(peer), why(peer, down)), {});
       end(arguments_.linger);
-    } else if (!std::exchange(side.attempt_noted, true)) {
+    } else if (side.attempts.is_new(peer, down)) {
       progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
     }
     return;
@@ -263,18 +263,18 @@ void RelaySession::look_for_peers() {
 void RelaySession::alone_too_long() {
   const Side& missing = from_.up.empty() ? from_ : to_;
   if (from_.peers.came + to_.peers.came == 0) {
-    fail(ExitCode::failed,
-         fmt::format("neither a {} nor a {} came within {}", from_.noun, to_.noun,
-                     duration_text(seconds_of(*arguments_.peer.connect_timeout))),
-         "are they there, and their addresses right? --connect-timeout waits longer");
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("neither a {} nor a {} came within {}", from_.noun, to_.noun,
+                              duration_text(seconds_of(*arguments_.peer.connect_timeout))),
+                  "are they there, and their addresses right? --connect-timeout waits longer");
   } else if (!missing.lost.empty()) {
-    fail(ExitCode::peer_lost, "lost " + missing.last_loss,
-         "it did not come back in time (--connect-timeout)");
+    verdict_.fail(ExitCode::peer_lost, "lost " + missing.last_loss,
+                  "it did not come back in time (--connect-timeout)");
   } else {
-    fail(ExitCode::failed,
-         fmt::format("no {} came within {}", missing.noun,
-                     duration_text(seconds_of(*arguments_.peer.connect_timeout))),
-         "is it there, and its address right? --connect-timeout waits longer");
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("no {} came within {}", missing.noun,
+                              duration_text(seconds_of(*arguments_.peer.connect_timeout))),
+                  "is it there, and its address right? --connect-timeout waits longer");
   }
   end(arguments_.linger);
 }
@@ -307,13 +307,6 @@ void RelaySession::interrupt() {
   end(arguments_.linger);
 }
 
-void RelaySession::fail(ExitCode code, std::string cause, std::string advice) {
-  if (!error_.empty()) return;  // The first cause is the one that counts.
-  code_ = code;
-  error_ = std::move(cause);
-  advice_ = std::move(advice);
-}
-
 ForwardBooks RelaySession::passed() const noexcept {
   ForwardBooks sum;
   for (const Forward& each : forwards_) {
@@ -332,13 +325,15 @@ void RelaySession::judge() {
   const Books to = to_.socket->books();
   const Books from = from_.socket->books();
   if (arguments_.pattern == Pattern::request && books.unsettled != 0) {
-    fail(ExitCode::failed, fmt::format("{} not answered", counted(books.unsettled, "request")),
-         "the end did not wait longer for them (--linger)");
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("{} not answered", counted(books.unsettled, "request")),
+                  "the end did not wait longer for them (--linger)");
   }
   if (books.dropped + books.held != 0) {
-    fail(ExitCode::failed,
-         fmt::format("{} dropped here", counted(books.dropped + books.held, "message")),
-         "they are larger than the other side takes (--message-max), or it took none to the end");
+    verdict_.fail(
+        ExitCode::failed,
+        fmt::format("{} dropped here", counted(books.dropped + books.held, "message")),
+        "they are larger than the other side takes (--message-max), or it took none to the end");
   }
   // What a publisher drops is what its subscribers asked for, and told them.
   if (arguments_.pattern != Pattern::publish) {
@@ -348,8 +343,8 @@ void RelaySession::judge() {
     judge_missed(to_, to);
   }
   if (!from_.lost.empty())
-    fail(ExitCode::peer_lost, "lost " + from_.last_loss, "what it still had did not come");
-  if (!to_.lost.empty()) fail(ExitCode::peer_lost, "lost " + to_.last_loss, {});
+    verdict_.fail(ExitCode::peer_lost, "lost " + from_.last_loss, "what it still had did not come");
+  if (!to_.lost.empty()) verdict_.fail(ExitCode::peer_lost, "lost " + to_.last_loss, {});
 }
 
 void RelaySession::judge_sent(const Side& side, const Books& books) {
@@ -358,18 +353,19 @@ void RelaySession::judge_sent(const Side& side, const Books& books) {
       books.dropped_by[static_cast<std::size_t>(DropReason::connection_lost)] +
       books.dropped_by[static_cast<std::size_t>(DropReason::linger_expired)];
   if (unsure == 0) return;
-  fail(ExitCode::peer_lost,
-       fmt::format("{} may not have arrived at a {}", counted(unsure, "message"), side.noun),
-       side.last_loss.empty() ? "it did not acknowledge them in time (--linger)"
-                              : "lost " + side.last_loss);
+  verdict_.fail(
+      ExitCode::peer_lost,
+      fmt::format("{} may not have arrived at a {}", counted(unsure, "message"), side.noun),
+      side.last_loss.empty() ? "it did not acknowledge them in time (--linger)"
+                             : "lost " + side.last_loss);
 }
 
 void RelaySession::judge_missed(const Side& side, const Books& books) {
   if (books.missed == 0) return;
-  fail(ExitCode::peer_lost,
-       fmt::format("{} lost with the connection to a {}", counted(books.missed, "message"),
-                   side.noun),
-       fmt::format("--resume at the {} keeps what is on its way", side.noun));
+  verdict_.fail(ExitCode::peer_lost,
+                fmt::format("{} lost with the connection to a {}", counted(books.missed, "message"),
+                            side.noun),
+                fmt::format("--resume at the {} keeps what is on its way", side.noun));
 }
 
 ProgressSample RelaySession::sample() {
@@ -390,8 +386,8 @@ ProgressSample RelaySession::sample() {
 RelaySummary RelaySession::summary() {
   RelaySummary result;
   result.pattern = nouns_.pattern;
-  result.code = code_;
-  result.error = error_;
+  result.code = verdict_.code;
+  result.error = verdict_.error;
   result.seconds = seconds_of(both_.total());
   result.passed = passed();
   const auto side = [](const Side& of) {

@@ -89,10 +89,10 @@ ProgressSample ReplySession::sample() {
 
 void ReplySession::judge() {
   if (refused_ == 0) return;
-  fail(ExitCode::failed,
-       fmt::format("{} not sent, the last of them: {}", counted(refused_, "answer"),
-                   to_string(why_refused_)),
-       why_refused_ == Status::too_big ? "raise --message-max on both sides" : "");
+  verdict_.fail(ExitCode::failed,
+                fmt::format("{} not sent, the last of them: {}", counted(refused_, "answer"),
+                            to_string(why_refused_)),
+                why_refused_ == Status::too_big ? "raise --message-max on both sides" : "");
 }
 
 void ReplySession::complete(Summary& summary) const {

@@ -180,7 +180,7 @@ void RequestSession::read_input() {
   try {
     turn = source_->send_some(input_, {all, all});
   } catch (const Failure& failure) {
-    fail(failure.code(), failure.what(), failure.advice());
+    verdict_.fail(failure.code(), failure.what(), failure.advice());
     return close();
   } catch (const std::bad_alloc&) {
     turn = Turn::blocked;
@@ -188,7 +188,8 @@ void RequestSession::read_input() {
   if (turn == Turn::more) return turn_.start_once(std::chrono::nanoseconds(0));
   if (turn == Turn::waiting) return;
   if (turn == Turn::blocked || !source_->defect().empty()) {
-    fail(ExitCode::failed, turn == Turn::blocked ? "out of memory" : source_->defect(), {});
+    verdict_.fail(ExitCode::failed, turn == Turn::blocked ? "out of memory" : source_->defect(),
+                  {});
     return close();
   }
   ready_ = true;
@@ -222,12 +223,12 @@ void RequestSession::fail_to_ask(Status status) {
   std::uint64_t most = 0;
   for (const auto& [id, takes] : up_) most = std::max(most, takes);
   if (status == Status::too_big && most != 0) {
-    fail(ExitCode::failed,
-         fmt::format("a request of {} is too much for the replier, which takes up to {}",
-                     counted(input_.kept.size(), "byte"), binary_bytes(most)),
-         "raise its --message-max");
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("a request of {} is too much for the replier, which takes up to {}",
+                              counted(input_.kept.size(), "byte"), binary_bytes(most)),
+                  "raise its --message-max");
   } else {
-    fail(ExitCode::failed, fmt::format("cannot ask: {}", to_string(status)), {});
+    verdict_.fail(ExitCode::failed, fmt::format("cannot ask: {}", to_string(status)), {});
   }
   last_ = true;
   if (request_.requests().under_way == 0) close();
@@ -259,8 +260,8 @@ void RequestSession::write_out(std::span<const std::byte> answer) {
       interrupted_ = true;
       break;
     case Output::State::failed:
-      fail(ExitCode::failed,
-           fmt::format("cannot write to {}: {}", output_->name(), output_->error()), {});
+      verdict_.fail(ExitCode::failed,
+                    fmt::format("cannot write to {}: {}", output_->name(), output_->error()), {});
   }
   close();
 }
@@ -293,32 +294,33 @@ void RequestSession::judge() {
   const std::uint64_t lost = books.of(Outcome::in_doubt) + books.of(Outcome::not_executed);
   const std::uint64_t missing = books.asked - books.of(Outcome::answered);
   if (differ_ != 0) {
-    fail(ExitCode::failed,
-         fmt::format("verification failed: {} from the request",
-                     differ_ == 1 ? "1 answer differs"
-                                  : fmt::format("{} answers differ", grouped(differ_))),
-         "with --verify the other side has to be netio reply without --text");
+    verdict_.fail(ExitCode::failed,
+                  fmt::format("verification failed: {} from the request",
+                              differ_ == 1 ? "1 answer differs"
+                                           : fmt::format("{} answers differ", grouped(differ_))),
+                  "with --verify the other side has to be netio reply without --text");
   }
   if (missing == 0) return;
   std::string cause =
       fmt::format("{} {} not answered", counted(missing, "request"), missing == 1 ? "was" : "were");
   if (books.of(Outcome::not_answered) != missing) cause += ": " + ends_text(books, false);
-  if (!error_.empty()) {
-    error_ += "; " + cause;
+  if (!verdict_.error.empty()) {
+    verdict_.error += "; " + cause;
   } else if (lost != 0) {
-    fail(ExitCode::peer_lost, cause,
-         books.of(Outcome::in_doubt) != 0
-             ? "the replier was lost: what is in doubt may have been executed"
-             : "the replier was lost before it had received this: it is safe to ask again");
+    verdict_.fail(
+        ExitCode::peer_lost, cause,
+        books.of(Outcome::in_doubt) != 0
+            ? "the replier was lost: what is in doubt may have been executed"
+            : "the replier was lost before it had received this: it is safe to ask again");
   } else if (books.of(Outcome::timed_out) != 0) {
-    fail(ExitCode::failed, cause, advice_after_time());
+    verdict_.fail(ExitCode::failed, cause, advice_after_time());
   } else {
     std::string advice;
     if (books.of(Outcome::not_answered) != 0) {
       advice = missing == 1 ? "the replier received it and gave it up: look there"
                             : "the replier received them and gave them up: look there";
     }
-    fail(ExitCode::failed, cause, std::move(advice));
+    verdict_.fail(ExitCode::failed, cause, std::move(advice));
   }
 }
 

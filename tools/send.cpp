@@ -6,6 +6,7 @@
 
 #include <netio/push.hpp>
 
+#include "attempt_notes.hpp"
 #include "peer_name.hpp"
 #include "sending_session.hpp"
 #include "session_options.hpp"
@@ -33,11 +34,11 @@ class SendSession final : public SendingSession {
 
   Push push_;
   PushOutlet outlet_;
-  bool attempt_noted_ = false;
+  AttemptNotes attempts_;
 };
 
 void SendSession::peer_up(const PeerInfo& peer) {
-  attempt_noted_ = false;
+  attempts_.clear();
   if (phase_ == Phase::waiting) {
     begin();
   } else {
@@ -50,7 +51,7 @@ void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
     if (phase_ != Phase::closing) progress_.note(fmt::format("receiver {} has ended", named(peer)));
   } else if (peer.was_up) {
     progress_.note(fmt::format("lost {}: {}", named(peer), why(peer, down)));
-  } else if (peer.retrying && !std::exchange(attempt_noted_, true)) {
+  } else if (peer.retrying && attempts_.is_new(peer, down)) {
     progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
   }
   wait_.down(peer, down, push_.peers_connected());

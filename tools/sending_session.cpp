@@ -90,11 +90,11 @@ ExitCode SendingSession::run() {
   context_.run();
   progress_.finish();
   judge();
-  if (!error_.empty()) progress_.error(error_, advice_);
+  verdict_.tell(progress_);
   const Summary result = summary();
   report_.publish(result.to_be_told() ? to_text(result) : std::string(),
                   [&result] { return to_json(result); });
-  return code_;
+  return verdict_.code;
 }
 
 void SendingSession::begin() {
@@ -120,10 +120,10 @@ void SendingSession::pump() {
   try {
     turn = source_->send_some(*outlet_, due);
   } catch (const Failure& failure) {
-    fail(failure.code(), failure.what(), failure.advice());
+    verdict_.fail(failure.code(), failure.what(), failure.advice());
   } catch (const std::bad_alloc&) {
-    fail(ExitCode::failed, "out of memory for the next record of the input",
-         "a smaller --message-max refuses such records");
+    verdict_.fail(ExitCode::failed, "out of memory for the next record of the input",
+                  "a smaller --message-max refuses such records");
   }
   switch (turn) {
     case Turn::more:
@@ -206,7 +206,8 @@ void SendingSession::end_now() {
 
 void SendingSession::give_up() {
   gave_up_ = true;
-  fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(), wait_.advice());
+  verdict_.fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(),
+                wait_.advice());
   end_now();
 }
 
@@ -221,21 +222,16 @@ void SendingSession::interrupt() {
   }
 }
 
-void SendingSession::fail(ExitCode code, std::string cause, std::string advice) {
-  if (!error_.empty()) return;  // The first cause is the one that counts.
-  code_ = code;
-  error_ = std::move(cause);
-  advice_ = std::move(advice);
-}
-
 // This side's limit was looked at as the message was made: it is theirs.
 void SendingSession::fail_for_defect() {
   std::uint64_t most = 0;
   for (const auto& [id, takes] : up_) most = std::max(most, takes);
-  if (!source_->too_big() || most == 0) return fail(ExitCode::failed, source_->defect(), {});
-  fail(ExitCode::failed,
-       fmt::format("{}, the {} takes up to {}", source_->defect(), peer_noun_, binary_bytes(most)),
-       "raise its --message-max");
+  if (!source_->too_big() || most == 0)
+    return verdict_.fail(ExitCode::failed, source_->defect(), {});
+  verdict_.fail(
+      ExitCode::failed,
+      fmt::format("{}, the {} takes up to {}", source_->defect(), peer_noun_, binary_bytes(most)),
+      "raise its --message-max");
 }
 
 void SendingSession::fail_for_doubt(const Books& books) {
@@ -249,10 +245,10 @@ void SendingSession::fail_for_doubt(const Books& books) {
     cause += fmt::format("{}{} not acknowledged", cause.empty() ? "" : ", ",
                          counted(books.unsettled(), "message"));
   }
-  if (error_.empty()) {
-    fail(ExitCode::peer_lost, cause, "they may not have arrived");
+  if (verdict_.error.empty()) {
+    verdict_.fail(ExitCode::peer_lost, cause, "they may not have arrived");
   } else {
-    error_ += "; " + cause;
+    verdict_.error += "; " + cause;
   }
 }
 
@@ -266,7 +262,7 @@ void SendingSession::judge() {
     dropped_by(DropReason::not_sent) += std::exchange(dropped_by(DropReason::linger_expired), 0);
   }
   if (interrupted_) {
-    code_ = ExitCode::interrupted;
+    verdict_.code = ExitCode::interrupted;
   } else {
     judge(books_);
   }
@@ -292,8 +288,8 @@ Summary SendingSession::summary() const {
   Summary result;
   result.command = command_;
   result.address = address_;
-  result.code = code_;
-  result.error = error_;
+  result.code = verdict_.code;
+  result.error = verdict_.error;
   result.messages = source_->messages();
   result.bytes = source_->bytes();
   result.seconds = seconds_of(connected_.total());

@@ -26,6 +26,7 @@
 #include "report.hpp"
 #include "source.hpp"
 #include "summary.hpp"
+#include "verdict.hpp"
 
 namespace netio::cli {
 
@@ -50,7 +51,6 @@ class SendingSession {
   void on_writable();
   // The first message may go.
   void begin();
-  void fail(ExitCode code, std::string cause, std::string advice);
   // For what became of `books` that was not asked for: "3 messages dropped (...)".
   void fail_for_doubt(const Books& books);
 
@@ -79,7 +79,7 @@ class SendingSession {
   std::map<std::uint64_t, std::uint64_t> up_;  // connected peers: id, the largest message it takes
   std::optional<std::chrono::nanoseconds> begun_;  // sending
   std::chrono::nanoseconds ended_{0};              // the socket was closed
-  std::string error_;
+  Verdict verdict_;
 
  private:
   void meet();
@@ -115,8 +115,6 @@ class SendingSession {
   std::string address_;
   ConnectedTime connected_;
   Books books_;
-  ExitCode code_ = ExitCode::done;
-  std::string advice_;
 };
 
 }  // namespace netio::cli

@@ -69,8 +69,9 @@ SubSession::SubSession(const SubArguments& arguments)
 
 void SubSession::on_subscribed(const PeerInfo& peer, const Subscribed& answer) {
   if (answer.refused) {
-    fail(ExitCode::failed,
-         fmt::format("publisher {} refused the subscription: {}", named(peer), answer.detail), {});
+    verdict_.fail(
+        ExitCode::failed,
+        fmt::format("publisher {} refused the subscription: {}", named(peer), answer.detail), {});
     return stop();
   }
   Granted& last = granted_[peer.id];
@@ -155,10 +156,11 @@ void SubSession::judge() {
   }
   fail_for_lost(subscribe_.books().missed - asked_for, why);
   if (kept_nothing_ && block) {
-    fail(ExitCode::peer_lost,
-         "a publisher has kept nothing while this subscriber was away: what it published then did "
-         "not come",
-         "give it --resume too, and --resume-within as long as a network may fail");
+    verdict_.fail(
+        ExitCode::peer_lost,
+        "a publisher has kept nothing while this subscriber was away: what it published then did "
+        "not come",
+        "give it --resume too, and --resume-within as long as a network may fail");
   }
 }
 

@@ -180,6 +180,7 @@ ordered_json json_of(const Counters& counters) {
           {"rejected", counters.rejected},
           {"resent", counters.resent},
           {"resume_given_up", counters.resume_given_up},
+          {"ring_writes", counters.ring_writes},
           {"starved", counters.starved},
           {"copies", counters.copies},
           {"bytes_copied", counters.bytes_copied},
@@ -259,6 +260,7 @@ ordered_json json_of(const TagCounts& tags) {
 std::string peers_text(const PeerCounts& peers) {
   std::string text =
       fmt::format("{} came, {} ended in order, {} lost", peers.came, peers.ended, peers.lost);
+  if (peers.connected != 0) text += fmt::format(", {} connected at the end", peers.connected);
   if (peers.slow != 0) text += fmt::format(", {} disconnected for being slow", peers.slow);
   return text;
 }

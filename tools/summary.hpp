@@ -22,6 +22,7 @@ struct PeerCounts {
   std::uint64_t came = 0;
   std::uint64_t ended = 0;  // in order
   std::uint64_t lost = 0;
+  std::uint64_t connected = 0;  // when this side ended; event building only
   // Of publishers and senders, those that were away and came back, or are still away:
   std::uint64_t away = 0;  // how often
   double away_seconds = 0;

@@ -9,6 +9,19 @@ namespace netio::bench {
 
 namespace {
 
+void add_role(CLI::App& app, Role& role) {
+  const std::map<std::string, Role> roles = {
+      {"receive", Role::receive}, {"send", Role::send},       {"reply", Role::reply},
+      {"request", Role::request}, {"publish", Role::publish}, {"subscribe", Role::subscribe},
+      {"relay", Role::relay},     {"build", Role::build},     {"readout", Role::readout},
+      {"manage", Role::manage},   {"node", Role::node}};
+  app.add_option(
+         "ROLE", role,
+         "receive, send, reply, request, publish, subscribe, relay, build, readout, manage or node")
+      ->required()
+      ->transform(CLI::CheckedTransformer(roles));
+}
+
 void add_fanout(CLI::App& app, FanoutOptions& fanout) {
   app.add_option("--tags", fanout.tags, "Tags in a set")->check(CLI::Range(1, 1 << 28));
   app.add_option("--set", fanout.set,
@@ -44,7 +57,41 @@ void add_build(CLI::App& app, BuildOptions& build) {
   app.add_option("--unit-window", build.window_bytes,
                  "Of build: the bytes of each read-out end that may be here");
   app.add_flag("--plain", build.plain, "Of build and readout: by Push and Pull");
+  app.add_flag("--managed", build.managed, "Of build and readout: a manage end gives the ranges")
+      ->excludes("--plain");
+  app.add_option("--credit", build.credit, "Of build: the ranges that a manage end gives it");
+  app.add_option("--manager-port", build.manager_port,
+                 "Of build and readout: the port of the manage end");
   app.add_option("--ports", build.ports, "Of readout: the ports of the build ends")->delimiter(',');
+  app.add_option("--hosts", build.hosts, "Of readout: the hosts of the build ends")->delimiter(',');
+  app.add_option("--manager-host", build.manager_host,
+                 "Of build and readout: the host of the manage end");
+}
+
+void add_mesh(CLI::App& app, MeshOptions& mesh) {
+  app.add_option("--nodes", mesh.nodes, "Of node: nodes of the mesh")
+      ->check(CLI::Range(2, 1 << 10));
+  app.add_option("--node", mesh.number, "Of node: its number");
+  app.add_option("--streams", mesh.streams, "Of node: connections to each node that it sends to")
+      ->check(CLI::Range(1, 1 << 10));
+  app.add_option("--targets", mesh.targets, "Of node: the numbers of the nodes that it sends to")
+      ->delimiter(',');
+  app.add_option("--node-hosts", mesh.hosts, "Of node: the hosts of all nodes")->delimiter(',');
+}
+
+void add_contents(CLI::App& app, Options& options) {
+  app.add_flag("--verify", options.verify, "Fill and check every byte");
+  app.add_flag("--sum", options.sum, "Of receive: read each word of 8 bytes, and sum them");
+  app.add_flag(
+      "--loan", options.loan,
+      "Loans: of send, data is copied into them; of request and reply, nobody touches them");
+}
+
+void add_memory(CLI::App& app, Options& options) {
+  app.add_option("--page-bytes", options.page_bytes, "Of a page; 0: as the system chooses");
+  app.add_option("--slot-bytes", options.slot_bytes,
+                 "Of a slot of a ring on a fabric; 0: its default");
+  app.add_option("--slots", options.slots, "Of a ring on a fabric; 0: its default");
 }
 
 }  // namespace
@@ -53,17 +100,10 @@ Options parse_options(int argc, char** argv, const char* system) {
   Options options;
   CLI::App app(std::string("One end of a measurement with ") + system +
                ", started by `netio bench`. It obeys lines on standard input (bench/worker/).");
-  const std::map<std::string, Role> roles = {
-      {"receive", Role::receive}, {"send", Role::send},       {"reply", Role::reply},
-      {"request", Role::request}, {"publish", Role::publish}, {"subscribe", Role::subscribe},
-      {"relay", Role::relay},     {"build", Role::build},     {"readout", Role::readout}};
   const std::map<std::string, Wait> waits = {
       {"sleep", Wait::sleep}, {"spin", Wait::spin}, {"adaptive", Wait::adaptive}};
   const std::map<std::string, bool> modes = {{"buffered", true}, {"unbuffered", false}};
-  app.add_option("ROLE", options.role,
-                 "receive, send, reply, request, publish, subscribe, relay, build or readout")
-      ->required()
-      ->transform(CLI::CheckedTransformer(roles));
+  add_role(app, options.role);
   app.add_option("--host", options.host, "To bind or to connect to, as a number")
       ->capture_default_str();
   app.add_option("--port", options.port, "0: any free one, to bind");
@@ -73,6 +113,8 @@ Options parse_options(int argc, char** argv, const char* system) {
       ->transform(CLI::CheckedTransformer(modes));
   app.add_option("--wait", options.wait, "sleep, spin or adaptive")
       ->transform(CLI::CheckedTransformer(waits));
+  app.add_option("--own-network", options.own_network,
+                 "Be in a network namespace of its own, with this address");
   app.add_option("--cpu", options.cpu, "The core to run on; -1: any");
   app.add_option("--keep-off-cpu", options.keep_off_cpu, "A core not to run on; -1: none");
   app.add_option("--connections", options.connections, "How many")->check(CLI::Range(1, 1 << 20));
@@ -94,15 +136,17 @@ Options parse_options(int argc, char** argv, const char* system) {
   app.add_option("--window", options.window,
                  "Messages under way on a fabric; 0: as the system chooses")
       ->check(CLI::Range(0, 1 << 15));
-  app.add_flag("--verify", options.verify, "Fill and check every byte");
-  app.add_flag(
-      "--loan", options.loan,
-      "Loans: of send, data is copied into them; of request and reply, nobody touches them");
+  add_memory(app, options);
+  app.add_flag("--both-ways", options.both_ways,
+               "Of send and receive: both ends send, and both receive");
+  add_contents(app, options);
   app.add_option("--api", options.api, "A surface of netio's other than call-backs");
+  app.add_option("--delay", options.delay, "PART=NS: with points, this part takes longer");
   app.add_flag("--idle", options.idle, "Connect, and send nothing");
   add_fanout(app, options.fanout);
   add_relay(app, options.relay);
   add_build(app, options.build);
+  add_mesh(app, options.mesh);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,7 +13,8 @@ namespace netio::bench {
 Subscribers::Subscribers(const Options& options) {
   for (std::uint32_t i = 0; i < options.connections; ++i) {
     tallies_.push_back(
-        std::make_unique<Tally>(1, options.message_bytes, options.verify, !options.name.empty()));
+        std::make_unique<Tally>(1, options.message_bytes, options.verify,
+                                options.name.empty() ? Reads::nothing : Reads::lines));
   }
 }
 

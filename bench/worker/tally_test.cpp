@@ -27,6 +27,22 @@ TEST(Tally, counts_what_is_in_order) {
   EXPECT_EQ(tally.faults(), 0U);
 }
 
+TEST(Tally, large_messages_say_when_they_came) {
+  const std::int64_t before = now_ns();
+  Tally large(1, large_bytes_min, false);
+  EXPECT_EQ(large.last_ns(), 0);
+  Stamp stamp(0, false);
+  large.take(next(stamp, large_bytes_min));
+  EXPECT_GE(large.last_ns(), before);
+  EXPECT_LE(large.last_ns(), now_ns());
+
+  Tally small(1, 64, false);
+  Stamp other(0, false);
+  small.take(next(other));
+  EXPECT_EQ(small.messages(), 1U);
+  EXPECT_EQ(small.last_ns(), 0) << "a message of 64 bytes pays for no clock";
+}
+
 TEST(Tally, finds_an_untouched_message_of_a_wrong_size) {
   Tally tally(1, 64, false);
   tally.take_untouched(64);

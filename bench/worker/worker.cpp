@@ -1,5 +1,6 @@
 #include "worker/worker.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+
+#include "worker/own_network.hpp"
 
 namespace netio::bench {
 
@@ -77,11 +80,16 @@ void keep_off(int cpu) {
   (void)sched_setaffinity(0, sizeof set, &set);
 }
 
+Reads reads_of(const Options& options) {
+  if (options.sum) return Reads::words;
+  return options.name.empty() ? Reads::nothing : Reads::lines;
+}
+
 }  // namespace
 
 Worker::Worker(const Options& given, const Worker* binder)
     : options(given),
-      tally(given.connections, given.message_bytes, given.verify, !given.name.empty()),
+      tally(given.connections, given.message_bytes, given.verify, reads_of(given)),
       binder_(binder) {}
 
 Worker::~Worker() {
@@ -98,7 +106,9 @@ void Worker::obey() {
   std::string line;
   while (std::getline(std::cin, line) && line != "stop") {
     if (line == "snap") {
-      ordered_json said = {{"messages", counting().tally.messages()}, {"faults", faults()}};
+      const Tally& counted = counting().tally;
+      ordered_json said = {{"messages", counted.messages()}, {"faults", faults()}};
+      if (const std::int64_t last = counted.last_ns(); last != 0) said["last_ns"] = last;
       if (more_) more_(said);
       said.update(usage());
       answer(said.dump());
@@ -126,7 +136,8 @@ void Worker::answer(const std::string& line) {
 
 void Worker::finish() {
   ordered_json said = {{"end", true}, {"faults", faults()}};
-  const bool times = options.role == Role::request || options.role == Role::build;
+  const bool times = options.role == Role::request || options.role == Role::build ||
+                     (options.role == Role::receive && options.rate > 0);
   if (times) said["round_trips"] = round_trips_.steps();
   if (last_) last_(said);
   answer(said.dump());
@@ -148,6 +159,21 @@ void end_with(const std::exception& error) {
 
 namespace {
 
+void check_node(const Options& options, const std::string& who, Reach reach) {
+  const bool elsewhere = !options.provider.empty() || !options.name.empty();
+  if (!reach.meshes || (elsewhere && !reach.meshes_elsewhere)) {
+    throw std::invalid_argument(who + " is no node of a mesh here");
+  }
+  const MeshOptions& mesh = options.mesh;
+  const auto unknown = [&mesh](std::uint32_t node) { return node >= mesh.nodes; };
+  if (unknown(mesh.number) || std::any_of(mesh.targets.begin(), mesh.targets.end(), unknown)) {
+    throw std::invalid_argument("there is no node of that number");
+  }
+  if (!mesh.hosts.empty() && mesh.hosts.size() != mesh.nodes) {
+    throw std::invalid_argument("a mesh needs the hosts of all its nodes, or of none");
+  }
+}
+
 void check_reach(const Options& options, const char* system, Reach reach) {
   const std::string who = system;
   if (!reach.fabrics && (!options.provider.empty() || options.window != 0)) {
@@ -162,15 +188,37 @@ void check_reach(const Options& options, const char* system, Reach reach) {
   if (options.role == Role::relay && !reach.relays) {
     throw std::invalid_argument(who + " is no relay here");
   }
-  const bool building = options.role == Role::build || options.role == Role::readout;
+  const bool building =
+      options.role == Role::build || options.role == Role::readout || options.role == Role::manage;
   if (building && !reach.builds) throw std::invalid_argument(who + " builds no events here");
-  if (building &&
+  if (building && options.role != Role::manage &&
       (options.build.number >=
        (options.role == Role::build ? options.build.builders : options.build.readouts))) {
     throw std::invalid_argument("there is no end of that --number");
   }
+  if (options.role == Role::node) check_node(options, who, reach);
+  if (!options.delay.empty() && !reach.points) {
+    throw std::invalid_argument(who + " has no points, and no --delay");
+  }
   if (!options.api.empty() && !reach.surfaces) {
     throw std::invalid_argument(who + " has no other surface");
+  }
+  if (!reach.pages && options.page_bytes != 0) {
+    throw std::invalid_argument(who + " has no --page-bytes");
+  }
+  if (!reach.rings && options.has_ring()) {
+    throw std::invalid_argument(who + " has no --slot-bytes and --slots");
+  }
+  const bool one_way = options.role == Role::send || options.role == Role::receive;
+  if (one_way && options.rate > 0 && (!reach.paced || options.both_ways)) {
+    throw std::invalid_argument(who + " has no --rate one way");
+  }
+  if (options.sum && (!reach.surfaces || options.role != Role::receive)) {
+    throw std::invalid_argument(who + " has no --sum here");
+  }
+  if (options.both_ways && (!reach.both_ways || !one_way || options.loan || options.both ||
+                            options.idle || options.connections != 1)) {
+    throw std::invalid_argument(who + " has no --both-ways here");
   }
   const bool asks = options.role == Role::request || options.role == Role::reply;
   if (options.requests && (!reach.requests || !asks || options.loan || !options.api.empty())) {
@@ -215,6 +263,9 @@ int worker_main(int argc, char** argv, const char* system, void (*run)(Worker&),
   const Options options = parse_options(argc, argv, system);
   try {
     check_reach(options, system, reach);
+    if (!options.own_network.empty()) {
+      enter_own_network(options.own_network, options.mesh.hosts);
+    }
     const Worker* const binder = options.both ? start_binder(options, run) : nullptr;
     pin_to(options.cpu);
     keep_off(options.keep_off_cpu);

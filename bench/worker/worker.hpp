@@ -8,7 +8,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -17,17 +16,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "worker/clock.hpp"
 #include "worker/histogram.hpp"
 #include "worker/options.hpp"
 #include "worker/tally.hpp"
 
 namespace netio::bench {
-
-[[nodiscard]] inline std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 class Worker {
  public:
@@ -129,6 +123,13 @@ struct Reach {
   bool concurrent = false;
   bool relays = false;
   bool builds = false;
+  bool meshes = false;            // on sockets
+  bool meshes_elsewhere = false;  // on fabrics and in memory, too
+  bool pages = false;             // have a size that may be chosen
+  bool rings = false;             // on fabrics
+  bool both_ways = false;         // an end may send and receive at once
+  bool points = false;            // delays of parts
+  bool paced = false;             // one way at a rate
 };
 
 // Says {"error": ...} and ends the process.

@@ -36,12 +36,18 @@ def offers_of(count=1, token=b"\7" * 16, boot=bytes(range(16)), network=40265318
     return value + b"".join(struct.pack("<HHIQ", wire, port, 0, name) for wire, port, name in offers)
 
 
+def ring_of(slots=16, slot_bytes=69632, notices=40, reserved=0):
+    """The value of the entry: where slots and notices lie, and how many there are."""
+    return struct.pack("<QQQQIIII", 0x7f0000000000, 3, 0x7f0000200000, (1 << 64) - 1, slots,
+                       slot_bytes, notices, reserved)
+
+
 HELLO_DEFAULTS = dict(
     version_min=2, version_max=2, pattern=PATTERNS["push"], mode=0, refusal=0,
     page_bytes_max=65536, message_bytes_max=1 << 30, run=bytes(range(1, 17)).hex(),
     stream=bytes(range(101, 117)).hex(), peer_run=bytes(16).hex(), epoch=1, nonce=0, window=0,
     can=0, silence_ms=0, name="", receives=0, receive_bytes=0, text="",
-    offers="", token="", asks=False, release="")
+    offers="", token="", asks=False, release="", ring="")
 # Of a hello that is not read beyond its first 20 bytes.
 HELLO_UNREAD = dict(page_bytes_max=0, message_bytes_max=0, run=bytes(16).hex(),
                     stream=bytes(16).hex(), epoch=0)
@@ -61,6 +67,7 @@ def hello_bytes(fields, entries=None, size=None, reserved=0):
             entries += entry(kind, bytes.fromhex(fields[name])) if fields[name] else b""
         entries += entry(6, b"") if fields["asks"] else b""
         entries += entry(7, fields["release"].encode()) if fields["release"] else b""
+        entries += entry(8, bytes.fromhex(fields["ring"])) if fields["ring"] else b""
         entries += entry(1, text) if text else b""
     body = struct.pack(
         "<HHBBHIQ", fields["version_min"], fields["version_max"], fields["pattern"],
@@ -112,6 +119,10 @@ def hello_vectors():
     good("offers", "the accepting side of a netio:// address offers shared memory",
          offers=offers_of().hex(), nonce=1)
     good("offers_most", "as many as there may be", offers=offers_of(8).hex(), nonce=1)
+    good("ring", "on a fabric: sixteen slots that the other side may write pages to",
+         receives=39, receive_bytes=69632, ring=ring_of().hex())
+    good("ring_largest", "as many slots, as large, and as many notices as there may be",
+         ring=ring_of(1024, 1 << 30, 2048).hex())
     good("token", "who connects over a wire that was offered", token="07" * 16, epoch=2)
     good("asks", "who only asks who is there", asks=True)
     good("asked", "and the answer", refusal=4, nonce=1, release="0.1.0", text="this is an answer")
@@ -158,7 +169,7 @@ def hello_vectors():
     bad("version_range_empty", "version_min above version_max",
         hello_bytes(hello_fields(version_min=3)), "defective", "version")
     bad("pattern_0", "no pattern", hello_bytes(hello_fields(pattern=0)), "defective", "pattern")
-    bad("pattern_10", "an unknown pattern", hello_bytes(hello_fields(pattern=10)), "defective",
+    bad("pattern_12", "an unknown pattern", hello_bytes(hello_fields(pattern=12)), "defective",
         "pattern")
     bad("page_limit_79", "no page that small holds every control frame",
         hello_bytes(hello_fields(page_bytes_max=79)), "defective", "page limit")
@@ -188,6 +199,20 @@ def hello_vectors():
     bad("receives_too_short", "a number of receives of 2 bytes",
         hello_bytes(hello_fields(), entry(2, bytes(2))), "defective", "length")
 
+    for name, meaning, value in (
+            ("slots_none", "no slot", ring_of(0)),
+            ("slots_many", "a slot too many", ring_of(1025)),
+            ("slot_small", "a slot that is too small", ring_of(slot_bytes=248)),
+            ("slot_odd", "a slot that is no multiple of 8", ring_of(slot_bytes=4100)),
+            ("slot_large", "a slot that is too large", ring_of(slot_bytes=(1 << 30) + 8)),
+            ("notices_none", "no notice", ring_of(notices=0)),
+            ("notices_many", "a notice too many", ring_of(notices=2049))):
+        bad("ring_" + name, "a ring with " + meaning, hello_bytes(hello_fields(), entry(8, value)),
+            "defective", "impossible ring")
+    bad("ring_short", "a ring of 40 bytes",
+        hello_bytes(hello_fields(), entry(8, ring_of()[:40])), "defective", "wrong length")
+    bad("ring_reserved", "a ring with a reserved field that is not zero",
+        hello_bytes(hello_fields(), entry(8, ring_of(reserved=1))), "defective", "not zero")
     bad("receives_zero", "no receives",
         hello_bytes(hello_fields(), entry(2, struct.pack("<II", 0, 65536))), "defective",
         "no message")

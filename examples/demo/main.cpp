@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "builder.hpp"
+#include "card.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "subscriber.hpp"
 #include "text.hpp"
-#include "trigger.hpp"
 
 namespace {
 
@@ -19,6 +20,19 @@ int ended(int exit_code) {
   return exit_code == 0 ? 1 : exit_code;
 }
 
+int run_child(const demo::ChildOptions& options) {
+  switch (demo::roles[options.index].kind) {
+    case demo::Kind::card:
+      return demo::Card(options).run();
+    case demo::Kind::builder:
+      return demo::Builder(options).run();
+    case demo::Kind::recorder:
+    case demo::Kind::monitor:
+      return demo::Subscriber(options).run();
+  }
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -26,8 +40,7 @@ int main(int argc, char** argv) {
     int exit_code = 0;
     const auto options = demo::parse_options(argc, argv, exit_code);
     if (!options) return ended(exit_code);
-    if (options->child == "subscriber") return demo::Subscriber(options->child_options).run();
-    if (options->child == "trigger") return demo::Trigger(options->child_options).run();
+    if (options->child) return run_child(*options->child);
     return ended(demo::Run(*options).run());
   } catch (const std::exception& error) {
     demo::print(stderr, "demo: {}\n", error.what());

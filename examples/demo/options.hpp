@@ -1,20 +1,17 @@
 // What the demo was asked for on its command line.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 
-#include "subscriber.hpp"
+#include "child_options.hpp"
 
 namespace demo {
 
 struct Options {
-  double seconds = 15;
-  double fragments_per_second = 1e6;
-  // One of the demo's other processes; empty for the demo itself.
-  std::string child;
-  ChildOptions child_options;
+  double seconds = 20;
+  double events_per_second = 20'000;
+  // Of one of the demo's other processes; none for the demo itself.
+  std::optional<ChildOptions> child;
 };
 
 // Nothing if there is nothing to run: `exit_code` then says how to end.

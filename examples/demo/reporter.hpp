@@ -1,37 +1,40 @@
-// A child's line to the read-out: a Push that carries its reports, and ends the child in order.
+// A child's line to the demo: a Push that carries its reports, and ends the child in order.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <functional>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include <netio/netio.hpp>
 
+#include "child_options.hpp"
 #include "report.hpp"
 
 namespace demo {
 
 class Reporter {
  public:
-  // `make` is asked for each report, four times a second from start() on.
-  Reporter(netio::Context& context, const std::string& address,
-           std::function<Report(bool final)> make);
+  // `fill` writes what belongs to the role into each report, ten times a second.
+  Reporter(netio::Context& context, const ChildOptions& options,
+           std::function<void(Report&, bool final)> fill);
 
-  void start();
-  // The last report with `more` behind it; the loop stops when it has arrived.
-  void finish(const std::vector<std::byte>& more);
+  // A report now, because something has changed that the demo waits for.
+  void tell();
+  // The last report. The loop stops when it has arrived.
+  void finish();
   [[nodiscard]] bool finished() const noexcept { return finished_; }
 
  private:
-  void send_report();
+  [[nodiscard]] Report make(bool final);
   void send_final();
 
   netio::Context& context_;
-  std::function<Report(bool)> make_;
+  std::uint32_t child_;
+  std::function<void(Report&, bool)> fill_;
   netio::Push push_;
   netio::Timer timer_;
-  std::vector<std::byte> final_;
+  std::optional<Report> final_;
+  bool ending_ = false;
   bool finished_ = false;
 };
 

@@ -1,41 +1,66 @@
-// Who there is besides the read-out: the processes that subscribe to its links, and the trigger.
+// The demo's processes beside the first one, and what all of them have to agree on.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
-#include <netio/subscription.hpp>
+#include <fmt/format.h>
 
-#include "fragment.hpp"
+#include <netio/event_building.hpp>
 
 namespace demo {
 
+enum class Kind : std::uint8_t { card, builder, recorder, monitor };
+
 struct Role {
   std::string_view name;
-  netio::TagRange links;  // the tag of a fragment is its link
-  netio::Policy policy;
-  std::size_t behind_bytes_max;
+  Kind kind;
+  std::uint32_t number;  // of a card its source; of a builder its number in the plan
 };
 
-// The monitor is killed, and started again as the last.
-inline constexpr std::array<Role, 5> roles{{
-    {"builder 1", {0, link_count / 2 - 1}, netio::Policy::block, 4U << 20U},
-    {"builder 2", {link_count / 2, link_count - 1}, netio::Policy::block, 4U << 20U},
-    {"recorder", {0, 3}, netio::Policy::drop_new, 1U << 20U},
-    {"monitor", {0, link_count - 1}, netio::Policy::sample, 1U << 20U},
-    {"monitor again", {0, link_count - 1}, netio::Policy::sample, 1U << 20U},
-}};
-inline constexpr std::size_t builder_count = 2;
-inline constexpr std::size_t recorder_index = 2;
-inline constexpr std::size_t monitor_index = 3;
-inline constexpr std::size_t monitor_again_index = 4;
-inline constexpr std::size_t first_subscriber_count = 4;  // there before the card starts
-inline constexpr std::size_t trigger_index = roles.size();
-inline constexpr std::size_t child_count = roles.size() + 1;
+inline constexpr std::uint32_t card_count = 4;
+inline constexpr std::uint32_t builder_count = 2;
 
-// A tag that nothing is sent with: who subscribes to it says who it is.
-constexpr std::uint64_t name_tag(std::size_t role) noexcept { return 1000 + role; }
+// A process is known by its place in this list.
+inline constexpr std::array<Role, 9> roles{{
+    {"card 1", Kind::card, 0},
+    {"card 2", Kind::card, 1},
+    {"card 3", Kind::card, 2},
+    {"card 4", Kind::card, 3},
+    {"builder 1", Kind::builder, 0},
+    {"builder 2", Kind::builder, 1},
+    {"builder 2 again", Kind::builder, 1},
+    {"recorder", Kind::recorder, 0},
+    {"monitor", Kind::monitor, 0},
+}};
+inline constexpr std::size_t child_count = roles.size();
+inline constexpr std::size_t first_builder = card_count;
+inline constexpr std::size_t killed_builder = first_builder + 1;
+inline constexpr std::size_t restarted_builder = killed_builder + 1;
+inline constexpr std::size_t recorder_index = restarted_builder + 1;
+inline constexpr std::size_t monitor_index = recorder_index + 1;
+static_assert(monitor_index + 1 == child_count);
+// The processes of builders, the restarted one included.
+inline constexpr std::size_t builder_processes = recorder_index - first_builder;
+
+// All events of the demo belong to this run.
+inline constexpr std::uint64_t run_number = 1;
+inline constexpr std::uint64_t range_events = 128;
+
+inline constexpr netio::BuildPlan plan{card_count, builder_count, range_events, true};
+
+// Where the processes of one demo meet. `name` is the demo's own.
+inline std::string manager_address(std::string_view name) {
+  return fmt::format("shm://{}-manager", name);
+}
+inline std::string fragments_address(std::string_view name, std::uint32_t builder) {
+  return fmt::format("shm://{}-fragments-{}", name, builder + 1);
+}
+inline std::string events_address(std::string_view name, std::uint32_t builder) {
+  return fmt::format("shm://{}-events-{}", name, builder + 1);
+}
 
 }  // namespace demo

@@ -1,51 +1,46 @@
-// A process that subscribes to links of the read-out, and checks and enters each fragment. Builders
-// pause once at half-time, as one does that is busy with something else; a monitor looks ten times
-// a second.
+// The recorder and the monitor: both subscribe to the events of the two builders, and check every
+// byte of what they get. The recorder has the policy "block", and enters each event in the ledger.
+// The monitor has the policy "sample", and looks at some events ten times a second.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 
 #include <netio/netio.hpp>
 
-#include "cpu_time.hpp"
+#include "child_options.hpp"
 #include "ledger.hpp"
+#include "percentiles.hpp"
 #include "report.hpp"
 #include "reporter.hpp"
-#include "roles.hpp"
 
 namespace demo {
-
-struct ChildOptions {
-  std::uint32_t index = 0;
-  std::string address;         // of the read-out, for this child's business
-  std::string report_address;  // and for its reports
-  std::chrono::nanoseconds run{};
-};
 
 class Subscriber {
  public:
   explicit Subscriber(const ChildOptions& options);
-  // Until the read-out has said good-bye. The exit code.
+  // Until all builders have said good-bye. The exit code.
   int run();
 
  private:
-  void on_fragment(const netio::MessageView& message);
+  void on_event(const netio::MessageView& message);
   void rest();
-  void on_down(const netio::Down& down);
-  [[nodiscard]] Report report(bool final) const;
+  [[nodiscard]] std::size_t process_of(const netio::PeerInfo& builder) const;
+  void on_down(const netio::PeerInfo& peer, const netio::Down& down);
+  void fill(Report& report, bool final);
 
-  ChildOptions options_;
-  const Role& role_;
+  const ChildOptions options_;
+  const bool recorder_;
+  Ledger ledger_;
   netio::Context context_;
   netio::Subscribe subscribe_;
-  netio::Timer pause_;
-  netio::Timer resume_;
+  netio::Timer look_;
   Reporter reporter_;
-  Ledger ledger_;
-  Report report_;
-  Stopwatch stopwatch_;  // since the first fragment
+  SubscriberReport report_;
+  Percentiles ages_;
+  std::uint64_t seen_ = 0;    // events
+  std::size_t builders_ = 0;  // that are connected
 };
 
 }  // namespace demo

@@ -1,11 +1,9 @@
-// Figures first, then the verdict: the line that begins with "Verified" or "NOT VERIFIED".
+// Tables of what each process has done, by its own books.
 #include "summary.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdio>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,62 +11,89 @@
 
 namespace demo {
 
-void print_summary(const Outcome& outcome, const Card& card) {
-  const Snapshot& last = outcome.last;
-  const Report& trigger = last.children[trigger_index];
-  const double seconds = outcome.seconds;
-  const auto load = [&](double cpu_seconds) { return percent(cpu_seconds / seconds); };
-  const auto load_of = [&](std::size_t role) { return load(last.children[role].cpu_seconds); };
-  print(stdout, "\n{}{} fragments, {:.2f} GB in {:.1f} s: {} a second, {:.1f} MB/s\n",
-        outcome.interrupted ? "Interrupted. " : "", grouped(last.sent),
-        static_cast<double>(last.sent_bytes) / 1e9, outcome.card_seconds,
-        grouped(static_cast<double>(last.sent) / outcome.card_seconds),
-        static_cast<double>(last.sent_bytes) / 1e6 / outcome.card_seconds);
-  print(stdout,
-        "  back-pressure  again: {}, busy: {} (card held off for {:.2f} s), overruns at the card, "
-        "not published: {}\n",
-        grouped(outcome.counters.agains), grouped(last.times_busy), card.held_seconds(),
-        grouped(card.overruns()));
-  print(stdout,
-        "  CPU            read-out {}, its card's thread {}, builders {} and {}, recorder {}, "
-        "monitor {}, trigger {}\n",
-        load(outcome.cpu_seconds - card.cpu_seconds()), load(card.cpu_seconds()), load_of(0),
-        load_of(1), load_of(recorder_index),
-        load(last.children[monitor_index].cpu_seconds +
-             last.children[monitor_again_index].cpu_seconds),
-        load_of(trigger_index));
-  if (trigger.final == 0) return;  // what is known is not of the whole run
-  print(stdout, "  round trip     p50 {}, p99 {}, p99.9 {}, max {} ({} triggers)\n",
-        microseconds(trigger.p50_ns), microseconds(trigger.p99_ns), microseconds(trigger.p999_ns),
-        microseconds(trigger.max_ns), grouped(trigger.round_trips));
+namespace {
+
+std::string load(const Outcome& outcome, std::size_t child) {
+  return percent(outcome.last.children[child].cpu_seconds / outcome.seconds);
 }
 
-bool verify(const Outcome& outcome, const Card& card, std::span<const Ledger> ledgers) {
-  const Comparison found = compare(ledgers, card.made_by_link());
-  std::uint64_t damaged = 0;
-  std::uint64_t twice = 0;
-  std::uint64_t out_of_order = 0;
-  for (const Report& report : outcome.last.children) {
-    damaged += report.damaged;
-    twice += report.twice;
-    out_of_order += report.out_of_order;
+std::string remark_of(const Outcome& outcome, std::size_t child) {
+  if (child == killed_builder && outcome.builder_killed) return "killed";
+  return {};
+}
+
+std::string busy_text(const CardReport& report) {
+  if (report.times_busy == 0) return "never";
+  return fmt::format("{:.1f} s, {}", report.busy_seconds,
+                     report.times_busy == 1 ? "once" : fmt::format("{} times", report.times_busy));
+}
+
+void print_totals(const Outcome& outcome) {
+  std::uint64_t bytes = 0;
+  for (const Ledger::Line& line : outcome.last.built) bytes += line.bytes;
+  const auto events = static_cast<double>(outcome.built.times);
+  print(stdout, "\n{}{} events of {} fragments in {:.1f} s: {} a second, {:.1f} MB/s.\n",
+        outcome.interrupted ? "Interrupted. " : "", grouped(outcome.built.events), card_count,
+        outcome.seconds, grouped(events / outcome.seconds),
+        static_cast<double>(bytes) / 1e6 / outcome.seconds);
+  print(stdout, "The manager gave {} ranges of events to the builders{}.\n",
+        grouped(outcome.manager.assigned),
+        outcome.manager.again == 0 ? ""
+                                   : fmt::format(", {} of them a second time: a lease was over",
+                                                 grouped(outcome.manager.again)));
+}
+
+void print_cards(const Outcome& outcome) {
+  print(stdout, "\n{:<17}{:>12}{:>12}{:>8}{:>9}{:>19}{:>8}\n", "Fragments", "sent", "settled",
+        "held", "resent", "busy", "CPU");
+  for (std::size_t card = 0; card < card_count; ++card) {
+    const CardReport& report = outcome.last.children[card].card;
+    print(stdout, "  {:<15}{:>12}{:>12}{:>8}{:>9}{:>19}{:>8}\n", roles[card].name,
+          grouped(report.books.sent), grouped(report.books.settled), grouped(report.books.held),
+          grouped(report.books.resent), busy_text(report), load(outcome, card));
   }
-  const bool good = found.once == card.made() && damaged + twice + out_of_order == 0 &&
-                    found.missing + found.several + found.unknown == 0;
-  if (good) {
-    print(stdout,
-          "Verified: {} fragments from {} links, each arrived at its builder exactly once, in "
-          "order and undamaged.\n",
-          grouped(found.once), link_count);
-  } else {
-    print(stdout,
-          "NOT VERIFIED: of {} fragments {} arrived once, {} are missing, {} came to several "
-          "builders or {} twice to one, {} were never made, {} damaged, {} out of order. "
-          "{}\n",
-          card.made(), found.once, found.missing, found.several, twice, found.unknown, damaged,
-          out_of_order, found.first_fault);
+}
+
+void print_builders(const Outcome& outcome) {
+  print(stdout, "\n{:<17}{:>12}{:>12}{:>8}{:>9}{:>19}{:>8}\n", "Events", "built", "\"again\"",
+        "wrong", "", "to the recorder", "CPU");
+  for (std::size_t i = 0; i < builder_processes; ++i) {
+    const std::size_t child = first_builder + i;
+    if (child == restarted_builder && !outcome.builder_restarted) continue;
+    const Ledger::Line& line = outcome.last.built[i];
+    const BuilderReport& report = outcome.last.children[child].builder;
+    print(stdout, "  {:<15}{:>12}{:>12}{:>8}{:>9}{:>19}{:>8}\n", roles[child].name,
+          grouped(line.events), grouped(line.again), grouped(report.damaged + report.incomplete),
+          remark_of(outcome, child),
+          grouped(outcome.last.children[recorder_index].subscriber.events_of[i]),
+          load(outcome, child));
   }
-  return good;
+}
+
+void print_subscribers(const Outcome& outcome) {
+  print(stdout, "\n{:<17}{:>12}{:>12}{:>8}{:>28}{:>8}\n", "Events", "received", "missed", "wrong",
+        "age p50, p99, max (ms)", "CPU");
+  for (const std::size_t child : {recorder_index, monitor_index}) {
+    const SubscriberReport& report = outcome.last.children[child].subscriber;
+    std::uint64_t received = 0;
+    for (const std::uint64_t events : report.events_of) received += events;
+    print(stdout, "  {:<15}{:>12}{:>12}{:>8}{:>28}{:>8}\n", roles[child].name, grouped(received),
+          grouped(report.missed), grouped(report.damaged),
+          fmt::format("{}, {}, {}", in_ms(report.age_p50_ns), in_ms(report.age_p99_ns),
+                      in_ms(report.age_max_ns)),
+          load(outcome, child));
+  }
+  print(stdout, "  {:<67}{:>16}\n", "manager",
+        percent(outcome.last.manager_cpu_seconds / outcome.seconds));
+}
+
+}  // namespace
+
+void print_summary(const Outcome& outcome) {
+  print_totals(outcome);
+  print_cards(outcome);
+  print_builders(outcome);
+  print_subscribers(outcome);
 }
 
 }  // namespace demo

@@ -1,36 +1,30 @@
 // The last words of a run, to standard output.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include <netio/books.hpp>
+#include <netio/event_manager.hpp>
 
-#include "card.hpp"
 #include "ledger.hpp"
 #include "snapshot.hpp"
-#include "subscriptions.hpp"
 
 namespace demo {
 
 struct Outcome {
   Snapshot last;
-  double card_seconds = 0;
-  double seconds = 0;  // from the card's start to the last acknowledgement
+  double seconds = 0;  // from the moment when event 0 was due until everything was settled
   bool interrupted = false;
-  netio::Books books;
-  double cpu_seconds = 0;  // of this process, the card's thread included
-  netio::Counters counters;
-  Subscriptions subscriptions;
+  bool builder_killed = false;
+  bool builder_restarted = false;
+  std::uint64_t end = 0;  // the events below it exist
+  netio::ManagerBooks manager;
+  Ledger::Count built;
+  Ledger::Count recorded;
 };
 
-void print_summary(const Outcome& outcome, const Card& card);
-
-// Both print what comes of it, and answer true if all is well.
-// The books of each subscription, at the read-out and at the subscriber.
-bool verify_books(const Outcome& outcome, const Card& card);
-// Every fragment against the builders' ledgers.
-bool verify(const Outcome& outcome, const Card& card, std::span<const Ledger> ledgers);
+// The books of all processes.
+void print_summary(const Outcome& outcome);
+// Prints the verdict: a line that begins with "Verified" or "NOT VERIFIED". True if all is well.
+bool verify(const Outcome& outcome);
 
 }  // namespace demo

@@ -32,8 +32,8 @@ inline std::string grouped(double number) {
   return grouped(static_cast<std::uint64_t>(number < 0 ? 0 : number + 0.5));
 }
 
-inline std::string microseconds(std::int64_t ns) {
-  return fmt::format("{:.0f} us", static_cast<double>(ns) / 1e3);
+inline std::string in_ms(std::int64_t ns) {
+  return fmt::format("{:.0f}", static_cast<double>(ns) / 1e6);
 }
 
 inline std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }

@@ -78,6 +78,10 @@ struct Counters {
   // other peers needed the memory, the user of a Pair took no messages, or a subscriber with
   // another policy than block took too few.
   std::uint64_t resume_given_up = 0;
+  // With ?engine=ring: writes into the rings of peers, of one page each, or of several small ones.
+  // Over such a connection no page goes otherwise; the peer reads messages that are larger than a
+  // slot.
+  std::uint64_t ring_writes = 0;
   // Publish only.
   std::uint64_t published = 0;       // send() answered ok
   std::uint64_t unwanted = 0;        // published messages that nobody had subscribed

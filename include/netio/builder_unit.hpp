@@ -25,6 +25,7 @@ namespace netio {
 
 namespace detail {
 class BuilderCore;
+class EventPart;
 class EventReleases;
 struct BuiltEvent;
 }  // namespace detail
@@ -37,17 +38,25 @@ struct BuilderOptions {
   // the event that come meanwhile make it wait longer, twice this at most.
   std::chrono::nanoseconds deadline = std::chrono::seconds(1);
   // The bytes of each unit that may be here, and be on their way, for events that are not handed
-  // over. Each fragment counts 64 bytes more than it has. A larger fragment is sent when its event
-  // is the oldest. 0: what the receive pool of the context has room for, up to 4 MiB.
+  // over. Each fragment counts 64 bytes more than it has, and one of segments the table of their
+  // sizes, too. A larger fragment is sent when its event is the oldest. 0: what the context has
+  // room for, up to 4 MiB.
   std::size_t window_bytes = 0;
   // While the user keeps events of more bytes than this, none is handed over, and units are held
-  // back. A single larger event may be kept. 0: a quarter of the receive pool of the context.
+  // back. A single larger event may be kept. 0: a quarter of the receive pool of the context, or
+  // less if ContextOptions::large_bytes_max is small.
   std::size_t keep_bytes_max = 0;
   // An event that is kept is settled when it is released, and not when it was handed over: until
   // then its units hold its fragments.
   bool settle_released = false;
   // So many units may send at a time, in turn; 0: all of them.
   std::uint32_t turns = 0;
+  // With an event manager: of all builders' weights, this one's is the share of events that it
+  // gets, as long as it is fast enough.
+  std::uint32_t weight = 1;
+  // With an event manager: how many ranges it is given at a time. With more, its units send while
+  // the manager hears of what is done; with fewer, less has to be built again if it fails.
+  std::uint32_t credit = 8;
   // Of the connections to units. What is said there about sending, tags and acknowledgements has no
   // meaning here.
   SocketOptions socket{};
@@ -98,6 +107,7 @@ class NETIO_API KeptEvent {
   friend class Event;
   friend class detail::BuilderCore;
   EventId id_;
+  EventId position_;  // as its builder knows it
   bool complete_ = false;
   bool again_ = false;
   std::vector<Fragment> fragments_;  // by source
@@ -111,13 +121,13 @@ class NETIO_API Event {
   [[nodiscard]] EventId id() const noexcept;
   // Every source has sent its fragment, or has none.
   [[nodiscard]] bool complete() const noexcept;
-  // An earlier run of this builder may have handed it over.
+  // An earlier run of this builder, or another builder, may have handed it over.
   [[nodiscard]] bool again() const noexcept;
   // The number of sources.
   [[nodiscard]] std::size_t size() const noexcept;
   // The fragment of this source, below size().
   [[nodiscard]] EventFragment operator[](std::size_t source) const noexcept;
-  // Of all fragments.
+  // Of all fragments, with the tables of those that are of segments.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
   // Keeps it for as long as you like, within BuilderOptions::keep_bytes_max: a second call returns
   // an empty one. Throws std::bad_alloc; nothing is kept then.
@@ -133,6 +143,36 @@ class NETIO_API Event {
  private:
   detail::BuilderCore* core_;
   const detail::BuiltEvent* event_;
+};
+
+// Events of one range that are handed over together, in their order: at least one. Valid until the
+// call-back returns.
+class NETIO_API EventRange {
+ public:
+  // What is said of one event:
+  struct Entry {
+    EventId id;             // its run and its number
+    bool complete = false;  // as of Event
+    bool again = false;     // as of Event
+  };
+  // All of them.
+  [[nodiscard]] std::span<const Entry> events() const noexcept;
+  // The number of sources.
+  [[nodiscard]] std::size_t sources() const noexcept;
+  // The fragments of this source, below sources(), next to each other: one for each of events(), in
+  // their order. To keep one, keep its message; that is in no count of the builder's.
+  [[nodiscard]] std::span<const EventFragment> of(std::size_t source) const noexcept;
+  // Of all fragments, with the tables of those that are of segments.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+  // For the library.
+  explicit EventRange(const detail::EventPart& part) noexcept : part_(&part) {}
+  EventRange(const EventRange&) = delete;
+  EventRange& operator=(const EventRange&) = delete;
+  ~EventRange() = default;
+
+ private:
+  const detail::EventPart* part_;
 };
 
 // What a builder has done, and has at this moment.
@@ -153,8 +193,8 @@ struct BuilderBooks {
   std::uint64_t incomplete = 0;  // others
   std::uint64_t again = 0;       // of both, those that an earlier run may have handed over
   std::uint64_t open = 0;        // events that wait
-  std::uint64_t bytes = 0;       // of fragments that were handed over
-  // Of open events, in bytes, each fragment with 64 bytes more than it has.
+  std::uint64_t bytes = 0;       // of fragments that were handed over, as Event::bytes()
+  // Of open events, in bytes, as BuilderOptions::window_bytes counts them.
   std::uint64_t open_bytes = 0;
   std::uint64_t open_bytes_max = 0;  // the most it was
   // The same of events that are kept.
@@ -169,20 +209,44 @@ struct BuilderBooks {
 // Owner thread only. No call blocks. Call-backs run as those of a Socket, and must not throw.
 class NETIO_API BuilderUnit {
  public:
-  // Throws Error for options that make no sense, or if the receive pool of the context is too
-  // small.
+  // Throws Error for options that make no sense, or if the context has too little memory for them.
   BuilderUnit(Context& context, const BuilderOptions& options);
   ~BuilderUnit();
   BuilderUnit(const BuilderUnit&) = delete;
   BuilderUnit& operator=(const BuilderUnit&) = delete;
 
-  // Listens for units: see Socket::bind().
+  // The options of a context that has enough memory for a builder of these options: `context`, with
+  // larger sizes where they are needed. Throws Error for options that make no sense.
+  [[nodiscard]] static ContextOptions with_memory(const BuilderOptions& options,
+                                                  ContextOptions context = {});
+
+  // Listens for units: see Socket::bind(). May be called for several addresses, as on a host with
+  // several network interfaces: units spread over them (ReadoutUnit::connect()). With an event
+  // manager at most 16.
   std::string bind(std::string_view address);
+
+  // Connects to the event manager, which gives this builder its ranges, and tells units where it is
+  // bound. For a plan that is `managed`; once. Throws Error, as Socket::connect() does.
+  void join(std::string_view manager);
+  // Set the calls for the event manager. If it is gone, no event is handed over when the lease is
+  // over. They are as on_up(), on_down() and on_refused() for units:
+  void on_manager_up(std::function<void(const PeerInfo&)> call);
+  void on_manager_down(std::function<void(const PeerInfo&, const Down&)> call);
+  void on_manager_refused(std::function<void(std::string_view why)> call);
 
   // Sets the call for events. Until then fragments wait, and units are held back. The builder is
   // done with an event when the call has returned, or later if it was kept
-  // (BuilderOptions::settle_released). The call may not destroy the builder unit.
+  // (BuilderOptions::settle_released). If the call destroys the builder unit, the event stays valid
+  // until the call returns, but its units are not told that it is settled: the next run of this
+  // builder, or another builder, is given it again.
   void on_event(std::function<void(const Event&)> call);
+  // Sets the call in place of that of on_event(), for events by range: those of one range that are
+  // ready together are handed over in one call. It waits for no event that the call for single
+  // events would not have waited for, so a range may come in several parts. The builder is done
+  // with the events when the call has returned. The call may destroy the builder unit, as that of
+  // on_event() may. Throws std::bad_alloc, and Error with
+  // BuilderOptions::settle_released, for which events have to be kept one by one.
+  void on_range(std::function<void(const EventRange&)> call);
 
   // Sets the call for a unit that is connected, and has the plan of this builder.
   void on_up(std::function<void(std::uint32_t source, const PeerInfo&)> call);
@@ -194,7 +258,8 @@ class NETIO_API BuilderUnit {
   void on_refused(std::function<void(const PeerInfo&, std::string_view why)> call);
 
   // Takes no more fragments, tells units what is settled, says good-bye, and calls `then` once,
-  // from the loop. What is not handed over stays with the units.
+  // from the loop. What is not handed over stays with the units. A second call only sets a new
+  // `linger` and another `then`, which is called also if the first one was.
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // A snapshot. Allocates memory.
@@ -202,7 +267,7 @@ class NETIO_API BuilderUnit {
   // What the socket of this builder counted: see Socket::counters(). Messages of the protocol are
   // counted there as fragments are.
   [[nodiscard]] Counters counters() const;
-  // Everything below it is settled: units have forgotten it, or may.
+  // Without an event manager: everything below it is settled, units have forgotten it, or may.
   [[nodiscard]] EventId settled() const noexcept;
 
  private:

@@ -55,12 +55,13 @@ enum class WhenFull : std::uint8_t {
 };
 
 // Which builder builds an event: a range of events goes to the builder whose number is the number
-// of the range modulo the number of builders. Units and builders compare this when they meet, and
-// refuse each other if it is not the same.
+// of the range modulo the number of builders, or to whom an event manager gives it. Units, builders
+// and managers compare this when they meet, and refuse each other if it is not the same.
 struct BuildPlan {
   std::uint32_t sources = 0;         // the read-out units, which are numbered from 0
   std::uint32_t builders = 1;        // they are numbered from 0
   std::uint64_t range_events = 256;  // event numbers in a range
+  bool managed = false;              // an event manager gives ranges to builders
 };
 
 }  // namespace netio

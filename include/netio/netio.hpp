@@ -10,6 +10,7 @@
 #include <netio/builder_unit.hpp>
 #include <netio/context.hpp>
 #include <netio/event_building.hpp>
+#include <netio/event_manager.hpp>
 #include <netio/fabrics.hpp>
 #include <netio/forward.hpp>
 #include <netio/loop.hpp>

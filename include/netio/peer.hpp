@@ -34,11 +34,12 @@ struct PeerInfo {
   // received, they are lost, and nobody knows how many they are. Always 0 for a peer that connected
   // to this side: there another run has another id.
   std::uint64_t restarts = 0;
-  // What the connection goes over, or the last one went: "tcp", "shm", "verbs". Empty before the
-  // first one was up.
+  // What the connection goes over, or the last one went: "tcp", "shm", "verbs", or "verbs ring"
+  // with ?engine=ring. Empty before the first one was up.
   std::string wire;
-  // At the side that dialed a netio:// address: why the connection does not go over a better wire,
-  // in a sentence for a person. Empty if the best one came up, and for all other addresses.
+  // At the side that dialed a netio:// address: why the connection does not go over a better wire;
+  // with ?engine=ring: why it has no ring. In a sentence for a person. Empty if the best one came
+  // up, and for all other addresses.
   std::string wire_reason;
 };
 

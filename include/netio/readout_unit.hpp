@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <netio/context.hpp>
 #include <netio/event_building.hpp>
@@ -16,6 +18,7 @@
 #include <netio/message.hpp>
 #include <netio/options.hpp>
 #include <netio/peer.hpp>
+#include <netio/segments.hpp>
 #include <netio/status.hpp>
 
 namespace netio {
@@ -29,7 +32,8 @@ struct ReadoutOptions {
   BuildPlan plan{};          // the same at all units and builders
   std::uint32_t source = 0;  // the number of this unit, below plan.sources
   // The bound of what is held until its event is settled, in bytes. Each fragment counts 64 bytes
-  // more than it has.
+  // more than it has, and one of segments the table of their sizes, too: 8 bytes for each and 8
+  // more.
   std::size_t store_bytes_max = std::size_t{64} << 20U;
   WhenFull when_full = WhenFull::again;  // what happens to a fragment that does not fit the store
   // Of the connections to builders. What is said there about sending, tags and acknowledgements has
@@ -44,8 +48,8 @@ struct ReadoutBooks {
   std::uint64_t dropped = 0;     // because the store was full (WhenFull::drop)
   std::uint64_t late = 0;        // their events were settled before they were sent here
   std::uint64_t held = 0;        // in the store
-  std::uint64_t held_bytes = 0;  // of the store, each fragment with 64 bytes more than it has
-  std::uint64_t resent = 0;      // put on a wire once more
+  std::uint64_t held_bytes = 0;  // of the store, as store_bytes_max counts them
+  std::uint64_t resent = 0;      // put on a wire once more, to the same builder
 };
 
 // Holds the fragments of one source until their events are settled. They are sent to each builder
@@ -64,6 +68,33 @@ class NETIO_API ReadoutUnit {
   // Begins to connect to the builder of this number; it need not exist yet. Throws Error if the
   // address makes no sense, if there is no builder of this number, or if it was named before.
   void connect(std::uint32_t builder, std::string_view address);
+  // The same with a builder that is bound at several addresses, as on a host with several network
+  // interfaces. This unit begins with address number `source` modulo their count, so that units
+  // spread over them; where it does not reach the builder, it tries the next one. What is wrong
+  // with one of them only is told by on_refused().
+  void connect(std::uint32_t builder, const std::vector<std::string>& addresses);
+  // The same with addresses in braces.
+  void connect(std::uint32_t builder, std::initializer_list<std::string_view> addresses) {
+    connect(builder, std::vector<std::string>(addresses.begin(), addresses.end()));
+  }
+
+  // For a plan that is `managed`, in place of connect(): connects to the event manager, which gives
+  // ranges to builders, and says where these are. Once. Throws Error, as Socket::connect() does.
+  void join(std::string_view manager);
+  // Set the calls for the event manager, as on_up(), on_down() and on_refused() for builders:
+  void on_manager_up(std::function<void(const PeerInfo&)> call);
+  void on_manager_down(std::function<void(const PeerInfo&, const Down&)> call);
+  void on_manager_refused(std::function<void(std::string_view why)> call);
+  // Sets the call for a manager that has greeted this unit before it has begun: it may begin with
+  // this position, or above. If it is EventId{}, nothing was given to a builder yet: the unit
+  // misses nothing. Otherwise no unit is known to have produced anything at or above it, and events
+  // are built without this unit until it begins. It had better wait for builders_connected() first.
+  // The call comes again if another manager greets the unit and it has still not begun.
+  void on_begin(std::function<void(EventId produced)> call);
+  // Sets the call for the end of what is built: the manager wants this unit to end in front of this
+  // event. Say advance() up to there, and finish(), which does not wait for fragments of later
+  // events: they are not built.
+  void on_stop(std::function<void(EventId at)> call);
 
   // Holds and sends the fragment of this event. The bytes are copied once, and are the caller's
   // again on return. Events come in ascending order; an event may be left out if this unit has
@@ -79,6 +110,31 @@ class NETIO_API ReadoutUnit {
   // tag is not sent.
   [[nodiscard]] Status send(EventId event, Message&& fragment,
                             FragmentStatus status = FragmentStatus::good) noexcept;
+  // The same with up to 64 segments as one fragment; the builder reads them by
+  // EventFragment::message.segments(). The unit copies them once, unless the last one is a message
+  // of allocate() with room for the others in front. Messages among the segments are empty
+  // afterwards if the answer is ok, and untouched otherwise.
+  //
+  // too_big: also if they, each padded to a multiple of 8, and a table of their sizes, 8 bytes for
+  // each and 8 more, are larger than message_bytes_max. invalid: also if there are too many, or an
+  // empty message is among them.
+  [[nodiscard]] Status send_segments(EventId event, std::span<const Segment> segments,
+                                     FragmentStatus status = FragmentStatus::good) noexcept;
+  // The same with a list in braces.
+  [[nodiscard]] Status send_segments(EventId event, std::initializer_list<Segment> segments,
+                                     FragmentStatus status = FragmentStatus::good) noexcept {
+    return send_segments(event, std::span(segments.begin(), segments.size()), status);
+  }
+  // The same with bytes that are lent. The unit does not copy them; a wire copies them when it
+  // sends them, if they are at most a quarter of a page or if it is shm. They must stay unchanged
+  // until on_released is called with `token`. That happens once for every ok, when the event is
+  // settled, or the fragment is dropped or too late. What is lent counts in the store as what is
+  // copied does. Destroying the unit ends all loans at once, without calls. On a fabric, builders
+  // can read the bytes until the loan ends: see Sending::lend().
+  [[nodiscard]] Status lend(EventId event, std::span<const std::byte> fragment, std::uint64_t token,
+                            FragmentStatus status = FragmentStatus::good) noexcept;
+  // Sets the call for the end of a loan: what was lent with this token is the caller's again.
+  void on_released(std::function<void(std::uint64_t token)> call);
   // This unit has nothing more below this position, so builders need not wait for it. The first
   // call of send() or advance() says with which event this unit begins. If it may have nothing for
   // the first events, call advance() before them. At the end of a run: advance(end_of_run(run)).
@@ -89,19 +145,22 @@ class NETIO_API ReadoutUnit {
   // Sets the call for room in the store: at least half of it is free, and send() has answered again
   // before.
   void on_room(std::function<void()> call);
-  // Sets the call for a connection to a builder that came up: see Socket::on_up().
+  // Sets the call for a builder that is connected, and has the plan of this unit: see
+  // Socket::on_up().
   void on_up(std::function<void(std::uint32_t builder, const PeerInfo&)> call);
   // Sets the call for a connection to a builder that ended, or could not be made: see
-  // Socket::on_down().
+  // Socket::on_down(). PeerInfo::was_up says whether on_up() came before.
   void on_down(std::function<void(std::uint32_t builder, const PeerInfo&, const Down&)> call);
   // Sets the call for a builder that cannot work with this unit, with the reason for a person:
   // another plan, another number, or a breach of the rules. The connection is ended, and tried
   // again.
   void on_refused(std::function<void(std::uint32_t builder, std::string_view why)> call);
 
-  // Takes no more fragments. Calls `then` once, from the loop: when everything is settled, or after
-  // `linger`. What is held then is lost when this is destroyed. Say advance() first, so that
-  // builders need not wait for more.
+  // Takes no more fragments. Calls `then` once, from the loop: when everything is settled that is
+  // built, or after `linger`. With an event manager, events of other units in front of the position
+  // of this one are waited for, too. What is held then is lost when this is destroyed. Say
+  // advance() first, so that builders need not wait for more. A second call only sets a new
+  // `linger` and another `then`, which is called also if the first one was.
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
 
   // Snapshots:

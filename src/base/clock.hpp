@@ -17,18 +17,25 @@ inline constexpr std::int64_t ns_per_ms = 1'000'000;
 // before it makes a context. Null in all other programs.
 inline const std::int64_t* simulated_clock_ns = nullptr;
 
-inline std::int64_t monotonic_ns() noexcept {
-  if (simulated_clock_ns != nullptr) [[unlikely]]
-    return *simulated_clock_ns;
+inline std::int64_t system_clock_ns(clockid_t clock) noexcept {
   timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  ::clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-inline std::int64_t thread_cpu_ns() noexcept {
-  timespec now;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+inline std::int64_t monotonic_ns() noexcept {
+  if (simulated_clock_ns != nullptr) [[unlikely]]
+    return *simulated_clock_ns;
+  return system_clock_ns(CLOCK_MONOTONIC);
 }
+
+// The same, but of a clock that also runs while the machine sleeps: what a lease is measured by.
+inline std::int64_t boottime_ns() noexcept {
+  if (simulated_clock_ns != nullptr) [[unlikely]]
+    return *simulated_clock_ns;
+  return system_clock_ns(CLOCK_BOOTTIME);
+}
+
+inline std::int64_t thread_cpu_ns() noexcept { return system_clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 }  // namespace netio::detail

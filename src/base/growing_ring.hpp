@@ -64,6 +64,12 @@ class GrowingRing {
     first_ = (first_ + 1) & (places_.size() - 1);
     --count_;
   }
+  // So many, of a type that holds nothing.
+  void pop_front(std::size_t count) noexcept {
+    static_assert(std::is_trivially_destructible_v<T>);
+    first_ = (first_ + count) & (places_.size() - 1);
+    count_ -= count;
+  }
   void pop_back() noexcept { (*this)[--count_] = {}; }
 
   void swap(GrowingRing& other) noexcept {

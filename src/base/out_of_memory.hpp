@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <string>
 #include <utility>
 
 #include <netio/status.hpp>
@@ -21,6 +22,13 @@ void guard_memory(Work&& work, Otherwise&& otherwise) noexcept {
   } catch (const std::bad_alloc&) {
     otherwise();
   }
+}
+
+// The same with a reason for a person, if there is memory for it.
+[[nodiscard]] inline Down rejected(const std::string& why) noexcept {
+  Down down = out_of_memory(DownReason::rejected);
+  guard_memory([&] { down.detail = why; }, []() noexcept {});
+  return down;
 }
 
 // A call-back of the user's. What it throws is not ours to catch: it ends the process.

@@ -21,16 +21,21 @@ EventId BuildPlan::last_end_of(std::uint32_t builder, EventId position) const no
 }
 
 std::string BuildPlan::fault() const {
-  if (sources == 0) return "there are no sources";
-  if (builders == 0) return "there are no builders";
-  if (range_events == 0) return "a range has no events";
-  return {};
+  const auto out_of_bounds = [](std::uint64_t value, std::uint64_t most, const char* what) {
+    if (value >= 1 && value <= most) return std::string();
+    return "a plan of " + std::to_string(value) + " " + what + ": there may be 1 to " +
+           std::to_string(most);
+  };
+  std::string why = out_of_bounds(sources, units_max, "sources");
+  if (why.empty()) why = out_of_bounds(builders, units_max, "builders");
+  if (why.empty()) why = out_of_bounds(range_events, range_events_max, "events in a range");
+  return why;
 }
 
-std::string BuildPlan::difference(const BuildPlan& theirs) const {
-  const auto said = [](const char* what, std::uint64_t here, std::uint64_t there) {
-    return std::string(what) + ": " + std::to_string(here) + " here, " + std::to_string(there) +
-           " there";
+std::string BuildPlan::difference(const char* us, const char* them, const BuildPlan& theirs) const {
+  const auto said = [&](const char* what, std::uint64_t ours, std::uint64_t others) {
+    return std::string(what) + ": " + std::to_string(ours) + " at the " + us + ", " +
+           std::to_string(others) + " at the " + them;
   };
   if (sources != theirs.sources) return said("sources", sources, theirs.sources);
   if (builders != theirs.builders) return said("builders", builders, theirs.builders);
@@ -38,7 +43,10 @@ std::string BuildPlan::difference(const BuildPlan& theirs) const {
     return said("events of a range", range_events, theirs.range_events);
   }
   if (managed != theirs.managed) {
-    return managed ? "a manager here, none there" : "no manager here, one there";
+    const char* const with = managed ? us : them;
+    const char* const without = managed ? them : us;
+    return std::string("the ") + with + " has an event manager in its plan, the " + without +
+           " has none";
   }
   return {};
 }

@@ -12,6 +12,9 @@
 namespace netio::detail {
 
 struct BuildPlan {
+  static constexpr std::uint64_t units_max = 65'536;  // sources, and builders
+  static constexpr std::uint64_t range_events_max = std::uint64_t{1} << 48U;
+
   std::uint32_t sources = 0;   // they are numbered from 0
   std::uint32_t builders = 0;  // they are numbered from 0
   std::uint64_t range_events = 0;
@@ -49,8 +52,10 @@ struct BuildPlan {
   // of the run.
   [[nodiscard]] EventId last_end_of(std::uint32_t builder, EventId position) const noexcept;
 
-  // What differs, in words for the user; empty if the plans are the same.
-  [[nodiscard]] std::string difference(const BuildPlan& theirs) const;
+  // What differs, in words that are true on both sides: `us`, such as "unit", has this plan, and
+  // `them` the other one. Empty if the plans are the same.
+  [[nodiscard]] std::string difference(const char* us, const char* them,
+                                       const BuildPlan& theirs) const;
 
   friend bool operator==(const BuildPlan&, const BuildPlan&) noexcept = default;
 };

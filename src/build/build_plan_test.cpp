@@ -17,9 +17,11 @@ TEST(BuildPlan, gives_ranges_to_builders_in_turn) {
 
 TEST(BuildPlan, has_a_fault_in_words_if_nothing_can_be_built) {
   EXPECT_EQ(plan_of_three.fault(), "");
-  EXPECT_EQ((BuildPlan{0, 3, 10}.fault()), "there are no sources");
-  EXPECT_EQ((BuildPlan{2, 0, 10}.fault()), "there are no builders");
-  EXPECT_EQ((BuildPlan{2, 3, 0}.fault()), "a range has no events");
+  EXPECT_EQ((BuildPlan{0, 3, 10}.fault()), "a plan of 0 sources: there may be 1 to 65536");
+  EXPECT_EQ((BuildPlan{2, 65'537, 10}.fault()),
+            "a plan of 65537 builders: there may be 1 to 65536");
+  EXPECT_EQ((BuildPlan{2, 3, 0}.fault()),
+            "a plan of 0 events in a range: there may be 1 to 281474976710656");
 }
 
 TEST(BuildPlan, knows_the_first_event_of_a_builder_behind_a_position) {
@@ -48,10 +50,13 @@ TEST(BuildPlan, knows_the_last_range_that_ended) {
 }
 
 TEST(BuildPlan, says_what_differs) {
-  EXPECT_EQ(plan_of_three.difference(plan_of_three), "");
-  EXPECT_EQ(plan_of_three.difference({2, 4, 10}), "builders: 3 here, 4 there");
-  EXPECT_EQ(plan_of_three.difference({1, 3, 10}), "sources: 2 here, 1 there");
-  EXPECT_EQ(plan_of_three.difference({2, 3, 9}), "events of a range: 10 here, 9 there");
+  EXPECT_EQ(plan_of_three.difference("unit", "builder", plan_of_three), "");
+  EXPECT_EQ(plan_of_three.difference("unit", "builder", {2, 4, 10}),
+            "builders: 3 at the unit, 4 at the builder");
+  EXPECT_EQ(plan_of_three.difference("unit", "builder", {1, 3, 10}),
+            "sources: 2 at the unit, 1 at the builder");
+  EXPECT_EQ(plan_of_three.difference("unit", "builder", {2, 3, 9}),
+            "events of a range: 10 at the unit, 9 at the builder");
 }
 
 }  // namespace

@@ -8,8 +8,6 @@ namespace netio::detail {
 namespace {
 // While something waits, at() is called this often in a deadline. A longer pause is a leap.
 constexpr std::int64_t steps_of_deadline = 8;
-// The user may need long for each event.
-constexpr std::uint32_t closed_untold_max = 32;
 }  // namespace
 
 void BuilderProtocol::at(std::int64_t now_ns) noexcept {
@@ -39,7 +37,7 @@ void BuilderProtocol::go_on() noexcept {
 
 void BuilderProtocol::close_all() noexcept {
   while (close_next()) {
-    if (closed_since_ >= closed_untold_max) tell_closed();
+    if (closed_since_ >= closed_untold_max_) tell_closed();
   }
   if (closed_since_ != 0) tell_closed();
 }
@@ -64,10 +62,11 @@ bool BuilderProtocol::close_event(OpenEvent& event) noexcept {
     const BuilderSource& source = sources_[each];
     if (source.waits && source.waits->event == event.id) grant(each);
   }
-  const Waiting waiting{event.id, &event, since_ns(event.opened_ns), event.moved_ns};
-  if (!is_over(waiting) || !user_has_room(event)) return false;
+  // Mostly nothing is missing, and nothing is waited for.
+  const bool full = event.here == sources_.size();
+  if ((!full && !is_over(waiting_for(event))) || !user_has_room(event)) return false;
   if (event.here != 0 && !output_.may_hand_over(event.id)) return false;
-  suspect_missing(waiting);
+  if (!full) suspect_missing(waiting_for(event));
   hand_over(event);
   if (event.opened_ns >= front_opened_ns_) {
     front_opened_ns_ = event.opened_ns;
@@ -77,6 +76,10 @@ bool BuilderProtocol::close_event(OpenEvent& event) noexcept {
   events_.close_oldest();
   closed_below(below);
   return true;
+}
+
+BuilderProtocol::Waiting BuilderProtocol::waiting_for(const OpenEvent& event) const noexcept {
+  return {event.id, &event, since_ns(event.opened_ns), event.moved_ns};
 }
 
 // From when on something is waited for that was opened at this time. If an event in front of it was
@@ -98,6 +101,7 @@ void BuilderProtocol::closed_below(EventId below) noexcept {
 }
 
 void BuilderProtocol::tell_closed() noexcept {
+  output_.handed_over();
   closed_since_ = 0;
   for (std::uint32_t each = 0; each < sources_.size(); ++each) {
     sources_[each].lost.forget(closed_);
@@ -206,38 +210,40 @@ EventId BuilderProtocol::known_from() const noexcept {
 }
 
 void BuilderProtocol::hand_over(OpenEvent& event) noexcept {
-  bool complete = event.here == sources_.size();
-  if (complete) {
-    std::ranges::fill(missing_, Missing::no);
-  } else {
-    complete = find_missing(event);
-  }
+  const bool full = event.here == sources_.size();
+  const bool complete = full || find_missing(event);
   const bool again = event.id < again_below_ || (earlier_run_ && event.id < known_from());
   bool kept = false;
   if (event.here != 0) {  // a unit may have waited with it, and have died
     ++(complete ? books_.complete : books_.incomplete);
     books_.again += again ? 1 : 0;
-    kept = output_.hand_over({event.id, event.fragments, missing_, complete, again});
+    kept = output_.hand_over({event.id, event.fragments, missing_, complete, again,
+                              event.cost - event.here * fragment_cost});
   }
+  if (!full) std::ranges::fill(missing_, Missing::no);
   if (kept) kept_.keep(event.id, event.cost);
   books_.kept_cost = kept_.cost();
   books_.kept_cost_max = std::max(books_.kept_cost_max, books_.kept_cost);
-  for (std::uint32_t number = 0; number < sources_.size(); ++number) {
-    if (!event.fragments[number].here) continue;
-    BuilderSource& source = sources_[number];
-    ++(complete ? source.books.built : source.books.incomplete);
-    release(source, window_cost(event.fragments[number].bytes));
+  books_.held_cost -= event.cost;
+  BuilderSource* source = sources_.data();
+  for (const OpenFragment& fragment : event.fragments) {
+    if (fragment.here) {
+      ++(complete ? source->books.built : source->books.incomplete);
+      source->release(window_cost(fragment.bytes));
+    }
+    ++source;
   }
 }
 
 // What an earlier run of the builder was done with.
 void BuilderProtocol::drop(const OpenEvent& event) noexcept {
+  books_.held_cost -= event.cost;
   for (std::uint32_t number = 0; number < sources_.size(); ++number) {
     const OpenFragment& fragment = event.fragments[number];
     if (!fragment.here) continue;
     BuilderSource& source = sources_[number];
     ++source.books.late;
-    release(source, window_cost(fragment.bytes));
+    source.release(window_cost(fragment.bytes));
     output_.drop(number, event.id, fragment.memory);
   }
 }

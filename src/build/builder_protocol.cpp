@@ -38,9 +38,14 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
   settings_.deadline_ns = std::clamp<std::int64_t>(settings.deadline_ns, 1'000, INT64_MAX / 16);
 }
 
-// For one more end of a range.
-[[gnu::always_inline]] inline void BuilderProtocol::make_room() {
-  if (!range_ends_.make_room()) throw std::bad_alloc();
+// For more ends of ranges.
+[[gnu::always_inline]] inline void BuilderProtocol::make_room(std::size_t more) {
+  if (!range_ends_.make_room(more)) throw std::bad_alloc();
+}
+
+bool BuilderProtocol::has_turn(const BuilderSource& source) const noexcept {
+  const Turn turn = source.connection.turn;
+  return settings_.turns == 0 || turn == Turn::has || turn == Turn::overdue;
 }
 
 // There is room: see make_room().
@@ -59,16 +64,25 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
   }
 }
 
-std::string BuilderProtocol::why_not(const UnitHello& hello) const {
-  if (std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
+std::string BuilderProtocol::why_not(const BuildPlan& plan, std::uint32_t source,
+                                     std::uint32_t builder) const {
+  if (std::string why = settings_.plan.difference("builder", "unit", plan); !why.empty()) {
     return "another plan: " + why;
   }
-  if (hello.source >= sources_.size()) {
-    return "no source " + std::to_string(hello.source) + ": there are 0 to " +
-           std::to_string(sources_.size() - 1);
+  const std::string name = "source " + std::to_string(source);
+  if (source >= sources_.size()) {
+    return "no " + name + ": there are 0 to " + std::to_string(sources_.size() - 1);
   }
-  const BuilderSource& source = sources_[hello.source];
-  if (source.connected) return "source " + std::to_string(hello.source) + " is connected already";
+  if (builder != settings_.builder) {
+    return "it looks for builder " + std::to_string(builder) + ", and this is builder " +
+           std::to_string(settings_.builder);
+  }
+  return sources_[source].connected ? name + " is connected already" : "";
+}
+
+std::string BuilderProtocol::why_not(const UnitHello& hello) const {
+  if (std::string why = why_not(hello.plan, hello.source, settings_.builder); !why.empty())
+    return why;
   const bool mine = hello.builder_run == settings_.builder_run;
   if (hello.unit_run == 0) return "a run of a unit is never 0";
   if (mine && hello.settled > settled_) return "it knows more of what is settled than this builder";
@@ -86,7 +100,7 @@ std::string BuilderProtocol::connected(const UnitHello& hello) {
   make_room();
   if (!source.lost.make_room()) throw std::bad_alloc();
   learn(hello);
-  if (!std::exchange(begun_, true)) began_ns_ = now_ns_;
+  note_return();
   if (hello.settled > settled_) take_settled(hello.settled);
   source.connected = true;
   source.connection.able_ns = now_ns_;
@@ -115,6 +129,26 @@ void BuilderProtocol::disconnected(std::uint32_t number) noexcept {
   if (!source.connected) return;
   end_connection(source);
   go_on();
+}
+
+// If no unit was connected, it was this builder that was away. That time does not count: units come
+// back one after the other, and those that went with the last one are waited for.
+void BuilderProtocol::note_return() noexcept {
+  const auto connected = [](const BuilderSource& each) { return each.connected; };
+  if (std::any_of(sources_.begin(), sources_.end(), connected)) return;
+  if (!std::exchange(begun_, true)) {
+    began_ns_ = now_ns_;
+    return;
+  }
+  std::int64_t last_ns = began_ns_;
+  for (const BuilderSource& each : sources_) last_ns = std::max(last_ns, each.gone_since_ns);
+  const std::int64_t away_ns = now_ns_ - last_ns;
+  began_ns_ += away_ns;
+  for (BuilderSource& each : sources_) {
+    each.gone_since_ns += away_ns;
+    each.suspect = false;
+  }
+  gone_until_ns_ = now_ns_ + settings_.deadline_ns;
 }
 
 void BuilderProtocol::end_connection(BuilderSource& source) noexcept {
@@ -146,9 +180,41 @@ void BuilderProtocol::received(std::uint32_t number, const UnitMessage& message)
   if (!source.takes(fragment.event, window_cost(fragment.bytes))) {
     return "sent more than its window";
   }
-  const Turn turn = source.connection.turn;
-  const bool may = settings_.turns == 0 || turn == Turn::has || turn == Turn::overdue;
-  return may ? nullptr : "sent without a turn";
+  return has_turn(source) ? nullptr : "sent without a turn";
+}
+
+// Nearly always nothing is wrong with a run, and none of its events is over.
+bool BuilderProtocol::flows(const BuilderSource& source, const FragmentRun& run) noexcept {
+  const UnitConnection& connection = source.connection;
+  return source.connected && connection.hello_said && run.before() == connection.fragments &&
+         run.last().number <= event_number_max && run.first() >= source.position &&
+         run.first() >= closed_ && range_.has(run.first(), run.last()) &&
+         run.cost() <= source.room() && has_turn(source);
+}
+
+bool BuilderProtocol::add(std::uint32_t number, const FragmentRun& run) {
+  BuilderSource& source = sources_[number];
+  if (!flows(source, run)) return false;
+  EventId event = run.first();
+  make_room(2);
+  events_.make_room(run.fragments().size());
+  due_ = due_ || may_end_wait(number, event);
+  for (const OpenFragment& each : run.fragments()) {
+    OpenEvent& open = events_.open(event, now_ns_, source.next_open);
+    open.fragments[number] = each;
+    ++open.here;
+    open.cost += window_cost(each.bytes);
+    open.moved_ns = now_ns_;
+    event = event.next();
+  }
+  count_received(source, run.fragments().size(), run.cost());
+  source.held_cost += run.cost();
+  books_.held_cost += run.cost();
+  const std::size_t range_ends = range_ends_.size();
+  move_on(source, run.first().next());  // which may be behind the end of a range
+  move_on(source, event);
+  due_ = due_ || range_ends != range_ends_.size();
+  return true;
 }
 
 void BuilderProtocol::add(std::uint32_t number, const Fragment& fragment, std::uint64_t memory) {
@@ -163,38 +229,43 @@ void BuilderProtocol::add(std::uint32_t number, const Fragment& fragment, std::u
   make_room();
   const std::uint64_t cost = window_cost(fragment.bytes);
   if (fragment.event < closed_) [[unlikely]] {
-    count_received(source, cost);
+    count_received(source, 1, cost);
     ++source.books.late;
-    give_back(source, cost);
+    source.connection.give_back(cost);
     output_.drop(number, fragment.event, memory);
     due_ = true;
   } else {
-    const bool first = events_.empty() || fragment.event < events_.oldest().id;
+    const bool may_end = may_end_wait(number, fragment.event);
     OpenEvent& event = events_.open(fragment.event, now_ns_, source.next_open);
-    count_received(source, cost);
+    due_ = due_ || may_end;
+    count_received(source, 1, cost);
     event.fragments[number] = {fragment.bytes, memory, fragment.status, true};
     ++event.here;
     event.cost += cost;
     event.moved_ns = now_ns_;
     source.held_cost += cost;
     books_.held_cost += cost;
-    // Mostly what is oldest still waits for another source.
-    due_ = due_ || first || !awaits_ || awaited_ == number;
   }
   const std::size_t range_ends = range_ends_.size();
   move_on(source, fragment.event.next());
   due_ = due_ || range_ends != range_ends_.size();
 }
 
-void BuilderProtocol::count_received(BuilderSource& source, std::uint64_t cost) noexcept {
+// Mostly what is oldest still waits for another source.
+bool BuilderProtocol::may_end_wait(std::uint32_t number, EventId event) const noexcept {
+  return !awaits_ || awaited_ == number || events_.empty() || event < events_.oldest().id;
+}
+
+void BuilderProtocol::count_received(BuilderSource& source, std::uint64_t fragments,
+                                     std::uint64_t cost) noexcept {
   if (source.waits) [[unlikely]] {
     --waiting_;
     source.waits.reset();
   }
   source.suspect = false;
   source.connection.used += cost;
-  ++source.connection.fragments;
-  ++source.books.received;
+  source.connection.fragments += fragments;
+  source.books.received += fragments;
 }
 
 void BuilderProtocol::added(std::uint32_t source) noexcept {

@@ -13,6 +13,7 @@
 #include "build/build_messages.hpp"
 #include "build/build_plan.hpp"
 #include "build/builder_source.hpp"
+#include "build/fragment_run.hpp"
 #include "build/kept_events.hpp"
 #include "build/open_events.hpp"
 #include "build/plan_range.hpp"
@@ -43,7 +44,8 @@ struct BuiltEvent {
   std::span<const OpenFragment> fragments;  // by source
   std::span<const Missing> missing;         // by source
   bool complete = false;                    // nothing is missing
-  bool again = false;  // an earlier run of this builder may have handed it over
+  bool again = false;       // an earlier run of this builder may have handed it over
+  std::uint64_t bytes = 0;  // of the fragments
 };
 
 struct BuilderBooks {
@@ -64,6 +66,8 @@ class BuilderOutput {
   // True: the user keeps the event, and the owner calls release() when he is done with it. False:
   // the memory of its fragments is the owner's again.
   virtual bool hand_over(const BuiltEvent& event) noexcept = 0;
+  // Units are about to hear that what was handed over is settled, or nothing more is ready.
+  virtual void handed_over() noexcept {}
   // The fragment came too late for its event, or broke a rule.
   virtual void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept = 0;
   // The unit breaks the rules. The owner ends the connection.
@@ -82,6 +86,10 @@ class BuilderProtocol {
   // The settings have no fault(). Throws std::bad_alloc.
   BuilderProtocol(const BuilderSettings& settings, BuilderOutput& output);
 
+  // Why this builder cannot work with a unit of this plan and source, which looks for this builder;
+  // empty if it can.
+  [[nodiscard]] std::string why_not(const BuildPlan& plan, std::uint32_t source,
+                                    std::uint32_t builder) const;
   // A connection began with this hello. The answer says why it is refused. If it is empty, the
   // connection belongs to hello.source from now on. Throws std::bad_alloc.
   [[nodiscard]] std::string connected(const UnitHello& hello);
@@ -97,6 +105,9 @@ class BuilderProtocol {
   // The same for fragments that came together: add() each of them, and then call added(). Nothing
   // is handed over in between.
   void add(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);
+  // The same for all fragments of a run. False if they have to be added one by one; nothing has
+  // changed then.
+  [[nodiscard]] bool add(std::uint32_t source, const FragmentRun& run);
   void added(std::uint32_t source) noexcept;
   void writable(std::uint32_t source) noexcept;
   // Tells each unit what is settled, because this builder is about to end.
@@ -110,6 +121,10 @@ class BuilderProtocol {
   void forsake(EventId below) noexcept;
   // may_hand_over() may be true now.
   void retry() noexcept;
+  // So many events may be handed over before units hear that they are settled. By default not
+  // many, because the user may need long for each.
+  static constexpr std::uint32_t closed_untold_default = 32;
+  void settle_together(std::uint32_t events) noexcept { closed_untold_max_ = events; }
 
   // The time: to be called at next_ns(), and before other calls when the time has moved on. A leap,
   // such as that of a process that was stopped, counts as a small step, because what waits in the
@@ -118,6 +133,7 @@ class BuilderProtocol {
   // When to call at() next, in the time of at(). INT64_MAX: nothing waits for a time.
   [[nodiscard]] std::int64_t next_ns() const noexcept;
 
+  [[nodiscard]] const BuilderSettings& settings() const noexcept { return settings_; }
   [[nodiscard]] const BuilderBooks& books() const noexcept { return books_; }
   [[nodiscard]] const SourceBooks& books(std::uint32_t source) const noexcept {
     return sources_[source].books;
@@ -154,12 +170,16 @@ class BuilderProtocol {
   void take(std::uint32_t number, const UnitShort& is_short);
   [[nodiscard]] std::string why_not(const UnitHello& hello) const;
   [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment);
+  [[nodiscard]] bool has_turn(const BuilderSource& source) const noexcept;
+  [[nodiscard]] bool flows(const BuilderSource& source, const FragmentRun& run) noexcept;
+  [[nodiscard]] bool may_end_wait(std::uint32_t number, EventId event) const noexcept;
   [[nodiscard]] bool has_all(std::uint32_t number, std::uint64_t sent);
   void learn(const UnitHello& hello) noexcept;
-  void count_received(BuilderSource& source, std::uint64_t cost) noexcept;
-  void make_room();
+  void count_received(BuilderSource& source, std::uint64_t fragments, std::uint64_t cost) noexcept;
+  void make_room(std::size_t more = 1);
   void move_on(BuilderSource& source, EventId position) noexcept;
   void take_settled(EventId below) noexcept;
+  void note_return() noexcept;
   void end_connection(BuilderSource& source) noexcept;
   void refuse(std::uint32_t number, std::string why);
 
@@ -170,6 +190,7 @@ class BuilderProtocol {
   [[nodiscard]] bool waits_for_time() const noexcept;
   [[nodiscard]] bool close_next() noexcept;
   [[nodiscard]] bool close_event(OpenEvent& event) noexcept;
+  [[nodiscard]] Waiting waiting_for(const OpenEvent& event) const noexcept;
   [[nodiscard]] std::int64_t since_ns(std::int64_t opened_ns) const noexcept;
   void close_range() noexcept;
   [[nodiscard]] bool is_over(const Waiting& waiting) noexcept;
@@ -189,8 +210,6 @@ class BuilderProtocol {
 
   // builder_saying.cpp: what units are told, windows and turns.
   void grant(std::uint32_t number) noexcept;
-  void release(BuilderSource& source, std::uint64_t cost) noexcept;
-  void give_back(BuilderSource& source, std::uint64_t cost) noexcept;
   bool give_turns() noexcept;
   void end_turn(BuilderSource& source) noexcept;
   void find_overdue_turns() noexcept;
@@ -207,7 +226,7 @@ class BuilderProtocol {
   OpenEvents events_;
   KeptEvents kept_;
   GrowingRing<RangeEnd> range_ends_;  // above closed_, ascending
-  std::vector<Missing> missing_;      // of the event at hand
+  std::vector<Missing> missing_;      // of the event at hand; in between nothing is
   EventId closed_;                    // everything below it was handed over, or will never be
   EventId closed_end_;                // the end of the last range that is closed
   EventId settled_;      // as closed_, but not beyond what is kept, if that was asked for
@@ -219,12 +238,13 @@ class BuilderProtocol {
   bool awaits_ = false;             // what is oldest waits for it
   bool due_ = false;                // fragments were added that may end a wait
   std::uint32_t closed_since_ = 0;  // units were told what is settled
-  std::size_t waiting_ = 0;         // sources that wait for their windows
-  std::size_t wanting_ = 0;         // sources that wait for a turn
-  std::uint32_t turns_given_ = 0;   // without those that are overdue
-  std::uint32_t turn_next_ = 0;     // the source that is asked first when a turn is given
+  std::uint32_t closed_untold_max_ = closed_untold_default;
+  std::size_t waiting_ = 0;        // sources that wait for their windows
+  std::size_t wanting_ = 0;        // sources that wait for a turn
+  std::uint32_t turns_given_ = 0;  // without those that are overdue
+  std::uint32_t turn_next_ = 0;    // the source that is asked first when a turn is given
   bool begun_ = false;
-  std::int64_t began_ns_ = 0;  // when the first unit was connected
+  std::int64_t began_ns_ = 0;  // when the first unit was connected, less what does not count
   std::int64_t skipped_ns_ = 0;
   std::int64_t now_ns_ = 0;          // of at(), less what was skipped
   std::int64_t due_ns_ = INT64_MAX;  // when something is over

@@ -1,6 +1,4 @@
 // BuilderProtocol: which events are handed over, when, and what units are told.
-#include "build/builder_protocol.hpp"
-
 #include <new>
 #include <string>
 #include <vector>
@@ -8,118 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "support/allocation_counter.hpp"
+#include "support/builder_protocol_fixture.hpp"
 
 namespace netio::detail {
 namespace {
-
-constexpr std::int64_t deadline = 1'000'000;
-const BuildPlan one_builder{2, 1, 4};
-
-struct HandedOver {
-  std::uint64_t number = 0;
-  bool complete = false;
-  bool again = false;
-  std::vector<Missing> missing;
-};
-
-// A builder with two units whose words the test says, and a wire that notes everything.
-class BuilderProtocolTest : public testing::Test, public BuilderOutput {
- protected:
-  bool say(std::uint32_t source, const BuilderMessage& message) noexcept override {
-    if (source == 0) said.push_back(message);
-    return true;
-  }
-  bool hand_over(const BuiltEvent& event) noexcept override {
-    events.push_back({event.id.number, event.complete, event.again,
-                      std::vector<Missing>(event.missing.begin(), event.missing.end())});
-    return keep;
-  }
-  void drop(std::uint32_t, EventId, std::uint64_t memory) noexcept override {
-    dropped.push_back(memory);
-  }
-  void refuse(std::uint32_t, std::string why) override { refused = std::move(why); }
-
-  void make(std::uint64_t window = 1000, std::uint32_t turns = 0) {
-    BuilderSettings settings;
-    settings.plan = one_builder;
-    settings.builder_run = 77;
-    settings.window_bytes = window;
-    settings.deadline_ns = deadline;
-    settings.keep_bytes_max = keep_max;
-    settings.done_with_release = true;
-    settings.turns = turns;
-    builder.emplace(settings, *this);
-    builder->at(0);
-  }
-  void meet(std::uint32_t source, UnitHello hello = {}) {
-    hello.plan = one_builder;
-    hello.source = source;
-    if (hello.unit_run == 0) hello.unit_run = source + 1;
-    ASSERT_EQ(builder->connected(hello), "");
-    fragments[source] = 0;
-  }
-  void give(std::uint32_t source, std::uint64_t number, std::uint64_t bytes = 36) {
-    const Fragment fragment{{0, number}, bytes, fragments[source]++, FragmentStatus::good};
-    builder->received(source, fragment, 100 * number + source);
-  }
-  // Time passes in small steps, as it does where at() is called when it should be.
-  void pass(std::int64_t time) {
-    for (const std::int64_t end = now + time; now < end;) {
-      now = std::min(end, now + deadline / 16);
-      builder->at(now);
-    }
-  }
-  template <typename Message>
-  [[nodiscard]] std::size_t count() const {
-    std::size_t number = 0;
-    for (const BuilderMessage& each : said)
-      number += std::holds_alternative<Message>(each) ? 1U : 0U;
-    return number;
-  }
-
-  std::optional<BuilderProtocol> builder;
-  std::int64_t now = 0;
-  std::uint64_t keep_max = UINT64_MAX;
-  bool keep = false;
-  std::uint64_t fragments[2]{};
-  std::vector<BuilderMessage> said;
-  std::vector<HandedOver> events;
-  std::vector<std::uint64_t> dropped;
-  std::string refused;
-};
-
-TEST(BuilderSettings, have_a_fault_in_words_if_they_make_no_sense) {
-  BuilderSettings good;
-  good.plan = one_builder;
-  good.builder_run = 77;
-  good.window_bytes = 64;
-  good.deadline_ns = 1;
-  EXPECT_EQ(good.fault(), "");
-  const auto with = [&](auto&& change) {
-    BuilderSettings settings = good;
-    change(settings);
-    return settings.fault();
-  };
-  EXPECT_EQ(with([](BuilderSettings& s) { s.plan.range_events = 0; }), "a range has no events");
-  EXPECT_EQ(with([](BuilderSettings& s) { s.builder = 1; }), "no builder 1: there are 0 to 0");
-  EXPECT_EQ(with([](BuilderSettings& s) { s.builder_run = 0; }), "a run of a builder is never 0");
-  EXPECT_EQ(with([](BuilderSettings& s) { s.window_bytes = 63; }),
-            "the window does not take one fragment");
-  EXPECT_EQ(with([](BuilderSettings& s) { s.deadline_ns = 0; }), "the deadline is no time");
-}
-
-TEST_F(BuilderProtocolTest, refuses_a_unit_that_knows_of_a_run_which_has_not_greeted_it) {
-  make();
-  UnitHello hello;
-  hello.plan = one_builder;
-  hello.unit_run = 5;
-  hello.settled = end_of_all;
-  EXPECT_EQ(builder->connected(hello),
-            "it knows of an earlier run of this builder, and none has greeted it");
-  hello.builder_run = 77;
-  EXPECT_EQ(builder->connected(hello), "it knows more of what is settled than this builder");
-  EXPECT_EQ(builder->settled(), EventId{});
-}
 
 TEST_F(BuilderProtocolTest, hands_an_event_over_when_all_have_sent_it) {
   make();
@@ -195,6 +85,23 @@ TEST_F(BuilderProtocolTest, does_not_wait_for_a_unit_that_has_been_gone_for_a_de
   give(0, 1);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[1].missing, (std::vector<Missing>{Missing::no, Missing::not_connected}));
+}
+
+TEST_F(BuilderProtocolTest, that_was_away_from_all_units_waits_for_each_to_come_back) {
+  make();
+  meet(0);
+  meet(1);
+  builder->disconnected(0);
+  builder->disconnected(1);
+  pass(4 * deadline);
+  meet(0);
+  give(0, 0);
+  pass(deadline / 2);
+  EXPECT_TRUE(events.empty());
+  meet(1);
+  give(1, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
 }
 
 TEST_F(BuilderProtocolTest, gives_a_unit_its_time_once_it_is_able_to_send) {
@@ -407,45 +314,6 @@ TEST_F(BuilderProtocolTest, changes_nothing_where_memory_runs_out) {
   EXPECT_GT(failed, 5U);
   EXPECT_EQ(builder->open_events(), 101U);
   EXPECT_EQ(refused, "");
-}
-
-TEST_F(BuilderProtocolTest, refuses_what_breaks_the_rules) {
-  const auto refusal_of = [this](const Fragment& fragment, std::uint64_t window = 1000) {
-    make(window);
-    meet(0);
-    refused.clear();
-    builder->received(0, fragment, 1);
-    return refused;
-  };
-  const FragmentStatus good = FragmentStatus::good;
-  EXPECT_EQ(refusal_of({{0, 0}, 36, 1, good}), "sent a fragment that did not arrive");
-  EXPECT_EQ(refusal_of({{0, UINT64_MAX}, 36, 0, good}), "sent what is no fragment");
-  EXPECT_EQ(refusal_of({{0, 0}, UINT64_MAX, 0, good}), "sent what is no fragment");
-  EXPECT_EQ(refusal_of({{0, 0}, 1000, 0, good}), "sent more than its window");
-  EXPECT_EQ(dropped.size(), 4U);
-  make();
-  meet(0);
-  builder->received(0, UnitMark{{0, 4}, 1});
-  EXPECT_EQ(refused, "has sent 1 fragments, and 0 came");
-  make();
-  meet(0);
-  builder->received(0, UnitWaits{{0, 4}, 36, 2});
-  EXPECT_EQ(refused, "has sent 2 fragments, and 0 came");
-  make(1000, 1);
-  meet(0);
-  give(0, 0);
-  EXPECT_EQ(refused, "sent without a turn");
-}
-
-TEST_F(BuilderProtocolTest, does_not_take_two_units_with_one_source) {
-  make();
-  meet(0);
-  UnitHello other{one_builder, 0, 9, {}, {}, 0, 0, {}, {}};
-  EXPECT_EQ(builder->connected(other), "source 0 is connected already");
-  other.source = 2;
-  EXPECT_EQ(builder->connected(other), "no source 2: there are 0 to 1");
-  other.plan.range_events = 8;
-  EXPECT_EQ(builder->connected(other), "another plan: events of a range: 4 here, 8 there");
 }
 
 }  // namespace

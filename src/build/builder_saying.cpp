@@ -21,21 +21,6 @@ void BuilderProtocol::grant(std::uint32_t number) noexcept {
   pump(number);
 }
 
-void BuilderProtocol::release(BuilderSource& source, std::uint64_t cost) noexcept {
-  source.held_cost -= cost;
-  books_.held_cost -= cost;
-  give_back(source, cost);
-}
-
-// The hello counts what is held when it is said.
-void BuilderProtocol::give_back(BuilderSource& source, std::uint64_t cost) noexcept {
-  UnitConnection& connection = source.connection;
-  if (!connection.hello_said) return;
-  const std::uint64_t owed = std::min(connection.owed, cost);
-  connection.owed -= owed;
-  connection.returned += cost - owed;
-}
-
 void BuilderProtocol::end_turn(BuilderSource& source) noexcept {
   if (source.connection.turn == Turn::has) --turns_given_;
   if (source.connection.turn == Turn::wanted) --wanting_;

@@ -45,6 +45,14 @@ struct UnitConnection {
   bool hello_said = false;
   bool grant_due = false;
   bool turn_due = false;
+
+  // The hello counts what is held when it is said.
+  void give_back(std::uint64_t cost) noexcept {
+    if (!hello_said) return;
+    const std::uint64_t of_owed = owed == 0 ? 0 : std::min(owed, cost);
+    owed -= of_owed;
+    returned += cost - of_owed;
+  }
 };
 
 struct BuilderSource {
@@ -62,10 +70,18 @@ struct BuilderSource {
   std::int64_t gone_since_ns = 0;  // if it is not connected
   UnitConnection connection;
 
-  [[nodiscard]] bool takes(EventId event, std::uint64_t cost) const noexcept {
+  // A fragment is not held any more.
+  void release(std::uint64_t cost) noexcept {
+    held_cost -= cost;
+    connection.give_back(cost);
+  }
+  // Of its window.
+  [[nodiscard]] std::uint64_t room() const noexcept {
     const std::uint64_t window = connection.window + connection.returned;
-    const std::uint64_t room = window - std::min(window, connection.used);
-    return connection.granted == event.next() || cost <= room;
+    return window - std::min(window, connection.used);
+  }
+  [[nodiscard]] bool takes(EventId event, std::uint64_t cost) const noexcept {
+    return connection.granted == event.next() || cost <= room();
   }
 };
 

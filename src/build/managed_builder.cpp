@@ -42,10 +42,23 @@ void ManagedBuilder::received(std::uint32_t source, const UnitMessage& message) 
   note_done();
 }
 
-void ManagedBuilder::received(std::uint32_t source, const Fragment& fragment,
-                              std::uint64_t memory) {
+void ManagedBuilder::add(std::uint32_t source, const Fragment& fragment, std::uint64_t memory) {
   heard_of(fragment.event.run);
-  building_.received(source, fragment, memory);
+  building_.add(source, fragment, memory);
+}
+
+bool ManagedBuilder::add(std::uint32_t source, const FragmentRun& run) {
+  heard_of(run.first().run);
+  return building_.add(source, run);
+}
+
+void ManagedBuilder::added(std::uint32_t source) noexcept {
+  building_.added(source);
+  note_done();
+}
+
+void ManagedBuilder::retry() noexcept {
+  building_.retry();
   note_done();
 }
 
@@ -86,7 +99,8 @@ bool ManagedBuilder::has_lease() noexcept {
 
 // A unit may hear of an assignment before its builder does. The builder's fragments wait then.
 bool ManagedBuilder::may_hand_over(EventId position) noexcept {
-  return position.run >= first_ && position.run < next_ && has_lease();
+  return output_.may_hand_over(position) && position.run >= first_ && position.run < next_ &&
+         has_lease();
 }
 
 bool ManagedBuilder::hand_over(const BuiltEvent& event) noexcept {
@@ -158,7 +172,8 @@ void ManagedBuilder::manager_received(const ManagerToBuilder& message) {
 
 void ManagedBuilder::take(const BuilderWelcome& welcome) {
   if (welcome.term == 0 || welcome.term > term_max || welcome.manager_run == 0 ||
-      welcome.lease_ns <= 0 || term_of(welcome.first) != welcome.term) {
+      welcome.lease_ns <= 0 || welcome.lease_ns > INT64_MAX / 16 ||
+      term_of(welcome.first) != welcome.term) {
     return refuse_manager("said a welcome that makes no sense");
   }
   if (welcome.term < std::max(term_, newest_term_)) {

@@ -28,6 +28,8 @@ class ManagedBuilderOutput {
   virtual bool hand_over(const BuiltEvent& event, EventId position) noexcept = 0;
   virtual void drop(std::uint32_t source, EventId position, std::uint64_t memory) noexcept = 0;
   virtual void refuse(std::uint32_t source, std::string why) = 0;
+  virtual void handed_over() noexcept {}
+  virtual bool may_hand_over(EventId) noexcept { return true; }
   // False if the wire takes no more for now. The owner then calls manager_writable() when it does.
   virtual bool tell_manager(const BuilderToManager& message) noexcept = 0;
   // The manager breaks the rules, has another plan, or a newer manager is known. The owner ends the
@@ -51,8 +53,13 @@ class ManagedBuilder final : private BuilderOutput {
   [[nodiscard]] std::string connected(const UnitHello& hello);
   void disconnected(std::uint32_t source) noexcept;
   void received(std::uint32_t source, const UnitMessage& message);
-  void received(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);
+  void add(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);
+  [[nodiscard]] bool add(std::uint32_t source, const FragmentRun& run);
+  void added(std::uint32_t source) noexcept;
   void writable(std::uint32_t source) noexcept { building_.writable(source); }
+  void retry() noexcept;
+  void settle_together(std::uint32_t events) noexcept { building_.settle_together(events); }
+  void tell_settled() noexcept { building_.tell_settled(); }
   bool release(EventId position) noexcept;
   void at(std::int64_t now_ns) noexcept;
   [[nodiscard]] std::int64_t next_ns() const noexcept;
@@ -76,6 +83,7 @@ class ManagedBuilder final : private BuilderOutput {
   // Of BuilderOutput.
   bool say(std::uint32_t source, const BuilderMessage& message) noexcept override;
   bool hand_over(const BuiltEvent& event) noexcept override;
+  void handed_over() noexcept override { output_.handed_over(); }
   void drop(std::uint32_t source, EventId position, std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t source, std::string why) override;
   bool may_hand_over(EventId position) noexcept override;

@@ -58,9 +58,10 @@ class ManagedBuilderTest : public testing::Test, public ManagedBuilderOutput {
   }
   void answer() { builder->manager_received(BuilderLease{report.number}); }
   void give(std::uint64_t term, std::uint64_t count, std::uint64_t number) {
-    builder->received(
+    builder->add(
         0, Fragment{{first_assignment(term) + count, number}, 36, given++, FragmentStatus::good},
         number);
+    builder->added(0);
   }
 
   std::optional<ManagedBuilder> builder;

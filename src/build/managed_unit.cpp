@@ -55,10 +55,13 @@ void ManagedUnit::moved_to(EventId begins, EventId below) noexcept {
   advanced_ = below;
   const bool first = !std::exchange(begun_, true);
   if (first) begins_ = begins;
-  if (!first && below < report_at_) return;
+  if (!first && below < report_at_ && !stop_is_news()) return;
   report_at_ = settings_.plan.end_of_range(below);
   report();
 }
+
+// This unit has come to its end, perhaps within a range, and the manager waits to hear it.
+bool ManagedUnit::stop_is_news() const noexcept { return told_ < stop_ && stop_ <= advanced_; }
 
 void ManagedUnit::report() noexcept {
   report_due_ = true;
@@ -139,6 +142,7 @@ void ManagedUnit::take(const UnitWelcome& welcome) {
   welcome_ = true;
   assigned_ = welcome.assigned;
   open_ = welcome.open;
+  stop_ = welcome.stop;
   std::vector<std::uint64_t> first = welcome.next;
   for (const Assignment& each : open_) {
     if (each.builder != no_builder)
@@ -160,7 +164,7 @@ void ManagedUnit::take(const UnitWelcome& welcome) {
   forget_all_settled();
   report_due_ = true;  // what is not assigned may have changed
   pump();
-  output_.on_welcome(welcome.produced);
+  if (!begun_) output_.on_welcome(welcome.produced);
   if (welcome.stop != end_of_all) output_.on_stop(welcome.stop);
 }
 
@@ -284,7 +288,27 @@ void ManagedUnit::take(const UnitAsked&) {
   pump();
 }
 
-void ManagedUnit::take(const UnitStops& stops) { output_.on_stop(stops.at); }
+void ManagedUnit::take(const UnitStops& stops) {
+  stop_ = stops.at;
+  if (stop_is_news()) report();
+  output_.on_stop(stops.at);
+}
+
+// A builder that is given events of other units in front of the end of this unit, now or because
+// another builder has failed, has to hear that this unit has nothing for them. The manager that has
+// stopped may be gone when this unit comes to its end.
+bool ManagedUnit::idle() const noexcept {
+  bool wanted = false;
+  held_.visit({{}, std::max(stop_, assigned_)}, [&](const HeldFragment& each) {
+    wanted = !each.dropped;
+    return !wanted;
+  });
+  if (wanted || !begun_) return !wanted;
+  const EventId end = std::min(advanced_, stop_);
+  return assigned_ >= end && std::none_of(open_.begin(), open_.end(), [&](const Assignment& each) {
+           return each.span.from < end;
+         });
+}
 
 void ManagedUnit::forget(const EventSpan& span) noexcept {
   held_.forget(span, [this](const HeldFragment& held) {

@@ -22,8 +22,8 @@ class ManagedUnitOutput : public UnitOutput {
   // The manager breaks the rules, has another plan, or a newer manager is known. The owner ends the
   // connection.
   virtual void refuse_manager(std::string why) = 0;
-  // The manager is there. A unit that has not begun yet may begin with an event above `produced`,
-  // which no other unit has produced.
+  // The manager is there, and this unit, which has not begun yet, may begin with `produced`. If
+  // events were assigned already, no other unit has produced this one.
   virtual void on_welcome(EventId produced) noexcept { (void)produced; }
   // The manager wants this unit to end in front of this event.
   virtual void on_stop(EventId at) noexcept = 0;
@@ -59,8 +59,14 @@ class ManagedUnit {
   void writable(std::uint32_t builder) noexcept { sending_.writable(builder); }
 
   [[nodiscard]] const UnitBooks& books() const noexcept { return books_; }
-  // Nothing is held, and the manager knows how far this unit is.
-  [[nodiscard]] bool idle() const noexcept { return books_.held == 0 && !report_due_; }
+  // As of UnitProtocol.
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+    return window_cost(bytes) <= settings_.store_bytes_max - books_.held_cost;
+  }
+  [[nodiscard]] EventId advanced() const noexcept { return advanced_; }
+  // Everything that this unit has produced is settled, or lies behind the manager's stop. So is
+  // what other units have in front of its end.
+  [[nodiscard]] bool idle() const noexcept;
   [[nodiscard]] std::uint64_t term() const noexcept { return term_; }
 
  private:
@@ -87,6 +93,7 @@ class ManagedUnit {
   void forget_all_settled();
   [[nodiscard]] EventSpans open_spans() const;
   void moved_to(EventId begins, EventId below) noexcept;
+  [[nodiscard]] bool stop_is_news() const noexcept;
   void report() noexcept;
   void pump();
   void refuse(std::string why);
@@ -99,7 +106,8 @@ class ManagedUnit {
   // What the manager has told:
   std::uint64_t term_ = 0;
   std::uint64_t manager_run_ = 0;
-  EventId assigned_;  // everything below is settled, except what is open
+  EventId assigned_;           // everything below is settled, except what is open
+  EventId stop_ = end_of_all;  // nothing at or above is assigned any more
   std::vector<Assignment> open_;
   std::vector<std::uint64_t> next_;  // of each builder: the number of its next assignment
   // The connection to it:

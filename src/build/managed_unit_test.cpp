@@ -203,6 +203,63 @@ TEST_F(ManagedUnitTest, tells_the_manager_when_its_store_is_full_and_when_it_has
   EXPECT_EQ(rooms, 1);
 }
 
+// A builder would wait for it otherwise.
+TEST_F(ManagedUnitTest, is_idle_when_others_are_as_far) {
+  give(0, 4);
+  unit.advance({0, UINT64_MAX});
+  welcome(1, 0);
+  assign(0, 0, 0, 4);
+  unit.manager_received(UnitSettled{{{0, 0}, {0, 4}}});
+  EXPECT_EQ(unit.books().held, 0U);
+  EXPECT_FALSE(unit.idle());
+  assign(0, 1, 4, 8);
+  EXPECT_EQ(marks[1], (EventId{first_assignment(1) + 1, 0})) << "it has nothing for these";
+  unit.manager_received(UnitSettled{{{0, 8}, {0, UINT64_MAX}}});
+  EXPECT_FALSE(unit.idle()) << "another builder may be given them";
+  unit.manager_received(UnitSettled{{{0, 4}, {0, 8}}});
+  EXPECT_TRUE(unit.idle());
+}
+
+// The manager that has stopped may be gone when this unit reaches its end.
+TEST_F(ManagedUnitTest, is_idle_when_everything_in_front_of_its_stop_is_settled) {
+  give(0, 6);
+  welcome(1, 0);
+  unit.manager_received(UnitStops{{0, 5}});
+  EXPECT_EQ(stop, (EventId{0, 5}));
+  assign(0, 0, 0, 4);
+  assign(1, 0, 4, 5);
+  unit.manager_received(UnitSettled{{{0, 0}, {0, 4}}});
+  EXPECT_FALSE(unit.idle());
+  unit.manager_received(UnitSettled{{{0, 4}, {0, 5}}});
+  EXPECT_TRUE(unit.idle());
+  EXPECT_EQ(unit.books().held, 1U);
+  unit.manager_received(UnitAsked{});
+  unit.manager_disconnected();
+  unit.advance(end_of_all);
+  EXPECT_TRUE(unit.idle());
+  unit.manager_connected();
+  welcome(2, 5);
+  EXPECT_FALSE(unit.idle()) << "another manager does not stop";
+}
+
+TEST_F(ManagedUnitTest, tells_at_once_that_it_has_come_to_its_stop) {
+  give(0, 4);
+  welcome(1, 0);
+  unit.manager_received(UnitStops{{0, 6}});
+  give(4, 5);
+  EXPECT_EQ(produced.below, (EventId{0, 4}));
+  unit.advance({0, 6});
+  EXPECT_EQ(produced.below, (EventId{0, 6}));
+}
+
+TEST_F(ManagedUnitTest, tells_at_once_that_it_was_beyond_its_stop) {
+  give(0, 6);
+  welcome(1, 0);
+  give(6, 7);
+  unit.manager_received(UnitStops{{0, 7}});
+  EXPECT_EQ(produced.below, (EventId{0, 7}));
+}
+
 TEST_F(ManagedUnitTest, refuses_a_manager_that_breaks_the_rules) {
   welcome(1, 0);
   unit.manager_received(UnitSettled{{{0, 4}, {0, 8}}});

@@ -50,6 +50,8 @@ void ManagerProtocol::find_units_behind() {
   for (std::uint32_t source = 0; source < units_.size(); ++source) {
     Unit& each = units_[source];
     if (!each.connected) {
+      // Nobody waits for it before another unit has begun.
+      if (furthest == EventId{}) each.gone_since_ns = now_ns_;
       each.behind = each.behind || now_ns_ - each.gone_since_ns >= settings_.wait_ns;
       continue;
     }
@@ -181,6 +183,7 @@ void ManagerProtocol::assign(const EventSpan& span, bool again, std::uint32_t nu
   given_.push_back({number, now_ns_});
   while (given_.size() > builders_.size() * given_of_builder) given_.pop_front();
   ++(again ? books_.again : books_.assigned);
+  if (!again) books_.events += span.below.number - span.from.number;
   assigned_since_tick_ = true;
   tell_builder(number, BuilderExpects{given});
   tell_units(UnitAssigned{given});

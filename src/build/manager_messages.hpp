@@ -51,7 +51,7 @@ struct UnitJoins {
   EventId begins;
   // What managers have told this unit: everything below `assigned` is settled, except what is open.
   EventId assigned;
-  std::vector<EventSpan> open;
+  std::vector<EventSpan> open;  // in their order; they do not overlap
 };
 
 // How far the unit is. It is told behind the hello and the welcome, at the end of each range, when
@@ -76,7 +76,7 @@ struct UnitWelcome {
   std::vector<Assignment> open;     // of each builder in ascending order of their numbers
   std::vector<std::uint64_t> next;  // of each builder: the number of its next assignment
   EventId stop = end_of_all;        // as in UnitStops
-  EventId produced{};               // no unit is known to have produced anything above this
+  EventId produced{};               // a unit that has not begun may begin here
 };
 
 // A range that was not assigned before, or one that was taken from another builder.

@@ -50,7 +50,7 @@ bool ManagerProtocol::is_superseded(std::uint64_t term) {
 }
 
 std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
-  if (std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
+  if (std::string why = settings_.plan.difference("manager", "unit", hello.plan); !why.empty()) {
     return "another plan: " + why;
   }
   if (hello.source >= units_.size()) {
@@ -67,13 +67,19 @@ std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
   if (!std::all_of(hello.open.begin(), hello.open.end(), is_open)) {
     return "an open range that makes no sense";
   }
+  const auto overlap = [](const EventSpan& one, const EventSpan& next) {
+    return next.from < one.below;
+  };
+  if (std::adjacent_find(hello.open.begin(), hello.open.end(), overlap) != hello.open.end()) {
+    return "open ranges that overlap, or are not in their order";
+  }
   if (hello.term == 0 && (hello.assigned != EventId{} || !hello.open.empty())) {
     return "it knows what is assigned, and no manager has told it";
   }
   const bool mine = hello.term == term_ && hello.manager_run == settings_.manager_run;
   if (superseded_ || (!mine && is_superseded(hello.term))) return "this manager is superseded";
   if (unit.run != hello.unit_run) unit.produced = {};
-  if (hello.begins == end_of_all) unit.behind = true;
+  if (hello.begins == end_of_all && term_ != 0) unit.behind = unit.behind || is_late_for_run();
   unit.hello = hello;
   unit.run = hello.unit_run;
   unit.connected = unit.welcome_due = true;
@@ -87,7 +93,7 @@ std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
 }
 
 std::string ManagerProtocol::builder_connected(const BuilderJoins& hello) {
-  if (std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
+  if (std::string why = settings_.plan.difference("manager", "builder", hello.plan); !why.empty()) {
     return "another plan: " + why;
   }
   if (hello.builder >= builders_.size()) {
@@ -98,7 +104,7 @@ std::string ManagerProtocol::builder_connected(const BuilderJoins& hello) {
   if (builder.connected)
     return "builder " + std::to_string(hello.builder) + " is connected already";
   if (hello.builder_run == 0) return "a run of a builder is never 0";
-  if (hello.term > term_max) return "a term that makes no sense";
+  if (std::max(hello.term, hello.newest_term) > term_max) return "a term that makes no sense";
   if (hello.weight == 0) return "the weight is 0";
   const bool mine = hello.term == term_ && hello.manager_run == settings_.manager_run;
   // Units tell a builder of the current term before its manager does.
@@ -164,6 +170,7 @@ void ManagerProtocol::received(std::uint32_t number, const BuilderReports& repor
     while (!builder.open.empty() && builder.open[0].number < report.done) {
       const EventSpan span = builder.open[0].span;
       builder.open.pop_front();
+      ++builder.done;
       ++books_.settled;
       tell_units(UnitSettled{span});
     }
@@ -220,7 +227,11 @@ void ManagerProtocol::begin_term() {
   term_ = std::min(std::max(known_term_ + 1, settings_.term_least), term_max);
   for (Builder& each : builders_) each.next = first_assignment(term_);
   for (Unit& each : units_) {
-    if (!each.connected) each.gone_since_ns = now_ns_;
+    if (!each.connected) {
+      each.gone_since_ns = now_ns_;
+    } else if (each.hello.begins == end_of_all) {
+      each.behind = is_late_for_run();
+    }
   }
 }
 
@@ -244,10 +255,28 @@ void ManagerProtocol::learn_from_units() {
   }
 }
 
+// A unit that has not begun before anything is assigned misses nothing: it is waited for, and
+// begins with its first event. A later one does not hold up the others.
+EventId ManagerProtocol::begin_of_joiners() const noexcept {
+  return is_late_for_run() ? produced() : EventId{};
+}
+
 EventId ManagerProtocol::produced() const noexcept {
   EventId most = assigned_;
   for (const Unit& each : units_) most = std::max(most, each.produced.below);
   return most;
+}
+
+UnitState ManagerProtocol::unit_state(std::uint32_t source) const noexcept {
+  const Unit& unit = units_[source];
+  return {unit.connected, unit.behind, unit.connected && unit.produced.busy, unit.produced.below};
+}
+
+BuilderState ManagerProtocol::builder_state(std::uint32_t number) const noexcept {
+  const Builder& each = builders_[number];
+  const bool has_lease = each.answered_ns != 0 && now_ns_ - each.answered_ns < settings_.lease_ns;
+  return {each.connected, each.run != 0,    has_lease, each.weight,
+          each.credit,    each.open.size(), each.done};
 }
 
 bool ManagerProtocol::idle() const noexcept {
@@ -257,7 +286,7 @@ bool ManagerProtocol::idle() const noexcept {
 }
 
 UnitWelcome ManagerProtocol::welcome_of_units() const {
-  UnitWelcome welcome{term_, settings_.manager_run, assigned_, {}, {}, stop_, produced()};
+  UnitWelcome welcome{term_, settings_.manager_run, assigned_, {}, {}, stop_, begin_of_joiners()};
   for (const Builder& each : builders_) {
     welcome.next.push_back(each.next);
     for (std::size_t i = 0; i < each.open.size(); ++i) welcome.open.push_back(each.open[i]);

@@ -32,6 +32,24 @@ struct ManagerBooks {
   std::uint64_t again = 0;     // to another builder, or after another manager
   std::uint64_t settled = 0;
   std::uint64_t revoked = 0;
+  std::uint64_t events = 0;  // event numbers that were assigned for the first time
+};
+
+// One unit, and one builder, as the manager knows them.
+struct UnitState {
+  bool connected = false;
+  bool behind = false;  // it is not waited for
+  bool busy = false;
+  EventId produced;
+};
+struct BuilderState {
+  bool connected = false;
+  bool joined = false;  // at some time
+  bool has_lease = false;
+  std::uint32_t weight = 0;
+  std::uint32_t credit = 0;
+  std::size_t open = 0;    // assignments
+  std::uint64_t done = 0;  // assignments
 };
 
 // These are called from within calls of the protocol. They must not call it back.
@@ -88,7 +106,7 @@ class ManagerProtocol {
   [[nodiscard]] const ManagerBooks& books() const noexcept { return books_; }
   // 0 while the manager learns.
   [[nodiscard]] std::uint64_t term() const noexcept { return term_; }
-  // Where a unit may begin that joins: no unit has produced anything behind it.
+  // No unit has produced anything behind it.
   [[nodiscard]] EventId produced() const noexcept;
   [[nodiscard]] bool superseded() const noexcept { return superseded_; }
   // All assignments of this builder below this number were done or taken away.
@@ -102,6 +120,10 @@ class ManagerProtocol {
   [[nodiscard]] bool is_behind(std::uint32_t source) const noexcept {
     return units_[source].behind;
   }
+  [[nodiscard]] UnitState unit_state(std::uint32_t source) const noexcept;
+  [[nodiscard]] BuilderState builder_state(std::uint32_t builder) const noexcept;
+  // Spans that wait for another builder.
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
   // Everything that was ever assigned is settled.
   [[nodiscard]] bool idle() const noexcept;
 
@@ -130,6 +152,7 @@ class ManagerProtocol {
     std::int64_t answered_ns = 0;    // when the last report of this run was answered
     std::int64_t lease_seen_ns = 0;  // when the last report of `holder` was answered
     std::uint64_t report = 0;        // the number of its last report
+    std::uint64_t done = 0;          // assignments
     bool answer_due = false;
     GrowingRing<ManagerToBuilder> queue;
   };
@@ -142,6 +165,8 @@ class ManagerProtocol {
   [[nodiscard]] bool is_superseded(std::uint64_t term);
   void read_clock(std::int64_t now_ns) noexcept;
   void begin_term();
+  [[nodiscard]] bool is_late_for_run() const noexcept { return assigned_ != EventId{}; }
+  [[nodiscard]] EventId begin_of_joiners() const noexcept;
   void learn_from_units();
   void pump_unit(std::uint32_t source);
   void pump_builder(std::uint32_t builder);

@@ -32,7 +32,8 @@ TEST(ManagerSettings, have_a_fault_in_words_if_they_make_no_sense) {
     return settings.fault();
   };
   EXPECT_EQ(with([](ManagerSettings& s) { s.plan.managed = false; }), "the plan has no manager");
-  EXPECT_EQ(with([](ManagerSettings& s) { s.plan.sources = 0; }), "there are no sources");
+  EXPECT_EQ(with([](ManagerSettings& s) { s.plan.sources = 0; }),
+            "a plan of 0 sources: there may be 1 to 65536");
   EXPECT_EQ(with([](ManagerSettings& s) { s.manager_run = 0; }), "a run of a manager is never 0");
   EXPECT_EQ(with([](ManagerSettings& s) { s.term_least = 0; }), "a term is from 1 to 4294967295");
   EXPECT_EQ(with([](ManagerSettings& s) { s.lease_ns = 0; }), "the lease is no time");
@@ -182,10 +183,54 @@ TEST_F(ManagerProtocolTest, does_not_wait_for_a_unit_that_has_not_begun) {
   pass(2 * lease_of_manager + lease_of_manager / 4);
   report(0, 0);
   produce(0, 4);
-  EXPECT_EQ(assigned[0].size(), 1U);
   produce(1, 4);
+  ASSERT_EQ(assigned[0].size(), 1U);
+  manager->unit_disconnected(1);
+  ASSERT_EQ(join_unit(1, not_begun), "");
+  EXPECT_TRUE(manager->is_behind(1));
+  report(0, 1);
   produce(0, 8);
-  EXPECT_EQ(assigned[0].size(), 1U) << "it has begun, and is waited for";
+  EXPECT_EQ(assigned[0].size(), 2U);
+  produce(1, 8);
+  produce(0, 12);
+  EXPECT_EQ(assigned[0].size(), 2U) << "it has begun, and is waited for";
+}
+
+// Units are started one after the other, and the first one begins at once.
+TEST_F(ManagerProtocolTest, waits_for_units_that_have_not_begun_before_anything_is_assigned) {
+  make(3, 1);
+  ASSERT_EQ(join_builder(0), "");
+  pass(10 * lease_of_manager);
+  UnitJoins not_begun;
+  not_begun.begins = end_of_all;
+  ASSERT_EQ(join_unit(0), "");
+  produce(0, 8);
+  report(0, 0);
+  EXPECT_TRUE(assigned[0].empty()) << "nobody has waited for the others yet";
+  for (const std::uint32_t source : {1U, 2U}) ASSERT_EQ(join_unit(source, not_begun), "");
+  produce(1, 8);
+  report(0, 0);
+  EXPECT_TRUE(assigned[0].empty());
+  produce(2, 8);
+  EXPECT_EQ(assigned[0].size(), 2U);
+}
+
+TEST_F(ManagerProtocolTest, tells_a_unit_to_begin_above_what_others_have_produced_if_it_is_late) {
+  UnitJoins not_begun;
+  not_begun.begins = end_of_all;
+  make(2, 1);
+  ASSERT_EQ(join_builder(0), "");
+  ASSERT_EQ(join_unit(1), "");
+  pass(2 * lease_of_manager + lease_of_manager / 4);
+  produce(1, 7);
+  ASSERT_EQ(join_unit(0, not_begun), "");
+  EXPECT_EQ(welcome.produced, EventId{}) << "nothing is assigned";
+  report(0, 0);
+  produce(0, 4);
+  ASSERT_EQ(assigned[0].size(), 1U);
+  manager->unit_disconnected(0);
+  ASSERT_EQ(join_unit(0, not_begun), "");
+  EXPECT_EQ(welcome.produced, (EventId{0, 7}));
 }
 
 TEST_F(ManagerProtocolTest, gives_a_builder_no_more_than_its_credit_and_settles_what_is_done) {
@@ -320,6 +365,16 @@ TEST_F(ManagerProtocolTest, refuses_peers_that_break_the_rules) {
   manager->received(0, UnitProduced{{0, 4}, {0, 5}, {}, false, 1});
   EXPECT_EQ(refused, "holds what it has not produced");
   EXPECT_EQ(join_unit(1), "no source 1: there are 0 to 0");
+  manager->unit_disconnected(0);
+  UnitJoins unit;
+  unit.term = unit.manager_run = 1;
+  unit.assigned = {0, 9};
+  unit.open = {{{0, 0}, {0, 8}}, {{0, 4}, {0, 9}}};
+  EXPECT_EQ(join_unit(0, unit), "open ranges that overlap, or are not in their order");
+  manager->builder_disconnected(0);
+  BuilderJoins builder;
+  builder.newest_term = term_max + 1;
+  EXPECT_EQ(join_builder(0, builder), "a term that makes no sense");
 }
 
 }  // namespace

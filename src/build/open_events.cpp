@@ -33,10 +33,15 @@ OpenEvent& OpenEvents::insert(std::size_t index, EventId id, std::int64_t now_ns
   event->opened_ns = event->moved_ns = now_ns;
   event->cost = 0;
   event->here = 0;
-  std::ranges::fill(event->fragments, OpenFragment{});
+  for (OpenFragment& each : event->fragments) each.here = false;
   events_.push_back(event);
   for (std::size_t i = events_.size() - 1; i > index; --i) std::swap(events_[i], events_[i - 1]);
   return *event;
+}
+
+void OpenEvents::make_some_room(std::size_t more) {
+  if (!events_.make_room(more)) throw std::bad_alloc();
+  while (free_.size() < more) make_some();
 }
 
 // There is room in free_ for all that were made, so that close_oldest() needs no memory.

@@ -13,6 +13,7 @@
 
 namespace netio::detail {
 
+// If it is not here, the rest is as it was left.
 struct OpenFragment {
   std::uint64_t bytes = 0;
   std::uint64_t memory = 0;  // the owner's name for it
@@ -49,6 +50,10 @@ class OpenEvents {
     }
     return find_or_insert(id, now_ns, next);
   }
+  // For so many calls of open() that then need no memory. Throws std::bad_alloc.
+  void make_room(std::size_t more) {
+    if (free_.size() < more || !events_.make_room(more)) make_some_room(more);
+  }
   void close_oldest() noexcept {
     free_.push_back(events_[0]);  // there is room: see make_some()
     events_.pop_front();
@@ -63,6 +68,7 @@ class OpenEvents {
   OpenEvent& find_or_insert(EventId id, std::int64_t now_ns, std::uint64_t& next);
   OpenEvent& insert(std::size_t index, EventId id, std::int64_t now_ns);
   void make_some();
+  void make_some_room(std::size_t more);
 
   std::uint32_t sources_;
   GrowingRing<OpenEvent*> events_;

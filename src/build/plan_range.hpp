@@ -51,6 +51,10 @@ class BuilderRange {
     last_end_ = plan_.last_end_of(builder_, event);
     return mine_;
   }
+  // The same of all events from the first to the last, if they lie in one range; else false.
+  [[nodiscard]] bool has(EventId first, EventId last) noexcept {
+    return has(first) && last_.holds(last);
+  }
   // As BuildPlan::last_end_of().
   [[nodiscard]] EventId last_end_of(EventId position) noexcept {
     if (last_.holds(position)) [[likely]]

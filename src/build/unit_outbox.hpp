@@ -9,6 +9,7 @@
 #include "base/growing_ring.hpp"
 #include "build/build_messages.hpp"
 #include "build/event_id.hpp"
+#include "build/fragment_run.hpp"
 
 namespace netio::detail {
 
@@ -36,6 +37,15 @@ class UnitOutbox {
     if (!held_.make_room()) return false;
     held_.push_back({event, bytes, memory, status, false});
     return true;
+  }
+
+  // The same with all of a run. There is room.
+  void add(const FragmentRun& run) noexcept {
+    EventId event = run.first();
+    for (const OpenFragment& each : run.fragments()) {
+      held_.push_back({event, each.bytes, each.memory, each.status, false});
+      event = event.next();
+    }
   }
 
   // Notes that the fragment of this event was dropped. `follows` says whether the event is the
@@ -77,31 +87,35 @@ class UnitOutbox {
   [[nodiscard]] const HeldFragment* next() const noexcept {
     return sent_ < held_.size() ? &held_[sent_] : nullptr;
   }
-  void sent() noexcept { ++sent_; }
+  void sent(std::size_t entries = 1) noexcept { sent_ += entries; }
 
   // The next entry to send is the first that reaches beyond `wanted`.
-  void go_to(EventId wanted) noexcept {
-    sent_ = held_.first_not([wanted](const HeldFragment& held) { return held.below() <= wanted; });
-  }
+  void go_to(EventId wanted) noexcept { sent_ = first_beyond(wanted); }
 
   // Forgets all that lies below, whether it was sent or not. Each fragment is handed to `forget`
   // first.
   template <typename Forget>
   void settle(EventId below, Forget&& forget) noexcept {
-    while (!held_.empty() && held_[0].below() <= below) {
-      if (held_[0].dropped) {
+    std::size_t count = 0;
+    for (; count < held_.size() && held_[count].below() <= below; ++count) {
+      if (held_[count].dropped) {
         --dropped_;
       } else {
-        forget(held_[0]);
+        forget(held_[count]);
       }
-      held_.pop_front();
-      sent_ -= std::min<std::size_t>(sent_, 1);
     }
+    held_.pop_front(count);
+    sent_ -= std::min(sent_, count);
   }
 
   static constexpr std::size_t dropped_max = 1024;
 
  private:
+  [[nodiscard]] std::size_t first_beyond(EventId position) const noexcept {
+    return held_.first_not(
+        [position](const HeldFragment& held) { return held.below() <= position; });
+  }
+
   GrowingRing<HeldFragment> held_;
   std::size_t sent_ = 0;     // of held_
   std::size_t dropped_ = 0;  // entries of held_ that tell of dropped fragments

@@ -47,31 +47,56 @@ Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memo
     Builder& builder = builders_[number];
     full_ = !builder.outbox.add(event, bytes, memory, status);
     if (full_) return Status::again;
-    count_held(bytes);
+    count_held(1, window_cost(bytes));
     advanced_ = event.next();
     const Fragment fragment{event, bytes, builder.connection.fragments, status};
-    if (output_.send(number, fragment, memory)) sent(builder, event, bytes);
+    if (output_.send(number, fragment, memory)) sent(builder, event, 1, window_cost(bytes));
     return Status::ok;
   }
   return send_slow(event, bytes, memory, status);
 }
 
-void UnitProtocol::count_held(std::uint64_t bytes) noexcept {
-  ++books_.sent;
-  ++books_.held;
-  books_.held_cost += window_cost(bytes);
+UnitProtocol::Flow UnitProtocol::flow() noexcept {
+  if (!range_.holds(advanced_)) return {};
+  Builder& builder = builders_[range_.builder()];
+  const Connection& connection = builder.connection;
+  if (!flows(advanced_, 0) || !builder.outbox.make_room(FragmentRun::fragments_max)) return {};
+  const std::uint64_t window = connection.window - connection.used;
+  const std::uint64_t store = settings_.store_bytes_max - books_.held_cost;
+  // The last event of a range is more than a fragment that flows.
+  const EventId last{range_.end().run, range_.end().number - 1};
+  return {advanced_, last, std::min(window, store), range_.builder()};
 }
 
-// The next entry of the outbox was put on the wire.
-void UnitProtocol::sent(Builder& builder, EventId event, std::uint64_t bytes) noexcept {
-  if (event < std::max(builder.sent_before, builder.sent_below)) ++books_.resent;
+void UnitProtocol::send(FragmentRun& run) noexcept {
+  const std::uint32_t number = range_.builder();
+  Builder& builder = builders_[number];
+  const std::size_t fragments = run.fragments().size();
+  builder.outbox.add(run);
+  count_held(fragments, run.cost());
+  advanced_ = run.last().next();
+  run.set_before(builder.connection.fragments);
+  if (output_.send_together(number, run)) sent(builder, run.first(), fragments, run.cost());
+}
+
+void UnitProtocol::count_held(std::uint64_t fragments, std::uint64_t cost) noexcept {
+  books_.sent += fragments;
+  books_.held += fragments;
+  books_.held_cost += cost;
+}
+
+// The next entries of the outbox were put on the wire: fragments of consecutive events.
+void UnitProtocol::sent(Builder& builder, EventId first, std::uint64_t fragments,
+                        std::uint64_t cost) noexcept {
+  const EventId below{first.run, first.number + fragments};
+  if (first < std::max(builder.sent_before, builder.sent_below)) books_.resent += fragments;
   Connection& connection = builder.connection;
-  connection.used += window_cost(bytes);
-  ++connection.fragments;
+  connection.used += cost;
+  connection.fragments += fragments;
   connection.waits_for = {};
-  connection.said = event.next();
-  builder.sent_below = std::max(builder.sent_below, event.next());
-  builder.outbox.sent();
+  connection.said = below;
+  builder.sent_below = std::max(builder.sent_below, below);
+  builder.outbox.sent(fragments);
 }
 
 Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
@@ -92,7 +117,7 @@ Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t
   } else {
     full_ = !builder.outbox.add(event, bytes, memory, status);
     if (full_) return Status::again;
-    count_held(bytes);
+    count_held(1, cost);
     moved_to(event, event.next());
     return Status::ok;
   }
@@ -187,7 +212,8 @@ void UnitProtocol::received(std::uint32_t builder, const BuilderMessage& message
 void UnitProtocol::writable(std::uint32_t builder) noexcept { pump(builder); }
 
 void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
-  if (const std::string why = settings_.plan.difference(hello.plan); !why.empty()) {
+  if (const std::string why = settings_.plan.difference("unit", "builder", hello.plan);
+      !why.empty()) {
     return refuse(number, "has another plan: " + why);
   }
   if (hello.builder != number) {
@@ -250,12 +276,16 @@ void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
   if (settings_.plan.managed) {
     return builder.outbox.settle(builder.settled, [](const HeldFragment&) {});
   }
-  builder.outbox.settle(builder.settled, [this](const HeldFragment& fragment) {
-    ++books_.settled;
-    --books_.held;
-    books_.held_cost -= window_cost(fragment.bytes);
+  std::uint64_t fragments = 0;
+  std::uint64_t cost = 0;
+  builder.outbox.settle(builder.settled, [&](const HeldFragment& fragment) {
+    ++fragments;
+    cost += window_cost(fragment.bytes);
     output_.forget(fragment.memory);
   });
+  books_.settled += fragments;
+  books_.held -= fragments;
+  books_.held_cost -= cost;
   if (books_.held_cost > settings_.store_bytes_max / 2) return;
   short_ = asks_;
   if (std::exchange(full_, false)) output_.on_room();
@@ -325,7 +355,7 @@ bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
   if (!may_send(number, connection, next)) return false;
   const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
   if (!output_.send(number, fragment, next.memory)) return false;
-  sent(builder, next.event, next.bytes);
+  sent(builder, next.event, 1, window_cost(next.bytes));
   return true;
 }
 

@@ -46,6 +46,8 @@ class UnitOutput {
   virtual bool say(std::uint32_t builder, const UnitMessage& message) noexcept = 0;
   virtual bool send(std::uint32_t builder, const Fragment& fragment,
                     std::uint64_t memory) noexcept = 0;
+  // All fragments of a run that was passed to UnitProtocol::send(), or none.
+  virtual bool send_together(std::uint32_t, const FragmentRun&) noexcept { return false; }
   // The unit is done with this memory.
   virtual void forget(std::uint64_t memory) noexcept = 0;
   // The builder breaks the rules, or has another plan. The owner ends the connection.
@@ -68,6 +70,26 @@ class UnitProtocol {
   // others.
   Status send(EventId event, std::uint64_t bytes, std::uint64_t memory,
               FragmentStatus status) noexcept;
+  // The builder of this event, by a plan without a manager.
+  [[nodiscard]] std::uint32_t builder_of(EventId event) noexcept {
+    return range_.builder_of(event);
+  }
+  // The store has room for a fragment of so many bytes.
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+    return window_cost(bytes) <= settings_.store_bytes_max - books_.held_cost;
+  }
+  // What the unit takes without being asked for each fragment: those of consecutive events in
+  // [from, below), together of at most this cost. All are of one run, and for one builder. There
+  // may be none. Valid until another call but that of send() for such a run.
+  struct Flow {
+    EventId from;
+    EventId below;
+    std::uint64_t cost = 0;
+    std::uint32_t builder = 0;
+  };
+  [[nodiscard]] Flow flow() noexcept;
+  // A run which is part of what flow() said, and begins with flow().from.
+  void send(FragmentRun& run) noexcept;
   // The unit has nothing more below this. The first call of send() or advance() says where the unit
   // begins, so a unit that may have nothing for its first events calls advance() before them.
   void advance(EventId below) noexcept;
@@ -139,8 +161,8 @@ class UnitProtocol {
   [[nodiscard]] bool flows(EventId event, std::uint64_t cost) const noexcept;
   Status send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
                    FragmentStatus status) noexcept;
-  void count_held(std::uint64_t bytes) noexcept;
-  void sent(Builder& builder, EventId event, std::uint64_t bytes) noexcept;
+  void count_held(std::uint64_t fragments, std::uint64_t cost) noexcept;
+  void sent(Builder& builder, EventId first, std::uint64_t fragments, std::uint64_t cost) noexcept;
   [[nodiscard]] EventId produced(const Builder& builder) const noexcept {
     return settings_.plan.managed ? builder.added : advanced_;
   }

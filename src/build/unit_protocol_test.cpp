@@ -63,7 +63,8 @@ TEST(UnitSettings, have_a_fault_in_words_if_they_make_no_sense) {
     change(settings);
     return settings.fault();
   };
-  EXPECT_EQ(with([](UnitSettings& s) { s.plan.builders = 0; }), "there are no builders");
+  EXPECT_EQ(with([](UnitSettings& s) { s.plan.builders = 0; }),
+            "a plan of 0 builders: there may be 1 to 65536");
   EXPECT_EQ(with([](UnitSettings& s) { s.source = 1; }), "no source 1: there are 0 to 0");
   EXPECT_EQ(with([](UnitSettings& s) { s.unit_run = 0; }), "a run of a unit is never 0");
   EXPECT_EQ(with([](UnitSettings& s) { s.store_bytes_max = 63; }),
@@ -245,7 +246,7 @@ TEST_F(UnitProtocolTest, refuses_builders_that_break_the_rules) {
   EXPECT_EQ(refused, "said hello twice");
   unit.connected(0);
   unit.received(0, BuilderHello{{1, 3, 4}, 0, 8, {}, {}, 0, false});
-  EXPECT_EQ(refused, "has another plan: builders: 2 here, 3 there");
+  EXPECT_EQ(refused, "has another plan: builders: 2 at the unit, 3 at the builder");
   unit.connected(0);
   unit.received(0, BuilderHello{plan_of_two, 1, 8, {}, {}, 0, false});
   EXPECT_EQ(refused, "is builder 1, not 0");

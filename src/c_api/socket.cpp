@@ -160,6 +160,7 @@ NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* cou
     counters->bytes_copied = from.bytes_copied;
     counters->resent = from.resent;
     counters->resume_given_up = from.resume_given_up;
+    counters->ring_writes = from.ring_writes;
   });
 }
 

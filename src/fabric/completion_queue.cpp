@@ -17,7 +17,7 @@ constexpr std::size_t burst = 64;
 int open_queue(const Domain& domain, std::size_t size, fi_wait_obj wait, fid_cq** opened) {
   fi_cq_attr attributes{};
   attributes.size = size;
-  attributes.format = FI_CQ_FORMAT_MSG;
+  attributes.format = FI_CQ_FORMAT_DATA;
   attributes.wait_obj = wait;
   return fi_cq_open(domain.get(), &attributes, opened, nullptr);
 }
@@ -53,7 +53,7 @@ bool CompletionQueue::poll(int) noexcept {
 }
 
 bool CompletionQueue::read_burst() noexcept {
-  std::array<fi_cq_msg_entry, burst> entries;
+  std::array<fi_cq_data_entry, burst> entries;
   const auto dead = static_cast<std::ptrdiff_t>(graves_.size());
   const ssize_t count = fi_cq_read(queue_.get(), entries.data(), entries.size());
   if (count == -FI_EAGAIN || count == 0) {
@@ -62,8 +62,13 @@ bool CompletionQueue::read_burst() noexcept {
   }
   if (count < 0) return read_failure();
   for (ssize_t i = 0; i < count; ++i) {
-    const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
+    const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
     auto* const operation = static_cast<Operation*>(entry.op_context);
+    if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) [[unlikely]] {
+      OperationOwner* const owner = operation != nullptr ? operation->owner : immediates_owner_;
+      if (owner != nullptr) owner->on_immediate(operation, entry.data);
+      continue;
+    }
     if (operation == nullptr || operation->owner == nullptr) continue;
     operation->owner->on_completion(*operation, entry.len);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <rdma/fi_eq.h>
@@ -25,6 +26,9 @@ class OperationOwner {
  public:
   // `bytes`: of a receive, what came.
   virtual void on_completion(Operation& operation, std::size_t bytes) noexcept = 0;
+  // The peer wrote into memory of this side, and says `immediate` with it. Null where the provider
+  // takes no receive for that.
+  virtual void on_immediate(Operation* receive, std::uint64_t immediate) noexcept = 0;
   // `error` is positive.
   virtual void on_failure(Operation& operation, int error) noexcept = 0;
 
@@ -39,6 +43,9 @@ class CompletionQueue final : private Source {
   // good part of a round trip; such a loop cannot sleep later. Throws FabricError.
   CompletionQueue(Loop& loop, const Fabric& fabric, const Domain& domain, std::size_t size,
                   std::size_t size_min);
+  // Immediates that come without a receive do not say on which endpoint: only one may use the
+  // queue then, and they are its owner's. Null: nobody's.
+  void own_immediates(OperationOwner* owner) noexcept { immediates_owner_ = owner; }
   ~CompletionQueue() override;
 
   [[nodiscard]] fid_cq* get() const noexcept { return queue_.get(); }
@@ -71,6 +78,7 @@ class CompletionQueue final : private Source {
   fid_fabric* fabric_;
   FabricHandle<fid_cq> queue_;
   int fd_ = -1;
+  OperationOwner* immediates_owner_ = nullptr;
   std::size_t size_;
   std::vector<std::vector<Operation>> graves_;
   std::size_t to_bury_ = 0;  // those that live

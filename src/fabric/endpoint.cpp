@@ -34,6 +34,28 @@ long Endpoint::send(std::span<const iovec> parts, void** descriptors, bool signa
   return fi_sendmsg(get(), &message, signalled ? FI_COMPLETION : 0);
 }
 
+long Endpoint::write(std::span<const iovec> parts, void** descriptors, const RemoteWrite& write,
+                     void* context) noexcept {
+  std::size_t bytes = 0;
+  for (const iovec& part : parts) bytes += part.iov_len;
+  const fi_rma_iov to{write.to.address, bytes, write.to.key};
+  fi_msg_rma message{};
+  message.msg_iov = parts.data();
+  message.desc = descriptors;
+  message.iov_count = parts.size();
+  message.rma_iov = &to;
+  message.rma_iov_count = 1;
+  message.context = context;
+  message.data = write.immediate;
+  return fi_writemsg(get(), &message, FI_COMPLETION | FI_REMOTE_CQ_DATA);
+}
+
+long Endpoint::receive_immediate(void* context) noexcept {
+  fi_msg message{};
+  message.context = context;
+  return fi_recvmsg(get(), &message, 0);
+}
+
 long Endpoint::read(std::span<std::byte> to, void* descriptor, std::uint64_t address,
                     std::uint64_t key, void* context) noexcept {
   const iovec part{to.data(), to.size()};

@@ -16,6 +16,18 @@
 
 namespace netio::detail {
 
+// Memory of the peer, as it names it.
+struct RemotePlace {
+  std::uint64_t address = 0;
+  std::uint64_t key = 0;
+};
+
+// A write there, and what the peer is told when it has come.
+struct RemoteWrite {
+  RemotePlace to;
+  std::uint32_t immediate = 0;
+};
+
 class Endpoint {
  public:
   // Receives may be posted at once. Throws FabricError.
@@ -40,6 +52,16 @@ class Endpoint {
   // A completion follows if `signalled`, and else only a failure.
   long send(std::span<const iovec> parts, void** descriptors, bool signalled,
             void* context) noexcept;
+  // Writes to the peer's memory. Completions as of a send that is signalled.
+  long write(std::span<const iovec> parts, void** descriptors, const RemoteWrite& write,
+             void* context) noexcept;
+  // Done with the bytes at return, as inject().
+  long inject_write(std::span<const std::byte> bytes, const RemoteWrite& write) noexcept {
+    return fi_inject_writedata(get(), bytes.data(), bytes.size(), write.immediate, 0,
+                               write.to.address, write.to.key);
+  }
+  // For a word that comes with a write, and no bytes.
+  long receive_immediate(void* context) noexcept;
   // Fetches memory that the peer has lent.
   long read(std::span<std::byte> to, void* descriptor, std::uint64_t address, std::uint64_t key,
             void* context) noexcept;

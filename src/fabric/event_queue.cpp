@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <sys/epoll.h>
 #include <utility>
@@ -44,6 +45,9 @@ bool EventQueue::read_one() {
   constexpr std::size_t data_bytes_max = 256;
   alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + data_bytes_max> buffer;
   std::uint32_t code = 0;
+  // Of a peer that closed a connection without an answer, the tcp provider tells the errno that is
+  // left over from some other call. This one it tells most often anyway.
+  errno = EINPROGRESS;
   const ssize_t got = fi_eq_read(queue_.get(), &code, buffer.data(), buffer.size(), 0);
   if (got == -FI_EAVAIL) return read_failure();
   if (got < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) return false;

@@ -31,7 +31,7 @@ Info any_of(const std::string& provider) {
 Info hints_for(const std::string& provider) {
   Info hints = any_of(provider);
   hints->caps = FI_MSG | FI_RMA;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
   hints->ep_attr->type = FI_EP_MSG;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
@@ -71,6 +71,12 @@ Info Info::with_depths(std::size_t transmits, std::size_t receives) const {
   sized->tx_attr->size = std::min(sized->tx_attr->size, transmits);
   sized->rx_attr->size = std::min(sized->rx_attr->size, receives);
   return sized;
+}
+
+bool Info::writes_with_immediates() const noexcept {
+  constexpr std::uint64_t in_order = FI_ORDER_WAW | FI_ORDER_WAS;
+  return get()->domain_attr->cq_data_size >= sizeof(std::uint32_t) &&
+         (get()->tx_attr->msg_order & in_order) == in_order;
 }
 
 std::vector<Info> Info::all(const std::string& provider) {

@@ -26,6 +26,9 @@ class Info {
   // Error where there is no libfabric.
   static std::vector<Info> all(const std::string& provider);
 
+  // Writes into the peer's memory carry a word of 32 bits for it, and arrive in the order in which
+  // they are posted, also among sends.
+  [[nodiscard]] bool writes_with_immediates() const noexcept;
   // The same, for an endpoint with queues no deeper than that. Throws FabricError.
   [[nodiscard]] Info with_depths(std::size_t transmits, std::size_t receives) const;
 

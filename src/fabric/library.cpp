@@ -3,6 +3,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <string>
 
@@ -55,7 +56,14 @@ class SignalsKept {
   std::array<bool, NSIG> known_{};
 };
 
+// To keep registrations of memory, libfabric patches the code of mmap, munmap and madvise when a
+// domain of verbs is opened, and again when the last one is closed: a thread that is inside one of
+// them then crashes (libfabric's issues 7569 and 10943). Registrations are kept here, so it does
+// without. What the user has chosen stays. It is read once in a process, at the first use.
+void leave_the_c_library_alone() noexcept { setenv("FI_MR_CACHE_MONITOR", "disabled", 0); }
+
 void* open_library() {
+  leave_the_c_library_alone();
   const SignalsKept signals;
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }

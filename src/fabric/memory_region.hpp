@@ -15,6 +15,7 @@ class MemoryRegion {
   enum class Use : std::uint8_t {
     local,  // sent from, received and read into by this side
     lent,   // read by the peer
+    ring,   // written by the peer
   };
   // Throws FabricError; ENOMEM where too little memory may be locked.
   MemoryRegion(Domain& domain, std::span<const std::byte> bytes, Use use);

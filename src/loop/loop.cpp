@@ -14,6 +14,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/fork_watch.hpp"
 #include "base/misuse.hpp"
+#include "base/point.hpp"
 #include "base/system_error.hpp"
 #include "loop/loop_inbox.hpp"
 #include "loop/loop_wake.hpp"
@@ -282,8 +283,11 @@ bool Loop::look(bool sleep, std::int64_t give_up_ns) noexcept {
   if (sleep) {
     wake_->set_readable(false);
     wake_->arm(std::min(give_up_ns, timers_->next_deadline_ns()));
+    NETIO_POINT(asleep);
   }
+  NETIO_POINT(look);
   ready_count_ = ::epoll_wait(epoll_fd_, batch_.get(), batch_size, sleep ? -1 : 0);
+  NETIO_POINT(looked);
   assert(ready_count_ >= 0 || errno == EINTR);
   if (sleep) turn_ns_ = 0;
   bool any_watch = false;

@@ -25,9 +25,11 @@ KeptMemory::KeptMemory(Pool& pool, Quota& quota, std::function<void()> wanted) n
   quota_.reserve = this;
 }
 
+KeptMemory::KeptMemory(Pool& pool, Quota& quota) noexcept : pool_(pool), quota_(quota) {}
+
 KeptMemory::~KeptMemory() {
   close();
-  quota_.reserve = nullptr;
+  if (quota_.reserve == this) quota_.reserve = nullptr;
 }
 
 Kept KeptMemory::keep(Block& block, std::span<const std::byte> bytes) noexcept {
@@ -40,11 +42,26 @@ Kept KeptMemory::keep(Block& block, std::span<const std::byte> bytes) noexcept {
         return {memory->open_, copy};
       }
     }
+  }
+  return share(block, bytes);
+}
+
+Kept KeptMemory::share(Block& block, std::span<const std::byte> bytes) noexcept {
+  KeptMemory* const memory = block.kept_memory;
+  if (memory != nullptr) {
     count_as_kept(block);
     if (memory->notes_) memory->note(block);
   }
   block.add_count();
   return {&block, bytes.data()};
+}
+
+Kept KeptMemory::pack(Block& block, std::span<const std::byte> bytes) noexcept {
+  std::byte* const copy = place(bytes.size());
+  if (copy == nullptr) return share(block, bytes);
+  if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
+  open_->kept_memory = block.kept_memory;
+  return {open_, copy};
 }
 
 void KeptMemory::note(Block& block) noexcept {
@@ -103,7 +120,7 @@ bool KeptMemory::close_if_idle() noexcept {
 }
 
 void KeptMemory::give_up() noexcept {
-  if (!close_if_idle()) wanted_();
+  if (!close_if_idle() && wanted_) wanted_();
 }
 
 }  // namespace netio::detail

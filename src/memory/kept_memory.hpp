@@ -28,6 +28,8 @@ class KeptMemory final : private Reserve {
   // Somebody lacks memory while messages in the open block are kept. `wanted` has close_if_idle()
   // called now and then, because nothing tells when the last of them is released.
   KeptMemory(Pool& pool, Quota& quota, std::function<void()> wanted) noexcept;
+  // Beside the one that the quota asks for memory. Nobody is told that somebody lacks memory.
+  KeptMemory(Pool& pool, Quota& quota) noexcept;
   ~KeptMemory() override;
   KeptMemory(const KeptMemory&) = delete;
   KeptMemory& operator=(const KeptMemory&) = delete;
@@ -37,6 +39,12 @@ class KeptMemory final : private Reserve {
   // A block that no socket received is always shared. Never fails: if there is no memory for a
   // copy, the block is shared. In the call-back in which a socket hands the block to its user.
   [[nodiscard]] static Kept keep(Block& block, std::span<const std::byte> bytes) noexcept;
+  // Keeps them where they lie, however few they are.
+  [[nodiscard]] static Kept share(Block& block, std::span<const std::byte> bytes) noexcept;
+  // Copies bytes of `block` behind those that were copied before, however many they are. What is
+  // kept of the copy later is kept as if it lay in `block`. If there is no memory, shares the
+  // block.
+  [[nodiscard]] Kept pack(Block& block, std::span<const std::byte> bytes) noexcept;
 
   // From now on the blocks in which something is kept are noted, until they are taken: at most so
   // many of one page, however often its messages are kept. Where copies would take one more, the

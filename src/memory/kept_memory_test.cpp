@@ -55,6 +55,32 @@ TEST_F(KeptMemoryTest, small_messages_are_packed_behind_each_other_at_multiples_
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(kept[0].data()) % 8, 0U);
 }
 
+TEST_F(KeptMemoryTest, shares_or_packs_whatever_the_size_if_it_is_asked_to) {
+  Lease lease = receive();
+  std::memset(lease->data(), 'a', 40'000);
+  const Kept shared = KeptMemory::share(*lease.get(), {lease->data(), 8});
+  EXPECT_EQ(shared.block, lease.get());
+  EXPECT_EQ(quota_->kept_bytes(), arrival_block_bytes);
+  shared.block->drop_count();
+
+  KeptMemory pages(*pool_, *quota_);
+  const Kept first = pages.pack(*lease.get(), {lease->data(), 40'000});
+  const Kept second = pages.pack(*lease.get(), {lease->data(), 20'000});
+  ASSERT_NE(first.block, lease.get());
+  EXPECT_EQ(second.data, first.data + 40'000);
+  EXPECT_EQ(std::memcmp(first.data, lease->data(), 40'000), 0);
+  // What is kept of a page that was packed goes where all small messages go.
+  const Message small = MessageView(first.block, {first.data, 8}, 0).keep();
+  EXPECT_NE(small.block(), first.block);
+  EXPECT_NE(small.block(), lease.get());
+  // Without memory the block is shared.
+  std::vector<Lease> all;
+  while (Lease taken = pool_->take(quota_.get())) all.push_back(std::move(taken));
+  const Kept third = pages.pack(*lease.get(), {lease->data(), 20'000});
+  EXPECT_EQ(third.block, lease.get());
+  for (const Kept& kept : {first, second, third}) kept.block->drop_count();
+}
+
 TEST_F(KeptMemoryTest, a_sixteenth_of_its_memory_is_shared_and_less_is_packed) {
   const Lease lease = receive();
   const MessageView sixteenth = view(lease, arrival_block_bytes / 16, 32);

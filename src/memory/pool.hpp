@@ -60,6 +60,9 @@ class Pool final : public Store {
     return taken;
   }
 
+  // A peer may write to its blocks at any time, from now on.
+  void let_peer_write() noexcept { peer_writes_ = true; }
+  [[nodiscard]] bool peer_writes() const noexcept override { return peer_writes_; }
   // Who waits for blocks of its own to come home takes more only then: the first blocks of many
   // who are slow must not leave the others without any.
   [[nodiscard]] bool runs_low() const noexcept override {
@@ -99,7 +102,8 @@ class Pool final : public Store {
   Block* free_ = nullptr;
   std::size_t blocks_free_ = 0;
   std::size_t takes_ = 0;  // since the last look
-  RingNode reserves_;      // the head
+  bool peer_writes_ = false;
+  RingNode reserves_;  // the head
 };
 
 }  // namespace netio::detail

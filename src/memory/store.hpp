@@ -86,6 +86,8 @@ class Store : public BlockOwner {
 
   // Moves the charge for a block that is out to this quota. Owner thread.
   static void charge(Block& block, Quota& quota) noexcept;
+  // Ends it. Owner thread.
+  static void forget_quota(Block& block) noexcept;
   // The holder of the single count uses the block again: no message in it is kept any more. Owner
   // thread.
   static void forget_kept(Block& block) noexcept;
@@ -106,7 +108,6 @@ class Store : public BlockOwner {
   virtual void discard(Block& block) noexcept = 0;
   // Calls forget_quota() for all blocks that may be out, so that nobody touches a quota after.
   virtual void forget_quotas() noexcept = 0;
-  static void forget_quota(Block& block) noexcept;
 
  private:
   // The owner is gone; the last block home (now, or later on any thread) deletes the store.

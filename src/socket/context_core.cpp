@@ -214,17 +214,19 @@ bool ContextCore::all_closed() const noexcept {
 }
 
 // Without memory: a socket may be destroyed because there is none.
-void ContextCore::bury(std::unique_ptr<SocketCore> socket) noexcept {
-  socket->buried_before = std::move(buried_);
-  buried_ = std::move(socket);
+void ContextCore::bury(std::unique_ptr<Buriable> dead) noexcept {
+  dead->abandon();
+  if (!loop.in_turn()) return;
+  dead->buried_before_ = std::move(buried_);
+  buried_ = std::move(dead);
   loop.defer(*this);
 }
 
-// What a call-back had captured dies with its socket, and may be another socket.
+// What a call-back had captured dies with its socket, and may be another socket. Units have some.
 void ContextCore::run_deferred() noexcept {
   while (buried_) {
-    std::unique_ptr<SocketCore> dead = std::move(buried_);
-    while (dead) dead = std::move(dead->buried_before);
+    std::unique_ptr<Buriable> dead = std::move(buried_);
+    while (dead) dead = std::move(dead->buried_before_);
   }
   if (!then_ || !all_closed()) return;
   const auto then = std::exchange(then_, nullptr);

@@ -1,5 +1,5 @@
-// What a Context owns: the loop, the pools, the transports, and sockets that were destroyed inside
-// their own call-backs, until the turn ends.
+// What a Context owns: the loop, the pools, the transports, and sockets and units that were
+// destroyed inside their own call-backs, until the turn ends.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 
 #include "memory/large_pool.hpp"
 #include "memory/pool.hpp"
+#include "socket/buriable.hpp"
 #include "transport/transport.hpp"
 
 namespace netio::detail {
@@ -53,10 +54,12 @@ class ContextCore final : private Deferred {
   void leave(SocketCore& socket) noexcept;
   // As Context has it.
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
+  // close() was called: nobody may make a socket any more.
+  [[nodiscard]] bool closing() const noexcept { return closing_; }
   // A socket has closed, or is about to be destroyed.
   void socket_closed() noexcept;
-  // The socket is not used any more, but may be on the stack.
-  void bury(std::unique_ptr<SocketCore> socket) noexcept;
+  // Abandons it and destroys it: within a turn at its end, because it may be on the stack.
+  void bury(std::unique_ptr<Buriable> dead) noexcept;
 
  private:
   [[nodiscard]] TransportResources resources();
@@ -72,9 +75,9 @@ class ContextCore final : private Deferred {
   InquiryLine inquiries_;
   std::map<std::string, std::unique_ptr<Transport>, std::less<>> transports_;
   std::vector<std::string> verbs_hosts_;
-  std::int64_t verbs_asked_ns_ = 0;     // 0: not yet
-  std::vector<SocketCore*> sockets_;    // in the order in which they were made
-  std::unique_ptr<SocketCore> buried_;  // the last of them, which owns the one before
+  std::int64_t verbs_asked_ns_ = 0;   // 0: not yet
+  std::vector<SocketCore*> sockets_;  // in the order in which they were made
+  std::unique_ptr<Buriable> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
   bool closing_ = false;
 };

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/random.hpp"
 #include "socket/retry_delay.hpp"
 
 namespace netio::detail {
@@ -72,8 +71,7 @@ std::int64_t Dialer::next_delay_ns(bool slowly) noexcept {
   delay_ns_ = slowly ? std::max<std::int64_t>(longest_ns, slow_retry_ns)
                      : retry_delay_ns(shortest_ns, longest_ns, attempts_);
   attempts_ = std::min(attempts_ + 1, retry_delays_max);
-  const std::int64_t half_ns = std::max<std::int64_t>(delay_ns_ / 2, 1);
-  return half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1));
+  return less_random_half(delay_ns_);
 }
 
 }  // namespace netio::detail

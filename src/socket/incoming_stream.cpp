@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/point.hpp"
 #include "wire/segments.hpp"
 
 namespace netio::detail {
@@ -152,6 +153,7 @@ IncomingStream::Result IncomingStream::walk(Block& block) {
       return fail(too_large, DownReason::message_too_big);
     // Before the call: what the user is given counts as delivered, in a reply from inside it too.
     count(1, frame.size);
+    NETIO_POINT(call);
     delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));
     if (delivery_.stopped && !walker_.at_end()) [[unlikely]]
       return hold(block, Result::held);
@@ -176,6 +178,7 @@ IncomingStream::Result IncomingStream::walk_rest(Block& block) {
     MessageView view(&block, {frame.payload, frame.size}, frame.tag);
     if (!view_segments(view, frame.flags)) return fail(wrong_segment_table);
     count(1, view.size());
+    NETIO_POINT(call);
     delivery_.on_message(view);
     if (delivery_.stopped && !walker_.at_end()) return hold(block, Result::held);
   }
@@ -266,6 +269,7 @@ IncomingStream::Result IncomingStream::deliver_whole() {
     delivery_.page = {};
     give_batch(Batch(view, 1, false));
   } else if (delivery_.on_message) {
+    NETIO_POINT(call);
     delivery_.on_message(view);
   }
   return Result::done;

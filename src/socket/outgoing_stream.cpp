@@ -6,6 +6,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/point.hpp"
 #include "memory/copy_thresholds.hpp"
 
 namespace netio::detail {
@@ -92,6 +93,7 @@ Status OutgoingStream::post_now(std::span<const std::byte> message, Label label)
 
 // Posts a page with messages, or with a part of one, and counts it.
 Status OutgoingStream::post_counted(Post& post) noexcept {
+  NETIO_POINT(post);
   const Status status = link_->post(post);
   if (status == Status::ok) {
     posted_to_ += post.messages;

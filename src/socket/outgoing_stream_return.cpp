@@ -128,8 +128,13 @@ Status OutgoingStream::post_message_again(const Lease& lease, std::span<const st
   const Fit& fit = link_->fit();
   const std::size_t bytes = front.bytes + message.size();
   const Fit::Answer answer = fit.of(*lease.get(), message, label, front.bytes);
-  // A message that another wire took with a front may come to one that has none.
-  const bool no_fronts = front.bytes != 0 && fit.loans != nullptr;
+  // A message that another wire took with a front may come to one that has none, or whose pages are
+  // too small for it and for where the rest lies.
+  constexpr std::size_t beside_front =
+      page_header_bytes + frame_prefix_bytes_max + front_room_behind;
+  const bool no_fronts =
+      front.bytes != 0 &&
+      (fit.loans != nullptr || beside_front + front.bytes > link_->limits().page_bytes_max);
   if (answer.way == Fit::Way::in_parts || fit.before_post(answer) || no_fronts) {
     again_ = {lease, message.data(), bytes, 0, label, front};
     return Status::ok;

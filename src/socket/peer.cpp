@@ -231,6 +231,7 @@ void Peer::release_link() noexcept {
   incoming_.end();
   incoming_.forget_unreleased();
   arrived_before_ = bytes_arrived();
+  ring_writes_before_ = ring_writes();
   link_.reset();
   if (choice_) choice_->end();
   bye_said_ = bye_heard_ = dismissed_ = resume_ = room_found_ = kept_unread_ = starved_for_long_ =
@@ -291,7 +292,8 @@ PeerInfo Peer::info(bool was_up) const noexcept {
   guard_memory([&] { info.address = address_; }, []() noexcept {});
   guard_memory([&] { info.name = name_; }, []() noexcept {});
   guard_memory([&] { info.wire = wire_; }, []() noexcept {});
-  if (choice_) guard_memory([&] { info.wire_reason = choice_->reason(); }, []() noexcept {});
+  guard_memory([&] { info.wire_reason = choice_ ? choice_->reason() : variant_reason_; },
+               []() noexcept {});
   info.run = met_run_;
   info.dialed = dialed();
   info.retrying = retrying();

@@ -118,6 +118,9 @@ class Peer final : public Newcomer,
   [[nodiscard]] std::uint64_t bytes_arrived() const noexcept {
     return arrived_before_ + (link_ ? link_->bytes_received() : 0);
   }
+  [[nodiscard]] std::uint64_t ring_writes() const noexcept {
+    return ring_writes_before_ + (link_ ? link_->ring_writes() : 0);
+  }
   [[nodiscard]] Link* link() const noexcept { return link_.get(); }
 
   // The owner's housekeeping, from the loop.
@@ -236,8 +239,9 @@ class Peer final : public Newcomer,
   SocketCore& socket_;
   std::uint64_t id_;
   std::string address_;
-  std::string name_;  // as it was said last
-  std::string wire_;  // of the last connection that came up
+  std::string name_;            // as it was said last
+  std::string wire_;            // of the last connection that came up
+  std::string variant_reason_;  // why it is not the variant that was asked for
   std::unique_ptr<Link> link_;
   std::unique_ptr<NetioConnection> how_;  // accepted at a netio:// address
   std::unique_ptr<WireChoice> choice_;    // dialed: of a netio:// address
@@ -290,6 +294,7 @@ class Peer final : public Newcomer,
   static constexpr std::uint64_t never_unread = UINT64_MAX;
   std::uint64_t was_unread_at_ = never_unread;  // heard(), if it was not read at the last look
   std::uint64_t arrived_before_ = 0;            // bytes on links that are gone
+  std::uint64_t ring_writes_before_ = 0;        // on these
   std::size_t bytes_to_acknowledge_ = 0;        // that came since the last acknowledgement went
 };
 

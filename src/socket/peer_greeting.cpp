@@ -374,6 +374,8 @@ void Peer::come_up() {
         const std::string address = link_->peer_address();
         wire_ = choice_ ? choice_->wire() : scheme_of(address);
         if (wire_ == "netio") wire_ = "tcp";  // accepted there
+        if (const std::string variant = link_->variant(); !variant.empty()) wire_ += " " + variant;
+        variant_reason_ = link_->variant_reason();
       },
       []() noexcept {});
   watch_.begin(socket_.context().loop.now().count());

@@ -1,8 +1,10 @@
-// How long to wait before the next attempt to connect: numbers only, on any thread.
+// How long to wait before the next attempt to connect. On any thread.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+
+#include "base/random.hpp"
 
 namespace netio::detail {
 
@@ -19,6 +21,12 @@ constexpr std::int64_t retry_delay_ns(std::int64_t first_ns, std::int64_t last_n
     delay_ns = more_ns < last_ns - delay_ns ? delay_ns + more_ns : last_ns;
   }
   return delay_ns;
+}
+
+// The delay less a random half, so that many peers of one that restarts do not come back in step.
+inline std::int64_t less_random_half(std::int64_t delay_ns) noexcept {
+  const std::int64_t half_ns = std::max<std::int64_t>(delay_ns / 2, 1);
+  return half_ns + static_cast<std::int64_t>(random_below(static_cast<std::uint64_t>(half_ns) + 1));
 }
 
 }  // namespace netio::detail

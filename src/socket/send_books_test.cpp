@@ -8,7 +8,7 @@
 namespace netio::detail {
 namespace {
 
-constexpr auto lost = static_cast<std::size_t>(DropReason::connection_lost);
+constexpr auto lost_reason = static_cast<std::size_t>(DropReason::connection_lost);
 
 Books sum(const SendBooks& books) {
   Books all;
@@ -41,7 +41,7 @@ TEST(SendBooks, settle_by_what_the_peer_has_received) {
   SendBooks books = in_doubt();
   ASSERT_TRUE(books.settle(7, 0, books.next_sequence));
   EXPECT_EQ(sum(books).acknowledged, 7U);
-  EXPECT_EQ(sum(books).dropped_by[lost], 3U);
+  EXPECT_EQ(sum(books).dropped_by[lost_reason], 3U);
   EXPECT_EQ(sum(books).unacknowledged, 0U);
 }
 
@@ -49,7 +49,7 @@ TEST(SendBooks, settle_nothing_new_with_a_peer_that_has_received_no_more) {
   SendBooks books = in_doubt();
   ASSERT_TRUE(books.settle(4, 0, books.next_sequence));
   EXPECT_EQ(sum(books).acknowledged, 4U);
-  EXPECT_EQ(sum(books).dropped_by[lost], 6U);
+  EXPECT_EQ(sum(books).dropped_by[lost_reason], 6U);
 }
 
 TEST(SendBooks, settle_with_what_is_kept_in_doubt_still) {
@@ -66,11 +66,11 @@ TEST(SendBooks, settle_with_what_is_not_kept_any_more_dropped) {
   SendBooks books = in_doubt();
   ASSERT_TRUE(books.settle(5, 0, 8)) << "5 to 7 are given up";
   EXPECT_EQ(sum(books).acknowledged, 5U);
-  EXPECT_EQ(sum(books).dropped_by[lost], 3U);
+  EXPECT_EQ(sum(books).dropped_by[lost_reason], 3U);
   EXPECT_EQ(sum(books).unacknowledged, 2U);
   ASSERT_TRUE(books.settle(9, 3, 9)) << "the peer skipped them, and got one more";
   EXPECT_EQ(sum(books).acknowledged, 6U);
-  EXPECT_EQ(sum(books).dropped_by[lost], 3U);
+  EXPECT_EQ(sum(books).dropped_by[lost_reason], 3U);
   EXPECT_FALSE(books.settle(9, 3, 8)) << "from before where the peer stands";
 }
 
@@ -83,7 +83,7 @@ TEST(SendBooks, settle_with_a_peer_that_knows_what_it_has_missed) {
   ASSERT_TRUE(books.settle(12, 3, books.next_sequence))
       << "12 expected, and of these 7 to 9 never came";
   EXPECT_EQ(sum(books).acknowledged, 9U);
-  EXPECT_EQ(sum(books).dropped_by[lost], 6U);
+  EXPECT_EQ(sum(books).dropped_by[lost_reason], 6U);
   EXPECT_EQ(sum(books).sent, 15U);
 }
 
@@ -111,7 +111,7 @@ TEST(SendBooks, begin_another_stream_with_what_is_in_doubt_dropped) {
   books.begin_stream();
   EXPECT_EQ(books.next_sequence, 0U);
   EXPECT_EQ(sum(books).sent, 12U);
-  EXPECT_EQ(sum(books).dropped_by[lost], 6U);
+  EXPECT_EQ(sum(books).dropped_by[lost_reason], 6U);
   EXPECT_EQ(books.dropped_unposted, 0U) << "what a subscriber is told of begins anew";
   books.next_sequence = 3;
   ASSERT_TRUE(books.acknowledge(3));

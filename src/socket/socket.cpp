@@ -12,11 +12,7 @@ namespace netio {
 
 Socket::Socket(std::unique_ptr<detail::SocketCore> core) noexcept : core_(std::move(core)) {}
 
-Socket::~Socket() {
-  core_->abandon();
-  detail::ContextCore& context = core_->context();
-  if (context.loop.in_turn()) context.bury(std::move(core_));
-}
+Socket::~Socket() { core_->context().bury(std::move(core_)); }
 
 std::string Socket::bind(std::string_view address) { return core_->bind(address); }
 void Socket::connect(std::string_view address) { core_->connect(address); }

@@ -20,13 +20,6 @@ void make_room(Entries& entries) {
   if (entries.size() == entries.capacity()) entries.reserve(2 * entries.size() + 4);
 }
 
-// What large messages one socket may hold at once: half of the context's, or all if one message may
-// need that.
-std::size_t large_share(const ContextOptions& context, const SocketOptions& options) {
-  const std::size_t half = context.large_bytes_max / 2;
-  return options.message_bytes_max <= half / 2 ? half : context.large_bytes_max;
-}
-
 }  // namespace
 
 SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const Pattern& pattern)
@@ -50,7 +43,8 @@ SocketCore::SocketCore(ContextCore& context, const SocketOptions& options, const
                     .receive_quota = receive_quota_.get(),
                     .large_quota = large_quota_.get(),
                     .starved_count = &starved_,
-                    .copies = &copies_},
+                    .copies = &copies_,
+                    .fills_blocks = pattern.fills_blocks},
       flush_timer_(context.loop, [this] { distribution_->flush(); }),
       acknowledge_timer_(context.loop, [this] { send_acknowledgements(); }),
       stall_timer_(context.loop, [this] { check_stalls(); }),
@@ -290,6 +284,7 @@ void SocketCore::remember(Peer& peer) {
   counters_.pages_sent += peer.outgoing.pages_posted();
   counters_.resent += peer.outgoing.resent();
   counters_.bytes_arrived += peer.bytes_arrived();
+  counters_.ring_writes += peer.ring_writes();
   if (peer.dialed() || !peer.adopted()) {
     counters_.resume_given_up += peer.outgoing.resume_given_up();
     peer.add_to(forgotten_);

@@ -15,6 +15,7 @@
 
 #include "memory/kept_memory.hpp"
 #include "memory/quota.hpp"
+#include "socket/buriable.hpp"
 #include "socket/half_open.hpp"
 #include "socket/netio_listener.hpp"
 #include "socket/peer.hpp"
@@ -36,9 +37,19 @@ struct Pattern {
   bool sends;
   bool receives;
   std::size_t peers_max;
+  bool fills_blocks = false;  // see LinkOptions
 };
 
-class SocketCore final : private ListenerEvents,
+// What large messages one socket may hold at once: half of the context's, or all if one message may
+// need that.
+[[nodiscard]] inline std::size_t large_share(const ContextOptions& context,
+                                             const SocketOptions& options) noexcept {
+  const std::size_t half = context.large_bytes_max / 2;
+  return options.message_bytes_max <= half / 2 ? half : context.large_bytes_max;
+}
+
+class SocketCore final : public Buriable,
+                         private ListenerEvents,
                          private NetioListener::Owner,
                          private Deferred,
                          private StoreWaiter {
@@ -57,8 +68,7 @@ class SocketCore final : private ListenerEvents,
   [[nodiscard]] double fill() const noexcept;
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
-  // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
-  void abandon() noexcept;
+  void abandon() noexcept override;
   // This is the copy in a child of fork(): calls answer closed from now on.
   void freeze() noexcept;
 
@@ -90,7 +100,6 @@ class SocketCore final : private ListenerEvents,
   [[nodiscard]] const RunId& run() const noexcept { return run_; }
   [[nodiscard]] std::uint64_t next_peer_id() noexcept { return next_peer_id_++; }
   [[nodiscard]] bool closing() const noexcept { return closing_; }
-  [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
   // Why a peer that says hello so cannot be taken.
   Refusal objection(const Hello& theirs, const Peer& from, std::string& text);
   // Whether there are as many peers as there may be, without counting `from` and older connections
@@ -120,6 +129,7 @@ class SocketCore final : private ListenerEvents,
   void page_received() noexcept;
   // What this socket, or a link of it, copies is counted here.
   [[nodiscard]] Copies& copies() noexcept { return copies_; }
+  [[nodiscard]] Quota& receive_quota() noexcept { return *receive_quota_; }
   void send_acknowledgements() noexcept;
   // A peer has messages that the user has kept, and that are acknowledged once they are released.
   void watch_released() noexcept;
@@ -150,7 +160,6 @@ class SocketCore final : private ListenerEvents,
   bool forwarded = false;  // a Forward has the call-backs for what comes here
   SendCore sending;
   ReceiveCore receiving;
-  std::unique_ptr<SocketCore> buried_before;  // in its context's list
 
  private:
   void on_accept(std::unique_ptr<Link> link) noexcept override;
@@ -224,7 +233,6 @@ class SocketCore final : private ListenerEvents,
   bool listeners_paused_ = false;
   bool closing_ = false;
   bool closed_ = false;
-  bool abandoned_ = false;
   bool above_high_ = false;
 };
 

@@ -362,6 +362,7 @@ Counters SocketCore::counters() const noexcept {
     counters.resent += peer->outgoing.resent();
     counters.resume_given_up += peer->outgoing.resume_given_up();
     counters.bytes_arrived += peer->bytes_arrived();
+    counters.ring_writes += peer->ring_writes();
   }
   return counters;
 }

@@ -41,7 +41,8 @@ Fit::Answer Fit::of(const Block& memory, std::span<const std::byte> message, Lab
 
 bool Fit::sends_page_from(const Block& memory, std::span<const std::byte> frames) const noexcept {
   if (frames.size() <= short_body_bytes_max) return false;
-  return loans != nullptr ? peer_reads(memory, frames.size()) : reads(memory, frames.data());
+  if (loans == nullptr) return reads(memory, frames.data());
+  return memory.owner() == pages || peer_reads(memory, frames.size());
 }
 
 Fit::Answer Fit::of_borrowed(std::size_t bytes, Label label) const noexcept {

@@ -76,6 +76,24 @@ TEST_F(FitOfAWire, whose_peer_reads_shared_memory_copies_all_other) {
   EXPECT_TRUE(shared.one_copy_serves_all(of(shared, users.block, 100)));
 }
 
+// Frames that fill a page of the wire's own, such as those of a read-out unit.
+TEST_F(FitOfAWire, sends_pages_from_its_own_memory_unless_they_are_short) {
+  Fit shared = fit();
+  shared.pages = arena_.get();
+  shared.loans = loans_.get();
+  shared.short_body_bytes_max = 80;
+  const Users users(2 * fit_page_bytes);
+  const auto sends_from = [&shared](const Block& memory, std::size_t bytes) {
+    return shared.sends_page_from(memory, {memory.data(), bytes});
+  };
+  const Lease page = arena_->take();
+  const Lease loan = loans_->take(2 * fit_page_bytes);
+  EXPECT_TRUE(sends_from(*page.get(), 88));
+  EXPECT_FALSE(sends_from(*page.get(), 80));
+  EXPECT_TRUE(sends_from(*loan.get(), fit_page_bytes));
+  EXPECT_FALSE(sends_from(users.block, 88));
+}
+
 TEST_F(FitOfAWire, that_reads_registered_memory_only_copies_what_others_own_up_to_a_page) {
   Fit registered = fit();
   registered.received = received_.get();

@@ -188,6 +188,8 @@ class Link {
 
   // Grows whenever bytes arrive.
   [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
+  // Writes into a ring of the peer's, so far (Counters::ring_writes).
+  [[nodiscard]] virtual std::uint64_t ring_writes() const noexcept { return 0; }
   // For the owner's stall check: whether a page is begun and not complete.
   [[nodiscard]] virtual bool mid_page() const noexcept = 0;
   // The size of the large buffers that were taken for pages which are not complete.
@@ -206,6 +208,10 @@ class Link {
   }
 
   [[nodiscard]] virtual std::string peer_address() const = 0;
+  // The variant of its wire that the link uses, in a word, if it has any; and why it does not use
+  // the one that was asked for.
+  [[nodiscard]] virtual std::string variant() const { return {}; }
+  [[nodiscard]] virtual std::string variant_reason() const { return {}; }
   // The host of the peer, as a number, where the wire knows it.
   [[nodiscard]] virtual std::string peer_host() const { return {}; }
 

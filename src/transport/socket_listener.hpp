@@ -13,6 +13,9 @@
 
 namespace netio::detail {
 
+// So many may wait in the kernel to be accepted.
+inline constexpr int accept_queue_max = 1024;
+
 class SocketListener : public Listener {
  public:
   [[nodiscard]] std::string address() const override { return address_; }

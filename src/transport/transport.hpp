@@ -45,6 +45,9 @@ struct LinkOptions {
   Quota* large_quota = nullptr;            // what buffers for large messages are charged to
   std::uint64_t* starved_count = nullptr;  // counts each time a link stops for lack of memory
   Copies* copies = nullptr;                // counts what a link copies
+  // The owner keeps many pages, and releases those of one link in the order in which they came. A
+  // block in which it keeps one is not given back between reads: later pages fill the rest of it.
+  bool fills_blocks = false;
 };
 
 class ListenerEvents {

@@ -6,19 +6,25 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
-#include <string_view>
 #include <variant>
 
 #include "build/build_messages.hpp"
+#include "units/words.hpp"
 
 namespace netio::detail {
 
 inline constexpr std::uint64_t build_control_tag = UINT64_MAX;
-inline constexpr std::uint64_t build_version = 1;
 static_assert(build_control_tag > event_number_max);
 
+// The first message of a unit on a connection. The builder accepts the unit, or refuses it. So both
+// know that they can work together before the unit has begun.
+struct UnitIntroduces {
+  BuildPlan plan;
+  std::uint32_t source = 0;
+  std::uint32_t builder = 0;  // which one the unit means to talk to
+};
+struct BuilderAccepts {};
 // The fragments that follow on this connection are of this run.
 struct NextRun {
   std::uint64_t run = 0;
@@ -27,23 +33,21 @@ struct NextRun {
 struct NextStatus {
   FragmentStatus status = FragmentStatus::good;
 };
-// The other side is refused, and should end the connection. The text says why, and borrows.
-struct Refused {
-  std::string_view why;
-};
 
 using UnitSaid = std::variant<UnitHello, UnitDropped, UnitMark, UnitWaits, UnitWants, UnitRests,
-                              UnitShort, NextRun, NextStatus, Refused>;
-using BuilderSaid =
-    std::variant<BuilderHello, BuilderDone, BuilderGrant, BuilderWanted, BuilderTurn, Refused>;
+                              UnitShort, UnitIntroduces, NextRun, NextStatus, Refused>;
+using BuilderSaid = std::variant<BuilderHello, BuilderDone, BuilderGrant, BuilderWanted,
+                                 BuilderTurn, BuilderAccepts, Refused>;
 
 // The bytes of one message. A text that is longer is cut.
 class BuildBytes {
  public:
-  static constexpr std::size_t bytes_max = 512;
+  static constexpr std::size_t bytes_max = word_bytes + refused_bytes_max;
 
   explicit BuildBytes(const UnitMessage& message) noexcept;
   explicit BuildBytes(const BuilderMessage& message) noexcept;
+  explicit BuildBytes(const UnitIntroduces& message) noexcept;
+  explicit BuildBytes(const BuilderAccepts& message) noexcept;
   explicit BuildBytes(const NextRun& message) noexcept;
   explicit BuildBytes(const NextStatus& message) noexcept;
   explicit BuildBytes(const Refused& message) noexcept;

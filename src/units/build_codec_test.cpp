@@ -46,6 +46,10 @@ TEST(BuildCodec, what_a_unit_says_comes_back) {
   back<UnitSaid, UnitWants>(BuildBytes(UnitMessage(UnitWants{})));
   back<UnitSaid, UnitRests>(BuildBytes(UnitMessage(UnitRests{})));
   back<UnitSaid, UnitShort>(BuildBytes(UnitMessage(UnitShort{})));
+  const auto introduced = back<UnitSaid, UnitIntroduces>(BuildBytes(UnitIntroduces{plan, 2, 1}));
+  EXPECT_EQ(introduced.plan, plan);
+  EXPECT_EQ(introduced.source, 2U);
+  EXPECT_EQ(introduced.builder, 1U);
   EXPECT_EQ((back<UnitSaid, NextRun>(BuildBytes(NextRun{7})).run), 7U);
   EXPECT_EQ((back<UnitSaid, NextStatus>(BuildBytes(NextStatus{FragmentStatus::in_error})).status),
             FragmentStatus::in_error);
@@ -71,6 +75,7 @@ TEST(BuildCodec, what_a_builder_says_comes_back) {
   EXPECT_EQ(
       (back<BuilderSaid, BuilderWanted>(BuildBytes(BuilderMessage(BuilderWanted{{1, 2}}))).from),
       (EventId{1, 2}));
+  back<BuilderSaid, BuilderAccepts>(BuildBytes(BuilderAccepts{}));
   back<BuilderSaid, BuilderTurn>(BuildBytes(BuilderMessage(BuilderTurn{})));
 }
 

@@ -5,24 +5,24 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/out_of_memory.hpp"
-#include "base/random.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
-#include "units/plan.hpp"
-#include "units/window.hpp"
 
 namespace netio::detail {
 
 BuilderCore::BuilderCore(Context& context, const BuilderOptions& options)
+    : BuilderCore(context, parts_of(options, context.core().options())) {}
+
+BuilderCore::BuilderCore(Context& context, const BuilderParts& parts)
     : loop_(context.loop()),
-      options_(with_windows(options, context)),
-      socket_(context, options_.socket),
-      protocol_({plan_of(options.plan, "make a builder unit"), options.builder, random_run(),
-                 options_.window_bytes, options.deadline.count(), options_.keep_bytes_max,
-                 options.settle_released, options.turns},
-                *this),
-      sources_(options.plan.sources),
+      socket_(context, parts.socket),
+      pages_({context.core().receive_pool(), context.core().large_pool(),
+              socket_.core().receive_quota(), socket_.core().copies(),
+              parts.settings.building.plan.sources, parts.spare_bytes}),
+      protocol_(parts.settings, *this, *this),
+      sources_(parts.settings.building.plan.sources),
       releases_(std::make_shared<EventReleases>(loop_,
                                                 [this] {
                                                   look_at_time();
@@ -36,37 +36,78 @@ BuilderCore::BuilderCore(Context& context, const BuilderOptions& options)
         look_at_time();
         rearm();
       }) {
-  require_below(options.builder, options.plan.builders, "make a builder unit", "builder");
+  if (protocol_.is_managed()) {
+    membership_ =
+        std::make_unique<Membership>(context, parts.socket, static_cast<Membership::Owner&>(*this));
+  }
   socket_.on_up([this](const PeerInfo& peer) { came_up(peer); });
   socket_.on_down([this](const PeerInfo& peer, const Down& down) { went_down(peer, down); });
   socket_.on_writable([this] {
+    for (auto& [peer, unit] : units_) accept(peer, unit);
     for (std::uint32_t source = 0; source < sources_.size(); ++source) protocol_.writable(source);
   });
+  socket_.on_closed([this](const Books&) { ended(); });
 }
 
-BuilderCore::~BuilderCore() { releases_->end(); }
+void BuilderCore::abandon() noexcept {
+  abandoned_ = closing_ = true;
+  releases_->end();
+  socket_.abandon();
+  if (membership_) membership_->abandon();
+  for (auto& [peer, unit] : units_) unit.ending = true;
+  timer_.stop();
+  cancel();
+}
 
 void BuilderCore::on_event(std::function<void(const Event&)> call) {
-  on_event_ = std::move(call);
-  if (on_event_) {
-    socket_.on_batch([this](const Batch& batch) { take(batch); });
-    if (!hands_over_) protocol_.retry();
-  } else {
-    socket_.on_batch({});
-  }
+  set_calls({std::move(call), {}});
 }
 
-void BuilderCore::came_up(const PeerInfo& peer) {
-  Unit& unit = units_[peer.id];
-  unit = Unit();
-  unit.info = peer;
+void BuilderCore::on_range(std::function<void(const EventRange&)> call) {
+  const BuilderSettings& settings = protocol_.building().settings();
+  if (settings.done_with_release) {
+    throw Error("cannot hand over events by range",
+                "BuilderOptions::settle_released is set, and only single events are kept: use "
+                "on_event()");
+  }
+  if (!part_) part_ = std::make_unique<EventPart>(settings.plan);
+  set_calls({{}, std::move(call)});
+}
+
+void BuilderCore::set_calls(Calls calls) {
+  if (hands_over_) {
+    next_calls_ = std::move(calls);
+    return;
+  }
+  calls_ = std::move(calls);
+  protocol_.settle_together(calls_.on_range ? part_->events_max()
+                                            : BuilderProtocol::closed_untold_default);
+  if (!calls_.on_event && !calls_.on_range) return socket_.on_batch({});
+  socket_.on_batch([this](const Batch& batch) { take(batch); });
+  retry_due_ = true;  // the protocol may be on the stack
+  loop_.defer(*this);
+}
+
+// A call of the user has returned.
+void BuilderCore::note_handed_over() {
+  hands_over_ = false;
+  if (next_calls_ && !abandoned()) set_calls(*std::exchange(next_calls_, std::nullopt));
+}
+
+void BuilderCore::came_up(const PeerInfo& peer) noexcept {
+  guard_memory(
+      [&] {
+        Unit unit;
+        unit.info = peer;
+        units_.insert_or_assign(peer.id, std::move(unit));
+      },
+      [&]() noexcept { fail(peer.id, out_of_memory()); });
 }
 
 void BuilderCore::went_down(const PeerInfo& peer, const Down& down) {
   const auto found = units_.find(peer.id);
   if (found == units_.end()) {
-    if (on_refused) on_refused(peer, down.detail);
-    return;
+    return tell(on_refused, peer, down.detail);
   }
   const std::uint32_t source = found->second.source;
   units_.erase(found);
@@ -75,7 +116,21 @@ void BuilderCore::went_down(const PeerInfo& peer, const Down& down) {
   look_at_time();
   protocol_.disconnected(source);
   rearm();
-  if (on_down) on_down(source, peer, down);
+  tell(on_down, source, peer, down);
+}
+
+// Between two messages of another kind all fragments are of one run.
+[[gnu::always_inline]] inline void BuilderCore::take_fragment(Unit& unit,
+                                                              const MessageCursor::Place& place) {
+  if (!fragments_.continues(place.tag)) [[unlikely]] {
+    add_fragments(unit.source);
+    fragments_.begin({unit.run, place.tag}, unit.fragments);
+  }
+  fragments_.add(place.bytes, pages_.name(place), unit.status);
+  ++unit.fragments;
+  unit.status = FragmentStatus::good;
+  if (fragments_.full()) [[unlikely]]
+    add_fragments(unit.source);
 }
 
 void BuilderCore::take(const Batch& batch) noexcept {
@@ -92,34 +147,49 @@ void BuilderCore::take(const Batch& batch) noexcept {
         for (MessageCursor::Place place; messages.next(place) && !unit.ending;) {
           if (place.tag != build_control_tag) {
             if (unit.source != no_source) [[likely]] {
+              if (place.segments != 0) [[unlikely]]
+                place = pages_.with_table(place);
               take_fragment(unit, place);
               continue;
             }
             wrong = "sent a fragment before its hello";
           } else {
-            if (unit.source != no_source) protocol_.added(unit.source);
+            if (unit.source != no_source) added(unit);
             wrong = take_control(peer, unit, {place.payload, place.bytes});
           }
           if (wrong != nullptr) refuse(peer, unit, wrong);
         }
-        if (unit.source != no_source) protocol_.added(unit.source);
+        if (unit.source != no_source) added(unit);
       },
       [&]() noexcept { fail(peer, out_of_memory()); });
-  pages_.end();
+  pages_.end(unit.source);
   rearm();
 }
 
-void BuilderCore::take_fragment(Unit& unit, const MessageCursor::Place& place) {
-  const Fragment fragment{{unit.run, place.tag}, place.bytes, unit.fragments, unit.status};
-  const FragmentPages::Name name = pages_.name(place);
+void BuilderCore::add_fragments(std::uint32_t source) {
+  const std::span<const OpenFragment> all = fragments_.fragments();
+  pages_.hold(all.size());
+  std::size_t taken = 0;
   try {
-    protocol_.add(unit.source, fragment, name);
+    if (!all.empty() && protocol_.add(source, fragments_)) taken = all.size();
+    for (; taken < all.size(); ++taken) {
+      const OpenFragment& each = all[taken];
+      protocol_.add(source,
+                    {fragments_.event(taken), each.bytes, fragments_.before() + taken, each.status},
+                    each.memory);
+    }
   } catch (...) {
-    pages_.drop(name);
+    for (const OpenFragment& each : all.subspan(taken)) pages_.drop(each.memory);
+    fragments_.clear();
     throw;
   }
-  ++unit.fragments;
-  unit.status = FragmentStatus::good;
+  fragments_.clear();
+}
+
+// All fragments that came so far.
+void BuilderCore::added(const Unit& unit) {
+  add_fragments(unit.source);
+  protocol_.added(unit.source);
 }
 
 // Null, or what is wrong with it.
@@ -129,7 +199,9 @@ const char* BuilderCore::take_control(std::uint64_t peer, Unit& unit,
   if (const char* const wrong = decode(message, said); wrong != nullptr) return wrong;
   return std::visit(
       [&]<typename Message>(const Message& each) -> const char* {
-        if constexpr (std::is_same_v<Message, UnitHello>) {
+        if constexpr (std::is_same_v<Message, UnitIntroduces>) {
+          return take_introduction(peer, unit, each);
+        } else if constexpr (std::is_same_v<Message, UnitHello>) {
           return take_hello(peer, unit, each);
         } else if constexpr (std::is_same_v<Message, NextRun>) {
           unit.run = each.run;
@@ -144,6 +216,26 @@ const char* BuilderCore::take_control(std::uint64_t peer, Unit& unit,
         return nullptr;
       },
       said);
+}
+
+const char* BuilderCore::take_introduction(std::uint64_t peer, Unit& unit,
+                                           const UnitIntroduces& unit_is) {
+  if (std::exchange(unit.introduced, true)) return "introduced itself twice";
+  const std::string why =
+      protocol_.building().why_not(unit_is.plan, unit_is.source, unit_is.builder);
+  if (!why.empty()) {
+    refuse(peer, unit, why, ": ");
+  } else {
+    unit.accept_due = true;
+    accept(peer, unit);
+  }
+  return nullptr;
+}
+
+void BuilderCore::accept(std::uint64_t peer, Unit& unit) noexcept {
+  if (!unit.accept_due || unit.ending) return;
+  const BuildBytes message{BuilderAccepts()};
+  unit.accept_due = socket_.send_to(peer, message.bytes(), build_control_tag) != Status::ok;
 }
 
 const char* BuilderCore::take_hello(std::uint64_t peer, Unit& unit, const UnitHello& hello) {
@@ -161,11 +253,11 @@ const char* BuilderCore::take_hello(std::uint64_t peer, Unit& unit, const UnitHe
   }
   if (!why.empty()) {
     if (there_is) sources_[hello.source].peer = before;
-    refuse(peer, unit, std::move(why), ": ");
+    refuse(peer, unit, why, ": ");
     return nullptr;
   }
   unit.source = hello.source;
-  if (on_up) on_up(unit.source, unit.info);
+  tell(on_up, unit.source, unit.info);
   return nullptr;
 }
 
@@ -175,44 +267,56 @@ bool BuilderCore::say(std::uint32_t source, const BuilderMessage& message) noexc
          socket_.send_to(peer, BuildBytes(message).bytes(), build_control_tag) == Status::ok;
 }
 
-bool BuilderCore::hand_over(const BuiltEvent& event) noexcept {
-  for (const OpenFragment& fragment : event.fragments) bytes_ += fragment.here ? fragment.bytes : 0;
+// The user may close the builder in the call for what is in front of this event.
+bool BuilderCore::may_hand_over(EventId position) noexcept {
+  if (part_ && !part_->takes(position)) handed_over();
+  return (calls_.on_event || calls_.on_range) && !closing_;
+}
+
+void BuilderCore::handed_over() noexcept {
+  if (!part_ || part_->empty()) return;
+  hands_over_ = true;
+  calls_.on_range(EventRange(*part_));
+  part_->drop(pages_);
+  note_handed_over();
+}
+
+bool BuilderCore::hand_over(const BuiltEvent& event, EventId position) noexcept {
+  bytes_ += event.bytes;
   if (!event.complete) {
     for (std::size_t source = 0; source < sources_.size(); ++source) {
       const Missing why = event.missing[source];
       if (why != Missing::no) ++sources_[source].missing_by[static_cast<std::size_t>(why)];
     }
   }
+  if (calls_.on_range) {
+    part_->add(event, position, pages_);
+    return false;
+  }
+  position_ = position;
   keeps_ = false;
   hands_over_ = true;
-  on_event_(Event(*this, event));
-  hands_over_ = false;
+  calls_.on_event(Event(*this, event));
+  note_handed_over();
   for (const OpenFragment& fragment : event.fragments) {
     if (fragment.here) pages_.drop(fragment.memory);
   }
   return keeps_;
 }
 
-EventFragment BuilderCore::fragment(const BuiltEvent& event, std::size_t source) const noexcept {
-  const OpenFragment& open = event.fragments[source];
-  if (!open.here) {
-    return {MessageView(nullptr, {}, 0), FragmentStatus::good, event.missing[source], false};
-  }
-  return {pages_.view(open.memory, open.bytes), open.status, Missing::no, true};
-}
-
 KeptEvent BuilderCore::keep(const BuiltEvent& event) {
   KeptEvent kept;
   if (keeps_) return kept;
   kept.fragments_.resize(event.fragments.size());
-  releases_->make_room();
   kept.id_ = event.id;
+  kept.position_ = position_;
   kept.complete_ = event.complete;
   kept.again_ = event.again;
   for (std::size_t source = 0; source < event.fragments.size(); ++source) {
     const EventFragment view = fragment(event, source);
     kept.fragments_[source] = {view.message.keep(), view.status, view.missing, view.here};
   }
+  releases_->make_room();
   kept.releases_ = releases_;
   keeps_ = true;
   return kept;
@@ -225,49 +329,58 @@ void BuilderCore::drop(std::uint32_t, EventId, std::uint64_t memory) noexcept {
 void BuilderCore::refuse(std::uint32_t source, std::string why) {
   const std::uint64_t peer = sources_[source].peer;
   const auto found = units_.find(peer);
-  if (found != units_.end()) refuse(peer, found->second, std::move(why));
+  if (found != units_.end()) refuse(peer, found->second, why);
 }
 
-void BuilderCore::refuse(std::uint64_t peer, Unit& unit, std::string why, const char* joint) {
-  if (std::exchange(unit.ending, true)) return;
-  // If it does not get there, the connection ends all the same.
-  static_cast<void>(socket_.send_to(peer, BuildBytes(Refused{why}).bytes(), build_control_tag));
+void BuilderCore::refuse(std::uint64_t peer, Unit& unit, const std::string& why,
+                         const char* joint) {
+  if (unit.ending) return;
   const std::string who =
       unit.source == no_source ? "a unit" : "unit " + std::to_string(unit.source);
-  unit.refused = who + joint + std::move(why);
+  unit.refused = who + joint + why;
+  unit.ending = true;
+  // If it does not get there, the connection ends all the same.
+  static_cast<void>(socket_.send_to(peer, BuildBytes(Refused{why}).bytes(), build_control_tag));
   loop_.defer(*this);
 }
 
 void BuilderCore::run_deferred() noexcept {
   socket_.flush();
   if (std::exchange(ends_, false)) end();
-  std::vector<std::uint64_t> peers;
-  for (const auto& [peer, unit] : units_) {
-    if (!unit.refused.empty()) peers.push_back(peer);
+  if (std::exchange(retry_due_, false)) {
+    protocol_.retry();
+    rearm();
   }
-  for (const std::uint64_t peer : peers) {
-    Unit& unit = units_[peer];
-    const std::string why = std::exchange(unit.refused, {});
-    const PeerInfo info = unit.info;
-    fail(peer, {DownReason::rejected, why});
-    if (on_refused) on_refused(info, why);
+  // A connection that fails leaves units_ in another turn of the loop.
+  for (auto& [peer, unit] : units_) {
+    if (unit.refused.empty()) continue;
+    const std::string why = std::move(unit.refused);
+    unit.refused.clear();
+    fail(peer, rejected(why));
+    tell(on_refused, unit.info, why);
   }
+  ended();
 }
 
 void BuilderCore::fail(std::uint64_t peer, Down down) noexcept {
+  if (abandoned()) return;
   Peer* const found = socket_.core().find_peer(peer);
   if (found != nullptr) found->fail(std::move(down));
 }
 
-void BuilderCore::look_at_time() noexcept { protocol_.at(loop_.now().count()); }
+// A lease is measured by a clock that also runs while the machine sleeps.
+std::int64_t BuilderCore::now_ns() noexcept {
+  return protocol_.is_managed() ? boottime_ns() : loop_.now().count();
+}
+
+void BuilderCore::look_at_time() noexcept { protocol_.at(now_ns()); }
 
 // The timer may expire too early: it is set anew then.
 void BuilderCore::rearm() {
   const std::int64_t next = protocol_.next_ns();
   if (next >= armed_ns_) return;
   armed_ns_ = next;
-  timer_.start_once(
-      std::chrono::nanoseconds(std::max<std::int64_t>(next - loop_.now().count(), 0)));
+  timer_.start_once(std::chrono::nanoseconds(std::max<std::int64_t>(next - now_ns(), 0)));
 }
 
 void BuilderCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
@@ -275,34 +388,44 @@ void BuilderCore::close(std::chrono::nanoseconds linger, std::function<void()> t
   then_ = std::move(then);
   closing_ = true;
   // The protocol is on the stack while an event is handed over.
-  if (!hands_over_) return end();
-  ends_ = true;
+  ends_ = hands_over_;
+  if (!ends_) end();
   loop_.defer(*this);
 }
 
+// Also once more, with a new linger. It takes no memory.
 void BuilderCore::end() {
   protocol_.tell_settled();
   timer_.stop();
-  socket_.on_closed([then = std::move(then_)](const Books&) {
-    if (then) then();
-  });
+  if (membership_) membership_->close(linger_);
   socket_.close(linger_);
 }
 
+void BuilderCore::ended() {
+  if (!closing_ || !socket_.closed() || (membership_ && !membership_->closed())) return;
+  const std::function<void()> then = std::exchange(then_, {});
+  tell(then);
+}
+
+EventId BuilderCore::settled() const noexcept {
+  return protocol_.is_managed() ? EventId{} : protocol_.building().settled();
+}
+
 netio::BuilderBooks BuilderCore::books() const {
-  const auto& all = protocol_.books();
+  const BuilderProtocol& building = protocol_.building();
+  const auto& all = building.books();
   netio::BuilderBooks books;
   books.complete = all.complete;
   books.incomplete = all.incomplete;
   books.again = all.again;
-  books.open = protocol_.open_events();
+  books.open = building.open_events();
   books.bytes = bytes_;
   books.open_bytes = all.held_cost;
   books.open_bytes_max = all.held_cost_max;
   books.kept_bytes = all.kept_cost;
   books.kept_bytes_max = all.kept_cost_max;
   for (std::uint32_t number = 0; number < sources_.size(); ++number) {
-    const SourceBooks& of = protocol_.books(number);
+    const SourceBooks& of = building.books(number);
     books.sources.push_back({of.received, of.built, of.incomplete, of.late,
                              of.received - of.built - of.incomplete - of.late,
                              sources_[number].peer != 0, sources_[number].missing_by});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,28 +16,44 @@
 #include <netio/builder_unit.hpp>
 #include <netio/loop.hpp>
 
-#include "build/builder_protocol.hpp"
+#include "build/either_builder.hpp"
+#include "socket/buriable.hpp"
 #include "units/build_codec.hpp"
 #include "units/build_socket.hpp"
+#include "units/builder_memory.hpp"
+#include "units/event_part.hpp"
 #include "units/event_releases.hpp"
 #include "units/fragment_pages.hpp"
+#include "units/membership.hpp"
 
 namespace netio::detail {
 
-class BuilderCore final : private BuilderOutput, private Deferred {
+class BuilderCore final : public Buriable,
+                          private BuilderOutput,
+                          private ManagedBuilderOutput,
+                          private Membership::Owner,
+                          private Deferred {
  public:
+  // Throws Error for options that make no sense, or if the context has too little memory.
   BuilderCore(Context& context, const BuilderOptions& options);
-  ~BuilderCore() override;
 
-  std::string bind(std::string_view address) { return socket_.bind(address); }
+  void abandon() noexcept override;
+  [[nodiscard]] ContextCore& context() noexcept { return socket_.context(); }
+  std::string bind(std::string_view address);
+  void join(std::string_view manager);
   void on_event(std::function<void(const Event&)> call);
+  void on_range(std::function<void(const EventRange&)> call);
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] netio::BuilderBooks books() const;
   [[nodiscard]] Counters counters() const { return socket_.counters(); }
-  [[nodiscard]] EventId settled() const noexcept { return protocol_.settled(); }
+  [[nodiscard]] EventId settled() const noexcept;
+  // Null if the plan has no manager.
+  [[nodiscard]] Membership* membership() noexcept { return membership_.get(); }
 
   // For the event that is being handed over.
-  [[nodiscard]] EventFragment fragment(const BuiltEvent& event, std::size_t source) const noexcept;
+  [[nodiscard]] EventFragment fragment(const BuiltEvent& event, std::size_t source) const noexcept {
+    return EventPart::fragment_in(pages_, event, source);
+  }
   [[nodiscard]] KeptEvent keep(const BuiltEvent& event);
 
   std::function<void(std::uint32_t, const PeerInfo&)> on_up;
@@ -45,9 +62,16 @@ class BuilderCore final : private BuilderOutput, private Deferred {
 
  private:
   static constexpr std::uint32_t no_source = UINT32_MAX;
+  // The user's call for events: one of them, or none.
+  struct Calls {
+    std::function<void(const Event&)> on_event;
+    std::function<void(const EventRange&)> on_range;
+  };
   // A connection of a peer.
   struct Unit {
     PeerInfo info;
+    bool introduced = false;
+    bool accept_due = false;                       // it is to be told
     std::uint32_t source = no_source;              // until it has said hello
     std::uint64_t run = 0;                         // of the fragments that follow
     FragmentStatus status = FragmentStatus::good;  // of the next fragment
@@ -60,38 +84,68 @@ class BuilderCore final : private BuilderOutput, private Deferred {
     std::array<std::uint64_t, static_cast<std::size_t>(Missing::count_)> missing_by{};
   };
 
+  BuilderCore(Context& context, const BuilderParts& parts);
+
   bool say(std::uint32_t source, const BuilderMessage& message) noexcept override;
-  bool hand_over(const BuiltEvent& event) noexcept override;
+  bool hand_over(const BuiltEvent& event) noexcept override { return hand_over(event, event.id); }
+  bool hand_over(const BuiltEvent& event, EventId position) noexcept override;
   void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t source, std::string why) override;
-  bool may_hand_over(EventId) noexcept override { return on_event_ && !closing_; }
+  void handed_over() noexcept override;
+  bool may_hand_over(EventId position) noexcept override;
+  bool tell_manager(const BuilderToManager& message) noexcept override;
+  void refuse_manager(std::string why) override;
+  std::int64_t clock_ns() noexcept override;
+  void manager_came() override;
+  void manager_went() noexcept override;
+  void manager_takes_more() override;
+  const char* manager_says(std::span<const std::byte> message) override;
+  void manager_closed() noexcept override { ended(); }
   void run_deferred() noexcept override;
 
   void take(const Batch& batch) noexcept;
   [[nodiscard]] const char* take_control(std::uint64_t peer, Unit& unit,
                                          std::span<const std::byte> message);
+  [[nodiscard]] const char* take_introduction(std::uint64_t peer, Unit& unit,
+                                              const UnitIntroduces& unit_is);
+  void accept(std::uint64_t peer, Unit& unit) noexcept;
   [[nodiscard]] const char* take_hello(std::uint64_t peer, Unit& unit, const UnitHello& hello);
   void take_fragment(Unit& unit, const MessageCursor::Place& place);
-  void came_up(const PeerInfo& peer);
+  void add_fragments(std::uint32_t source);
+  void added(const Unit& unit);
+  void came_up(const PeerInfo& peer) noexcept;
   void went_down(const PeerInfo& peer, const Down& down);
-  void refuse(std::uint64_t peer, Unit& unit, std::string why, const char* joint = " ");
+  void refuse(std::uint64_t peer, Unit& unit, const std::string& why, const char* joint = " ");
   void fail(std::uint64_t peer, Down down) noexcept;
+  void say_addresses() noexcept;
+  [[nodiscard]] std::int64_t now_ns() noexcept;
   void look_at_time() noexcept;
+  void set_calls(Calls calls);
+  void note_handed_over();
   void end();
+  void ended();
   void rearm();
 
   Loop& loop_;
-  BuilderOptions options_;
   BuilderSocket socket_;
   FragmentPages pages_;
-  BuilderProtocol protocol_;
-  std::function<void(const Event&)> on_event_;
+  FragmentRun fragments_;  // of the page that is being received, still to be added
+  EitherBuilder protocol_;
+  std::unique_ptr<Membership> membership_;  // null if the plan has no manager
+  Addresses addresses_;                     // with a manager: at which units reach this builder
+  bool addresses_due_ = false;              // the manager is to be told
+  bool greeted_ = false;                    // the manager, on this connection
+  Calls calls_;
+  std::optional<Calls> next_calls_;  // set within a call, which must not be destroyed meanwhile
+  std::unique_ptr<EventPart> part_;  // of a range: what is about to be handed over; null: by event
   std::unordered_map<std::uint64_t, Unit> units_;  // by peer
   std::vector<Source> sources_;
   std::shared_ptr<EventReleases> releases_;
   std::uint64_t bytes_ = 0;  // that were handed over
-  bool keeps_ = false;       // the event that is being handed over is kept
-  bool hands_over_ = false;  // an event
+  EventId position_;         // of the event that is being handed over
+  bool keeps_ = false;       // it is kept
+  bool hands_over_ = false;  // a call for events runs
+  bool retry_due_ = false;   // the user takes events now
   bool ends_ = false;        // close() was called meanwhile
   std::chrono::nanoseconds linger_{0};
   std::function<void()> then_;

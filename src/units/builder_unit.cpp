@@ -3,17 +3,35 @@
 
 #include <netio/builder_unit.hpp>
 
+#include "socket/context_core.hpp"
 #include "units/builder_core.hpp"
+#include "units/builder_memory.hpp"
 
 namespace netio {
 
 BuilderUnit::BuilderUnit(Context& context, const BuilderOptions& options)
     : core_(std::make_unique<detail::BuilderCore>(context, options)) {}
-BuilderUnit::~BuilderUnit() = default;
+BuilderUnit::~BuilderUnit() { core_->context().bury(std::move(core_)); }
 
+ContextOptions BuilderUnit::with_memory(const BuilderOptions& options, ContextOptions context) {
+  return detail::with_memory_for(options, context);
+}
 std::string BuilderUnit::bind(std::string_view address) { return core_->bind(address); }
+void BuilderUnit::join(std::string_view manager) { core_->join(manager); }
+void BuilderUnit::on_manager_up(std::function<void(const PeerInfo&)> call) {
+  if (core_->membership() != nullptr) core_->membership()->on_up = std::move(call);
+}
+void BuilderUnit::on_manager_down(std::function<void(const PeerInfo&, const Down&)> call) {
+  if (core_->membership() != nullptr) core_->membership()->on_down = std::move(call);
+}
+void BuilderUnit::on_manager_refused(std::function<void(std::string_view)> call) {
+  if (core_->membership() != nullptr) core_->membership()->on_refused = std::move(call);
+}
 void BuilderUnit::on_event(std::function<void(const Event&)> call) {
   core_->on_event(std::move(call));
+}
+void BuilderUnit::on_range(std::function<void(const EventRange&)> call) {
+  core_->on_range(std::move(call));
 }
 void BuilderUnit::on_up(std::function<void(std::uint32_t, const PeerInfo&)> call) {
   core_->on_up = std::move(call);
@@ -47,10 +65,18 @@ std::uint64_t Event::bytes() const noexcept {
 }
 KeptEvent Event::keep() const { return core_->keep(*event_); }
 
+std::span<const EventRange::Entry> EventRange::events() const noexcept { return part_->events(); }
+std::size_t EventRange::sources() const noexcept { return part_->sources(); }
+std::span<const EventFragment> EventRange::of(std::size_t source) const noexcept {
+  return part_->of(source);
+}
+std::uint64_t EventRange::bytes() const noexcept { return part_->bytes(); }
+
 KeptEvent& KeptEvent::operator=(KeptEvent&& other) noexcept {
   if (this == &other) return *this;
   release();
   id_ = other.id_;
+  position_ = other.position_;
   complete_ = other.complete_;
   again_ = other.again_;
   fragments_ = std::move(other.fragments_);
@@ -61,7 +87,7 @@ KeptEvent& KeptEvent::operator=(KeptEvent&& other) noexcept {
 void KeptEvent::release() noexcept {
   fragments_.clear();
   const std::shared_ptr<detail::EventReleases> releases = std::exchange(releases_, nullptr);
-  if (releases) releases->release(id_);
+  if (releases) releases->release(position_);
 }
 
 }  // namespace netio

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,9 @@ class EventReleases {
   // For one more event that is kept, so that its release() needs no memory. Throws std::bad_alloc.
   void make_room() {
     const std::lock_guard lock(mutex_);
-    if (released_.capacity() <= kept_) released_.reserve(2 * kept_ + 16);
+    if (released_.capacity() - released_.size() <= kept_) {
+      released_.reserve(2 * (released_.size() + kept_) + 16);
+    }
     ++kept_;
   }
   // Any thread.
@@ -36,12 +39,7 @@ class EventReleases {
   // The events that were released since. Owner thread.
   template <typename Release>
   void take(Release&& release) noexcept {
-    {
-      const std::lock_guard lock(mutex_);
-      taken_.swap(released_);
-    }
-    for (const EventId event : taken_) release(event);
-    taken_.clear();
+    while (const std::optional<EventId> event = take_one()) release(*event);
   }
   // The builder unit is about to be destroyed. Owner thread.
   void end() noexcept {
@@ -50,11 +48,18 @@ class EventReleases {
   }
 
  private:
+  [[nodiscard]] std::optional<EventId> take_one() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (released_.empty()) return std::nullopt;
+    const EventId event = released_.back();
+    released_.pop_back();
+    return event;
+  }
+
   std::mutex mutex_;
-  std::vector<EventId> released_;
-  std::size_t kept_ = 0;
+  std::vector<EventId> released_;   // the memory stays: see make_room()
+  std::size_t kept_ = 0;            // and not released
   std::unique_ptr<Signal> signal_;  // null once the builder unit is gone
-  std::vector<EventId> taken_;      // owner thread
 };
 
 }  // namespace netio::detail

@@ -31,6 +31,13 @@ class PageRun {
     sums_.largest = std::max(sums_.largest, payload_bytes);
     sums_.bytes += payload_bytes;
   }
+  // The same with several frames.
+  void add(std::size_t frame_bytes, const FrameSums& sums) noexcept {
+    bytes_ += frame_bytes;
+    sums_.messages += sums.messages;
+    sums_.largest = std::max(sums_.largest, sums.largest);
+    sums_.bytes += sums.bytes;
+  }
   void clear() noexcept { *this = PageRun(); }
   // Only these last ones are left.
   void reduce_to(std::span<const std::byte> rest, std::uint32_t messages) noexcept {

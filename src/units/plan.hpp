@@ -1,9 +1,11 @@
-// The checks of what units are given, and what the protocol makes of it.
+// The checks of what units are given.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include <netio/event_building.hpp>
 #include <netio/status.hpp>
@@ -14,31 +16,31 @@
 namespace netio::detail {
 
 [[nodiscard]] inline BuildPlan to_plan(const netio::BuildPlan& plan) noexcept {
-  return {plan.sources, plan.builders, plan.range_events, false};
+  return {plan.sources, plan.builders, plan.range_events, plan.managed};
 }
 
-// Throws Error if the plan makes no sense.
-[[nodiscard]] inline BuildPlan plan_of(const netio::BuildPlan& plan, const std::string& operation) {
-  const auto need = [&](std::uint64_t value, std::uint64_t most, const char* what) {
-    if (value >= 1 && value <= most) return;
-    throw Error("cannot " + operation,
-                "a plan of " + std::to_string(value) + " " + what + " makes no sense",
-                "give 1 to " + std::to_string(most));
-  };
-  constexpr std::uint64_t units_max = 65'536;
-  need(plan.sources, units_max, "sources");
-  need(plan.builders, units_max, "builders");
-  need(plan.range_events, std::uint64_t{1} << 48U, "events in a range");
-  return to_plan(plan);
+// The settings as they are: of a plan, a unit or a builder. Throws Error if they have a fault.
+template <typename Settings>
+[[nodiscard]] Settings require_sense(Settings settings, const char* operation) {
+  if (const std::string fault = settings.fault(); !fault.empty()) {
+    throw Error(std::string("cannot ") + operation, fault, "change its options");
+  }
+  return settings;
 }
 
 // Throws Error if there is none of this number.
-inline void require_below(std::uint32_t number, std::uint32_t count, const char* operation,
-                          const char* what) {
+inline void require_builder(std::uint32_t number, std::size_t count, const char* operation) {
   if (number < count) return;
-  throw Error(std::string("cannot ") + operation,
-              std::string("there is no ") + what + " " + std::to_string(number),
+  throw Error(std::string("cannot ") + operation, "there is no builder " + std::to_string(number),
               "they are numbered from 0 to " + std::to_string(count - 1));
+}
+
+// Throws Error for a unit whose plan has no event manager.
+inline void require_managed(bool managed, std::string_view address) {
+  if (managed) return;
+  throw Error("cannot join the event manager at " + std::string(address),
+              "the plan of this unit has none",
+              "set BuildPlan::managed, here and in all units and builders");
 }
 
 // Never 0.

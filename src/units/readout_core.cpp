@@ -9,6 +9,7 @@
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 #include "units/plan.hpp"
+#include "wire/segments.hpp"
 
 namespace netio::detail {
 
@@ -19,113 +20,83 @@ constexpr std::chrono::milliseconds look_for_memory_after{10};
 }  // namespace
 
 ReadoutCore::ReadoutCore(Context& context, const ReadoutOptions& options)
-    : loop_(context.loop()),
+    : ReadoutCore(context, options.socket,
+                  require_sense(UnitSettings{to_plan(options.plan), options.source, random_run(),
+                                             options.store_bytes_max, options.when_full},
+                                "make a read-out unit")) {}
+
+ReadoutCore::ReadoutCore(Context& context, const SocketOptions& options,
+                         const UnitSettings& settings)
+    : context_(context),
+      loop_(context.loop()),
       options_(options),
-      store_(context.core().large_pool(), options.plan.builders),
-      builders_(options.plan.builders),
-      protocol_({plan_of(options.plan, "make a read-out unit"), options.source, random_run(),
-                 options.store_bytes_max, options.when_full},
-                *this),
-      range_(to_plan(options.plan)),
-      message_bytes_max_(options.socket.message_bytes_max),
-      memory_timer_(loop_,
-                    [this] {
-                      if (on_room_call) on_room_call();
-                    }),
-      end_timer_(loop_, [this] { look_for_end(); }) {
-  require_below(options.source, options.plan.sources, "make a read-out unit", "source");
+      lent_(loop_),
+      store_(context.core().large_pool(), settings.plan.managed ? 1 : settings.plan.builders),
+      builders_(settings.plan.builders),
+      protocol_(settings, *this),
+      plan_(settings.plan),
+      source_(settings.source),
+      framed_bytes_max_(std::min(UnitStore::framed_bytes_max, options.message_bytes_max)),
+      memory_timer_(loop_, [this] { tell(on_room_call); }),
+      end_timer_(loop_, [this] { look_for_end(); }),
+      redial_timer_(loop_, [this] { redial(); }) {
+  if (settings.plan.managed) {
+    membership_ =
+        std::make_unique<Membership>(context, options, static_cast<Membership::Owner&>(*this));
+  }
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {
-    auto socket = std::make_unique<ReadoutSocket>(context, options.socket);
-    socket->on_up([this, number](const PeerInfo& peer) { came_up(number, peer); });
-    socket->on_down(
-        [this, number](const PeerInfo& peer, const Down& down) { went_down(number, peer, down); });
-    socket->on_batch([this, number](const Batch& batch) { take(number, batch); });
-    socket->on_writable([this, number] { writable(number); });
-    builders_[number].socket = std::move(socket);
+    builders_[number].socket = make_socket(number);
   }
 }
 
-ReadoutCore::~ReadoutCore() = default;
-
-void ReadoutCore::connect(std::uint32_t builder, std::string_view address) {
-  require_below(builder, options_.plan.builders, "connect to a builder", "builder");
-  if (!builders_[builder].socket->peers().empty()) {
-    throw Error(
-        "cannot connect to builder " + std::to_string(builder) + " at " + std::string(address),
-        "it was given an address before", "name each builder once");
-  }
-  builders_[builder].socket->connect(address);
+std::unique_ptr<ReadoutSocket> ReadoutCore::make_socket(std::uint32_t number) {
+  auto socket = std::make_unique<ReadoutSocket>(context_, options_);
+  socket->on_up([this, number](const PeerInfo&) { came_up(number); });
+  socket->on_down(
+      [this, number](const PeerInfo& peer, const Down& down) { went_down(number, peer, down); });
+  socket->on_batch([this, number](const Batch& batch) { take(number, batch); });
+  socket->on_writable([this, number] { writable(number); });
+  socket->on_closed([this](const Books&) { ended(); });
+  return socket;
 }
 
-// In memory that the builder reads too, if the wire has such memory, and plenty of it.
-bool ReadoutCore::open_page(std::uint32_t number, std::size_t bytes) noexcept {
-  const Builder& builder = builders_[number];
+void ReadoutCore::abandon() noexcept {
+  abandoned_ = closing_ = true;
+  lent_.mute();
+  for (Builder& builder : builders_) {
+    builder.socket->abandon();
+    builder.up = false;
+    builder.ending = true;
+  }
+  if (membership_) membership_->abandon();
+  for (Timer* timer : {&memory_timer_, &end_timer_, &redial_timer_}) timer->stop();
+  cancel();
+}
+
+// The one connection of the socket.
+OutgoingStream* ReadoutCore::outgoing_of(const Builder& builder) noexcept {
   for (const auto& peer : builder.socket->core().peers()) {
-    Link* const link = peer->outgoing.link();
-    if (!builder.up || link == nullptr || link->fit().loans == nullptr) continue;
-    Pool& pool = link->pool();
-    const std::size_t room = std::min(pool.block_bytes(), builder.body_bytes_max);
-    if (!pool.plenty() || room < frame_prefix_bytes_max + wire_padded(bytes)) continue;
-    Lease page = pool.take();
-    if (page) return store_.open(number, std::move(page), room);
+    if (peer->outgoing.link() != nullptr) return &peer->outgoing;
   }
-  return store_.open(number);
+  return nullptr;
 }
 
-Status ReadoutCore::send(EventId event, std::span<const std::byte> fragment,
-                         FragmentStatus status) noexcept {
-  if (finishing_) return Status::closed;
-  if (fragment.size() > message_bytes_max_) return Status::too_big;
-  if (fragment.size() > UnitStore::framed_bytes_max) return hold_large(event, fragment, status);
-  const std::uint32_t number = range_.builder_of(event);
-  if (store_.needs_page(number, fragment.size()) && !open_page(number, fragment.size())) {
-    return without_memory();
-  }
-  const UnitStore::Name name = store_.add(number, event.number, fragment);
-  const Status answer = protocol_.send(event, fragment.size(), name, status);
-  if (answer != Status::ok) store_.take_back(number, name);
-  return answer;
+// With a manager nobody knows yet which builder it will be; all on one machine read the same
+// memory.
+ReadoutCore::Builder& ReadoutCore::lender(std::uint32_t number) noexcept {
+  if (!membership_) return builders_[number];
+  const auto up = std::ranges::find_if(builders_, [](const Builder& each) { return each.up; });
+  return up == builders_.end() ? builders_[0] : *up;
 }
 
-Status ReadoutCore::hold_large(EventId event, std::span<const std::byte> fragment,
-                               FragmentStatus status) noexcept {
-  Message message;
-  Builder& builder = builders_[range_.builder_of(event)];
-  Status answer = Status::again;
-  if (builder.up) message = builder.socket->allocate(fragment.size(), answer, event.number);
-  if (!message) message = store_.message(fragment.size(), event.number);
-  if (!message) return without_memory();
-  std::memcpy(message.writable_bytes().data(), fragment.data(), fragment.size());
-  return send(event, message, status);
+Link* ReadoutCore::link_of(const Builder& builder) noexcept {
+  OutgoingStream* const outgoing = outgoing_of(builder);
+  return outgoing == nullptr ? nullptr : outgoing->link();
 }
 
-Status ReadoutCore::send(EventId event, Message& fragment, FragmentStatus status) noexcept {
-  if (finishing_) return Status::closed;
-  if (fragment.size() > message_bytes_max_) return Status::too_big;
-  if (!fragment) return Status::invalid;
-  const std::size_t bytes = fragment.size();
-  // Its tag is the number of the event from here on.
-  const std::uint64_t tag = fragment.tag();
-  const bool segmented = fragment.segmented();
-  const std::size_t segments = segmented ? fragment.segments_count() : 0;
-  const std::span<const std::byte> payload = fragment.bytes();
-  Message held(fragment.release_block(), payload, event.number);
-  if (segmented) held.set_segments(segments);
-  const UnitStore::Name name = store_.add(held);
-  Status answer = Status::again;
-  if (name == 0) {
-    answer = without_memory();
-  } else {
-    answer = protocol_.send(event, bytes, name, status);
-    if (answer == Status::ok) {
-      fragment = Message();
-      return answer;
-    }
-    held = store_.take_back(name);
-  }
-  fragment = Message(held.release_block(), payload, tag);
-  if (segmented) fragment.set_segments(segments);
-  return answer;
+// The protocol tells when there is room in the store, and not when there is memory for its books.
+Status ReadoutCore::answered(Status answer, std::size_t bytes) noexcept {
+  return answer == Status::again && protocol().has_room(bytes) ? without_memory() : answer;
 }
 
 // Nothing tells when there is some.
@@ -135,17 +106,18 @@ Status ReadoutCore::without_memory() noexcept {
 }
 
 void ReadoutCore::advance(EventId below) noexcept {
-  if (!finishing_) protocol_.advance(below);
+  if (!finishing_) protocol().advance(below);
 }
 
 void ReadoutCore::flush() noexcept {
+  send_gathered();
   for (Builder& builder : builders_) {
     if (send_run(builder)) builder.socket->flush();
   }
 }
 
 bool ReadoutCore::say_bytes(Builder& builder, const BuildBytes& bytes) noexcept {
-  if (!builder.up || !send_run(builder)) return false;
+  if (!builder.up || !builder.introduced || !send_run(builder)) return false;
   return builder.socket->send(bytes.bytes(), build_control_tag) == Status::ok;
 }
 
@@ -167,7 +139,7 @@ bool ReadoutCore::say_label(Builder& builder, const Fragment& fragment) noexcept
 bool ReadoutCore::send(std::uint32_t number, const Fragment& fragment,
                        std::uint64_t memory) noexcept {
   Builder& builder = builders_[number];
-  if (!builder.up || !say_label(builder, fragment)) return false;
+  if (!builder.up || builder.ending || !say_label(builder, fragment)) return false;
   const UnitStore::Place* const last = store_.last(memory);
   if (last != nullptr) [[likely]]
     return send_framed(builder, fragment, memory, *last);
@@ -194,7 +166,23 @@ bool ReadoutCore::send_message(Builder& builder, const Message& message) noexcep
   MessageView view = MessageView::of_kept(message.block(), message.bytes(), message.tag())
                          .with_table(message.segmented());
   Message shared = view.share();
-  return builder.socket->send_core().send(shared) == Status::ok;
+  const Status status = builder.socket->send_core().send(shared);
+  if (status == Status::too_big) refuse_smaller(builder, payload_bytes(message));
+  return status == Status::ok;
+}
+
+// The builder was made with a smaller SocketOptions::message_bytes_max.
+void ReadoutCore::refuse_smaller(Builder& builder, std::size_t bytes) noexcept {
+  Link* const link = link_of(builder);
+  if (link == nullptr) return;
+  guard_memory(
+      [&] {
+        refuse(static_cast<std::uint32_t>(&builder - builders_.data()),
+               "takes fragments of at most " + std::to_string(link->limits().message_bytes_max) +
+                   " bytes (its SocketOptions::message_bytes_max), and has to be sent one of " +
+                   std::to_string(bytes));
+      },
+      [&]() noexcept { builder.socket->fail(out_of_memory()); });
 }
 
 // True if nothing waits any more.
@@ -208,6 +196,8 @@ bool ReadoutCore::send_run(Builder& builder) noexcept {
   const Status status = builder.socket->send_core().send(cursor, options);
   if (status == Status::ok) {
     run.clear();
+  } else if (status == Status::too_big) {
+    refuse_smaller(builder, run.sums().largest);
   } else if (cursor.left() != run.sums().messages) {
     run.reduce_to(cursor.rest(), cursor.left());
   }
@@ -215,26 +205,44 @@ bool ReadoutCore::send_run(Builder& builder) noexcept {
 }
 
 void ReadoutCore::writable(std::uint32_t number) noexcept {
-  if (!builders_[number].up || !send_run(builders_[number])) return;
-  protocol_.writable(number);
+  Builder& builder = builders_[number];
+  if (!builder.up || !introduce(number) || !send_run(builder)) return;
+  protocol().writable(number);
 }
 
-void ReadoutCore::came_up(std::uint32_t number, const PeerInfo& peer) {
+void ReadoutCore::came_up(std::uint32_t number) noexcept {
   Builder& builder = builders_[number];
   builder.up = true;
-  for (const auto& each : builder.socket->core().peers()) {
-    if (each->outgoing.link() != nullptr) builder.body_bytes_max = each->outgoing.body_max();
+  builder.redial_at = never;
+  if (const OutgoingStream* const outgoing = outgoing_of(builder)) {
+    builder.body_bytes_max = outgoing->body_max();
   }
-  builder.ending = builder.run_said = false;
-  protocol_.connected(number);
-  if (on_up) on_up(number, peer);
+  builder.accepted = builder.ending = builder.run_said = false;
+  builder.introduced = false;
+  static_cast<void>(introduce(number));
+  protocol().connected(number);
+}
+
+// The first message on a connection. True if it was said.
+bool ReadoutCore::introduce(std::uint32_t number) noexcept {
+  Builder& builder = builders_[number];
+  if (builder.introduced) [[likely]]
+    return true;
+  const BuildBytes message(UnitIntroduces{plan_, source_, number});
+  builder.introduced = builder.socket->send(message.bytes(), build_control_tag) == Status::ok;
+  return builder.introduced;
 }
 
 void ReadoutCore::went_down(std::uint32_t number, const PeerInfo& peer, const Down& down) {
   Builder& builder = builders_[number];
   builder.run.clear();
-  if (std::exchange(builder.up, false)) protocol_.disconnected(number);
-  if (on_down) on_down(number, peer, down);
+  builder.socket->forget_unsent();
+  if (std::exchange(builder.up, false)) protocol().disconnected(number);
+  if (closing_ && membership_) builder.socket->close({});
+  const bool accepted = std::exchange(builder.accepted, false);
+  if (!accepted) try_next_address(builder);
+  if (accepted) return tell(on_down, number, peer, down);
+  tell(on_down, number, never_up(peer), down);
 }
 
 void ReadoutCore::take(std::uint32_t number, const Batch& batch) noexcept {
@@ -244,13 +252,11 @@ void ReadoutCore::take(std::uint32_t number, const Batch& batch) noexcept {
     guard_memory(
         [&] {
           if (const char* const wrong = take(number, message); wrong != nullptr) {
-            protocol_.disconnected(number);
+            protocol().disconnected(number);
             refuse(number, wrong);
           }
         },
-        [&]() noexcept {
-          for (const auto& peer : builder.socket->core().peers()) peer->fail(out_of_memory());
-        });
+        [&]() noexcept { builder.socket->fail(out_of_memory()); });
   }
 }
 
@@ -262,39 +268,51 @@ const char* ReadoutCore::take(std::uint32_t number, const MessageView& message) 
   std::visit(
       [&]<typename Message>(const Message& each) {
         if constexpr (std::is_same_v<Message, Refused>) {
-          Builder& builder = builders_[number];
-          builder.refused =
-              "builder " + std::to_string(number) + " refuses this unit: " + std::string(each.why);
-          builder.ending = true;
-          protocol_.disconnected(number);
-          loop_.defer(*this);
+          end_soon(number, "refuses this unit: " + std::string(each.why));
+          protocol().disconnected(number);
+        } else if constexpr (std::is_same_v<Message, BuilderAccepts>) {
+          accept(number);
         } else {
-          protocol_.received(number, each);
+          protocol().received(number, each);
         }
       },
       said);
   return nullptr;
 }
 
+// The builder has this plan, and takes this unit.
+void ReadoutCore::accept(std::uint32_t number) {
+  Builder& builder = builders_[number];
+  if (builder.ending || std::exchange(builder.accepted, true)) return;
+  builder.failed = 0;
+  tell(on_up, number, builder.socket->peer_up());
+}
+
 void ReadoutCore::refuse(std::uint32_t number, std::string why) {
   Builder& builder = builders_[number];
-  if (std::exchange(builder.ending, true)) return;
+  if (builder.ending) return;
+  end_soon(number, why);
   builder.run.clear();
-  if (builder.up) {
-    // If it does not get there, the connection ends all the same.
-    static_cast<void>(builder.socket->send(BuildBytes(Refused{why}).bytes(), build_control_tag));
-    builder.socket->flush();
-  }
-  builder.refused = "builder " + std::to_string(number) + " " + std::move(why);
+  if (!builder.up) return;
+  // If it does not get there, the connection ends all the same.
+  static_cast<void>(builder.socket->send(BuildBytes(Refused{why}).bytes(), build_control_tag));
+  builder.socket->flush();
+}
+
+void ReadoutCore::end_soon(std::uint32_t number, const std::string& why) {
+  Builder& builder = builders_[number];
+  if (builder.ending) return;
+  builder.refused = "builder " + std::to_string(number) + " " + why;
+  builder.ending = true;
   loop_.defer(*this);
 }
 
-void ReadoutCore::end_refused(Builder& builder, std::uint32_t number) {
-  const std::string why = std::exchange(builder.refused, {});
-  for (const auto& peer : builder.socket->core().peers()) {
-    if (peer->up()) peer->fail({DownReason::rejected, why});
-  }
-  if (on_refused) on_refused(number, why);
+void ReadoutCore::end_refused(std::uint32_t number) noexcept {
+  Builder& builder = builders_[number];
+  const std::string why = std::move(builder.refused);
+  builder.refused.clear();
+  builder.socket->fail(rejected(why));
+  tell(on_refused, number, why);
 }
 
 void ReadoutCore::on_room() noexcept {
@@ -303,50 +321,58 @@ void ReadoutCore::on_room() noexcept {
 }
 
 void ReadoutCore::run_deferred() noexcept {
+  send_gathered();
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {
     Builder& builder = builders_[number];
-    if (!builder.refused.empty()) end_refused(builder, number);
+    if (!builder.refused.empty()) end_refused(number);
     static_cast<void>(builder.up && send_run(builder));
   }
-  if (std::exchange(room_due_, false) && on_room_call) on_room_call();
+  if (std::exchange(room_due_, false)) tell(on_room_call);
+  tell_of_run();
 }
 
 void ReadoutCore::finish(std::chrono::nanoseconds linger, std::function<void()> then) {
-  if (!std::exchange(finishing_, true)) protocol_.ask_settled();
+  if (!std::exchange(finishing_, true)) protocol().ask_settled();
   then_ = std::move(then);
   const std::chrono::nanoseconds now = loop_.now();
   until_ =
       now + std::clamp(linger, std::chrono::nanoseconds(0), std::chrono::nanoseconds::max() - now);
-  if (!closing_) end_timer_.start_once(std::chrono::nanoseconds(0));
+  end_timer_.start_once(std::chrono::nanoseconds(0));
 }
 
+// Also once more, with a new linger. It takes no memory.
 void ReadoutCore::look_for_end() {
-  const bool over = loop_.now() >= until_;
-  if (!over && !protocol_.idle()) return end_timer_.start_once(look_for_settled_after);
-  closing_ = true;
-  sockets_open_ = builders_.size();
-  const std::chrono::nanoseconds left = over ? std::chrono::nanoseconds(0) : until_ - loop_.now();
-  for (Builder& builder : builders_) {
-    builder.socket->on_closed([this](const Books&) { end(); });
-    builder.socket->close(left);
+  const std::chrono::nanoseconds left = std::max(until_ - loop_.now(), std::chrono::nanoseconds(0));
+  if (!closing_ && left.count() != 0 && !protocol().idle()) {
+    return end_timer_.start_once(look_for_settled_after);
   }
+  closing_ = true;
+  for (Builder& builder : builders_) {
+    // With a manager, nothing that is not said by now matters to a builder that is gone.
+    const bool gone = membership_ && !builder.up;
+    builder.socket->close(gone ? std::chrono::nanoseconds(0) : left);
+  }
+  if (membership_) membership_->close(left);
+  ended();
 }
 
-void ReadoutCore::end() {
-  if (--sockets_open_ != 0 || !then_) return;
+void ReadoutCore::ended() {
+  const auto closed = [](const Builder& builder) { return builder.socket->closed(); };
+  if (!closing_ || !std::ranges::all_of(builders_, closed)) return;
+  if (membership_ && !membership_->closed()) return;
   const std::function<void()> then = std::exchange(then_, {});
-  then();
+  tell(then);
 }
 
-ReadoutBooks ReadoutCore::books() const noexcept {
-  const UnitBooks& books = protocol_.books();
+ReadoutBooks ReadoutCore::books() noexcept {
+  const UnitBooks& books = protocol().books();
   return {books.sent, books.settled,   books.dropped, books.late,
           books.held, books.held_cost, books.resent};
 }
 
 std::size_t ReadoutCore::builders_connected() const noexcept {
   return static_cast<std::size_t>(
-      std::ranges::count_if(builders_, [](const Builder& builder) { return builder.up; }));
+      std::ranges::count_if(builders_, [](const Builder& builder) { return builder.accepted; }));
 }
 
 }  // namespace netio::detail

@@ -3,16 +3,35 @@
 
 #include <netio/readout_unit.hpp>
 
+#include "socket/context_core.hpp"
 #include "units/readout_core.hpp"
 
 namespace netio {
 
 ReadoutUnit::ReadoutUnit(Context& context, const ReadoutOptions& options)
     : core_(std::make_unique<detail::ReadoutCore>(context, options)) {}
-ReadoutUnit::~ReadoutUnit() = default;
+ReadoutUnit::~ReadoutUnit() { core_->context().bury(std::move(core_)); }
 
 void ReadoutUnit::connect(std::uint32_t builder, std::string_view address) {
   core_->connect(builder, address);
+}
+
+void ReadoutUnit::connect(std::uint32_t builder, const std::vector<std::string>& addresses) {
+  core_->connect(builder, addresses);
+}
+void ReadoutUnit::join(std::string_view manager) { core_->join(manager); }
+void ReadoutUnit::on_manager_up(std::function<void(const PeerInfo&)> call) {
+  if (core_->membership() != nullptr) core_->membership()->on_up = std::move(call);
+}
+void ReadoutUnit::on_manager_down(std::function<void(const PeerInfo&, const Down&)> call) {
+  if (core_->membership() != nullptr) core_->membership()->on_down = std::move(call);
+}
+void ReadoutUnit::on_manager_refused(std::function<void(std::string_view)> call) {
+  if (core_->membership() != nullptr) core_->membership()->on_refused = std::move(call);
+}
+void ReadoutUnit::on_begin(std::function<void(EventId)> call) { core_->on_begin = std::move(call); }
+void ReadoutUnit::on_stop(std::function<void(EventId)> call) {
+  core_->on_stop_call = std::move(call);
 }
 Status ReadoutUnit::send(EventId event, std::span<const std::byte> fragment,
                          FragmentStatus status) noexcept {
@@ -20,6 +39,17 @@ Status ReadoutUnit::send(EventId event, std::span<const std::byte> fragment,
 }
 Status ReadoutUnit::send(EventId event, Message&& fragment, FragmentStatus status) noexcept {
   return core_->send(event, fragment, status);
+}
+Status ReadoutUnit::send_segments(EventId event, std::span<const Segment> segments,
+                                  FragmentStatus status) noexcept {
+  return core_->send_segments(event, segments, status);
+}
+Status ReadoutUnit::lend(EventId event, std::span<const std::byte> fragment, std::uint64_t token,
+                         FragmentStatus status) noexcept {
+  return core_->lend(event, fragment, token, status);
+}
+void ReadoutUnit::on_released(std::function<void(std::uint64_t)> call) {
+  core_->on_released(std::move(call));
 }
 void ReadoutUnit::advance(EventId below) noexcept { core_->advance(below); }
 void ReadoutUnit::flush() noexcept { core_->flush(); }

@@ -36,7 +36,7 @@ bool UnitStore::open(std::uint32_t builder) noexcept {
 }
 
 Message UnitStore::message(std::size_t bytes, std::uint64_t tag) noexcept {
-  if (Lease memory = pool_.take(bytes)) {
+  if (Lease memory = pool_.plenty() ? pool_.take(bytes) : Lease()) {
     std::byte* const data = memory->data();
     return Message::writable(memory.release(), {data, bytes}, tag);
   }

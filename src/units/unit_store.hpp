@@ -42,7 +42,8 @@ class UnitStore {
   }
   // Later fragments of this builder go into this memory, up to `bytes` of it. False without memory.
   [[nodiscard]] bool open(std::uint32_t builder, Lease page, std::size_t bytes) noexcept;
-  // The same in memory of the large pool, or from the heap.
+  // The same in memory of the large pool while it has plenty, or else from the heap: receivers of
+  // large messages in the same context have only the pool.
   [[nodiscard]] bool open(std::uint32_t builder) noexcept;
   // A message of so many bytes, to be written, from there. Empty without memory.
   [[nodiscard]] Message message(std::size_t bytes, std::uint64_t tag) noexcept;
@@ -50,20 +51,43 @@ class UnitStore {
   [[nodiscard]] Name add(std::uint32_t builder, std::uint64_t number,
                          std::span<const std::byte> fragment) noexcept {
     OpenPage& open = open_[builder];
-    Slot& slot = slots_[open.slot];
+    const Rest to = rest(builder);
+    const std::size_t bytes = write_frame(to.frame, number, fragment);
+    last_ = {slots_[open.slot].page.get(), to.frame, bytes, nullptr};
+    last_name_ = to.name;
+    wrote(builder, bytes, 1);
+    return to.name;
+  }
+  // The rest of the open page of this builder, where the owner may write frames, one behind the
+  // other. The names of fragments in one page differ as their places do.
+  struct Rest {
+    std::byte* frame = nullptr;
+    std::size_t bytes = 0;
+    Name name = 0;
+  };
+  [[nodiscard]] Rest rest(std::uint32_t builder) const noexcept {
+    const OpenPage& open = open_[builder];
+    if (open.slot == none) return {};
+    return {slots_[open.slot].page->data() + open.used, room_of(open),
+            name_of(open.slot, open.used)};
+  }
+  // Returns the size of the frame: at most frame_prefix_bytes_max beyond the padded payload.
+  static std::size_t write_frame(std::byte* frame, std::uint64_t number,
+                                 std::span<const std::byte> fragment) noexcept {
     const Label label(number);
-    std::byte* const frame = slot.page->data() + open.used;
     const std::size_t padded = wire_padded(fragment.size());
-    const Name name = name_of(open.slot, open.used);
-    last_ = {slot.page.get(), frame, label.bytes() + padded, nullptr};
-    last_name_ = name;
-    open.used += last_.frame_bytes;
-    ++slot.fragments;
-    if (padded != 0) store_u64(frame + last_.frame_bytes - wire_align, 0);
+    const std::size_t bytes = label.bytes() + padded;
+    if (padded != 0) store_u64(frame + bytes - wire_align, 0);
     store_u64(frame, frame_word(static_cast<std::uint32_t>(fragment.size()), label.flags));
     if (label.numbered()) store_u64(frame + frame_word_bytes, number);
     if (!fragment.empty()) std::memcpy(frame + label.bytes(), fragment.data(), fragment.size());
-    return name;
+    return bytes;
+  }
+  // So many fragments were written to the rest of the open page.
+  void wrote(std::uint32_t builder, std::size_t bytes, std::uint32_t fragments) noexcept {
+    OpenPage& open = open_[builder];
+    open.used += bytes;
+    slots_[open.slot].fragments += fragments;
   }
   // Takes the message; 0, and it is untouched, without memory.
   [[nodiscard]] Name add(Message& message) noexcept;

@@ -52,6 +52,8 @@ constexpr std::uint16_t entry_offers = 4;
 constexpr std::uint16_t entry_token = 5;
 constexpr std::uint16_t entry_asks = 6;  // no bytes
 constexpr std::uint16_t entry_release = 7;
+constexpr std::uint16_t entry_ring = 8;
+constexpr std::uint16_t ring_length = 48;
 constexpr std::uint16_t receives_length = 8;  // how many, and of how many bytes
 constexpr std::size_t entry_receives_bytes = entry_header_bytes + receives_length;
 // Of offers: the place of the host, the token, then each offer.
@@ -63,7 +65,7 @@ constexpr std::size_t offers_token_at = 32;
 constexpr std::size_t offers_fixed_bytes = 48;
 constexpr std::size_t offer_bytes = 16;  // u16 wire, u16 port, u32 zero, u64 name
 constexpr std::size_t token_bytes = std::tuple_size_v<OfferToken>;
-static_assert(hello_fixed_bytes + entry_receives_bytes + 6 * entry_header_bytes +
+static_assert(hello_fixed_bytes + entry_receives_bytes + ring_length + 7 * entry_header_bytes +
                   2 * wire_padded(hello_name_bytes_max) + offers_fixed_bytes +
                   WireOffers::most * offer_bytes + token_bytes + hello_text_bytes_max <=
               hello_bytes_max);
@@ -165,6 +167,28 @@ std::size_t encode_offers(const WireOffers& offers, std::byte* value) noexcept {
   return static_cast<std::size_t>(at - value);
 }
 
+// Calls field(offset, member).
+template <typename AnyRing, typename Field>
+void for_ring_fields(AnyRing& ring, Field field) {
+  field(0, ring.address);
+  field(8, ring.key);
+  field(16, ring.notices_address);
+  field(24, ring.notices_key);
+  field(32, ring.slots);
+  field(36, ring.slot_bytes);
+  field(40, ring.notices);
+}
+
+// Null if the ring is sound.
+const char* parse_ring(std::span<const std::byte> value, WireRing& ring) {
+  if (value.size() != ring_length) return "hello entry of the wrong length";
+  for_ring_fields(ring, [&](std::size_t at, auto& member) { get(value.data(), at, member); });
+  std::uint32_t zero = 0;
+  get(value.data(), ring_length - sizeof zero, zero);
+  if (zero != 0) return "hello with a reserved field that is not zero";
+  return ring.makes_sense() ? nullptr : "hello with an impossible ring";
+}
+
 // Null if the entries, which fill `entries`, are sound.
 const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
   // Sizes are multiples of 8 throughout: what is left is nothing, or a header at least.
@@ -198,6 +222,9 @@ const char* parse_entries(std::span<const std::byte> entries, Hello& hello) {
     } else if (type == entry_offers) {
       const char* const defect = parse_offers(entries.first(length), hello.offers);
       if (defect != nullptr) return defect;
+    } else if (type == entry_ring) {
+      const char* const defect = parse_ring(entries.first(length), hello.ring);
+      if (defect != nullptr) return defect;
     } else if (type == entry_token) {
       if (length != token_bytes) return "hello entry of the wrong length";
       get(entries.data(), 0, hello.token);
@@ -226,7 +253,7 @@ const char* identity_defect(const Hello& hello) noexcept {
 const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
   for_version_fields(hello,
                      [&](std::size_t offset, auto& member) { get(from.data(), offset, member); });
-  if (hello.pattern < WirePattern::push || hello.pattern > WirePattern::builder) {
+  if (hello.pattern < WirePattern::push || hello.pattern > WirePattern::member) {
     return "hello of an unknown pattern";
   }
   // Who refuses need not say what it would have taken.
@@ -247,9 +274,9 @@ const char* parse_this_version(std::span<const std::byte> from, Hello& hello) {
 }  // namespace
 
 std::string_view to_string(WirePattern pattern) noexcept {
-  constexpr std::array<std::string_view, 10> names = {"unknown", "push",      "pull",    "pair",
+  constexpr std::array<std::string_view, 12> names = {"unknown", "push",      "pull",    "pair",
                                                       "publish", "subscribe", "request", "reply",
-                                                      "readout", "builder"};
+                                                      "readout", "builder",   "manager", "member"};
   const auto index = static_cast<std::size_t>(pattern);
   return names[index < names.size() ? index : 0];
 }
@@ -261,23 +288,9 @@ bool is_name(std::string_view text) noexcept {
 
 std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
   const std::string_view text = std::string_view(hello.text).substr(0, hello_text_bytes_max);
-  const auto entry_bytes = [](std::string_view value) {
-    return value.empty() ? 0 : entry_header_bytes + wire_padded(value.size());
-  };
-  std::array<std::byte, offers_fixed_bytes + WireOffers::most * offer_bytes> offers;
-  const std::size_t offers_bytes =
-      hello.offers.count == 0 ? 0 : encode_offers(hello.offers, offers.data());
-  const bool has_token = hello.token != OfferToken{};
-  const std::size_t bytes = hello_fixed_bytes + (hello.receives == 0 ? 0 : entry_receives_bytes) +
-                            (offers_bytes == 0 ? 0 : entry_header_bytes + offers_bytes) +
-                            (has_token ? entry_header_bytes + token_bytes : 0) +
-                            (hello.asks ? entry_header_bytes : 0) + entry_bytes(hello.name) +
-                            entry_bytes(hello.release) + entry_bytes(text);
-  if (to.size() < bytes) return 0;
-  std::byte* const out = to.data();
-  std::memset(out, 0, bytes);
+  std::array<std::byte, hello_bytes_max> bytes{};
+  std::byte* const out = bytes.data();
   put(out, 0, magic);
-  put(out, hello_bytes_at, static_cast<std::uint32_t>(bytes));
   const auto put_field = [out](std::size_t offset, const auto& member) {
     put(out, offset, member);
   };
@@ -290,19 +303,33 @@ std::size_t encode(const Hello& hello, std::span<std::byte> to) noexcept {
     std::memcpy(entry + entry_header_bytes, value, length);
     entry += entry_header_bytes + wire_padded(length);
   };
+  const auto put_text = [&put_entry](std::uint16_t type, std::string_view value) {
+    if (!value.empty()) put_entry(type, value.data(), value.size());
+  };
   if (hello.receives != 0) {
     const std::array receives{hello.receives, hello.receive_bytes};
     put_entry(entry_receives, receives.data(), receives_length);
   }
-  if (!hello.name.empty()) put_entry(entry_name, hello.name.data(), hello.name.size());
-  if (offers_bytes != 0) put_entry(entry_offers, offers.data(), offers_bytes);
-  if (has_token) put_entry(entry_token, hello.token.data(), token_bytes);
-  if (hello.asks) put_entry(entry_asks, "", 0);
-  if (!hello.release.empty()) {
-    put_entry(entry_release, hello.release.data(), hello.release.size());
+  put_text(entry_name, hello.name);
+  if (hello.offers.count != 0) {
+    std::array<std::byte, offers_fixed_bytes + WireOffers::most * offer_bytes> offers;
+    put_entry(entry_offers, offers.data(), encode_offers(hello.offers, offers.data()));
   }
-  if (!text.empty()) put_entry(entry_text, text.data(), text.size());
-  return bytes;
+  if (hello.token != OfferToken{}) put_entry(entry_token, hello.token.data(), token_bytes);
+  if (hello.asks) put_entry(entry_asks, "", 0);
+  put_text(entry_release, hello.release);
+  if (hello.ring.slots != 0) {
+    std::array<std::byte, ring_length> ring{};
+    for_ring_fields(hello.ring,
+                    [&](std::size_t at, const auto& member) { put(ring.data(), at, member); });
+    put_entry(entry_ring, ring.data(), ring.size());
+  }
+  put_text(entry_text, text);
+  const auto used = static_cast<std::size_t>(entry - out);
+  if (to.size() < used) return 0;
+  put(out, hello_bytes_at, static_cast<std::uint32_t>(used));
+  std::memcpy(to.data(), out, used);
+  return used;
 }
 
 HelloResult parse(std::span<const std::byte> from, Hello& hello) {

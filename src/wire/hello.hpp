@@ -10,6 +10,7 @@
 
 #include "wire/ability.hpp"
 #include "wire/offers.hpp"
+#include "wire/ring.hpp"
 
 namespace netio::detail {
 
@@ -37,7 +38,9 @@ enum class WirePattern : std::uint8_t {
   request,
   reply,
   readout,
-  builder
+  builder,
+  manager,
+  member  // a unit or a builder that joins a manager
 };
 [[nodiscard]] std::string_view to_string(WirePattern pattern) noexcept;
 
@@ -71,6 +74,7 @@ struct Hello {
   std::string name;                 // for people; may be empty
   std::uint32_t receives = 0;       // on fabrics: messages to be sent before more are granted,
   std::uint32_t receive_bytes = 0;  // and the largest of them
+  WireRing ring;                    // on fabrics: where the other side may write pages to
   WireOffers offers;    // of the accepting side: what the connecting side may try instead
   OfferToken token{};   // of the connecting side, on a wire that was offered; zeros elsewhere
   bool asks = false;    // of the connecting side: it only asks who is there

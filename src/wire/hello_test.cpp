@@ -248,6 +248,7 @@ TEST(Hello, a_parse_forgets_what_was_in_the_result_before) {
 
 TEST(Hello, patterns_have_names) {
   EXPECT_EQ(to_string(WirePattern::publish), "publish");
+  EXPECT_EQ(to_string(WirePattern::member), "member");
   EXPECT_EQ(to_string(static_cast<WirePattern>(99)), "unknown");
 }
 

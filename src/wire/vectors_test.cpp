@@ -58,6 +58,22 @@ RunId id_from(const Json& hex) {
   return id;
 }
 
+WireRing ring_from(const Bytes& value) {
+  WireRing ring;
+  if (value.empty()) return ring;
+  const auto read = [&value](std::size_t at, auto& member) {
+    std::memcpy(&member, value.data() + at, sizeof member);
+  };
+  read(0, ring.address);
+  read(8, ring.key);
+  read(16, ring.notices_address);
+  read(24, ring.notices_key);
+  read(32, ring.slots);
+  read(36, ring.slot_bytes);
+  read(40, ring.notices);
+  return ring;
+}
+
 Hello hello_from(const Json& fields) {
   Hello hello;
   hello.version_min = fields.at("version_min");
@@ -82,6 +98,7 @@ Hello hello_from(const Json& fields) {
   hello.asks = fields.at("asks");
   hello.release = fields.at("release");
   if (const std::string token = fields.at("token"); !token.empty()) hello.token = id_from(token);
+  hello.ring = ring_from(from_hex(fields.at("ring")));
   const Bytes offers = from_hex(fields.at("offers"));
   if (offers.empty()) return hello;
   const auto read = [&offers](std::size_t at, auto& value) {

@@ -115,26 +115,26 @@ ManagerEnd end_of_unit(Play& play, std::uint32_t source) {
   const auto unit = [&play, source]() -> SimulatedUnit& { return *play.units[source]; };
   return {[unit] { return unit().lives(); },
           [unit](std::function<void()> work) { unit().put(std::move(work)); },
-          [unit] { unit().protocol.managed->manager_connected(); },
+          [unit] { unit().protocol->managed()->manager_connected(); },
           [unit](const WithManager& message) {
-            unit().protocol.managed->manager_received(
+            unit().protocol->managed()->manager_received(
                 std::get<detail::ManagerToUnit>(std::get<FromManager>(message)));
           },
-          [unit] { unit().protocol.managed->manager_disconnected(); },
-          [unit] { unit().protocol.managed->manager_writable(); }};
+          [unit] { unit().protocol->managed()->manager_disconnected(); },
+          [unit] { unit().protocol->managed()->manager_writable(); }};
 }
 
 ManagerEnd end_of_builder(Play& play, std::uint32_t number) {
   const auto builder = [&play, number]() -> SimulatedBuilder& { return *play.builders[number]; };
   return {[builder] { return builder().lives(); },
           [builder](std::function<void()> work) { builder().put(std::move(work)); },
-          [builder] { builder().protocol.managed->manager_connected(); },
+          [builder] { builder().protocol->managed()->manager_connected(); },
           [builder](const WithManager& message) {
-            builder().protocol.managed->manager_received(
+            builder().protocol->managed()->manager_received(
                 std::get<detail::ManagerToBuilder>(std::get<FromManager>(message)));
           },
-          [builder] { builder().protocol.managed->manager_disconnected(); },
-          [builder] { builder().protocol.managed->manager_writable(); }};
+          [builder] { builder().protocol->managed()->manager_disconnected(); },
+          [builder] { builder().protocol->managed()->manager_writable(); }};
 }
 
 ManagerEnd end_of_manager(Play& play, std::uint32_t number, bool unit) {

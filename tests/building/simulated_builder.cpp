@@ -45,7 +45,7 @@ void SimulatedBuilder::begin() {
   detail::ManagedBuilderSettings managed;
   managed.building = settings;
   managed.credit = drawn.credit;
-  protocol.begin(managed, *this);
+  protocol.emplace(managed, *this, *this);
   protocol->at(play_.clock.now());
 }
 
@@ -92,7 +92,7 @@ void SimulatedBuilder::set_timer() {
   if (next == INT64_MAX || (timer_ > play_.clock.now() && timer_ <= next)) return;
   timer_ = std::max(next, play_.clock.now() + 1);
   play_.clock.after(timer_ - play_.clock.now(), [this, of = run] {
-    if (of != run || !protocol.lives()) return;
+    if (of != run || !protocol.has_value()) return;
     inbox_.put([this] {
       in_time();
       set_timer();
@@ -125,7 +125,8 @@ void SimulatedBuilder::received(std::uint32_t source, const SentFragment& fragme
   memory_.emplace(fragment.memory, fragment.head.event);
   opened.emplace(fragment.head.event, play_.clock.now());
   hears_of(fragment.head.event.next());
-  protocol->received(source, fragment.head, fragment.memory);
+  protocol->add(source, fragment.head, fragment.memory);
+  protocol->added(source);
 }
 
 bool SimulatedBuilder::say(std::uint32_t source, const detail::BuilderMessage& message) noexcept {
@@ -166,7 +167,7 @@ void SimulatedBuilder::keep(const detail::BuiltEvent& event, EventId position) {
   }
   const std::int64_t time = play_.chance.between(0, play_.drawn.keep_for_max);
   play_.clock.after(time, [this, of = run, id = position] {
-    if (of != run || !protocol.lives()) return;
+    if (of != run || !protocol.has_value()) return;
     put([this, id] {
       kept_.erase(id);
       if (!protocol->release(id)) play_.wrong("event " + text(id) + " was not kept");

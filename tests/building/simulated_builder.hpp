@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "building/either.hpp"
+#include "build/either_builder.hpp"
 #include "building/play.hpp"
 
 namespace netio::test {
@@ -32,7 +32,7 @@ class SimulatedBuilder final : public detail::BuilderOutput, public detail::Mana
   // A unit has said that it is as far as this.
   void hears_of(detail::EventId below);
 
-  [[nodiscard]] bool lives() const { return protocol.lives(); }
+  [[nodiscard]] bool lives() const { return protocol.has_value(); }
   [[nodiscard]] bool worked_off() const { return inbox_.empty() && kept_.empty(); }
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] std::size_t kept() const { return kept_.size(); }
@@ -50,7 +50,7 @@ class SimulatedBuilder final : public detail::BuilderOutput, public detail::Mana
   // The process may have been stopped in the middle of its work, and sees it here.
   std::int64_t clock_ns() noexcept override;
 
-  EitherBuilder protocol;
+  std::optional<detail::EitherBuilder> protocol;
   std::uint64_t run = 0;
   std::int64_t begun_at = 0;
   std::int64_t stopped_from = 0;

@@ -29,7 +29,7 @@ void SimulatedUnit::begin() {
   const detail::UnitSettings settings{
       play_.drawn.plan, source_, play_.chance.number(), play_.drawn.store,
       play_.drawn.drops ? detail::WhenFull::drop : detail::WhenFull::again};
-  protocol.begin(settings, *this);
+  protocol.emplace(settings, *this);
   // An event that the detector has not triggered yet.
   const bool over = play_.next_event.run >= play_.drawn.runs;
   protocol->advance(over ? detail::end_of_run(play_.drawn.runs - 1) : play_.next_event);
@@ -73,7 +73,7 @@ void SimulatedUnit::nothing_for(EventId event) { trigger(event, nothing); }
 void SimulatedUnit::end_of_run(std::uint64_t run) { trigger(detail::end_of_run(run), nothing); }
 
 void SimulatedUnit::work_off() {
-  while (protocol.lives() && !backlog_.empty()) {
+  while (protocol.has_value() && !backlog_.empty()) {
     const auto [event, bytes] = backlog_.front();
     if (bytes != nothing) {
       if (!give(event, bytes)) return;

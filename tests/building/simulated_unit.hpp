@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "building/either.hpp"
+#include "build/either_unit.hpp"
 #include "building/play.hpp"
 
 namespace netio::test {
@@ -30,7 +30,7 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   void end_of_run(std::uint64_t run);
   void greeted_by(std::uint32_t builder, std::uint64_t run) { runs_seen[builder].insert(run); }
 
-  [[nodiscard]] bool lives() const { return protocol.lives(); }
+  [[nodiscard]] bool lives() const { return protocol.has_value(); }
   [[nodiscard]] bool worked_off() const { return backlog_.empty() && inbox_.empty(); }
   [[nodiscard]] bool busy() const { return !backlog_.empty(); }
   [[nodiscard]] bool stopped() const { return inbox_.busy(); }
@@ -48,7 +48,7 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   void refuse_manager(std::string why) override;
   void on_stop(detail::EventId) noexcept override {}
 
-  EitherUnit protocol;
+  std::optional<detail::EitherUnit> protocol;
   std::map<std::uint64_t, detail::EventId> held;
   std::uint64_t incarnation = 0;
   std::int64_t begun_at = 0;

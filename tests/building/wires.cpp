@@ -85,6 +85,21 @@ void Wires::tell_unit(Wire& wire, std::uint64_t id) {
   });
 }
 
+// The time in which a builder had no unit at all does not count as a unit's absence.
+void Wires::note_return(std::uint32_t builder) {
+  std::int64_t last = 0;
+  for (const Wire& each : wires_) {
+    if (each.builder != builder) continue;
+    if (each.greeted) return;
+    last = std::max(last, each.gone_since);
+  }
+  for (Wire& each : wires_) {
+    if (each.builder == builder && each.gone_since != 0) {
+      each.gone_since += play_.clock.now() - last;
+    }
+  }
+}
+
 void Wires::tell_builder(Wire& wire, std::uint64_t id) {
   if (!play_.builders[wire.builder]->lives()) return;
   play_.builders[wire.builder]->put([this, &wire, id] {
@@ -182,6 +197,7 @@ void Wires::hand_to_builder(Wire& wire, const OnWire& what) {
     return builder.protocol->received(wire.source, message);
   }
   builder.meets(wire.source);
+  note_return(wire.builder);
   wire.greeted = true;
   wire.greeted_since = play_.clock.now();
   const std::string why = builder.protocol->connected(*hello);

@@ -47,6 +47,7 @@ class Wires {
   bool put(Wire& wire, bool to_builder, OnWire what);
 
  private:
+  void note_return(std::uint32_t builder);
   void made(Wire& wire);
   void tell_unit(Wire& wire, std::uint64_t id);
   void tell_builder(Wire& wire, std::uint64_t id);

@@ -200,6 +200,7 @@ TEST_P(CallBack, on_closed_may_destroy_its_socket) {
 }
 
 TEST_P(CallBack, watermarks_may_destroy_their_socket) {
+  if (GetParam().takes_much) GTEST_SKIP() << "it comes while the sender fills up";
   std::optional<Push> push(std::in_place, here_, options());
   Pull pull(there_, options());
   pull.on_message([](const MessageView&) {});

@@ -110,6 +110,12 @@ std::vector<Row> transports() {
        .spelling = true,
        .pages_per_connection = 6},
   };
+  rows.push_back({.name = "ofi_tcp_ring",
+                  .address = "ofi+tcp://" + own_host() + ":0?engine=ring&slots=32",
+                  .why_absent = why_no_fabric,
+                  .two_modes = true,
+                  .takes_much = true,
+                  .pages_per_connection = 6});
   rows.push_back(
       {.name = "shm", .address = "shm://*", .why_absent = never_absent, .read_in_place = true});
   rows.push_back({.name = "inproc",
@@ -127,6 +133,12 @@ std::vector<Row> transports() {
     rows.push_back({.name = "verbs",
                     .address = verbs_address(),
                     .why_absent = never_absent,
+                    .pages_per_connection = 6});
+    rows.push_back({.name = "verbs_ring",
+                    .address = verbs_address() + "?engine=ring&slots=32",
+                    .why_absent = never_absent,
+                    .two_modes = true,
+                    .takes_much = true,
                     .pages_per_connection = 6});
   }
   return rows;
@@ -163,6 +175,7 @@ std::vector<Row> every_mode_and_spelling() {
     }
     for (const Mode mode : {Mode::buffered, Mode::unbuffered}) {
       for (const std::size_t page_kib : {4U, 64U}) {
+        if (transport.two_modes && (mode == Mode::buffered) == (page_kib == 4)) continue;
         Row row = transport;
         row.name += mode == Mode::buffered ? "_buffered_" : "_unbuffered_";
         row.name += std::to_string(page_kib) + "k";
@@ -215,7 +228,8 @@ std::string Conformance::bind(Socket& socket) const {
   // The row's own spelling of the host, with the port that was found.
   const std::string& asked = GetParam().address;
   if (asked.ends_with("/*")) return bound;
-  return asked.substr(0, asked.rfind(':')) + bound.substr(bound.rfind(':'));
+  const std::string options = asked.substr(std::min(asked.find('?'), asked.size()));
+  return asked.substr(0, asked.rfind(':')) + bound.substr(bound.rfind(':')) + options;
 }
 
 void Conformance::join(Socket& bound, Socket& connecting) {

@@ -26,6 +26,8 @@ struct Row {
   std::string (*why_absent)();  // empty if the transport works on this machine
   bool spelling = false;        // of an address of the transport before it
   bool one_mode = false;        // has no pages, and buffers nothing
+  bool two_modes = false;       // buffered with the usual pages, and not with the smallest
+  bool takes_much = false;      // more than a sender queues, though the receiver does not read
   Mode mode = Mode::buffered;
   std::size_t page_bytes = 64U << 10U;
   // What a connection needs at least to receive into; 0 where the wire needs nothing in advance.

@@ -250,6 +250,38 @@ TEST_P(Copies, of_the_parts_of_a_message_into_one_buffer_are_its_receivers) {
   }
 }
 
+// Short messages are what a unit says to a builder between its fragments. On tcp a receiver that
+// reads ahead has the beginning of the next large message in a block, and must copy it.
+TEST_P(Copies, of_large_messages_with_short_ones_between_are_not_its_receivers) {
+  Pull pull(there_);
+  Push push(here_);
+  std::uint64_t large_ones = 0;
+  std::uint64_t short_ones = 0;
+  std::uint64_t wrong = 0;
+  pull.on_message([&](const MessageView& message) {
+    ++(message.tag() == 0 ? short_ones : large_ones);
+    if (message.tag() != 0 && !is_payload(message.bytes(), message.tag())) ++wrong;
+  });
+  join(pull, push);
+  constexpr std::size_t bytes = 300'000;
+  constexpr std::uint64_t count = 40;
+  for (std::uint64_t number = 1; number <= count; ++number) {
+    Status status = Status::ok;
+    Message message;
+    while (!(message = push.allocate(bytes, status, number))) pump_.turn();
+    std::ranges::copy(payload(number, bytes), message.writable_bytes().begin());
+    while ((status = push.send(std::move(message))) == Status::again) pump_.turn();
+    ASSERT_EQ(status, Status::ok);
+    for (std::uint64_t each = 0; each < number % 4; ++each) {
+      ASSERT_EQ(send(push, payload(0, 40)), Status::ok);
+      push.flush();
+    }
+  }
+  ASSERT_SOON(pump_, large_ones == count && short_ones == count / 4 * 6);
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_LE(pull.counters().bytes_copied, count / 4 * 6 * 64);
+}
+
 ON_EVERY_TRANSPORT(Copies);
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Event building over every transport: units and builders in processes of their own are elsewhere
 // (tests/integration); here they are in contexts of one thread.
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,20 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "conformance/conformance.hpp"
+#include "conformance/fragments.hpp"
 
 namespace netio::test {
 namespace {
 
 constexpr std::uint32_t sources_count = 3;
 constexpr std::uint32_t builders_count = 2;
-
-ContextOptions context_options() {
-  ContextOptions options;
-  options.send_pool_bytes = std::size_t{8} << 20U;
-  options.receive_pool_bytes = std::size_t{8} << 20U;
-  return options;
-}
 
 BuildPlan plan() { return {sources_count, builders_count, 16}; }
 
@@ -90,7 +82,7 @@ class EventBuilding : public testing::TestWithParam<Row> {
       if (!fragment.here) continue;
       const std::vector<std::byte> wanted =
           fragment_of(source, event.id(), size_of(source, event.id().number));
-      EXPECT_TRUE(std::ranges::equal(fragment.bytes(), wanted)) << event.id().number;
+      EXPECT_TRUE(same_bytes(fragment.bytes(), wanted)) << event.id().number;
       ++fragments_;
     }
     if (!event.complete()) ++incomplete_;
@@ -115,8 +107,8 @@ class EventBuilding : public testing::TestWithParam<Row> {
     return held;
   }
 
-  Context here_{context_options()};
-  Context there_{context_options()};
+  Context here_{memory_to_build()};
+  Context there_{memory_to_build()};
   Pump pump_{&here_, &there_};
   std::vector<std::string> addresses_ = std::vector<std::string>(builders_count);
   std::vector<std::unique_ptr<BuilderUnit>> builders_{builders_count};
@@ -171,6 +163,46 @@ TEST_P(EventBuilding, a_builder_that_was_restarted_is_sent_again_what_is_not_set
   EXPECT_LE(again, builders_[1]->books().again);
 }
 
+// With a wide window, the wire is full before the window is.
+TEST_P(EventBuilding, a_builder_that_is_back_is_sent_nothing_of_its_last_connection) {
+  constexpr std::uint64_t events = 4000;
+  BuilderOptions options = building(0);
+  options.plan = {1, 1, 16};
+  options.window_bytes = std::size_t{16} << 20U;
+  Context wide(BuilderUnit::with_memory(options, memory_to_build()));
+  ReadoutOptions unit_options = readout(0);
+  unit_options.plan = options.plan;
+  ReadoutUnit unit(here_, unit_options);
+  int refused = 0;
+  std::map<EventId, int> seen;
+  unit.on_refused([&](std::uint32_t, std::string_view) { ++refused; });
+  auto builder = std::make_unique<BuilderUnit>(wide, options);
+  const auto watch = [&] {
+    builder->on_event([&](const Event& event) { ++seen[event.id()]; });
+    builder->on_refused([&](const PeerInfo&, std::string_view) { ++refused; });
+  };
+  watch();
+  const std::string address = builder->bind(GetParam().address);
+  unit.connect(0, address);
+  Pump pump{&here_, &wide};
+  Pump unit_only{&here_};
+  ASSERT_EQ(unit.send({1, 0}, fragment_of(0, {1, 0}, 2'000)), Status::ok);
+  ASSERT_SOON(pump, seen.size() == 1);
+  for (std::uint64_t number = 1; number < events; ++number) {
+    const EventId event{1, number};
+    ASSERT_SOON(unit_only, unit.send(event, fragment_of(0, event, 2'000)) == Status::ok);
+    if (number % 64 == 0) unit_only.turns(1);
+  }
+  builder.reset();
+  builder = std::make_unique<BuilderUnit>(wide, options);
+  watch();
+  static_cast<void>(builder->bind(address));
+  unit.advance(end_of_run(1));
+  ASSERT_SOON(pump, unit.books().held == 0);
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(seen.size(), events);
+}
+
 TEST_P(EventBuilding, kept_events_last_and_come_home_from_another_thread) {
   make_builders();
   std::vector<KeptEvent> kept;
@@ -185,9 +217,9 @@ TEST_P(EventBuilding, kept_events_last_and_come_home_from_another_thread) {
   std::thread([&] {
     for (KeptEvent& event : kept) {
       for (std::uint32_t source = 0; source < sources_count; ++source) {
-        EXPECT_TRUE(std::ranges::equal(
-            event.fragments()[source].bytes(),
-            fragment_of(source, event.id(), size_of(source, event.id().number))));
+        EXPECT_TRUE(
+            same_bytes(event.fragments()[source].bytes(),
+                       fragment_of(source, event.id(), size_of(source, event.id().number))));
       }
       event.release();
     }
@@ -233,18 +265,51 @@ TEST_P(EventBuilding, another_plan_is_refused_in_words) {
   ReadoutUnit other(here_, options);
   std::string here;
   std::string there;
+  bool was_up = false;
+  bool down = false;
+  other.on_up([&](std::uint32_t, const PeerInfo&) { was_up = true; });
+  other.on_down([&](std::uint32_t, const PeerInfo& peer, const Down&) {
+    was_up = was_up || peer.was_up;
+    down = true;
+  });
   other.on_refused([&](std::uint32_t, std::string_view why) { here = why; });
   builders_[0]->on_refused([&](const PeerInfo&, std::string_view why) { there = why; });
   other.connect(0, addresses_[0]);
   other.advance({0, 0});
-  ASSERT_SOON(pump_, !here.empty() && !there.empty());
-  EXPECT_NE(here.find("sources: 3 here, 4 there"), std::string::npos) << here;
-  EXPECT_NE(there.find("sources: 3 here, 4 there"), std::string::npos) << there;
+  ASSERT_SOON(pump_, !here.empty() && !there.empty() && down);
+  EXPECT_FALSE(was_up);
+  EXPECT_EQ(other.builders_connected(), 0U);
+  EXPECT_NE(here.find("sources: 3 at the builder, 4 at the unit"), std::string::npos) << here;
+  EXPECT_NE(there.find("sources: 3 at the builder, 4 at the unit"), std::string::npos) << there;
   make_units();
   send({0, 0}, 64);
   advance(end_of_run(0));
   ASSERT_SOON(pump_, held() == 0);
   EXPECT_EQ(seen_.size(), 64U);
+}
+
+TEST_P(EventBuilding, a_builder_that_takes_smaller_fragments_is_refused_and_nothing_is_lost) {
+  for (const std::size_t bytes : {std::size_t{3'000}, std::size_t{100'000}}) {
+    BuilderOptions options = building(0);
+    options.plan = {1, 1, 16};
+    options.socket.message_bytes_max = 1'000;
+    auto small = std::make_unique<BuilderUnit>(there_, options);
+    int came = 0;
+    small->on_event([&](const Event&) { ++came; });
+    ReadoutOptions unit_options = readout(0);
+    unit_options.plan = options.plan;
+    ReadoutUnit unit(here_, unit_options);
+    std::string refused;
+    unit.on_refused([&](std::uint32_t, std::string_view why) { refused = why; });
+    unit.connect(0, small->bind(GetParam().address));
+    const std::vector<std::byte> fragment(bytes);
+    ASSERT_EQ(unit.send({0, 0}, std::as_bytes(std::span("small", 5))), Status::ok);
+    ASSERT_EQ(unit.send({0, 1}, fragment), Status::ok);
+    ASSERT_SOON(pump_, !refused.empty() && came >= 1);
+    EXPECT_NE(refused.find("takes fragments of at most 1000 bytes"), std::string::npos) << refused;
+    EXPECT_NE(refused.find("one of " + std::to_string(bytes)), std::string::npos) << refused;
+    EXPECT_GE(unit.books().held, 1U);
+  }
 }
 
 TEST_P(EventBuilding, a_builder_may_be_closed_in_the_call_for_an_event) {

@@ -83,7 +83,11 @@ TEST_P(PublishResume, nothing_is_lost_where_the_publisher_dialed) {
     relay.cut();
     ASSERT_SOON(pump_, publish.counters().disconnects == round + 1);
   }
-  ASSERT_SOON(pump_, publish.books().acknowledged == number_);
+  ASSERT_SOON(pump_, publish.books().acknowledged == number_)
+      << "acknowledged " << publish.books().acknowledged << " of " << number_ << ", received "
+      << reader.received << ", connected " << publish.peers_connected() << " and "
+      << reader.socket.peers_connected() << ", disconnects " << publish.counters().disconnects
+      << " and " << reader.socket.counters().disconnects;
   EXPECT_EQ(reader.received, number_);
   EXPECT_EQ(reader.wrong + reader.skipped + reader.told_missing, 0U);
   pump_.forget_checks();

@@ -1,5 +1,8 @@
 // A context per thread: nothing is shared between them but bytes, posted functions and messages.
+#include <array>
 #include <atomic>
+#include <cstring>
+#include <dlfcn.h>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -158,6 +161,29 @@ TEST_P(Threads, functions_posted_to_the_loop_send_for_other_threads) {
   }
   EXPECT_SOON(pump_, taken == 3 * count && received == taken);
   for (std::thread& thread : threads) thread.join();
+}
+
+// Where some library patches them, a thread that is inside one of them crashes.
+struct MemoryCalls {
+  static std::array<std::byte, 16> code_of(const char* name) {
+    std::array<std::byte, 16> code{};
+    std::memcpy(code.data(), dlsym(RTLD_NEXT, name), code.size());
+    return code;
+  }
+  static MemoryCalls now() { return {code_of("mmap"), code_of("munmap"), code_of("madvise")}; }
+  bool operator==(const MemoryCalls&) const = default;
+
+  std::array<std::byte, 16> mmap;
+  std::array<std::byte, 16> munmap;
+  std::array<std::byte, 16> madvise;
+};
+const MemoryCalls at_the_beginning = MemoryCalls::now();
+
+TEST_P(Threads, find_the_functions_of_memory_as_they_were) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  join(pull, push);
+  EXPECT_TRUE(MemoryCalls::now() == at_the_beginning);
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(Threads);

@@ -265,6 +265,7 @@ void subscribe(Scene& scene) {
 struct Play {
   const char* name;
   void (*run)(Scene&);
+  ContextOptions (*memory)() = small;
 };
 void PrintTo(const Play& play, std::ostream* out) { *out << play.name; }
 
@@ -286,7 +287,7 @@ bool soon_no_more_than(std::size_t before) {
 
 void play_once(const Play& what, const Way& way, std::uint64_t n) {
   try {
-    Scene scene(way.address);
+    Scene scene(way.address, what.memory());
     scene.failing_first = n;
     scene.failing_count = way.failures;
     fail_allocations(n, way.failures);
@@ -397,6 +398,24 @@ INSTANTIATE_TEST_SUITE_P(
                                      Play{"ask_on", ask_on}),
                      testing::Values(Way{"tcp_once", own_tcp}, Way{"shm_once", "shm://*"},
                                      Way{"tcp_for_a_while", own_tcp, 8})),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    of_event_building, FailingAllocator,
+    testing::Combine(testing::Values(Play{"build", build, with_large_memory},
+                                     Play{"read_out", read_out, with_large_memory},
+                                     Play{"manage", manage}),
+                     testing::Values(Way{"tcp_once", own_tcp}, Way{"shm_once", "shm://*"},
+                                     Way{"tcp_for_a_while", own_tcp, 8})),
+    name_of);
+
+// A lease has to end in some of them, which takes its time.
+INSTANTIATE_TEST_SUITE_P(
+    of_managed_building, FailingAllocator,
+    testing::Combine(testing::Values(Play{"build_managed", build_managed, with_large_memory},
+                                     Play{"read_out_managed", read_out_managed, with_large_memory}),
+                     testing::Values(Way{"tcp_once", own_tcp, 1, 3},
+                                     Way{"tcp_for_a_while", own_tcp, 8, 5})),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(of, FailingAllocator,

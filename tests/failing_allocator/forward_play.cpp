@@ -9,8 +9,6 @@
 namespace netio::test {
 namespace {
 
-// For some time, or until everything has come: what was on a connection that broke is lost.
-constexpr std::chrono::milliseconds patience{100};
 constexpr std::uint64_t last_tag = 999;
 
 template <typename Input, typename Output>

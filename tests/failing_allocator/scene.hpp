@@ -19,12 +19,23 @@ namespace netio::test {
 
 using namespace std::chrono_literals;  // NOLINT
 
+// For so long it is played with failing memory, or until everything has come: what was on a
+// connection that broke may never come.
+inline constexpr std::chrono::milliseconds patience{100};
+
 inline ContextOptions small() {
   ContextOptions options;
   options.page_bytes = 4096;
   options.send_pool_bytes = 64U << 12U;
   options.receive_pool_bytes = 256U << 12U;
   options.large_bytes_max = 1U << 20U;
+  return options;
+}
+
+// A builder reserves memory for the large fragments of all its units.
+inline ContextOptions with_large_memory() {
+  ContextOptions options = small();
+  options.large_bytes_max = 16U << 20U;
   return options;
 }
 
@@ -47,7 +58,8 @@ inline SocketOptions hasty() {
 // A victim and another context, turned alternately.
 class Scene {
  public:
-  explicit Scene(std::string at) : address(std::move(at)) {}
+  explicit Scene(std::string at, const ContextOptions& memory = small())
+      : address(std::move(at)), victim(memory), other(memory) {}
 
   void turn() {
     bool worked = false;
@@ -100,8 +112,8 @@ class Scene {
   // Which allocations fail, for a victim in a thread of its own.
   std::uint64_t failing_first = 0;
   std::uint64_t failing_count = 1;
-  Context victim{small()};
-  Context other{small()};
+  Context victim;
+  Context other;
   // True if there was work. Called with the victim's memory failing.
   std::function<bool()> turn_victim = [this] {
     return victim.loop().run_once(std::chrono::nanoseconds(0));
@@ -132,5 +144,13 @@ void answer(Scene& scene);
 void pass_on(Scene& scene);
 void publish_on(Scene& scene);
 void ask_on(Scene& scene);
+// It builds events, or reads out (building_play.cpp).
+void build(Scene& scene);
+void read_out(Scene& scene);
+// The same with an event manager, which is another process's.
+void build_managed(Scene& scene);
+void read_out_managed(Scene& scene);
+// It manages the building of events (manager_play.cpp).
+void manage(Scene& scene);
 
 }  // namespace netio::test

@@ -47,6 +47,8 @@ OTHERS_HEADERS = {"include/netio/asio.hpp": re.compile(r"^(boost/)?asio/")}
 STANDARD_HEADER = re.compile(r"^[a-z_]+$|^(stddef|stdint|stdbool)\.h$")
 # netio::channels is a library beside the core, so that the core reads no JSON.
 JSON_READER, JSON = Path("src/channels/json_tree.cpp"), re.compile(r"^nlohmann/")
+# What the library with points shares with the benchmark that it is linked with.
+POINTS, POINT = Path("src/base/point.hpp"), re.compile(r"\bNETIO_POINT\(")
 NOT_FOR_THE_CORE = re.compile(r"^(fmt|nlohmann|CLI|boost|zmq)\b")
 LEFT_FOR_LATER = re.compile(r"\b(T[O]DO|F[I]XME|X[X]X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:(?:work|home|root)(?![\w-])|tmp/bash)")
@@ -118,6 +120,10 @@ def check_src(root, source):
         return
     if part and part not in TRANSPORTS:
         yield 1, f"src/transport/{part} is no transport ({', '.join(TRANSPORTS)})"
+    if source.path.suffix == ".hpp" and source.path != POINTS:
+        for number, line in enumerate(source.lines, 1):
+            if POINT.search(line):
+                yield number, "a point in a header, which is compiled with and without points"
     for number, quoted, target in source.includes():
         if quoted:
             breach = check_layer_include(source, target)
@@ -151,6 +157,8 @@ def check_user_code(root, source):
     """tools/, bench/ and examples/ see what a user sees: public headers and what is theirs."""
     own = [source.path.parent, Path(source.top), Path("bench")]
     for number, quoted, target in source.includes():
+        if source.top == "bench" and Path("src", target) == POINTS:
+            continue
         if quoted and not any((root / folder / target).is_file() for folder in own):
             yield number, f'"{target}": {source.top}/ includes public headers, nothing of src/'
         elif not quoted and target.startswith("netio") and not (root / "include" / target).is_file():

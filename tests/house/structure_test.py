@@ -136,6 +136,15 @@ class Structure(unittest.TestCase):
         for path in ("tools/x.cpp", "examples/x.cpp", "examples/demo/x.cpp"):
             self.breaks(path, '#include "base/url.hpp"\n', "nothing of src/")
 
+    def test_benches_see_the_points_of_the_library_alone(self):
+        self.holds("bench/x.cpp", '#include "base/point.hpp"\n')
+        self.breaks("bench/x.cpp", '#include "base/url.hpp"\n', "nothing of src/")
+        self.breaks("tools/x.cpp", '#include "base/point.hpp"\n', "nothing of src/")
+
+    def test_headers_have_no_points(self):
+        self.holds("src/loop/x.cpp", OPENING + "NETIO_POINT(look);\n")
+        self.breaks("src/loop/x.hpp", OPENING + "NETIO_POINT(look);\n", "a point in a header")
+
     def test_the_library_prints_nothing_and_formats_with_nothing_foreign(self):
         self.breaks("src/base/x.cpp", OPENING + "#include <iostream>\n", "iostream")
         self.breaks("src/base/x.cpp", OPENING + "#include <fmt/core.h>\n", "nothing but")

@@ -53,6 +53,59 @@ TEST_F(BenchBuild, events_are_compared_with_plain_streams) {
   }
 }
 
+TEST_F(BenchBuild, an_event_manager_is_measured_beside) {
+  for (const char* const wire : {"tcp", "shm"}) {
+    const auto said = built({"--wire", wire, "--managed", "--readouts", "2", "--range", "16",
+                             "--unit-window", "256KiB", "--csv", folder_.path("turns.csv")});
+    EXPECT_EQ(said["complete"], true) << said_;
+    EXPECT_TRUE(said["failed"].empty()) << said_;
+    EXPECT_EQ(said["case"]["managed"], true);
+    for (const char* const what :
+         {"events_per_s", "readout_cpu_ns_per_message", "builder_cpu_ns_per_message", "time_us_p50",
+          "builder_open_bytes_max", "manager_cpu_ns_per_range", "manager_cpu_ns_per_event"}) {
+      EXPECT_GT(median(said, "managed", what), 0) << wire << what;
+    }
+    EXPECT_GE(median(said, "managed", "manager_ranges_settled"), 5);
+    EXPECT_GT(median(said, "managed", "manager_cpu_ns_per_range"),
+              median(said, "managed", "manager_cpu_ns_per_event"));
+    EXPECT_LE(median(said, "managed", "builder_open_bytes_max"), 2 * (256 << 10U));
+    EXPECT_FALSE(said["systems"]["netio"].contains("manager_cpu_ns_per_range"));
+    for (const char* const other : {"plain", "netio"}) {
+      EXPECT_GT(said["managed_ratio"][other]["messages_per_s"].get<double>(), 0);
+    }
+    EXPECT_THAT(said_, HasSubstr("managed / netio"));
+    EXPECT_THAT(said_, HasSubstr("(of 512 KiB in 2 windows)"));
+    EXPECT_THAT(said_, HasSubstr("of CPU for a range that was settled"));
+    std::ifstream file(folder_.path("turns.csv"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    ASSERT_EQ(lines.size(), 5U);
+    EXPECT_THAT(lines[3], StartsWith("10240,1,managed,"));
+  }
+}
+
+// With fewer than five ranges the CPU of the manager says nothing.
+TEST_F(BenchBuild, a_manager_that_had_nothing_to_do_is_no_result) {
+  const auto said = result_of({"build", "--managed", "--rounds", "1", "--no-check", "--rate", "100",
+                               "--readouts", "2", "--range", "256"},
+                              1);
+  EXPECT_EQ(said["complete"], false);
+  EXPECT_THAT(said["failed"]["netio"].get<std::string>(), HasSubstr("give a shorter --range"));
+}
+
+TEST_F(BenchBuild, each_process_may_have_a_network_of_its_own) {
+  const auto said = built({"--namespaces", "--managed", "--credit", "4", "--no-check", "--readouts",
+                           "2", "--range", "16"});
+  if (said.contains("skipped")) GTEST_SKIP() << said["skipped"];
+  EXPECT_EQ(said["complete"], true) << said_;
+  EXPECT_EQ(said["case"]["namespaces"], true);
+  EXPECT_EQ(said["case"]["credit"], 4);
+  for (const char* const name : {"netio", "managed", "plain"}) {
+    EXPECT_GT(median(said, name, "events_per_s"), 0) << name;
+  }
+  EXPECT_THAT(said_, HasSubstr("over tcp between network namespaces"));
+}
+
 TEST_F(BenchBuild, several_sizes_are_measured_at_a_rate_and_written_as_csv) {
   const auto said = built({"--size", "16,300KiB", "--builders", "1", "--readouts", "2", "--rate",
                            "500", "--no-check", "--csv", folder_.path("turns.csv")});
@@ -89,6 +142,8 @@ TEST_F(BenchBuild, what_cannot_be_measured_is_a_usage_error) {
       {{"--builders", "65"}, "1 to 64"},
       {{"--range", "0"}, "is 1 to"},
       {{"--rate", "1GB/s"}, "events a second"},
+      {{"--wire", "shm", "--namespaces"}, "are for tcp"},
+      {{"--credit", "4"}, "requires --managed"},
       {{"--wire", "verbs"}, "needs an address"},
       {{"--wire", "shm", "tcp://127.0.0.1:0"}, "excludes"},
       {{"--remote", "tcp://127.0.0.1:5600"}, "--remote"},

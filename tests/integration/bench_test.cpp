@@ -161,6 +161,16 @@ TEST_F(Bench, what_makes_no_sense_is_a_usage_error) {
       {{"throughput", "inproc://here", "--against", "iceoryx2"}, "only on shm"},
       {{"connections", "shm://here", "--wait", "spin", "--against", "fabric"}, "many connections"},
       {{"throughput", "--window", "8"}, "--window is for fabrics"},
+      {{"throughput", "tcp://127.0.0.1:0?engine=ring"}, "is not what an address"},
+      {{"throughput", "ofi+tcp://127.0.0.1:0?slots=4"}, "is not what an address"},
+      {{"throughput", "ofi+tcp://127.0.0.1:0?engine=ring&slots=501"}, "\"slots=501\" is not what"},
+      {{"latency", "ofi+tcp://127.0.0.1:0?engine=ring&slot_bytes=much"},
+       "\"slot_bytes=much\" is not"},
+      {{"fanout", "ofi+tcp://127.0.0.1:0?engine=ring"}, "a fanout is not measured by a ring"},
+      {{"throughput", "ofi+tcp://127.0.0.1:0", "--against", "messages"}, "?engine=ring"},
+      {{"throughput", "ofi+tcp://127.0.0.1:0?engine=ring", "--size", "64,65KiB", "--against",
+        "fabric"},
+       "larger than a slot"},
       {{"throughput", "--plot", "picture.gif"}, ".svg or .png"},
       {{"throughput", "--plot", "/no/such/picture.svg"}, "cannot open /no/such/picture.svg"},
       {{"latency", "--percentiles", "/dev/null/here"}, "cannot make the folder /dev/null/here"},
@@ -256,131 +266,6 @@ TEST_F(Bench, another_machine_that_is_not_there_is_named) {
   Process bench(netio_command({"bench", "throughput", "--remote", "tcp://no-such-host.invalid:1"}));
   EXPECT_EQ(bench.wait(60s), 1);
   EXPECT_THAT(bench.err(), HasSubstr("Start `netio bench serve`"));
-}
-
-class BenchFabric : public Bench {
- protected:
-  void SetUp() override {
-    Bench::SetUp();
-    if (!fs::exists(build_folder() / "bench/bench-fabric"))
-      GTEST_SKIP() << "built without libfabric";
-  }
-  // Both systems are measured; the test is skipped where netio knows no such address.
-  nlohmann::json compared(Words words) {
-    words = quick(std::move(words));
-    words.push_back("--json=" + folder_.path("result.json"));
-    Process bench(netio_command(words));
-    const std::optional<int> code = bench.wait(120s);
-    nlohmann::json said = read_json(folder_.path("result.json"));
-    EXPECT_GT(said["systems"]["fabric"]["messages_per_s"]["median"].get<double>(), 0);
-    if (bench.out().find("no transport 'ofi+tcp'") != std::string::npos) return {};
-    EXPECT_EQ(code, 0) << bench.err() << bench.out();
-    EXPECT_EQ(said["case"]["scheme"], "ofi+tcp");
-    EXPECT_THAT(bench.out(), HasSubstr("control: fabric / fabric"));
-    return said;
-  }
-};
-
-TEST_F(BenchFabric, throughput_is_compared_with_the_floor_there) {
-  for (const char* const size : {"64", "64KiB"}) {
-    const auto said = compared({"throughput", any_fabric_port, "--rounds", "1", "--size", size,
-                                "--window", "16", "--no-check"});
-    if (said.is_null()) GTEST_SKIP() << "netio has no ofi+tcp transport here";
-    EXPECT_GT(said["ratio"]["fabric"]["messages_per_s"].get<double>(), 0);
-  }
-}
-
-TEST_F(BenchFabric, latency_is_compared_with_the_floor_there) {
-  for (const char* const wait : {"sleep", "spin"}) {
-    const auto said =
-        compared({"latency", any_fabric_port, "--rounds", "1", "--wait", wait, "--no-check"});
-    if (said.is_null()) GTEST_SKIP() << "netio has no ofi+tcp transport here";
-    EXPECT_GT(said["ratio"]["fabric"]["rtt_us_p50"].get<double>(), 0);
-  }
-}
-
-class FabricEnd : public WorkerEnd {
- public:
-  explicit FabricEnd(Words words, const std::string& system = "fabric")
-      : WorkerEnd(system, words + Words{"--provider", "tcp"}) {}
-};
-
-TEST_F(BenchFabric, the_floor_carries_messages_of_any_size_and_window) {
-  for (const Words& how : std::vector<Words>{
-           {"--size", "8"},
-           {"--size", "129", "--window", "1"},
-           {"--size", "4096", "--window", "3", "--wait", "adaptive"},
-           {"--size", "65536", "--window", "300"},
-           {"--size", "3000000", "--wait", "spin"},
-       }) {
-    const Words all = how + Words{"--verify"};
-    FabricEnd receiver(Words{"receive"} + all);
-    FabricEnd sender(Words{"send", "--port", receiver.port()} + all);
-    EXPECT_EQ(sender.hear().at("ready"), true);
-    receiver.await_messages(20);
-    sender.expect_ends_well();
-    receiver.expect_ends_well();
-  }
-}
-
-TEST_F(BenchFabric, the_floor_times_round_trips) {
-  for (const Words& how : std::vector<Words>{{"--wait", "sleep"},
-                                             {"--wait", "spin"},
-                                             {"--rate", "3000", "--size", "1000"},
-                                             {"--size", "1000000", "--rate", "500"}}) {
-    const Words all = how + Words{"--verify"};
-    FabricEnd replier(Words{"reply"} + all);
-    FabricEnd requester(Words{"request", "--port", replier.port()} + all);
-    EXPECT_EQ(requester.hear().at("ready"), true);
-    (void)requester.ask("record");
-    requester.await_messages(150);
-    const auto last = requester.ask("stop");
-    EXPECT_EQ(last.at("faults"), 0);
-    EXPECT_FALSE(last.at("round_trips").empty());
-    replier.expect_ends_well();
-  }
-}
-
-TEST_F(BenchFabric, the_floor_takes_many_connections) {
-  FabricEnd receiver({"receive", "--connections", "20"});
-  const std::string port = receiver.port();
-  FabricEnd first({"send", "--connections", "10", "--port", port});
-  FabricEnd second({"send", "--connections", "10", "--connection-first", "10", "--port", port});
-  EXPECT_EQ(second.hear().at("ready"), true);
-  receiver.await_messages(20'000);
-  second.expect_ends_well();
-  first.process().end_input();
-  receiver.expect_ends_well();
-}
-
-// Whoever connected cannot go on; whoever was connected to can.
-TEST_F(BenchFabric, the_floor_sees_the_other_end_go) {
-  for (const char* const wait : {"sleep", "spin"}) {
-    FabricEnd receiver({"receive", "--connections", "2", "--wait", wait});
-    const std::string port = receiver.port();
-    FabricEnd killed({"send", "--port", port});
-    receiver.await_messages(1000);
-    killed.process().signal(SIGKILL);
-    FabricEnd sender({"send", "--port", port, "--connection-first", "1", "--wait", wait});
-    EXPECT_EQ(sender.hear().at("ready"), true);
-    receiver.await_messages(1000);
-    EXPECT_EQ(receiver.ask("snap").at("faults"), 0);
-    receiver.process().signal(SIGKILL);
-    EXPECT_THAT(sender.hear().at("error").get<std::string>(), HasSubstr("the other end is gone"));
-    EXPECT_EQ(sender.process().wait(), 1);
-  }
-}
-
-TEST_F(BenchFabric, what_cannot_run_there_says_so) {
-  EXPECT_THAT(FabricEnd({"receive"}, "raw").hear().at("error").get<std::string>(),
-              HasSubstr("runs over sockets"));
-  const RawListener taken;
-  const std::string address = taken.address();
-  const std::string port = address.substr(address.rfind(':') + 1);
-  EXPECT_THAT(FabricEnd({"receive", "--port", port}).hear().at("error").get<std::string>(),
-              HasSubstr("ddress already in use"));
-  EXPECT_THAT(FabricEnd({"receive", "--host", "a-name"}).hear().at("error").get<std::string>(),
-              HasSubstr("a-name"));
 }
 
 // Two network namespaces, joined by a cable of their own: two hosts as far as TCP can tell.

@@ -36,6 +36,7 @@ const std::vector<Words> commands = {
     {"build"},
     {"build", "readout"},
     {"build", "builder"},
+    {"build", "manager"},
     {"info"},
     {"completion"},
     {"man"},
@@ -49,6 +50,9 @@ const std::vector<Words> commands = {
     {"bench", "copies"},
     {"bench", "relay"},
     {"bench", "build"},
+    {"bench", "mesh"},
+    {"bench", "scan"},
+    {"bench", "breakdown"},
     {"bench", "idle"},
     {"bench", "serve"},
 };
@@ -108,6 +112,9 @@ TEST(CliCompletion, bash_completes_commands_options_and_what_they_may_be) {
   EXPECT_THAT(offered({"bench", "la"}), ElementsAre("latency"));
   EXPECT_THAT(offered({"send", "--li"}), ElementsAre("--linger"));
   EXPECT_THAT(offered({"bench", "fanout", "--res"}), ElementsAre("--resolved"));
+  EXPECT_THAT(offered({"bench", "mesh", "--both"}), ElementsAre("--both-ways"));
+  EXPECT_THAT(offered({"bench", "scan", "--parameter", "sl"}),
+              UnorderedElementsAre("slot_bytes", "slots"));
   EXPECT_THAT(offered({"send", "--mode", ""}), UnorderedElementsAre("buffered", "unbuffered"));
   EXPECT_THAT(offered({"sub", "tcp://a:1", "--policy", "=", "drop_"}),
               UnorderedElementsAre("drop_new", "drop_old"));

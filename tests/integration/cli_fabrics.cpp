@@ -80,6 +80,14 @@ TEST_F(CliFabrics, a_provider_that_cannot_be_used_is_an_error_at_once) {
   }
 }
 
+TEST_F(CliFabrics, nobody_at_the_address_is_said_with_the_address_once) {
+  const std::string address = "ofi+" + free_address();
+  Process send(netio_command({"send", address, "--count", "1"}));
+  EXPECT_TRUE(send.wait_for_err(address + ": nobody listens, or not on this fabric")) << send.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+}
+
 TEST_F(CliFabrics, a_listener_that_says_nothing_may_be_no_fabric) {
   const RawListener silent;
   Process send(netio_command(

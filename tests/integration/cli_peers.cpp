@@ -1,8 +1,11 @@
 // Who meets whom, in which order, and what is said when it does not come to that.
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -301,6 +304,29 @@ TEST_F(CliPeers, nobody_at_the_address_is_an_error_after_the_timeout) {
   EXPECT_EQ(send.out(), "") << "zeros say nothing";
   const std::string error = *send.line_after("netio send: error: ");
   EXPECT_EQ(error.find(address), error.rfind(address)) << error;
+}
+
+TEST_F(CliPeers, nobody_in_shared_memory_is_said_with_the_name_once) {
+  const std::string address = "shm://nobody-" + std::to_string(::getpid());
+  Process send(netio_command({"send", address, "--count", "1"}));
+  EXPECT_TRUE(send.wait_for_err(address + ": nobody listens (such a name")) << send.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+}
+
+TEST_F(CliPeers, another_reason_why_nobody_is_connected_is_noted_too) {
+  const std::uint16_t port = free_port();
+  Process send(netio_command({"send", "tcp://127.0.0.1:" + std::to_string(port), "--count", "1"}));
+  ASSERT_TRUE(send.wait_for_err("nobody listens")) << send.err();
+  RawListener listener(port);
+  std::optional<RawTcp> caller;
+  ASSERT_TRUE(wait_until([&] { return (caller = listener.accept()).has_value(); }));
+  caller->send("HTTP/1.1 400 Bad Request\r\n\r\n");
+  EXPECT_TRUE(send.wait_for_err("does not speak netio")) << send.err();
+  send.signal(SIGINT);
+  EXPECT_EQ(send.wait(), 130);
+  const std::string said = send.err();
+  EXPECT_EQ(said.find("nobody listens"), said.rfind("nobody listens")) << said;
 }
 
 TEST_F(CliPeers, a_crowd_that_says_nothing_keeps_no_sender_out) {

@@ -24,9 +24,9 @@ std::string address_of(Process& command) {
   static constexpr std::string_view text = ": listening on ";
   if (command.wait_for_err(text)) {
     // The line may still be on its way.
-    for (const char* const name :
-         {"netio recv", "netio send", "netio pub", "netio sub", "netio request", "netio reply",
-          "netio relay", "netio echo", "netio ping", "netio build builder"}) {
+    for (const char* const name : {"netio recv", "netio send", "netio pub", "netio sub",
+                                   "netio request", "netio reply", "netio relay", "netio echo",
+                                   "netio ping", "netio build builder", "netio build manager"}) {
       const std::string prefix = name + std::string(text);
       if (command.err().find(prefix) == std::string::npos) continue;
       if (const auto address = command.line_after(prefix)) return *address;

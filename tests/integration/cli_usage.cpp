@@ -330,6 +330,9 @@ TEST(CliUsage, what_has_a_report_has_it_as_json) {
                                                {"bench", "copies"},
                                                {"bench", "relay"},
                                                {"bench", "build"},
+                                               {"bench", "mesh"},
+                                               {"bench", "scan"},
+                                               {"bench", "breakdown"},
                                                {"bench", "idle"}}) {
     Words help = words;
     help.emplace_back("--help");

@@ -57,6 +57,14 @@ TEST_F(CliWire, may_be_asked_for) {
   EXPECT_EQ(peer.at("wire_reason"), "tcp was asked for");
 }
 
+#ifdef NETIO_WITH_FABRIC
+TEST_F(CliWire, without_a_ring_that_was_asked_for_is_noted) {
+  const nlohmann::json peer = send(any_fabric_port, "?engine=ring");
+  EXPECT_EQ(peer.at("wire"), "ofi+tcp");
+  EXPECT_THAT(said_, HasSubstr(" goes over ofi+tcp (the other side has no ring"));
+}
+#endif
+
 TEST_F(CliWire, is_foreseen_by_info) {
   Process recv(netio_command({"recv", "netio://127.0.0.1:0", "--name", "unit 7"}));
   const std::string address = address_of(recv);

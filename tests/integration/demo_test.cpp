@@ -1,5 +1,5 @@
 // The demo as people and scripts run it: in a pipe, to its end, interrupted, and with a process of
-// it killed that should not be.
+// it killed that should not be. Nothing here depends on how fast the machine is.
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -15,7 +15,6 @@
 
 #include "support/paths.hpp"
 #include "support/process.hpp"
-#include "support/sanitized.hpp"
 
 namespace netio::test {
 namespace {
@@ -56,11 +55,12 @@ class Demo : public testing::Test {
     options.arguments = std::move(arguments);
     return options;
   }
-  // The card works once the first line with a rate is out.
+  // The cards work once the first line with rates is out.
   static bool working(Process& process) {
-    const auto end = Process::Clock::now() + std::chrono::seconds(30);
+    const std::string first_line = "man.\n";
+    const auto end = Process::Clock::now() + std::chrono::seconds(60);
     while (process.running() && Process::Clock::now() < end) {
-      if (process.out().find(" MB/s, ring ") != std::string::npos) return true;
+      if (process.out().find(first_line) != std::string::npos) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return false;
@@ -78,54 +78,66 @@ TEST_F(Demo, its_script_prints_the_help_without_building) {
   EXPECT_EQ(script.err(), "");
 }
 
-TEST_F(Demo, accounts_for_every_fragment) {
-  Process process(demo({"--seconds", "2"}));
-  EXPECT_EQ(process.wait(std::chrono::seconds(60)), 0) << process.out() << process.err();
-  const std::string out = process.out();
-  EXPECT_THAT(out, ContainsRegex("Verified: [0-9,]+ fragments from 16 links"));
-  EXPECT_THAT(out, ContainsRegex("round trip +p50 [0-9]+ us, p99 [0-9]+ us, p99.9 [0-9]+ us"));
-  EXPECT_THAT(out, Not(HasSubstr("\x1b["))) << "a pipe gets plain lines";
+// The books and the verdict of a run that went well.
+void expect_exact_books(const std::string& out) {
+  const std::string number = " +[0-9,]+";
+  for (const char* const card : {"card 1", "card 2", "card 3", "card 4"}) {
+    EXPECT_THAT(out, ContainsRegex("\n  " + (card + number) + number + number + number +
+                                   " +(never|[0-9.]+ s, (once|[0-9]+ times)) +[0-9]+ %\n"));
+  }
+  EXPECT_THAT(out, ContainsRegex("\n  builder 1" + number + number + " +0 "));
+  EXPECT_THAT(out, ContainsRegex("\n  recorder" + number + " +0 +0 "));
+  EXPECT_THAT(out, ContainsRegex("\n  monitor" + number + number + " +0 "));
+  EXPECT_THAT(out, ContainsRegex("\nVerified: all [0-9,]+ fragments of [0-9,]+ events were built, "
+                                 "and every byte is right.\n"));
+  EXPECT_THAT(out, HasSubstr("\nThe recorder has every event."));
 }
 
-TEST_F(Demo, keeps_exact_books_of_subscribers_that_are_stopped_and_killed) {
-  Process process(demo({"--seconds", "6"}));
-  EXPECT_EQ(process.wait(std::chrono::seconds(60)), 0) << process.out() << process.err();
+TEST_F(Demo, accounts_for_every_fragment_though_a_builder_is_killed) {
+  Process process(demo({"--seconds", "4", "--rate", "10000"}));
+  EXPECT_EQ(process.wait(std::chrono::seconds(120)), 0) << process.out() << process.err();
   const std::string out = process.out();
   for (const char* const what :
        {"the recorder is stopped (SIGSTOP)", "the recorder goes on (SIGCONT)",
-        "the monitor is killed (SIGKILL)", "the monitor is started again"}) {
+        "builder 2 is killed (SIGKILL)", "builder 2 is started again",
+        "the manager stops the run in front of event "}) {
     EXPECT_THAT(out, HasSubstr(what));
   }
-  const std::string number = "[0-9,]+";
-  for (const char* const builder : {"builder 1", "builder 2"}) {
-    EXPECT_THAT(out, ContainsRegex(builder + (" +" + number) + " sent = " + number +
-                                   " acknowledged [+] 0 dropped [+] 0 unacknowledged; " + number +
-                                   " delivered, 0 missed\n"));
-  }
-  // Under a sanitizer so little is published that the stop costs it nothing.
-  const std::string dropped = number + (sanitized ? " dropped( as new)?" : " dropped as new");
-  EXPECT_THAT(out, ContainsRegex("recorder .* [+] " + dropped + " [+] 0 unack"));
-  EXPECT_THAT(out, ContainsRegex("monitor  .* killed, last report: " + number + " delivered"));
-  EXPECT_THAT(out, ContainsRegex("monitor again .* superseded [+] 0 unack"));
-  EXPECT_THAT(out, HasSubstr("\nBooks exact: each of 5 subscriptions adds up"));
+  expect_exact_books(out);
+  EXPECT_THAT(out, ContainsRegex("\n  builder 2 +[0-9,]+ +[0-9,]+ +0 +killed +[0-9,]+ "));
+  EXPECT_THAT(out, ContainsRegex("\n  builder 2 again +[0-9,]+ +[0-9,]+ +0 "));
+  EXPECT_THAT(out, Not(HasSubstr("\x1b["))) << "a pipe gets plain lines";
+}
+
+// The steps of the run follow each other faster than the processes notice them.
+TEST_F(Demo, accounts_for_every_fragment_of_a_run_that_is_very_short) {
+  Process process(demo({"--seconds", "0.1", "--rate", "1000"}));
+  EXPECT_EQ(process.wait(std::chrono::seconds(120)), 0) << process.out() << process.err();
+  expect_exact_books(process.out());
+}
+
+// The stores of the cards are full most of the time.
+TEST_F(Demo, accounts_for_every_fragment_when_there_are_more_than_can_be_built) {
+  Process process(demo({"--seconds", "1", "--rate", "1000000"}));
+  EXPECT_EQ(process.wait(std::chrono::seconds(120)), 0) << process.out() << process.err();
+  expect_exact_books(process.out());
 }
 
 TEST_F(Demo, ends_in_order_when_interrupted) {
-  Process process(demo({"--seconds", "60", "--rate", "1e5"}));
+  Process process(demo({"--seconds", "60", "--rate", "5000"}));
   ASSERT_TRUE(working(process)) << process.out() << process.err();
   process.signal(SIGINT);
-  EXPECT_EQ(process.wait(), 130) << process.out() << process.err();
+  EXPECT_EQ(process.wait(std::chrono::seconds(120)), 130) << process.out() << process.err();
   EXPECT_THAT(process.out(), HasSubstr("Interrupted. "));
-  EXPECT_THAT(process.out(), HasSubstr("\nBooks exact: each of 4 subscriptions adds up"));
-  EXPECT_THAT(process.out(), HasSubstr("\nVerified: "));
-  EXPECT_THAT(process.out(), Not(HasSubstr("busy: 1 (card held off for 0.00 s)")));
+  expect_exact_books(process.out());
+  EXPECT_THAT(process.out(), Not(HasSubstr("builder 2 again")));
 }
 
-TEST_F(Demo, tells_of_a_builder_that_dies) {
-  Process process(demo({"--seconds", "60", "--rate", "1e5"}));
+TEST_F(Demo, tells_of_a_process_that_dies) {
+  Process process(demo({"--seconds", "60", "--rate", "5000"}));
   ASSERT_TRUE(working(process)) << process.out() << process.err();
   const std::vector<pid_t> children = children_of(process.pid());
-  ASSERT_EQ(children.size(), 5U);
+  ASSERT_EQ(children.size(), 8U);
   ASSERT_EQ(kill(children.front(), SIGKILL), 0);
   EXPECT_EQ(process.wait(), 3) << process.out();
   EXPECT_THAT(process.err(), ContainsRegex("builder 1 .* was killed by signal 9"));
@@ -135,7 +147,7 @@ TEST_F(Demo, tells_of_a_builder_that_dies) {
 
 TEST_F(Demo, says_that_its_output_could_not_be_written) {
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"--help"}, {"--seconds", "0.5", "--rate", "1e4"}}) {
+       {std::vector<std::string>{"--help"}, {"--seconds", "0.5", "--rate", "1e3"}}) {
     Process::Options options = demo(words);
     options.stdout_path = "/dev/full";
     Process process(std::move(options));
@@ -145,10 +157,10 @@ TEST_F(Demo, says_that_its_output_could_not_be_written) {
 }
 
 TEST_F(Demo, leaves_no_process_behind_when_it_is_killed) {
-  Process process(demo({"--seconds", "60", "--rate", "1e5"}));
+  Process process(demo({"--seconds", "60", "--rate", "5000"}));
   ASSERT_TRUE(working(process)) << process.out() << process.err();
   const std::vector<pid_t> children = children_of(process.pid());
-  ASSERT_EQ(children.size(), 5U);
+  ASSERT_EQ(children.size(), 8U);
   process.signal(SIGKILL);
   EXPECT_EQ(process.wait(), -SIGKILL);
   const auto end = Process::Clock::now() + std::chrono::seconds(10);
@@ -161,11 +173,13 @@ TEST_F(Demo, leaves_no_process_behind_when_it_is_killed) {
 }
 
 TEST_F(Demo, says_what_is_wrong_with_its_command_line) {
-  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--seconds"},
-                                                {"--seconds", "0"},
-                                                {"--rate", "fast"},
-                                                {"--turbo"},
-                                                {"builder"}}) {
+  for (const std::vector<std::string>& wrong :
+       {std::vector<std::string>{"--seconds"},
+        {"--seconds", "0"},
+        {"--rate", "fast"},
+        {"--turbo"},
+        {"child"},
+        {"child", "99", "name", "tcp://127.0.0.1:1", "0", "1", "0"}}) {
     Process process(demo(wrong));
     EXPECT_EQ(process.wait(), 2) << wrong.front();
     EXPECT_THAT(process.err(), HasSubstr("see --help"));

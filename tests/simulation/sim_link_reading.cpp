@@ -16,8 +16,8 @@ using detail::PageHeader;
 namespace page_flag = detail::page_flag;
 
 namespace {
-// As in TcpReader: the payload behind a frame word is aligned to a cache line.
-constexpr std::size_t large_offset = 64 - detail::frame_word_bytes;
+// As far in as in TcpReader; the payload behind a frame word is aligned to a cache line.
+constexpr std::size_t large_offset = 128 - detail::frame_word_bytes;
 }  // namespace
 
 bool SimLink::mid_page() const noexcept {

@@ -128,6 +128,11 @@ class Soak:
         self.program("kills", ["build/release/shm_kill", "--kills", self.seconds(500), "--seed", seed], 60, "kills",
                      r"(\d+) kills \(seed")
 
+    # Of event building. From a kind to the next it takes its time to start, and to count what was built.
+    def faults(self, seed):
+        self.program("faults", ["build/release/build_faults", "--kills", max(2, self.seconds(10))], 90, "faults",
+                     r" (\d+) times: all is built")
+
     # With 500 the long ones of those tests run too: some minutes, in every fourth round.
     def cuts(self, seed):
         often = 500 if self.round % 4 == 0 else self.seconds(100)
@@ -203,6 +208,7 @@ PARTS = {
     "simulation": (Soak.simulation, "random schedules of sockets over faulty links"),
     "building": (Soak.building, "random schedules of event building"),
     "kills": (Soak.kills, "processes at shm connections are killed"),
+    "faults": (Soak.faults, "units, builders and event managers are killed, stopped and cut off"),
     "cuts": (Soak.cuts, "connections are cut under load"),
     "memory": (Soak.memory, "memory runs out at other allocations"),
     "fuzz": (Soak.fuzz, "four fuzz targets"),

@@ -35,6 +35,13 @@ void fill_payload(std::span<std::byte> to, std::uint64_t number) noexcept;
 
 [[nodiscard]] bool is_payload(std::span<const std::byte> bytes, std::uint64_t number) noexcept;
 
+// Faster than std::ranges::equal() where nothing is optimised.
+[[nodiscard]] inline bool same_bytes(std::span<const std::byte> one,
+                                     std::span<const std::byte> other) noexcept {
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
+}
+
 // Which message these bytes (8 at least) say they are.
 [[nodiscard]] inline std::uint64_t number_of(std::span<const std::byte> bytes) noexcept {
   std::uint64_t number = 0;

@@ -10,6 +10,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 
 #include "fabric/error.hpp"
 #include "support/raw_tcp.hpp"
@@ -69,7 +70,7 @@ void RawFabric::open(const Info& info) {
   events_ = open_events(*fabric_);
   fi_cq_attr attributes{};
   attributes.size = queue_size;
-  attributes.format = FI_CQ_FORMAT_MSG;
+  attributes.format = FI_CQ_FORMAT_DATA;
   attributes.wait_obj = FI_WAIT_FD;
   fid_cq* queue = nullptr;
   check_fabric(fi_cq_open(domain_->get(), &attributes, &queue, nullptr), "open a queue");
@@ -98,7 +99,7 @@ void RawFabric::read_events() {
 void RawFabric::turn() {
   read_events();
   for (;;) {
-    fi_cq_msg_entry entry{};
+    fi_cq_data_entry entry{};
     const ssize_t got = fi_cq_read(completions_.get(), &entry, 1);
     if (got == -FI_EAVAIL) {
       fi_cq_err_entry error{};
@@ -107,6 +108,9 @@ void RawFabric::turn() {
       continue;
     }
     if (got <= 0) break;
+    if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
+      words_.push_back(static_cast<std::uint32_t>(entry.data));
+    }
     if ((entry.flags & FI_RECV) == 0) continue;
     Bytes& buffer = *static_cast<Bytes*>(entry.op_context);
     received_.emplace_back(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(entry.len));
@@ -144,6 +148,28 @@ RawFabric::Place RawFabric::lend(std::span<const std::byte> bytes) {
   const detail::MemoryRegion& region =
       lent_.emplace_back(*domain_, bytes, detail::MemoryRegion::Use::lent);
   return {region.remote_address(bytes.data()), region.key()};
+}
+
+RawFabric::Place RawFabric::open_to_writes(std::span<std::byte> bytes) {
+  const detail::MemoryRegion& region =
+      lent_.emplace_back(*domain_, bytes, detail::MemoryRegion::Use::ring);
+  return {region.remote_address(bytes.data()), region.key()};
+}
+
+bool RawFabric::write(Place to, std::span<const std::byte> bytes, std::uint32_t word) {
+  const Bytes& kept = sent_.emplace_back(bytes.begin(), bytes.end());
+  for (;;) {
+    const ssize_t answer = fi_writedata(endpoint_.get(), kept.data(), kept.size(), nullptr, word, 0,
+                                        to.address, to.key, nullptr);
+    if (answer != -FI_EAGAIN) return answer == 0;
+    turn();
+    if (ended_) return false;
+  }
+}
+
+const std::deque<std::uint32_t>& RawFabric::words() {
+  turn();
+  return words_;
 }
 
 RawFabricListener::RawFabricListener() {

@@ -54,6 +54,12 @@ class RawFabric {
     std::uint64_t key = 0;
   };
   Place lend(std::span<const std::byte> bytes);
+  // Where the peer can write to these.
+  Place open_to_writes(std::span<std::byte> bytes);
+  // Writes a copy of these to the peer's memory, and tells it `word`. As send().
+  bool write(Place to, std::span<const std::byte> bytes, std::uint32_t word);
+  // The words that came with writes of the peer's.
+  const std::deque<std::uint32_t>& words();
 
  private:
   void open(const detail::Info& info);
@@ -68,6 +74,7 @@ class RawFabric {
   std::deque<Bytes> sent_;
   std::vector<Bytes> buffers_;
   std::deque<Bytes> received_;
+  std::deque<std::uint32_t> words_;
   detail::FabricHandle<fid_ep> endpoint_;
   bool connected_ = false;
   bool ended_ = false;

@@ -3,7 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "bench/system.hpp"
+#include "bench/common_options.hpp"
+#include "bench/delay.hpp"
 #include "help.hpp"
 #include "parsed_option.hpp"
 #include "units.hpp"
@@ -22,91 +23,6 @@ const std::vector<std::size_t> copies_bytes = {64,
                                                300U << 10U,
                                                std::size_t{4} << 20U};
 const std::vector<std::size_t> touched_loan_bytes = {std::size_t{64} << 10U};
-
-void add_common(CLI::App& app, BenchArguments& bench) {
-  app.add_option(
-         "ADDRESS", bench.address,
-         "Where the ends meet (tcp://127.0.0.1:0), on a fabric verbs:// or ofi+PROVIDER://, in "
-         "shared memory shm://NAME, two threads inproc://NAME; with --remote an address of that "
-         "host")
-      ->type_name("");
-  add_wait(app, bench.wait);
-  add_parsed_to(app, "--seconds", "TIME", parse_duration, bench.seconds,
-                "How long each system runs in each round (2s)");
-  app.add_option("--remote", bench.remote,
-                 "The other end runs where `netio bench serve` listens, such as tcp://host:5600")
-      ->type_name("ADDRESS");
-  add_result(app, bench.report);
-}
-
-void add_mode(CLI::App& app, BenchArguments& bench) {
-  add_choice_to(app, "--mode", modes(), bench.mode,
-                "buffered or unbuffered (throughput: buffered; latency: unbuffered)");
-}
-
-void add_comparison(CLI::App& app, BenchArguments& bench,
-                    const std::string& peers =
-                        "Peers that run on the address, such as raw,zmq; or "
-                        "none. Known: " +
-                        system_names()) {
-  app.add_option("--rounds", bench.rounds, "Rounds; in each, every system has its turn (5)")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  add_parsed(
-      app, "--against", "LIST",
-      [](const std::string& text) { return CLI::detail::split(text, ','); },
-      [&bench](std::vector<std::string> names) {
-        if (names == std::vector<std::string>{"none"}) names.clear();
-        bench.against = std::move(names);
-      },
-      peers);
-  app.add_flag_callback(
-      "--no-check", [&bench] { bench.check = false; },
-      "Leave out the round in which every byte is checked");
-}
-
-void add_sizes(CLI::App& app, BenchArguments& bench, const std::string& defaults = "(64)") {
-  add_parsed(
-      app, "--size", "LIST",
-      [](const std::string& text) {
-        std::vector<std::size_t> sizes;
-        for (const std::string& part : CLI::detail::split(text, ',')) {
-          const std::uint64_t bytes = parse_bytes(part);
-          if (bytes < 8 || bytes > (std::uint64_t{1} << 30U)) {
-            throw std::invalid_argument("a measured message has 8 bytes to 1GiB, not " + part);
-          }
-          sizes.push_back(static_cast<std::size_t>(bytes));
-        }
-        return sizes;
-      },
-      [&bench](std::vector<std::size_t> sizes) { bench.message_bytes = std::move(sizes); },
-      "Bytes of a message; several, such as 64,1KiB,64KiB, are measured one after the other " +
-          defaults);
-}
-
-void add_plot(CLI::App& app, BenchArguments& bench) {
-  app.add_option("--plot", bench.plot, "Draw the result into FILE (.svg or .png; needs gnuplot)")
-      ->type_name("FILE");
-}
-
-void add_window(CLI::App& app, BenchArguments& bench) {
-  app.add_option("--window", bench.window,
-                 "Messages under way on a fabric (as each system chooses; fabric: 64, of large "
-                 "messages 4 MiB)")
-      ->check(CLI::Range(1, 1 << 15))
-      ->type_name("N");
-}
-
-void add_rate(CLI::App& app, BenchArguments& bench, const std::string& unit,
-              const std::string& description) {
-  add_parsed(
-      app, "--rate", "RATE", parse_rate,
-      [&bench, unit](const Rate& rate) {
-        if (rate.in_bytes) throw CLI::ValidationError("--rate", "is in " + unit + " here");
-        bench.rate = rate.per_second;
-      },
-      description);
-}
 
 void add_throughput(CLI::App& app, BenchArguments& bench) {
   add_common(app, bench);
@@ -192,21 +108,6 @@ void add_connections(CLI::App& app, BenchArguments& bench) {
       "Sending connections into one receiver (1000)");
 }
 
-// A number within bounds.
-template <typename Take>
-void add_number(CLI::App& app, const char* name, std::uint64_t least, std::uint64_t most, Take take,
-                const char* description) {
-  add_parsed(
-      app, name, "N", parse_count,
-      [=](std::uint64_t count) {
-        if (count < least || count > most) {
-          throw CLI::ValidationError(name, fmt::format("is {} to {}", least, most));
-        }
-        take(static_cast<std::uint32_t>(count));
-      },
-      description);
-}
-
 void add_audience(CLI::App& app, FanoutArguments& fanout) {
   add_number(
       app, "--subscribers", 1, 10'000, [&fanout](std::uint32_t n) { fanout.subscribers = n; },
@@ -257,13 +158,16 @@ void add_surface(CLI::App& app, BenchArguments& bench) {
        {"queued", "queued"},
        {"resume", "resume"},
        {"segments", "segments"},
-       {"gathered", "gathered"}},
+       {"gathered", "gathered"},
+       {"python", "python"}},
       bench.api,
       "c; coroutine; asio (the loop inside Asio's); blocking (the thread turns the loop while it "
       "waits); queued (a loop and a queue beside it; one way only); resume (call-backs again, and "
       "both ends keep 8 MiB of what is not acknowledged); segments (call-backs again, and each "
       "message is sent as its first 64 bytes and the rest; one way only, and its CPU against "
-      "gathered); gathered (these two are copied together first) (coroutine)");
+      "gathered); gathered (these two are copied together first); python (arrays of messages whose "
+      "words are summed, each message by itself, and requests, in the python3 of the path, also "
+      "against pyzmq if it has that) (coroutine)");
   add_choice_to(
       app, "--mode", modes(), bench.mode,
       "One way, but of c, coroutine, blocking and queued: buffered or unbuffered (buffered)");
@@ -305,27 +209,6 @@ void add_relay_bench(CLI::App& app, BenchArguments& bench) {
   add_sizes(app, bench);
 }
 
-void add_bytes(CLI::App& app, const char* name, std::uint64_t& into, const char* description) {
-  add_parsed(
-      app, name, "BYTES", parse_bytes, [&into](std::uint64_t bytes) { into = bytes; }, description);
-}
-
-// The first of the address that others give as a whole.
-void add_wire(CLI::App& app, BenchArguments& bench) {
-  CLI::Option* const address = app.get_option("ADDRESS");
-  add_parsed(
-      app, "--wire", "NAME", [](const std::string& text) { return text; },
-      [&bench](const std::string& wire) {
-        if (wire == "verbs") {
-          throw CLI::ValidationError("--wire", "of verbs needs an address: give ADDRESS");
-        }
-        bench.address = wire == "shm" ? "shm://*" : wire + "://127.0.0.1:0";
-      },
-      "The same as the ADDRESS tcp://127.0.0.1:0, shm://* or ofi+PROVIDER://127.0.0.1:0: tcp, shm "
-      "or ofi+PROVIDER (tcp)");
-  app.get_option("--wire")->excludes(address);
-}
-
 void add_build(CLI::App& app, BenchArguments& bench) {
   app.preparse_callback([&bench](std::size_t) { bench.message_bytes = {std::size_t{10} << 10U}; });
   add_common(app, bench);
@@ -352,10 +235,89 @@ void add_build(CLI::App& app, BenchArguments& bench) {
   add_bytes(
       app, "--unit-window", build.window_bytes,
       "What a builder may have of one unit in open events (by its receive pool, 4MiB at most)");
+  app.add_flag("--managed", build.managed,
+               "Measure event building with an event manager, too, which is a process more");
+  add_number(
+      app, "--credit", 1, 1'000, [&build](std::uint32_t n) { build.credit = n; },
+      "How many ranges the manager gives a builder at a time (8)");
+  app.get_option("--credit")->needs("--managed");
+  app.add_flag("--namespaces", build.namespaces,
+               "Give each process a network namespace of its own, joined by a bridge (tcp)");
   add_rate(app, bench, "events a second",
            "So many events a second, in small bursts. Without it as fast as it goes");
-  app.add_option("--csv", bench.csv, "Write each turn of each round into FILE, a line each")
-      ->type_name("FILE");
+  add_csv(app, bench, "Write each turn of each round into FILE, a line each");
+}
+
+void add_mesh(CLI::App& app, BenchArguments& bench) {
+  app.preparse_callback([&bench](std::size_t) {
+    bench.message_bytes = {std::size_t{64} << 10U};
+    bench.against = std::vector<std::string>();
+  });
+  add_common(app, bench);
+  app.get_option("ADDRESS")->description(
+      "Where each node listens (tcp://127.0.0.1:0), on a fabric verbs://HOST:0 or "
+      "ofi+PROVIDER://HOST:0, in shared memory shm://NAME; all nodes are processes here");
+  app.remove_option(app.get_option("--remote"));
+  add_wire(app, bench, "--wire,--scheme");
+  add_mode(app, bench);
+  app.get_option("--mode")->description("buffered or unbuffered (unbuffered)");
+  add_comparison(app, bench,
+                 "raw (as many bare TCP connections between as many processes, on tcp); or none "
+                 "(none)");
+  add_sizes(app, bench, "(64KiB)");
+  MeshArguments& mesh = bench.mesh;
+  add_parsed(
+      app, "--nodes", "N", parse_count, [&mesh](std::uint64_t n) { mesh.nodes = n; },
+      "Nodes, a process each, 2 to 250 (4)");
+  app.add_flag("--both-ways", mesh.both_ways,
+               "Each pair sends both ways at once; without it all pairs send one way, and then all "
+               "send the other way");
+  app.add_flag("--namespaces", mesh.namespaces,
+               "Give each node a network namespace of its own, joined by a bridge (tcp, ofi+tcp)");
+  add_number(
+      app, "--streams", 1, 64, [&mesh](std::uint32_t n) { mesh.streams = n; },
+      "Connections of each node to each other one (1)");
+  add_number(
+      app, "--intervals", 2, 10'000, [&mesh](std::uint32_t n) { mesh.intervals = n; },
+      "Cut the time into so many, and see how the rate of each pair varies between them (20)");
+  add_csv(app, bench,
+          "Write each pair of each turn of each round into FILE, a line each, with its intervals");
+  add_plot(app, bench);
+  app.get_option("--plot")->description(
+      "Draw heat maps into FILE: the rate of each pair, and each pair over time (.svg or .png; "
+      "needs gnuplot)");
+}
+
+constexpr double paced_rate_default = 1000;
+
+void add_breakdown(CLI::App& app, BenchArguments& bench) {
+  add_common(app, bench);
+  app.remove_option(app.get_option("--remote"));
+  app.get_option("ADDRESS")->description(
+      "Where the ends meet (tcp://127.0.0.1:0), both on this machine; on a fabric verbs:// or "
+      "ofi+PROVIDER://, in shared memory shm://NAME, two threads inproc://NAME");
+  app.get_option("--seconds")->description("How long messages are sent for each size (2s)");
+  add_choice_to<bool>(app, "--pattern", {{"pair", true}, {"push", false}}, bench.answered,
+                      "pair (round trips of two ends of a Pair, the next when the last has "
+                      "returned); or push (one way, Push to Pull, at --rate) (pair)");
+  add_mode(app, bench);
+  app.get_option("--mode")->description("buffered or unbuffered (unbuffered)");
+  add_sizes(app, bench);
+  add_rate(app, bench, "messages a second", "One way: so many messages a second (1000)");
+  add_parsed(
+      app, "--delay", "PART=TIME", parse_delay,
+      [&bench](std::string delay) { bench.delay = std::move(delay); },
+      fmt::format("Make this part of the way there take so much longer, such as call-back=200us, "
+                  "to see that it is found: {}",
+                  delayed_parts()));
+  add_plot(app, bench);
+  add_csv(app, bench, "Write each part into FILE, a line each");
+  app.parse_complete_callback([&bench] {
+    if (bench.answered && bench.rate > 0) {
+      throw CLI::ValidationError("--rate", "is of --pattern push: round trips follow each other");
+    }
+    if (!bench.answered && bench.rate == 0) bench.rate = paced_rate_default;
+  });
 }
 
 }  // namespace
@@ -385,6 +347,12 @@ void add_bench(CLI::App& app, BenchArguments& bench) {
   add("relay", "A sender, a relay and a receiver", What::relay, add_relay_bench);
   add("build", "Read-out units and builder units, against plain streams between as many processes",
       What::build, add_build);
+  add("mesh", "Every node to every other one: the rate of each pair, and how steady it is",
+      What::mesh, add_mesh);
+  add("scan", "A curve: what netio reaches against sizes of messages, pages and rings, and streams",
+      What::scan, add_scan);
+  add("breakdown", "Where the time of a message goes, on its way and back", What::breakdown,
+      add_breakdown);
   add("idle", "What a connected pair uses when nothing is sent", What::idle, add_common);
   CLI::App& serve = *app.add_subcommand(
       "serve", "Run the other end for `netio bench ... --remote` (on a network that is trusted)");

@@ -37,6 +37,35 @@ struct BenchBuildArguments {
   std::uint64_t range_events = 256;
   std::uint64_t store_bytes = 0;   // of each read-out unit; 0: its default
   std::uint64_t window_bytes = 0;  // at a builder unit, of each read-out unit; 0: its default
+  bool managed = false;            // with an event manager, too
+  std::uint32_t credit = 0;        // of a builder, in ranges; 0: its default
+  bool namespaces = false;         // each process has a network of its own
+};
+
+// Of nodes that send to each other.
+struct MeshArguments {
+  std::uint64_t nodes = 4;
+  std::uint64_t streams = 1;     // connections of each node to each other one
+  std::uint64_t intervals = 20;  // that the time is cut into
+  bool both_ways = false;        // of each pair, at the same time
+  bool namespaces = false;       // each node has a network of its own
+};
+
+// What a curve is measured against.
+enum class ScanParameter : std::uint8_t { slot_bytes, slots, page_bytes, size, window, streams };
+
+struct ScanArguments {
+  ScanParameter parameter = ScanParameter::size;
+  std::optional<std::string> values_text;  // none: as the parameter has them
+  std::vector<std::uint64_t> values;       // each once, in the order in which they are measured
+  // What is not scanned; 0: as netio has it.
+  std::uint64_t page_bytes = 0;
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t slots = 0;
+  bool fills_slots = false;  // messages are as large as a slot
+  std::uint32_t streams = 1;
+  bool both_ways = false;
+  bool round_trips = false;
 };
 
 struct BenchArguments {
@@ -50,7 +79,10 @@ struct BenchArguments {
     copies,
     relay,
     build,
+    mesh,
+    scan,
     idle,
+    breakdown,
     serve
   };
 
@@ -71,14 +103,18 @@ struct BenchArguments {
   std::uint32_t connections = 1000;
   FanoutArguments fanout;
   BenchBuildArguments build;
+  MeshArguments mesh;
+  ScanArguments scan;
   std::string api = "coroutine";  // a surface, held against call-backs
   std::string to;      // of a relay, where it meets the receiver; empty: as it meets the sender
   std::string remote;  // where `netio bench serve` runs; empty: this machine
   std::string plot;    // a file, .svg or .png; empty: none
   std::string csv;     // a file; empty: none
+  std::string delay;   // breakdown: PART=NS, to see that it is found; empty: none
   std::string percentiles;  // a folder for one percentile text a system; empty: none
   bool touched = false;     // loans: written and read
   bool markdown = false;    // copies: print the table of docs/any-wire.md
+  bool answered = true;     // breakdown: round trips by a Pair; else one way, Push to Pull
   bool check = true;        // an extra round in which every byte is checked
 };
 using What = BenchArguments::What;

@@ -96,7 +96,7 @@ FanoutSample Audience::measure() {
   if (contender_.fanout.stopped != 0) await_drops();
   snap(&Group::from);
   const nlohmann::json from = publisher_->ask("snap");
-  let_pass(stage_.loop(), what_.duration());
+  let_messages_pass(stage_.loop(), what_, *publisher_, from);
   const nlohmann::json to = publisher_->ask("snap");
   snap(&Group::to);
   // Nobody may find its peer gone before it was told to stop.

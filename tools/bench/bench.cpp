@@ -4,21 +4,26 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/breakdown.hpp"
 #include "bench/build.hpp"
 #include "bench/connections.hpp"
 #include "bench/copies.hpp"
 #include "bench/fanout.hpp"
+#include "bench/gnuplot.hpp"
 #include "bench/idle.hpp"
 #include "bench/loan.hpp"
+#include "bench/machine.hpp"
+#include "bench/mesh.hpp"
 #include "bench/plot.hpp"
 #include "bench/relay.hpp"
 #include "bench/results.hpp"
+#include "bench/rounds.hpp"
+#include "bench/scan.hpp"
 #include "bench/serve.hpp"
 #include "bench/stage.hpp"
 #include "bench/surface.hpp"
@@ -28,79 +33,6 @@
 namespace netio::cli {
 
 namespace {
-
-// Runs the rounds of one case. A system that fails is left out of the rounds that follow.
-class Rounds {
- public:
-  Rounds(Stage& stage, const BenchArguments& arguments, std::vector<const System*> systems)
-      : stage_(stage),
-        arguments_(arguments),
-        systems_(std::move(systems)),
-        floor_(floor_name(stage.first_case().meeting, stage.first_case().concurrent != 0)) {
-    // The floor first, so that its second run ends the round.
-    std::stable_partition(systems_.begin(), systems_.end(),
-                          [&](const System* system) { return system->name == floor_; });
-  }
-
-  // False after Ctrl-C; the results hold the whole rounds before it.
-  bool run(Results& results) {
-    results.set_rounds_wanted(arguments_.rounds);
-    try {
-      if (arguments_.check) check(results);
-      for (unsigned number = 1; number <= arguments_.rounds; ++number) {
-        stage_.note(fmt::format("{}, round {} of {}", binary_bytes(results.what().message_bytes),
-                                number, arguments_.rounds));
-        results.add(one(results));
-      }
-    } catch (const Interrupted&) {
-      return false;
-    }
-    return true;
-  }
-
- private:
-  Round one(Results& results) {
-    Round round;
-    for (const System* const system : systems_) {
-      if (auto sample = try_one(*system, results.what(), results)) {
-        round.samples.emplace(system->name, std::move(*sample));
-      }
-    }
-    if (!systems_.empty() && systems_.front()->name == floor_) {
-      round.control = try_one(*systems_.front(), results.what(), results);
-    }
-    return round;
-  }
-
-  // Untimed: every byte of every message is filled and checked.
-  void check(Results& results) {
-    stage_.note(fmt::format("{}, every byte checked", binary_bytes(results.what().message_bytes)));
-    Case what = results.what();
-    what.verify = true;
-    what.seconds = std::min(what.seconds, 0.3);
-    for (const System* const system : systems_) {
-      if (system->name != "iperf3") (void)try_one(*system, what, results);
-    }
-  }
-
-  std::optional<Sample> try_one(const System& system, const Case& what, Results& results) {
-    if (failed_.count(&system) != 0) return std::nullopt;
-    try {
-      return measure(system, what, stage_.places());
-    } catch (const EndFailure& failure) {
-      failed_.insert(&system);
-      results.failed(std::string(system.name), failure.what());
-      stage_.note(fmt::format("{} is left out: {}", system.name, failure.what()));
-      return std::nullopt;
-    }
-  }
-
-  Stage& stage_;
-  const BenchArguments& arguments_;
-  std::vector<const System*> systems_;
-  std::string_view floor_;
-  std::set<const System*> failed_;
-};
 
 // Before it is measured what goes in there.
 void make_folder(const std::string& folder) {
@@ -140,6 +72,7 @@ ExitCode compare(const BenchArguments& arguments) {
   Stage stage(arguments);
   for (const std::string& line : skipped) stage.note(line);
 
+  const Machine machine = this_machine(meeting);
   std::vector<Results> all;
   bool whole = true;
   for (const std::size_t bytes : arguments.message_bytes) {
@@ -153,11 +86,14 @@ ExitCode compare(const BenchArguments& arguments) {
       [&] {
         std::string text;
         for (const Results& results : all) text += results.to_text() + "\n";
-        return text;
+        return machine.speed_means_nothing() ? text + machine.sentence() + "\n" : text;
       }(),
       [&] {
         nlohmann::ordered_json json = nlohmann::ordered_json::array();
-        for (const Results& results : all) json.push_back(results.to_json());
+        for (const Results& results : all) {
+          json.push_back(results.to_json());
+          json.back()["machine"] = machine.to_json();
+        }
         const bool one = arguments.message_bytes.size() == 1;
         return (one ? json.front() : json).dump(2) + "\n";
       });
@@ -190,8 +126,14 @@ ExitCode run_bench(const BenchArguments& arguments) {
       return run_bench_relay(arguments);
     case What::build:
       return run_build(arguments);
+    case What::mesh:
+      return run_mesh(arguments);
+    case What::scan:
+      return run_scan(arguments);
     case What::idle:
       return run_idle(arguments);
+    case What::breakdown:
+      return run_breakdown(arguments);
     case What::serve:
       return run_serve(arguments);
   }

@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/all_sizes.hpp"
+#include "bench/bridge_network.hpp"
 #include "bench/build_results.hpp"
 #include "bench/build_stage.hpp"
+#include "bench/csv.hpp"
 #include "bench/stage.hpp"
 #include "report.hpp"
 #include "units.hpp"
@@ -26,13 +29,16 @@ constexpr std::size_t fragment_bytes_min = 16;
 }
 
 void check_build(const BenchArguments& arguments) {
-  const Meeting meeting = meeting_of(arguments.address);
+  const Meeting meeting = meeting_without_ring(arguments.address, "event building");
   if (meeting.in_one_process()) {
     refuse_build("event building is measured between processes", "Give a shm or a tcp address.");
   }
   if (!meeting.in_memory() && meeting.port != 0 && arguments.build.builders > 1) {
     refuse_build("several builders cannot have one port",
                  "Give port 0, which is any that is free.");
+  }
+  if (arguments.build.namespaces && meeting.scheme != "tcp") {
+    refuse_build("network namespaces are for tcp", "Leave out --namespaces or the address.");
   }
   const auto& sizes = arguments.message_bytes;
   if (*std::min_element(sizes.begin(), sizes.end()) < fragment_bytes_min) {
@@ -46,8 +52,9 @@ void check_build(const BenchArguments& arguments) {
 // False after Ctrl-C; the results hold the whole rounds before it.
 bool run_build_rounds(Stage& stage, const BenchArguments& arguments, BuildResults& results) {
   const Case what = results.what();
-  const auto turn = [&](const Case& of, bool plain) {
-    return BuildEnds(stage, arguments.build, of, plain).measure();
+  const bool managed = arguments.build.managed;
+  const auto turn = [&](const Case& of, BuildSystem system) {
+    return BuildEnds(stage, arguments.build, of, system).measure();
   };
   try {
     if (arguments.check) {
@@ -55,16 +62,21 @@ bool run_build_rounds(Stage& stage, const BenchArguments& arguments, BuildResult
       Case checking = what;
       checking.verify = true;
       checking.seconds = std::min(checking.seconds, 0.3);
-      (void)turn(checking, true);
-      (void)turn(checking, false);
+      (void)turn(checking, BuildSystem::plain);
+      (void)turn(checking, BuildSystem::building);
+      if (managed) (void)turn(checking, BuildSystem::managed);
     }
     for (unsigned number = 1; number <= arguments.rounds; ++number) {
       stage.note(fmt::format("{}, round {} of {}", binary_bytes(what.message_bytes), number,
                              arguments.rounds));
       BuildRound round;
-      round.plain = turn(what, true);
-      round.building = turn(what, false);
-      round.control = turn(what, true);
+      round.plain = turn(what, BuildSystem::plain);
+      // In every other round the manager's turn is first.
+      const bool first = number % 2 == 0;
+      if (managed && first) round.managed = turn(what, BuildSystem::managed);
+      round.building = turn(what, BuildSystem::building);
+      if (managed && !first) round.managed = turn(what, BuildSystem::managed);
+      round.control = turn(what, BuildSystem::plain);
       results.add(round);
     }
   } catch (const EndFailure& failure) {
@@ -75,21 +87,17 @@ bool run_build_rounds(Stage& stage, const BenchArguments& arguments, BuildResult
   return true;
 }
 
-std::ofstream open_csv(const std::string& path) {
-  std::ofstream file;
-  if (path.empty()) return file;
-  file.open(path);
-  file << BuildResults::csv_header() << std::flush;
-  if (!file) throw Failure(fmt::format("cannot write {}", path));
-  return file;
-}
-
 }  // namespace
 
 ExitCode run_build(const BenchArguments& arguments) {
   check_build(arguments);
   Report report(arguments.report, false);
-  std::ofstream csv = open_csv(arguments.csv);
+  if (arguments.build.namespaces) {
+    if (const std::string why = enter_network_of_bridge(); !why.empty()) {
+      return skip_without_namespaces(report, why);
+    }
+  }
+  std::ofstream csv = open_csv(arguments.csv, BuildResults::csv_header());
   Stage stage(arguments);
   std::vector<BuildResults> all;
   bool whole = true;
@@ -101,18 +109,9 @@ ExitCode run_build(const BenchArguments& arguments) {
     if (csv.is_open()) csv << all.back().to_csv() << std::flush;
     if (!whole) break;
   }
-  std::string text;
-  for (const BuildResults& results : all) text += results.to_text() + "\n";
-  report.publish(text, [&all] {
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const BuildResults& results : all) json.push_back(results.to_json());
-    return (json.size() == 1 ? json.front() : json).dump(2) + "\n";
-  });
-  if (csv.is_open() && !csv) throw Failure(fmt::format("cannot write {}", arguments.csv));
-  if (!whole) return ExitCode::interrupted;
-  const bool failed =
-      std::any_of(all.begin(), all.end(), [](const auto& results) { return results.any_failed(); });
-  return failed ? ExitCode::failed : ExitCode::done;
+  publish(report, all);
+  check_csv(csv, arguments.csv);
+  return outcome(all, whole);
 }
 
 }  // namespace netio::cli

@@ -16,10 +16,13 @@ namespace netio::cli {
 
 inline constexpr std::string_view plain_name = "plain";
 
+inline constexpr std::string_view managed_name = "managed";
+
 // Plain streams come first and last: the second time is their control.
 struct BuildRound {
   BuildSample plain;
   BuildSample building;
+  BuildSample managed;  // if that is asked for
   BuildSample control;
 };
 
@@ -44,12 +47,14 @@ class BuildResults {
   using System = BuildSample BuildRound::*;
 
   [[nodiscard]] Spread spread(System system, Value value) const;
-  // Of building over the mean of both turns of plain streams, round by round. None where there is
-  // nothing to divide by.
-  [[nodiscard]] std::optional<Spread> ratio(Value value) const;
-  [[nodiscard]] std::optional<Spread> control(Value value) const;
+  // Of one system over another one, round by round. None where there is nothing to divide by. Plain
+  // streams to divide by are the mean of both turns.
+  [[nodiscard]] std::optional<Spread> ratio(System system, System other, Value value) const;
+  [[nodiscard]] std::string ratio_lines() const;
   [[nodiscard]] std::string row(std::string_view name, System system) const;
   [[nodiscard]] std::string memory(std::string_view name, System system) const;
+  [[nodiscard]] std::string manager() const;
+  void add_figures(nlohmann::ordered_json& said) const;
 
   Case what_;
   BenchBuildArguments build_;

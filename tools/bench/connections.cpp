@@ -117,7 +117,7 @@ Sample measure_rate(Stage& stage, const System& system, const Case& what, std::u
   Crowd crowd(stage, system, what, count, {});
   let_pass(stage.loop(), settling(what));
   const json from = crowd.receiver().ask("snap");
-  let_pass(stage.loop(), what.duration());
+  let_messages_pass(stage.loop(), what, crowd.receiver(), from);
   const json to = crowd.receiver().ask("snap");
   crowd.stop();
   const auto difference = [&](const char* key) {
@@ -293,7 +293,7 @@ void refuse_too_many(const BenchArguments& arguments, const Meeting& meeting) {
 
 ExitCode run_connections(const BenchArguments& arguments) {
   std::vector<std::string> skipped;
-  const Meeting meeting = meeting_of(arguments.address);
+  const Meeting meeting = meeting_without_ring(arguments.address, "a number of connections");
   if (meeting.in_one_process()) {
     throw Failure("many connections are measured between processes", "Give a shm or a tcp address.",
                   ExitCode::usage);

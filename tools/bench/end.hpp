@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,6 +27,9 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+// What an end that is well needs far less than.
+inline constexpr std::chrono::seconds answer_within{20};
+
 class End {
  public:
   explicit End(std::string name) : name_(std::move(name)) {}
@@ -36,12 +41,19 @@ class End {
   // The next line, as it came. Runs the loop meanwhile. Throws EndFailure when there will be none,
   // or not in time; Interrupted.
   [[nodiscard]] virtual std::string hear(std::chrono::nanoseconds within) = 0;
+  // A line has come that nobody has heard yet, of a process here; false of one on another machine.
+  [[nodiscard]] virtual bool has_said() const noexcept { return false; }
   [[nodiscard]] virtual Loop& loop() noexcept = 0;
   // Of a process here: SIGSTOP, SIGCONT. One on another machine stays as it is.
   virtual void signal(int number) noexcept = 0;
+  // Of a process here, also when it has ended; -1 of one on another machine.
+  [[nodiscard]] virtual pid_t process_id() const noexcept { return -1; }
+  // How the process here ended, once it has and the loop has run: "was killed by signal 9
+  // (Killed)".
+  [[nodiscard]] virtual std::optional<std::string> ending() const { return std::nullopt; }
 
   // The same for workers, who answer in JSON: an object, never an error.
-  [[nodiscard]] nlohmann::json answer(std::chrono::nanoseconds within = std::chrono::seconds(20));
+  [[nodiscard]] nlohmann::json answer(std::chrono::nanoseconds within = answer_within);
   [[nodiscard]] nlohmann::json ask(const std::string& command);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -174,7 +174,7 @@ class FanoutRounds {
 }  // namespace
 
 ExitCode run_fanout(const BenchArguments& arguments) {
-  const Meeting meeting = meeting_of(arguments.address);
+  const Meeting meeting = meeting_without_ring(arguments.address, "a fanout");
   check(arguments, meeting);
   std::vector<std::string> skipped;
   std::vector<Contender> contenders = contenders_for(arguments, meeting, skipped);

@@ -22,8 +22,11 @@ class LocalEnd final : public End {
   std::string hear(std::chrono::nanoseconds within) override {
     return lines_.next(loop_, name(), within);
   }
+  bool has_said() const noexcept override { return !lines_.empty(); }
   Loop& loop() noexcept override { return loop_; }
   void signal(int number) noexcept override { process_.signal(number); }
+  pid_t process_id() const noexcept override { return process_.id(); }
+  std::optional<std::string> ending() const override { return lines_.ending(); }
 
  private:
   Loop& loop_;
@@ -36,9 +39,9 @@ class LocalEnd final : public End {
 std::unique_ptr<End> LocalPlace::start(const std::string& name, const std::string& system,
                                        const std::vector<std::string>& arguments) {
   const System* const known = find_system(system);
-  const std::string program = known == nullptr ? std::string() : program_of(*known);
-  if (program.empty()) throw EndFailure(system + ": its program is not there");
-  return std::make_unique<LocalEnd>(loop_, name, program, arguments);
+  const Invocation command = known == nullptr ? Invocation() : command_for(*known, arguments);
+  if (command.program.empty()) throw EndFailure(system + ": its program is not there");
+  return std::make_unique<LocalEnd>(loop_, name, command.program, command.arguments);
 }
 
 }  // namespace netio::cli

@@ -1,4 +1,5 @@
-// One measurement of one system: starts both ends, lets them run, reads what they counted.
+// One measurement of one system: starts both ends (of every stream), lets them run, reads what they
+// counted.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +31,17 @@ struct Case {
   std::uint32_t window = 0;  // on a fabric; 0: as each system chooses
   double seconds = 2;
   std::uint32_t connections = 1;
+  std::uint64_t page_bytes = 0;  // of netio; 0: its default
+  bool fills_slots = false;      // a message is as large as a slot
+  std::uint32_t streams = 1;     // connections with two processes each, measured together
+  bool both_ways = false;        // both ends of each send and receive
+  bool pinned = true;            // ends that run on one core have one of their own
   bool touched = false;          // loans: written and read, one way
   bool verify = false;           // every byte
   bool requests = false;         // by Request and Reply
   std::uint32_t concurrent = 0;  // of them, under way at once; 0: one, which is timed
   std::string api;               // a surface of netio's; empty: call-backs
+  bool sums = false;             // one way: who receives sums the words of each message
 
   [[nodiscard]] std::chrono::nanoseconds duration() const noexcept {
     return std::chrono::nanoseconds(std::llround(seconds * 1e9));
@@ -64,6 +71,10 @@ struct Sample {
   [[nodiscard]] double cpu_ns_per_message() const noexcept {
     return sender.cpu_ns_per_message + receiver.cpu_ns_per_message;
   }
+  // Cores in use, of one end.
+  [[nodiscard]] double cores(const EndSample& end) const noexcept {
+    return end.cpu_ns_per_message * messages_per_s / 1e9;
+  }
 };
 
 // Where the ends run: the one that binds may be on another machine.
@@ -87,16 +98,22 @@ struct Places {
 // By how much a figure grew between two looks at a worker.
 [[nodiscard]] double difference(const nlohmann::json& from, const nlohmann::json& to,
                                 const char* what);
+// Lets the duration of a measurement pass. A busy machine may let an end have no turn: then it goes
+// on until the end has counted so many messages since the look `from`, but for no more than 10
+// seconds.
+void let_messages_pass(Loop& loop, const Case& what, End& end, const nlohmann::json& from,
+                       double messages = 1);
 // Throws EndFailure if a worker says that it found any.
 void check_faults(const End& end, const nlohmann::json& said);
 
 // A worker for `role`, ready; `port` is given to who connects and taken from who binds. In one
-// process who connects runs the other end too.
+// process who connects runs the other end too. `name`: of the end, for people; empty: by its role.
 [[nodiscard]] std::unique_ptr<End> start_worker(const System& system, const std::string& role,
                                                 const Case& what, const Places& places,
                                                 std::uint16_t& port,
-                                                const std::vector<std::string>& more = {});
+                                                const std::vector<std::string>& more = {},
+                                                const std::string& name = {});
 // Tells it to stop, and gives its last words.
-nlohmann::json stop_worker(End& end);
+nlohmann::json stop_worker(End& end, std::chrono::nanoseconds within = answer_within);
 
 }  // namespace netio::cli

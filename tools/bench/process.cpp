@@ -78,6 +78,7 @@ Process::Process(Loop& loop, const std::string& program, const std::vector<std::
   pid_ = fork();
   if (pid_ < 0) throw Failure(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (pid_ == 0) become(program.c_str(), pointers.data(), in.read.get(), out.write.get(), parent);
+  id_ = pid_;
   input_ = std::move(in.write);
   output_ = std::move(out.read);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);

@@ -23,6 +23,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  // It had this id when it began.
+  [[nodiscard]] pid_t id() const noexcept { return id_; }
   void say(const std::string& line);
   void signal(int number) const noexcept;
 
@@ -33,7 +35,8 @@ class Process {
 
   std::function<void(std::string)> on_line_;
   std::function<void(std::string)> on_end_;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1;  // until it has ended
+  pid_t id_ = -1;
   Descriptor input_;
   Descriptor output_;
   std::string partial_;

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/all_sizes.hpp"
 #include "bench/relay_results.hpp"
 #include "bench/stage.hpp"
 #include "report.hpp"
@@ -190,7 +191,7 @@ class RelayRounds {
                                            relay ? relay->ask("snap") : nlohmann::json()};
     };
     const auto before = look();
-    let_pass(stage_.loop(), what.duration());
+    let_messages_pass(stage_.loop(), what, *receiver, before[0]);
     const auto after = look();
     // Nobody must find the next one gone before it was told to stop.
     check_faults(*sender, stop_worker(*sender));
@@ -248,7 +249,8 @@ Meeting second_meeting(const BenchArguments& arguments, const Meeting& from) {
     throw Failure("both sides of the relay cannot have one port",
                   "Say --to, or give port 0, which is any that is free.", ExitCode::usage);
   }
-  Meeting to = meeting_of(arguments.to.empty() ? arguments.address : arguments.to);
+  Meeting to =
+      meeting_without_ring(arguments.to.empty() ? arguments.address : arguments.to, "a relay");
   if (from.in_one_process() || to.in_one_process()) {
     throw Failure("a relay is measured between processes", "Give a tcp or a shm address.",
                   ExitCode::usage);
@@ -260,7 +262,7 @@ Meeting second_meeting(const BenchArguments& arguments, const Meeting& from) {
 }  // namespace
 
 ExitCode run_bench_relay(const BenchArguments& arguments) {
-  const Meeting from = meeting_of(arguments.address);
+  const Meeting from = meeting_without_ring(arguments.address, "a relay");
   const Meeting to = second_meeting(arguments, from);
   std::vector<std::string> skipped;
   const std::vector<const Passing*> passings = passings_for(arguments, from, to, skipped);
@@ -282,17 +284,8 @@ ExitCode run_bench_relay(const BenchArguments& arguments) {
         RelayRounds(stage, passings, floor, to).run(all.back(), arguments.rounds, arguments.check);
     if (!whole) break;
   }
-  std::string text;
-  for (const RelayResults& results : all) text += results.to_text() + "\n";
-  report.publish(text, [&all] {
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const RelayResults& results : all) json.push_back(results.to_json());
-    return (json.size() == 1 ? json.front() : json).dump(2) + "\n";
-  });
-  if (!whole) return ExitCode::interrupted;
-  const bool failed =
-      std::any_of(all.begin(), all.end(), [](const auto& results) { return results.any_failed(); });
-  return failed ? ExitCode::failed : ExitCode::done;
+  publish(report, all);
+  return outcome(all, whole);
 }
 
 }  // namespace netio::cli

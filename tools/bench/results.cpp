@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/figures.hpp"
 #include "bench/system.hpp"
 #include "units.hpp"
 
@@ -19,27 +20,11 @@ using nlohmann::ordered_json;
 constexpr double floor_over_zmq_min = 9;
 constexpr std::size_t floor_check_bytes = 64;
 constexpr const char* zmq_name = "zmq";
-// Rounds that differ by more were of two kinds, or on a busy machine.
-constexpr double unsteady_max = 3;
-
-double messages_per_s(const Sample& sample) { return sample.messages_per_s; }
-double bytes_per_s(const Sample& sample) { return sample.bytes_per_s; }
-double cpu_ns(const Sample& sample) { return sample.cpu_ns_per_message(); }
-
-double switches_per_s(const Sample& sample) {
-  return sample.sender.switches_per_s + sample.receiver.switches_per_s;
-}
 
 std::string subject(const Case& what) {
   if (what.concurrent != 0) return fmt::format("{} requests under way,", what.concurrent);
   if (what.what != What::latency) return "One way";
   return what.requests ? "Round trips of requests" : "Round trips";
-}
-
-auto rtt_us(double share) {
-  return [share](const Sample& sample) {
-    return static_cast<double>(sample.round_trips.at(share)) / 1000;
-  };
 }
 
 }  // namespace
@@ -113,8 +98,8 @@ std::string Results::why_void() const {
       what_.message_bytes != floor_check_bytes || !has(floor()) || !has(zmq_name)) {
     return {};
   }
-  const double least = spread(floor(), messages_per_s).median;
-  const double zmq = spread(zmq_name, messages_per_s).median;
+  const double least = spread(floor(), figure::messages_per_s).median;
+  const double zmq = spread(zmq_name, figure::messages_per_s).median;
   if (least >= floor_over_zmq_min * zmq) return {};
   return fmt::format("the floor reached {:.1f} times zmq, and must reach {:.0f} times", least / zmq,
                      floor_over_zmq_min);
@@ -137,7 +122,7 @@ std::string Results::title() const {
   const bool loan = what_.what == What::loan;
   std::string text = fmt::format(
       "{} over {}, {} {} of {}, {}, when idle: {}; {} is better\n", subject(what_),
-      what_.meeting.scheme, name_of(what_.mode), loan ? "loans, written and read," : "messages",
+      what_.meeting.wire(), name_of(what_.mode), loan ? "loans, written and read," : "messages",
       binary_bytes(what_.message_bytes), pace, name_of(what_.wait), latency ? "lower" : "higher");
   if (latency) {
     return text + fmt::format("{:<8} {:>10} {:>10} {:>10} {:>18} {:>12} {:>11}\n", "", "p50 us",
@@ -149,24 +134,25 @@ std::string Results::title() const {
 }
 
 std::string Results::row(const std::string& system) const {
-  const std::string tail = fmt::format("{:>12.1f} {:>11}\n", spread(system, cpu_ns).median,
-                                       short_number(spread(system, switches_per_s).median));
+  const std::string tail = fmt::format("{:>12.1f} {:>11}\n", spread(system, figure::cpu_ns).median,
+                                       short_number(spread(system, figure::switches_per_s).median));
   if (what_.what == What::latency) {
-    const Spread p50 = spread(system, rtt_us(0.5));
+    const Spread p50 = spread(system, figure::rtt_us(0.5));
     return fmt::format("{:<8} {:>10.2f} {:>10.2f} {:>10.2f} {:>18} {}", system, p50.median,
-                       spread(system, rtt_us(0.99)).median, spread(system, rtt_us(0.999)).median,
+                       spread(system, figure::rtt_us(0.99)).median,
+                       spread(system, figure::rtt_us(0.999)).median,
                        fmt::format("{:.2f} .. {:.2f}", p50.min, p50.max), tail);
   }
-  const Spread rate = spread(system, messages_per_s);
+  const Spread rate = spread(system, figure::messages_per_s);
   return fmt::format("{:<8} {:>10} {:>20} {:>10} {}", system, short_number(rate.median),
                      fmt::format("{} .. {}", short_number(rate.min), short_number(rate.max)),
-                     scaled(spread(system, bytes_per_s).median, "B"), tail);
+                     scaled(spread(system, figure::bytes_per_s).median, "B"), tail);
 }
 
 std::string Results::to_text() const {
   const bool latency = what_.what == What::latency;
   const auto measured = [latency](const Sample& sample) {
-    return latency ? rtt_us(0.5)(sample) : messages_per_s(sample);
+    return latency ? figure::rtt_us(0.5)(sample) : figure::messages_per_s(sample);
   };
   std::string text = title();
   for (const std::string& name : systems()) text += row(name);
@@ -185,7 +171,7 @@ std::string Results::to_text() const {
     line(fmt::format("control: {0} / {0}", floor()), *twice);
   for (const std::string& name : systems()) {
     const Spread spread = this->spread(name, measured);
-    if (spread.max <= unsteady_max * spread.min) continue;
+    if (spread.max <= figure::unsteady_max * spread.min) continue;
     text +=
         fmt::format("UNSTEADY: {}, by {:.1f} times between rounds; a median of few says little.\n",
                     name, spread.max / spread.min);
@@ -203,6 +189,30 @@ std::string Results::to_text() const {
     text += fmt::format("INCOMPLETE: {} of {} rounds\n", rounds_.size(), rounds_wanted_);
   }
   return text;
+}
+
+ordered_json Results::json_of_system(const std::string& name) const {
+  ordered_json system;
+  system["messages_per_s"] = json_of(spread(name, figure::messages_per_s));
+  system["bytes_per_s"] = json_of(spread(name, figure::bytes_per_s));
+  if (what_.what == What::latency) {
+    system["rtt_us"] = {{"p50", json_of(spread(name, figure::rtt_us(0.5)))},
+                        {"p99", json_of(spread(name, figure::rtt_us(0.99)))},
+                        {"p999", json_of(spread(name, figure::rtt_us(0.999)))}};
+  }
+  system["cpu_ns_per_message"] = json_of(spread(name, figure::cpu_ns));
+  const auto bytes = static_cast<double>(what_.message_bytes);
+  system["cpu_ns_per_byte"] =
+      json_of(spread(name, [bytes](const Sample& s) { return figure::cpu_ns(s) / bytes; }));
+  system["cores_in_use"] = json_of(spread(name, figure::cores));
+  if (!what_.meeting.in_one_process()) {
+    system["sender_cpu_ns_per_message"] = json_of(
+        spread(name, [](const Sample& sample) { return sample.sender.cpu_ns_per_message; }));
+    system["receiver_cpu_ns_per_message"] = json_of(
+        spread(name, [](const Sample& sample) { return sample.receiver.cpu_ns_per_message; }));
+  }
+  system["context_switches_per_s"] = json_of(spread(name, figure::switches_per_s));
+  return system;
 }
 
 ordered_json Results::to_json() const {
@@ -224,6 +234,12 @@ ordered_json Results::to_json() const {
   if (what_.concurrent != 0) said["case"]["concurrent"] = what_.concurrent;
   if (loan) said["case"]["touch"] = "all";
   if (what_.window != 0) said["case"]["window"] = what_.window;
+  if (what_.page_bytes != 0) said["case"]["page_bytes"] = what_.page_bytes;
+  const Meeting& at = what_.meeting;
+  if (at.slot_bytes != 0) said["case"]["slot_bytes"] = at.slot_bytes;
+  if (at.slots != 0) said["case"]["slots"] = at.slots;
+  if (what_.streams != 1) said["case"]["streams"] = what_.streams;
+  if (what_.both_ways) said["case"]["both_ways"] = true;
   said["complete"] = complete();
   const std::string why = why_void();
   said["void"] = !why.empty();
@@ -232,35 +248,17 @@ ordered_json Results::to_json() const {
   said["ratio"] = ordered_json::object();
   said["ratio_spread"] = ordered_json::object();
   for (const std::string& name : systems()) {
-    ordered_json& system = said["systems"][name];
-    system["messages_per_s"] = json_of(spread(name, messages_per_s));
-    system["bytes_per_s"] = json_of(spread(name, bytes_per_s));
-    if (latency) {
-      system["rtt_us"] = {{"p50", json_of(spread(name, rtt_us(0.5)))},
-                          {"p99", json_of(spread(name, rtt_us(0.99)))},
-                          {"p999", json_of(spread(name, rtt_us(0.999)))}};
-    }
-    system["cpu_ns_per_message"] = json_of(spread(name, cpu_ns));
-    const auto bytes = static_cast<double>(what_.message_bytes);
-    system["cpu_ns_per_byte"] =
-        json_of(spread(name, [bytes](const Sample& s) { return cpu_ns(s) / bytes; }));
-    if (!what_.meeting.in_one_process()) {
-      system["sender_cpu_ns_per_message"] = json_of(
-          spread(name, [](const Sample& sample) { return sample.sender.cpu_ns_per_message; }));
-      system["receiver_cpu_ns_per_message"] = json_of(
-          spread(name, [](const Sample& sample) { return sample.receiver.cpu_ns_per_message; }));
-    }
-    system["context_switches_per_s"] = json_of(spread(name, switches_per_s));
+    said["systems"][name] = json_of_system(name);
     if (name == our_name || !has(our_name)) continue;
     const auto add = [&](const char* key, const Spread& spread) {
       said["ratio"][name][key] = spread.median;
       said["ratio_spread"][name][key] = json_of(spread);
     };
-    add("messages_per_s", ratio(name, messages_per_s));
-    add("bytes_per_s", ratio(name, bytes_per_s));
-    if (latency) add("rtt_us_p50", ratio(name, rtt_us(0.5)));
+    add("messages_per_s", ratio(name, figure::messages_per_s));
+    add("bytes_per_s", ratio(name, figure::bytes_per_s));
+    if (latency) add("rtt_us_p50", ratio(name, figure::rtt_us(0.5)));
   }
-  if (const auto twice = latency ? control(rtt_us(0.5)) : control(messages_per_s)) {
+  if (const auto twice = latency ? control(figure::rtt_us(0.5)) : control(figure::messages_per_s)) {
     said["control"] = {{latency ? "rtt_us_p50" : "messages_per_s", json_of(*twice)}};
   }
   said["failed"] = failures_;

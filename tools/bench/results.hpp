@@ -38,6 +38,10 @@ class Results {
   void failed(const std::string& system, const std::string& why) { failures_[system] = why; }
   void set_rounds_wanted(unsigned rounds) { rounds_wanted_ = rounds; }
 
+  [[nodiscard]] bool has_failed(std::string_view system) const {
+    return failures_.find(system) != failures_.end();
+  }
+  [[nodiscard]] const auto& failures() const noexcept { return failures_; }
   [[nodiscard]] bool complete() const noexcept { return rounds_.size() == rounds_wanted_; }
   [[nodiscard]] bool any_failed() const noexcept { return !failures_.empty(); }
   // Why nothing should be concluded from this run; empty if there is no such reason.
@@ -63,6 +67,7 @@ class Results {
   [[nodiscard]] std::string floor() const;
   [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string row(const std::string& system) const;
+  [[nodiscard]] nlohmann::ordered_json json_of_system(const std::string& name) const;
   // Ours over the peer's, round by round. Of the floor, the mean of its two samples.
   template <typename Value>
   [[nodiscard]] Spread ratio(const std::string& peer, Value&& value) const;
@@ -72,7 +77,7 @@ class Results {
 
   Case what_;
   std::vector<Round> rounds_;
-  std::map<std::string, std::string> failures_;
+  std::map<std::string, std::string, std::less<>> failures_;
   unsigned rounds_wanted_ = 0;
 };
 

@@ -69,15 +69,15 @@ class Server {
   // Only programs of systems that are known are ever started.
   void start(std::uint64_t id, const std::string& name, const std::vector<std::string>& arguments) {
     const System* const system = find_system(name);
-    std::string program = system == nullptr ? std::string() : program_of(*system);
-    if (!harmless(name, arguments)) program.clear();
-    if (program.empty()) {
+    Invocation command = system == nullptr ? Invocation() : command_for(*system, arguments);
+    if (!harmless(name, arguments)) command = {};
+    if (command.program.empty()) {
       tell({{"id", id}, {"ended", "is not there: " + name + " is not built or installed"}});
       return;
     }
     try {
       processes_[id] = std::make_unique<Process>(
-          context_.loop(), program, arguments,
+          context_.loop(), command.program, command.arguments,
           [this, id](std::string line) {
             tell({{"id", id}, {"line", std::move(line)}});
           },

@@ -76,7 +76,8 @@ Case Stage::first_case() const {
   what.window = arguments_.window;
   what.message_bytes = arguments_.message_bytes.front();
   what.touched = arguments_.touched;
-  const bool gathers = arguments_.what != What::latency && arguments_.what != What::loan;
+  const bool gathers = arguments_.what != What::latency && arguments_.what != What::loan &&
+                       arguments_.what != What::mesh;
   what.mode = arguments_.mode.value_or(gathers ? Mode::buffered : Mode::unbuffered);
   what.wait = arguments_.wait;
   what.rate = arguments_.rate;
@@ -89,6 +90,7 @@ Case Stage::first_case() const {
 }
 
 void Stage::note(const std::string& text) const {
+  if (progress_ != nullptr) return progress_->note(text);
   if (!arguments_.report.quiet) say("netio bench: {}\n", text);
 }
 

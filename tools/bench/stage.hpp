@@ -11,6 +11,7 @@
 #include "bench/arguments.hpp"
 #include "bench/measure.hpp"
 #include "interrupt.hpp"
+#include "progress.hpp"
 
 namespace netio::cli {
 
@@ -30,9 +31,13 @@ class Stage {
   [[nodiscard]] Loop& loop() noexcept { return context_.loop(); }
   // A line on standard error, unless quiet.
   void note(const std::string& text) const;
+  // Notes go through this, which may have a bar on the terminal; null: none has. It must outlive
+  // its use here.
+  void set_progress(Progress* progress) noexcept { progress_ = progress; }
 
  private:
   const BenchArguments& arguments_;
+  Progress* progress_ = nullptr;
   Meeting meeting_;
   Context context_;
   Interrupt interrupt_;

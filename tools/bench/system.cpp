@@ -28,6 +28,8 @@ constexpr System our_own = {.name = our_name,
                             .asks = true,
                             .many_connections = true,
                             .many_connections_on_shm = true,
+                            .rings = true,
+                            .meshes = true,
                             .on_sockets = true,
                             .on_fabrics = true,
                             .on_shm = true,
@@ -43,10 +45,30 @@ constexpr System pair = {.name = pair_name,
                          .on_fabrics = true,
                          .on_shm = true,
                          .on_inproc = true};
+constexpr System messages = {.name = messages_name,
+                             .program = our_name,
+                             .one_thread = true,
+                             .adapts = true,
+                             .only_of_rings = true,
+                             .on_fabrics = true};
+constexpr System points = {.name = points_name, .one_thread = true, .only_of_breakdown = true};
+constexpr System python = {.name = python_name,
+                           .one_thread = true,
+                           .on_sockets = true,
+                           .on_fabrics = true,
+                           .on_shm = true,
+                           .only_of_surface = true,
+                           .sender = our_name};
+constexpr System pyzmq = {.name = pyzmq_name,
+                          .program = python_name,
+                          .on_sockets = true,
+                          .only_of_surface = true,
+                          .sender = "zmq"};
 constexpr System raw = {.name = "raw",
                         .one_thread = true,
                         .many_connections = true,
                         .many_connections_on_shm = true,
+                        .meshes = true,
                         .on_sockets = true,
                         .on_shm = true,
                         .on_inproc = true};
@@ -55,6 +77,7 @@ constexpr System fabric = {.name = "fabric",
                            .one_thread = true,
                            .adapts = true,
                            .many_connections = true,
+                           .rings = true,
                            .on_fabrics = true,
                            .on_shm = true,
                            .no_sleep_on_shm = "its provider there has no object to wait on"};
@@ -86,7 +109,8 @@ constexpr System aeron = {.name = "aeron",
                           .on_shm = true,
                           .no_sleep_on_shm = "its idle strategies back off, nothing wakes them"};
 
-constexpr std::array systems = {our_own, pair, raw, fabric, zmq, nng, ucx, iperf3, iceoryx2, aeron};
+constexpr std::array systems = {our_own, pair, messages, points, python, pyzmq,    raw,
+                                fabric,  zmq,  nng,      ucx,    iperf3, iceoryx2, aeron};
 
 std::string in_path(std::string_view name) {
   const char* const path = std::getenv("PATH");
@@ -121,6 +145,22 @@ std::string unfit_publisher(const System& system, const std::string& policy) {
   return fmt::format("cannot do what --policy {} asks for, only {}", policy, system.policies);
 }
 
+// A message of the bare program fills one slot, and fits into it.
+std::string unfit_for_ring(const System& system, const BenchArguments& arguments,
+                           const Meeting& meeting) {
+  if (!meeting.has_ring()) {
+    return system.only_of_rings ? "is compared over ADDRESS?engine=ring" : "";
+  }
+  if (!system.rings && !system.only_of_rings) return "has no ring";
+  const auto largest =
+      *std::max_element(arguments.message_bytes.begin(), arguments.message_bytes.end());
+  if (system.name != our_name && system.rings && meeting.slot_bytes != 0 &&
+      largest > meeting.slot_bytes) {
+    return "writes no message that is larger than a slot: give slot_bytes";
+  }
+  return {};
+}
+
 // Why it cannot do what is asked; empty if it can.
 std::string unfit(const System& system, const BenchArguments& arguments, const Meeting& meeting) {
   if (!runs_on(system, meeting)) {
@@ -135,6 +175,7 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
     return "does not know --wait adaptive: compared with sleep or spin";
   }
   if (system.only_of_requests && !arguments.requests) return "is compared with --pattern request";
+  if (std::string why = unfit_for_ring(system, arguments, meeting); !why.empty()) return why;
   if (arguments.requests && arguments.what == What::throughput && !system.asks) {
     return "has no requests of which many are under way";
   }
@@ -143,6 +184,9 @@ std::string unfit(const System& system, const BenchArguments& arguments, const M
   const bool many = meeting.in_memory() ? system.many_connections_on_shm : system.many_connections;
   if (arguments.what == What::connections && !many) {
     return "is not measured with many connections";
+  }
+  if (arguments.what == What::mesh && (!system.meshes || meeting.scheme != "tcp")) {
+    return fmt::format("is not measured in a mesh over {}; on tcp raw is", meeting.scheme);
   }
   const auto smallest =
       *std::min_element(arguments.message_bytes.begin(), arguments.message_bytes.end());
@@ -163,7 +207,7 @@ const System* find_system(std::string_view name) {
 std::string system_names() {
   std::vector<std::string_view> names;
   for (const System& system : systems) {
-    if (system.name != our_name) names.push_back(system.name);
+    if (system.name != our_name && system.is_peer()) names.push_back(system.name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -173,11 +217,21 @@ std::string program_of(const System& system) {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   const std::string name =
-      fmt::format("bench-{}", system.program.empty() ? system.name : system.program);
+      fmt::format("bench-{}{}", system.program.empty() ? system.name : system.program,
+                  system.only_of_surface ? ".py" : "");
+  const int needed = system.only_of_surface ? R_OK : X_OK;
   for (const fs::path& folder : {here / "bench", here / "../libexec/netio"}) {
-    if (access((folder / name).c_str(), X_OK) == 0) return (folder / name).string();
+    if (access((folder / name).c_str(), needed) == 0) return (folder / name).string();
   }
   return {};
+}
+
+Invocation command_for(const System& system, const std::vector<std::string>& arguments) {
+  const std::string program = program_of(system);
+  if (!system.only_of_surface || program.empty()) return {program, arguments};
+  Invocation command{in_path("python3"), arguments};
+  command.arguments.insert(command.arguments.begin(), program);
+  return command;
 }
 
 void refuse_absent(const System& system) {
@@ -198,7 +252,7 @@ std::vector<const System*> systems_for(const BenchArguments& arguments, const Me
   if (arguments.against) {
     for (const std::string& name : *arguments.against) {
       const System* const system = find_system(name);
-      if (system == nullptr) {
+      if (system == nullptr || !system->is_peer()) {
         throw Failure(fmt::format("{} is not a system that can be measured", name),
                       "Known are: " + system_names(), ExitCode::usage);
       }
@@ -214,7 +268,7 @@ std::vector<const System*> systems_for(const BenchArguments& arguments, const Me
     return chosen;
   }
   for (const System& system : systems) {
-    if (system.name == our_name || !system.built_by.empty()) continue;
+    if (system.name == our_name || !system.is_peer() || !system.built_by.empty()) continue;
     if (!unfit(system, arguments, meeting).empty()) continue;
     if (program_of(system).empty()) {
       skipped.push_back(fmt::format("{} is not there (package {})", system.name, system.package));

@@ -20,7 +20,7 @@ bool is_end(int error) noexcept {
 CompletionQueue::CompletionQueue(fid_domain& domain, std::size_t entries, bool sleeps) {
   fi_cq_attr attributes{};
   attributes.size = entries;
-  attributes.format = FI_CQ_FORMAT_MSG;
+  attributes.format = FI_CQ_FORMAT_DATA;
   attributes.wait_obj = sleeps ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* queue = nullptr;
   check(fi_cq_open(&domain, &attributes, &queue, nullptr), "fi_cq_open");
@@ -42,14 +42,18 @@ std::span<const Completion> CompletionQueue::read() {
 void CompletionQueue::gather() { read_into(gathered_); }
 
 void CompletionQueue::read_into(std::vector<Completion>& completions) {
-  std::array<fi_cq_msg_entry, batch_max> entries;
+  std::array<fi_cq_data_entry, batch_max> entries;
   const ssize_t count = fi_cq_read(queue_.get(), entries.data(), entries.size());
   if (count == -FI_EAGAIN) return;
   if (count == -FI_EAVAIL) return take_error();
   check(count, "fi_cq_read");
   for (ssize_t i = 0; i < count; ++i) {
-    const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
-    completions.push_back({static_cast<Slot*>(entry.op_context), entry.len});
+    const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
+    if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
+      completions.push_back(written_to_->written(entry.data, entry.op_context != nullptr));
+    } else {
+      completions.push_back({static_cast<Slot*>(entry.op_context), entry.len});
+    }
   }
 }
 

@@ -1,5 +1,6 @@
-// The completion queue of all connections of an end. Only receives complete on it: sends are told
-// to be silent, and what they sent from is free when the other end has said that it came.
+// The completion queue of all connections of an end. Only what comes completes on it: sends and
+// writes are told to be silent, and what they sent from is free when the other end has said that it
+// came.
 #pragma once
 
 #include <array>
@@ -35,6 +36,8 @@ class CompletionQueue {
   [[nodiscard]] std::span<const Completion> read();
   // Makes progress for somebody who must post before he can go on: read() returns what it finds.
   void gather();
+  // Writes of its peer complete here too. They do not say of which connection: only one may be so.
+  void own_writes(Connection& connection) noexcept { written_to_ = &connection; }
   [[nodiscard]] bool has_gathered() const noexcept { return !gathered_.empty(); }
 
   [[nodiscard]] fid_cq& get() const noexcept { return *queue_; }
@@ -47,6 +50,7 @@ class CompletionQueue {
   void take_error();
 
   Handle<fid_cq> queue_;
+  Connection* written_to_ = nullptr;
   std::vector<Completion> gathered_;
   std::vector<Completion> returned_;
 };

@@ -1,5 +1,5 @@
-// One endpoint for messages with its buffers, all in one registered region: those that receives
-// are posted into, and those that are sent from.
+// One endpoint with its buffers, all in one registered region: those that receives are posted
+// into, or that the other end writes to, and those that are sent from.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,16 @@ class Connection {
   // Until it is up.
   void connect();
   // It is up when the event queue says so.
-  void accept();
+  void accept(const Offer& theirs);
 
   // Receives into it until it completes. Reads the completion queue (gather) while it is full.
+  // With a ring nothing is received into, but a device may take a receive for each write.
   void post_receive(Slot& slot);
-  // False if the queue of sends is full: read completions, then try again. The bytes are a slot's,
-  // and stay as they are until the other end is known to have them.
+  // The other end has written to this slot. `took_receive`: the device took one for it.
+  [[nodiscard]] Completion written(std::uint64_t slot, bool took_receive);
+  // Sends, or writes to the next slot of the other end's ring. False if the queue of sends is full:
+  // read completions, then try again. The bytes are a slot's, and stay as they are until the other
+  // end is known to have them.
   [[nodiscard]] bool try_send(const std::byte* bytes, std::size_t size);
   // As try_send, until it can.
   void send(const std::byte* bytes, std::size_t size);
@@ -56,6 +60,8 @@ class Connection {
 
   void take_memory();
   void open_endpoint(fi_info& info);
+  [[nodiscard]] Offer offer() const noexcept;
+  [[nodiscard]] ssize_t write(const std::byte* bytes, std::size_t size) noexcept;
 
   Device& device_;
   std::unique_ptr<std::byte[], FreeBytes> region_;
@@ -66,6 +72,9 @@ class Connection {
   std::size_t send_stride_ = 0;
   Slot sending_;  // the context of all sends, which complete only when they fail
   std::size_t inject_bytes_max_ = 0;
+  Offer theirs_;
+  std::uint32_t next_theirs_ = 0;
+  std::size_t receives_lacking_ = 0;  // with a ring
   bool ended_ = false;
   Handle<fid_ep> endpoint_;
 };

@@ -24,6 +24,10 @@ Info find(const Options& options, const Shape& shape) {
   const Info hints(fi_allocinfo());
   hints->caps = FI_MSG;
   hints->mode = 0;
+  if (shape.ring) {
+    hints->caps |= FI_RMA;
+    hints->mode = FI_RX_CQ_DATA;  // a device may take a receive for each write
+  }
   hints->ep_attr->type = FI_EP_MSG;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
@@ -54,6 +58,17 @@ Handle<fid_domain> open_domain(fid_fabric& fabric, fi_info& info) {
   return Handle<fid_domain>(domain);
 }
 
+Shape with_ring(const Options& options, Shape shape) {
+  shape.ring = options.has_ring();
+  if (shape.ring && options.connections != 1) {
+    throw std::invalid_argument("a ring is measured with one connection");
+  }
+  if (options.slot_bytes != 0 && options.message_bytes > options.slot_bytes) {
+    throw std::invalid_argument("a message is larger than a slot of the ring");
+  }
+  return shape;
+}
+
 std::size_t entries(const Options& options, const Shape& shape) noexcept {
   return options.connections * (shape.receives + shape.sends + sends_lagging);
 }
@@ -61,8 +76,8 @@ std::size_t entries(const Options& options, const Shape& shape) noexcept {
 }  // namespace
 
 Device::Device(const Options& options, const Shape& wanted)
-    : shape(wanted),
-      info(find(options, wanted)),
+    : shape(with_ring(options, wanted)),
+      info(find(options, shape)),
       fabric(open_fabric(*info)),
       domain(open_domain(*fabric, *info)),
       completions(*domain, entries(options, wanted), options.idle || options.wait != Wait::spin),

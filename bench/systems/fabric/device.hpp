@@ -17,6 +17,7 @@ struct Shape {
   std::size_t receive_bytes = 0;
   std::size_t sends = 0;
   std::size_t send_bytes = 0;
+  bool ring = false;  // the other end writes to those of the receives, in turn; Device says so
 };
 
 class Device {
@@ -32,7 +33,7 @@ class Device {
   EventQueue events;
 
   [[nodiscard]] bool registers() const noexcept {
-    return (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    return shape.ring || (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   }
 };
 

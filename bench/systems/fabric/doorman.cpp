@@ -27,7 +27,7 @@ void Doorman::take_events() {
   while (const auto event = device_.events.read()) {
     if (event->kind == FI_CONNREQ) {
       connections_.push_back(std::make_unique<Connection>(device_, *event->info, posted_));
-      connections_.back()->accept();
+      connections_.back()->accept(event->ring);
     } else if (event->kind == FI_CONNECTED) {
       ++up_;
     } else if (event->kind == FI_SHUTDOWN) {

@@ -1,5 +1,7 @@
 #include "systems/fabric/event_queue.hpp"
 
+#include <cstring>
+
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
@@ -15,14 +17,14 @@ EventQueue::EventQueue(fid_fabric& fabric) {
 
 std::optional<Event> EventQueue::read() {
   std::uint32_t kind = 0;
-  fi_eq_cm_entry entry{};
+  Entry entry{};
   const ssize_t got = fi_eq_read(queue_.get(), &kind, &entry, sizeof entry, 0);
   return event_of(got, kind, entry);
 }
 
 std::optional<Event> EventQueue::await(std::chrono::milliseconds within) {
   std::uint32_t kind = 0;
-  fi_eq_cm_entry entry{};
+  Entry entry{};
   const ssize_t got =
       fi_eq_sread(queue_.get(), &kind, &entry, sizeof entry, static_cast<int>(within.count()), 0);
   return event_of(got, kind, entry);
@@ -34,8 +36,7 @@ void EventQueue::refuse_end() {
   }
 }
 
-std::optional<Event> EventQueue::event_of(ssize_t got, std::uint32_t kind,
-                                          const fi_eq_cm_entry& entry) {
+std::optional<Event> EventQueue::event_of(ssize_t got, std::uint32_t kind, const Entry& entry) {
   if (got == -FI_EAGAIN || got == -FI_ETIMEDOUT) return std::nullopt;
   if (got == -FI_EAVAIL) {
     fi_eq_err_entry error{};
@@ -43,7 +44,13 @@ std::optional<Event> EventQueue::event_of(ssize_t got, std::uint32_t kind,
     fail("connect", error.err);
   }
   check(got, "fi_eq_read");
-  return Event{kind, entry.fid, Info(kind == FI_CONNREQ ? entry.info : nullptr)};
+  fi_eq_cm_entry head{};
+  std::memcpy(&head, entry.bytes.data(), sizeof head);
+  Event event{kind, head.fid, Info(kind == FI_CONNREQ ? head.info : nullptr), {}};
+  if (static_cast<std::size_t>(got) >= sizeof head + sizeof event.ring) {
+    std::memcpy(&event.ring, entry.bytes.data() + sizeof head, sizeof event.ring);
+  }
+  return event;
 }
 
 int EventQueue::wait_fd() const {

@@ -1,19 +1,23 @@
 // What happens to connections: somebody asks for one, one is up, one has ended.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 
 #include <rdma/fi_eq.h>
 
 #include "systems/fabric/handle.hpp"
+#include "systems/fabric/offer.hpp"
 
 namespace netio::bench::fabric {
 
 struct Event {
   std::uint32_t kind = 0;  // FI_CONNREQ, FI_CONNECTED or FI_SHUTDOWN
   fid* of = nullptr;
-  Info info;  // of who asks
+  Info info;   // of who asks
+  Offer ring;  // the other end's; no slots: it has none
 };
 
 class EventQueue {
@@ -31,8 +35,11 @@ class EventQueue {
   [[nodiscard]] int wait_fd() const;
 
  private:
-  [[nodiscard]] std::optional<Event> event_of(ssize_t got, std::uint32_t kind,
-                                              const fi_eq_cm_entry& entry);
+  // An fi_eq_cm_entry, and what the other end says with it.
+  struct alignas(fi_eq_cm_entry) Entry {
+    std::array<std::byte, sizeof(fi_eq_cm_entry) + 64> bytes;
+  };
+  [[nodiscard]] std::optional<Event> event_of(ssize_t got, std::uint32_t kind, const Entry& entry);
   Handle<fid_eq> queue_;
 };
 

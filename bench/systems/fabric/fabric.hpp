@@ -1,5 +1,5 @@
 // The four roles of the bare libfabric program, the floor on a fabric. Mode means nothing to it:
-// a message is a send.
+// a message is a send; or, with slots, a write to the other end's memory with a word.
 #pragma once
 
 #include "worker/worker.hpp"

@@ -35,6 +35,8 @@ void run(netio::bench::Worker& worker) {
     case Role::relay:
     case Role::build:
     case Role::readout:
+    case Role::manage:
+    case Role::node:
       return;  // refused before
   }
 }
@@ -42,5 +44,6 @@ void run(netio::bench::Worker& worker) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "fabric", run, {.fabrics = true, .memory = true});
+  return netio::bench::worker_main(argc, argv, "fabric", run,
+                                   {.fabrics = true, .memory = true, .rings = true});
 }

@@ -27,6 +27,7 @@ struct Window {
     const auto fitting = static_cast<std::uint32_t>(
         std::min<std::size_t>(window_default, window_bytes_max / options.message_bytes));
     messages = options.window != 0 ? options.window : std::max(fitting, 2U);
+    if (options.slots != 0) messages = options.slots;
     if (round_trips && options.rate <= 0) messages = 1;
     credits_each = std::max(1U, messages / 2);
   }

@@ -17,17 +17,16 @@ class Ahead {
   Ahead(std::uint32_t connection, const Options& options)
       : stamp_(connection, options.verify),
         message_bytes_(options.message_bytes),
-        bytes_(std::max<std::size_t>(1, ahead_bytes / message_bytes_) * message_bytes_),
-        at_(bytes_.size()) {}
+        bytes_max_(std::max<std::size_t>(1, ahead_bytes / message_bytes_) * message_bytes_) {}
 
   // Those that were not advanced beyond, back to back: at least one.
-  [[nodiscard]] std::span<const std::byte> rest() noexcept {
+  [[nodiscard]] std::span<const std::byte> rest() {
     if (at_ == bytes_.size()) write();
     return std::span(bytes_).subspan(at_);
   }
-  [[nodiscard]] std::span<const std::byte> next() noexcept { return rest().first(message_bytes_); }
+  [[nodiscard]] std::span<const std::byte> next() { return rest().first(message_bytes_); }
   // The same, to write more into it than its number.
-  [[nodiscard]] std::span<std::byte> next_writable() noexcept {
+  [[nodiscard]] std::span<std::byte> next_writable() {
     if (at_ == bytes_.size()) write();
     return std::span(bytes_).subspan(at_, message_bytes_);
   }
@@ -41,7 +40,8 @@ class Ahead {
  private:
   static constexpr std::size_t ahead_bytes = 4096;
 
-  void write() noexcept {
+  void write() {
+    bytes_.resize(bytes_max_);
     for (at_ = 0; at_ < bytes_.size(); at_ += message_bytes_) {
       stamp_.write(std::span(bytes_).subspan(at_, message_bytes_));
       stamp_.advance();
@@ -51,8 +51,9 @@ class Ahead {
 
   Stamp stamp_;
   std::size_t message_bytes_;
-  std::vector<std::byte> bytes_;
-  std::size_t at_;
+  std::size_t bytes_max_;
+  std::vector<std::byte> bytes_;  // none before the first is wanted: they may be large
+  std::size_t at_ = 0;
 };
 
 }  // namespace netio::bench

@@ -53,12 +53,6 @@ void request_all(Worker& worker, blocking::Pair& pair) {
   }
 }
 
-template <class Socket>
-void wait_for_peer(Context& context, Socket& socket, const Options& options) {
-  socket.connect(address_of(options));
-  while (socket.peers_connected() == 0) context.loop().run_once(std::chrono::seconds(1));
-}
-
 }  // namespace
 
 void run_blocking(Worker& worker) {
@@ -73,7 +67,7 @@ void run_blocking(Worker& worker) {
       receive_all(worker, pull);
       break;
     case Role::send:
-      wait_for_peer(context, push, options);
+      connect(context, push, options);
       worker.ready();
       send_all(worker, push);
       break;
@@ -82,7 +76,7 @@ void run_blocking(Worker& worker) {
       reply_all(worker, pair);
       break;
     default:
-      wait_for_peer(context, pair, options);
+      connect(context, pair, options);
       worker.ready();
       request_all(worker, pair);
   }

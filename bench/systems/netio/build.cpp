@@ -1,9 +1,10 @@
 // The receiving end of event building: a BuilderUnit. --plain: a Pull that gets the same messages
 // from as many Pushes, which is what building is held against. Both read the same of each message.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -16,9 +17,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A machine that is busy may leave a process without a core for a second, the default.
-constexpr std::chrono::seconds deadline{10};
-
 void tell_copies(ordered_json& said, const Counters& counters) {
   said["copies"] = counters.copies;
   said["bytes_copied"] = counters.bytes_copied;
@@ -30,11 +28,19 @@ class Building {
   Building(Worker& worker, Context& context)
       : worker_(worker), builder_(context, options_for(worker.options)) {
     builder_.on_event([this](const Event& event) { take(event); });
+    builder_.on_manager_refused([](std::string_view why) {
+      end_with(std::runtime_error("was refused by the manager: " + std::string(why)));
+    });
   }
   Building(const Building&) = delete;
   Building& operator=(const Building&) = delete;
 
-  std::string bind(const std::string& address) { return builder_.bind(address); }
+  std::string bind(const std::string& address) {
+    const Options& options = worker_.options;
+    std::string bound = builder_.bind(address);
+    if (options.build.managed) builder_.join(address_of(options_of_manage_end(options)));
+    return bound;
+  }
 
   void tell(ordered_json& said) const {
     const BuilderBooks books = builder_.books();
@@ -59,18 +65,22 @@ class Building {
     BuilderOptions building;
     building.plan = plan_of(options);
     building.builder = options.build.number;
-    building.deadline = deadline;
+    building.deadline = time_for_units;
     building.window_bytes = options.build.window_bytes;
+    if (options.build.credit != 0) building.credit = options.build.credit;
     building.socket = socket_options(options);
     return building;
   }
 
   void take(const Event& event) noexcept {
     const bool timed = is_timed(event.id().number, worker_.options);
+    const bool managed = worker_.options.build.managed;
     std::int64_t first_sent = INT64_MAX;
     for (std::size_t source = 0; source < event.size(); ++source) {
       const EventFragment fragment = event[source];
       if (!fragment.here) continue;
+      // Which ranges come here is not known before.
+      if (managed) worker_.tally.expect(source, event.id().number);
       worker_.tally.take(fragment.bytes());
       if (timed) first_sent = std::min(first_sent, read_time(fragment.bytes()));
     }
@@ -137,13 +147,16 @@ void run_end(Worker& worker) {
 }  // namespace
 
 BuildPlan plan_of(const Options& options) {
-  return {options.build.readouts, options.build.builders, options.build.range_events};
+  const BuildOptions& build = options.build;
+  return {build.readouts, build.builders, build.range_events,
+          build.managed || options.role == Role::manage};
 }
 
 Options options_of_build_end(const Options& options, std::uint32_t number) {
   Options end = options;
   if (!end.name.empty()) end.name.append("-").append(std::to_string(number));
   if (!end.build.ports.empty()) end.port = end.build.ports.at(number);
+  if (!end.build.hosts.empty()) end.host = end.build.hosts.at(number);
   return end;
 }
 

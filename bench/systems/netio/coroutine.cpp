@@ -54,12 +54,6 @@ Task<> request_all(Worker& worker, co::Pair& pair) {
   }
 }
 
-template <class Socket>
-void wait_for_peer(Context& context, Socket& socket, const Options& options) {
-  socket.connect(address_of(options));
-  while (socket.peers_connected() == 0) context.loop().run_once(std::chrono::seconds(1));
-}
-
 }  // namespace
 
 void run_coroutine(Worker& worker) {
@@ -75,7 +69,7 @@ void run_coroutine(Worker& worker) {
       spawn(context, receive_all(worker, pull));
       break;
     case Role::send:
-      wait_for_peer(context, push, options);
+      connect(context, push, options);
       worker.ready();
       spawn(context, send_all(worker, context, push));
       break;
@@ -84,7 +78,7 @@ void run_coroutine(Worker& worker) {
       spawn(context, reply_all(worker, pair));
       break;
     default:
-      wait_for_peer(context, pair, options);
+      connect(context, pair, options);
       worker.ready();
       spawn(context, request_all(worker, pair));
   }

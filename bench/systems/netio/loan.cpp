@@ -127,10 +127,7 @@ void request_loans(Worker& worker) {
     loans.take(loan);
     loans.send();
   });
-  bool up = false;
-  pair.on_up([&up](const PeerInfo&) { up = true; });
-  pair.connect(address_of(worker.options));
-  while (!up) context.loop().run_once(std::chrono::seconds(1));
+  connect(context, pair, worker.options);
   loans.send();
   while (worker.tally.messages() < trips_before_ready) {
     context.loop().run_once(std::chrono::seconds(1));

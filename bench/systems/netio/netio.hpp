@@ -2,6 +2,7 @@
 // Reply; Publish and Subscribe.
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <type_traits>
 #include <utility>
@@ -31,6 +32,12 @@ inline constexpr std::size_t lent_bytes_min = 64U << 10U;
 // How many messages are lent at once: as many as the floor has under way.
 [[nodiscard]] std::size_t lent_messages(const Options& options);
 
+// Turns the loop until a peer is connected. Throws if a ring was asked for and the connection goes
+// without one: its figures would be those of another engine.
+void await_peer(Context& context, const Socket& socket);
+// Connects, and awaits the peer.
+void connect(Context& context, Socket& socket, const Options& options);
+
 // When the worker is told to stop, the loop does. Before worker.ready().
 void stop_with(Worker& worker, Context& context);
 
@@ -38,6 +45,11 @@ void stop_with(Worker& worker, Context& context);
 [[nodiscard]] BuildPlan plan_of(const Options& options);
 // The options of the build end of this number, or for those who connect to it.
 [[nodiscard]] Options options_of_build_end(const Options& options, std::uint32_t number);
+// The options of the manage end, or for those who connect to it.
+[[nodiscard]] Options options_of_manage_end(const Options& options);
+// How long an event waits for a unit, and the manager for a unit that is behind. A machine that is
+// busy may leave a process without a core for a second, the default of both.
+inline constexpr std::chrono::seconds time_for_units{10};
 
 // Calls `question` in the loop, and returns its answer to the control thread.
 template <typename Question>
@@ -52,6 +64,9 @@ void run(const Options& options, Context& context);
 
 void receive(Worker& worker);
 void send(Worker& worker);
+void exchange(Worker& worker);  // both at once
+void send_paced(Worker& worker);
+void receive_paced(Worker& worker);
 void reply(Worker& worker);
 void request(Worker& worker);
 void send_loans(Worker& worker);
@@ -62,6 +77,8 @@ void subscribe(Worker& worker);
 void relay(Worker& worker);
 void build(Worker& worker);
 void readout(Worker& worker);
+void manage(Worker& worker);
+void node(Worker& worker);
 // By other surfaces (--api): one role each. Queues have no round trips.
 void run_c(Worker& worker);
 void run_coroutine(Worker& worker);

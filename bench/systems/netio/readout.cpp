@@ -39,7 +39,14 @@ class Unit {
     unit_.on_refused([](std::uint32_t, std::string_view why) {
       end_with(std::runtime_error("was refused: " + std::string(why)));
     });
+    unit_.on_manager_refused([](std::string_view why) {
+      end_with(std::runtime_error("was refused by the manager: " + std::string(why)));
+    });
     unit_.advance({0, 0});  // it begins with the first event
+    if (options.build.managed) {
+      unit_.join(address_of(options_of_manage_end(options)));
+      return;
+    }
     for (std::uint32_t number = 0; number < builders_; ++number) {
       unit_.connect(number, address_of(options_of_build_end(options, number)));
     }
@@ -125,7 +132,9 @@ class EventSender {
  public:
   EventSender(Target& target, const Options& options)
       : target_(target), options_(options), left_(options.build.range_events) {
-    for (std::uint32_t number = 0; number < options.build.builders; ++number) {
+    // Of ranges that a manager gives away, the unit does not know the builder.
+    const std::uint32_t known = options.build.managed ? 1 : options.build.builders;
+    for (std::uint32_t number = 0; number < known; ++number) {
       ahead_.emplace_back(options.build.number, options);
     }
   }
@@ -149,7 +158,7 @@ class EventSender {
  private:
   Target& target_;
   const Options& options_;
-  std::vector<Ahead> ahead_;  // by build end, as each counts what it gets
+  std::vector<Ahead> ahead_;  // by build end, as each counts what it gets; managed: one for all
   std::uint64_t event_ = 0;
   std::uint64_t left_;  // of this range
   std::uint32_t builder_ = 0;

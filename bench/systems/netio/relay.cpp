@@ -91,10 +91,7 @@ void relay(Worker& worker) {
   Pull pull(context, input);
   Push push(context, socket_options(options));
   worker.on_snap([&](nlohmann::ordered_json& said) { tell_counters(said, context, pull, push); });
-  bool connected = false;
-  push.on_up([&connected](const PeerInfo&) { connected = true; });
-  push.connect(address_of(receiver_of(options)));
-  while (!connected) context.loop().run_once(std::chrono::seconds(1));
+  connect(context, push, receiver_of(options));
   Forward passing;
   std::optional<OwnMemory> own;
   if (options.api == "own") {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/point.hpp"
 #include "systems/netio/ahead.hpp"
 #include "systems/netio/netio.hpp"
 
@@ -18,7 +19,10 @@ class PairEnd {
 
   [[nodiscard]] Socket& socket() noexcept { return pair_; }
   bool ask(std::span<const std::byte> message) noexcept {
-    return pair_.send(message) == Status::ok;
+    NETIO_POINT(send);
+    const bool sent = pair_.send(message) == Status::ok;
+    NETIO_POINT(sent);
+    return sent;
   }
   template <typename Call>
   void on_answer(Call call) {
@@ -61,13 +65,6 @@ class RequestEnd {
   Request request_;
 };
 
-void connect(Socket& socket, Context& context, const Options& options) {
-  bool up = false;
-  socket.on_up([&up](const PeerInfo&) { up = true; });
-  socket.connect(address_of(options));
-  while (!up) context.loop().run_once(std::chrono::seconds(1));
-}
-
 template <typename End>
 void time_round_trips(Worker& worker) {
   const Options& options = worker.options;
@@ -88,6 +85,7 @@ void time_round_trips(Worker& worker) {
   };
   const auto send_next = [&] {
     sent_at = now_ns();
+    NETIO_POINT(begin);
     send_one();
   };
   Timer timer(context.loop(), [&] {
@@ -99,13 +97,14 @@ void time_round_trips(Worker& worker) {
     timer.start_once(std::chrono::nanoseconds(std::max<std::int64_t>(0, pace.at(sent) - now_ns())));
   });
   end.on_answer([&](const MessageView& back) {
+    NETIO_POINT(end);
     const std::int64_t now = now_ns();
     worker.tally.take(back.bytes());
     worker.round_trip(now - (pace.open_loop() ? pace.at(returned) : sent_at));
     ++returned;
     if (!pace.open_loop()) send_next();
   });
-  connect(end.socket(), context, options);
+  connect(context, end.socket(), options);
   worker.ready();
   pace = Pace(options.rate);  // from now on
   if (pace.open_loop()) {
@@ -136,7 +135,7 @@ void keep_under_way(Worker& worker) {
     ask();
   });
   end.on_writable(ask);
-  connect(end.socket(), context, options);
+  connect(context, end.socket(), options);
   worker.ready();
   ask();
   run(options, context);
@@ -180,7 +179,10 @@ void reply_by_pair(Worker& worker) {
   Message refused;  // the reply that could not be sent; nothing more is taken before it is
   pair.on_message([&](const MessageView& message) {
     worker.tally.take(message.bytes());
-    if (pair.send(message.bytes()) == Status::ok) {
+    NETIO_POINT(send);
+    const bool sent = pair.send(message.bytes()) == Status::ok;
+    NETIO_POINT(sent);
+    if (sent) {
       if (quarters.over()) pair.flush();
       return;
     }

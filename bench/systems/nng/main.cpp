@@ -189,6 +189,8 @@ void run(Worker& worker) {
     case Role::relay:
     case Role::build:
     case Role::readout:
+    case Role::manage:
+    case Role::node:
       return;  // refused before
   }
 }

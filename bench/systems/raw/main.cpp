@@ -22,10 +22,13 @@ void run(netio::bench::Worker& worker) {
     case Role::relay:
       if (in_memory) throw std::invalid_argument("raw is a relay of sockets alone");
       return raw::tcp::relay(worker);
+    case Role::node:
+      return raw::tcp::node(worker);
     case Role::publish:
     case Role::subscribe:
     case Role::build:
     case Role::readout:
+    case Role::manage:
       return;  // refused before
   }
 }
@@ -33,5 +36,6 @@ void run(netio::bench::Worker& worker) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return netio::bench::worker_main(argc, argv, "raw", run, {.memory = true, .relays = true});
+  return netio::bench::worker_main(argc, argv, "raw", run,
+                                   {.memory = true, .relays = true, .meshes = true});
 }

@@ -203,6 +203,8 @@ void run(Worker& worker) {
       break;
     case Role::build:
     case Role::readout:
+    case Role::manage:
+    case Role::node:
       break;  // refused before
   }
   if (!worker.options.both) zmq_ctx_term(context);

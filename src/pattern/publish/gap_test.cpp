@@ -8,10 +8,10 @@
 namespace netio::detail {
 namespace {
 
-using Told = std::vector<std::pair<std::uint64_t, DropReason>>;
+using ToldDrops = std::vector<std::pair<std::uint64_t, DropReason>>;
 
-Told told(Drops drops) {
-  Told parts;
+ToldDrops told(Drops drops) {
+  ToldDrops parts;
   for (; !drops.empty(); drops.pop_front()) {
     parts.emplace_back(drops.front().messages, drops.front().reason);
   }
@@ -25,7 +25,8 @@ TEST(Drops, are_summed_up_by_reason_in_the_order_of_the_reasons) {
     drops.add({2, DropReason::superseded});
     drops.add({1, DropReason::dropped_new});
   }
-  EXPECT_EQ(told(drops), (Told{{200, DropReason::superseded}, {100, DropReason::dropped_new}}));
+  EXPECT_EQ(told(drops),
+            (ToldDrops{{200, DropReason::superseded}, {100, DropReason::dropped_new}}));
 }
 
 TEST(Drops, of_two_gaps_that_meet_are_those_of_both) {
@@ -37,10 +38,10 @@ TEST(Drops, of_two_gaps_that_meet_are_those_of_both) {
   second.add({4, DropReason::not_sent});
   second.add({5, DropReason::superseded});
   first.add(second);
-  EXPECT_EQ(told(first), (Told{{5, DropReason::not_sent},
-                               {2, DropReason::dropped_old},
-                               {3, DropReason::dropped_new},
-                               {5, DropReason::superseded}}));
+  EXPECT_EQ(told(first), (ToldDrops{{5, DropReason::not_sent},
+                                    {2, DropReason::dropped_old},
+                                    {3, DropReason::dropped_new},
+                                    {5, DropReason::superseded}}));
 }
 
 TEST(Drops, go_on_to_be_counted_once_some_were_told) {
@@ -49,7 +50,7 @@ TEST(Drops, go_on_to_be_counted_once_some_were_told) {
   drops.add({2, DropReason::superseded});
   drops.pop_front();
   drops.add({4, DropReason::dropped_new});
-  EXPECT_EQ(told(drops), (Told{{2, DropReason::superseded}, {4, DropReason::dropped_new}}));
+  EXPECT_EQ(told(drops), (ToldDrops{{2, DropReason::superseded}, {4, DropReason::dropped_new}}));
 }
 
 }  // namespace

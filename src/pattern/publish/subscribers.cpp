@@ -329,7 +329,7 @@ GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
           limits.message_bytes_max,
           peer.outgoing.takes_segments(),
           peer.outgoing.resends(),
-          &link.receive_store()};
+          peer.outgoing.resends() ? &link.receive_store() : nullptr};
 }
 
 void Subscribers::count(Subscriber& subscriber, bool blocks) noexcept {

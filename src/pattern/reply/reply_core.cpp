@@ -241,7 +241,7 @@ void ReplyCore::refuse_to_answer(ReplyTicket& ticket) noexcept {
 
 ReplyBooks ReplyCore::books() const noexcept {
   ReplyBooks books = books_;
-  for (const auto& [peer, requester] : requesters_) books.open += requester.open_count;
+  books.open += hub_->open_count();
   if (called_with_ != nullptr) ++books.open;
   return books;
 }

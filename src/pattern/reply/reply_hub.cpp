@@ -66,6 +66,7 @@ void ReplyHub::enter(ReplyTicket& ticket) noexcept {
   ticket.next = std::exchange(from.open, &ticket);
   if (ticket.next != nullptr) ticket.next->previous = &ticket;
   ++from.open_count;
+  ++open_count_;
 }
 
 void ReplyHub::leave(ReplyTicket& ticket) noexcept {
@@ -76,6 +77,7 @@ void ReplyHub::leave(ReplyTicket& ticket) noexcept {
   (ticket.previous != nullptr ? ticket.previous->next : from.open) = ticket.next;
   if (ticket.next != nullptr) ticket.next->previous = ticket.previous;
   --from.open_count;
+  --open_count_;
   ticket.from = nullptr;
 }
 

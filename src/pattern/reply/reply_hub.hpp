@@ -56,6 +56,8 @@ class ReplyHub {
   void enter(ReplyTicket& ticket) noexcept;
   // Nobody waits for the answer any more; the ReplyTo may still be out. It was entered.
   void leave(ReplyTicket& ticket) noexcept;
+  // How many are found.
+  [[nodiscard]] std::size_t open_count() const noexcept { return open_count_; }
   // The user is done with it, and it is not found any more.
   void recycle(ReplyTicket& ticket) noexcept {
     --out_;
@@ -83,6 +85,7 @@ class ReplyHub {
   std::deque<ReplyTicket> tickets_;
   ReplyTicket* free_ = nullptr;
   std::size_t out_ = 0;  // tickets that a ReplyTo has
+  std::size_t open_count_ = 0;
   // Lists of the open ones; a power of two. A peer chooses ids, but not where they come to stand.
   std::vector<ReplyTicket*> buckets_;
   unsigned bucket_shift_;  // leaves as many bits as number the buckets

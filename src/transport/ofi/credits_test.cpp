@@ -43,6 +43,7 @@ struct Side {
   std::uint32_t held = 0;  // receives that hold what a paused reader has not taken
   std::uint32_t lent_out = 0;
   std::uint32_t untold_fetches = 0;
+  bool reads_more = false;     // another message is being fetched
   std::deque<Flying> waiting;  // came while paused
   bool paused = false;
   bool wants_to_send = true;
@@ -59,7 +60,8 @@ struct Side {
     return !bye_sent && (rules.keeps_for_bye ? credits.may_grant() : credits.may_say_bye());
   }
   [[nodiscard]] bool wants_to_grant() const {
-    return !bye_sent && (credits.untold() * 2 >= window || untold_fetches != 0 ||
+    const bool tells_of_fetches = untold_fetches >= (reads_more ? 2U : 1U);
+    return !bye_sent && (credits.untold() * 2 >= window || tells_of_fetches ||
                          (rules.gives_back_what_grants_took && credits.peer_needs_one()));
   }
 };
@@ -123,6 +125,10 @@ class Model {
     if (!my.paused) read(me);
     grant(me);
     return true;
+  }
+  void read_more(int me, bool more) {
+    side(me).reads_more = more;
+    grant(me);
   }
   void pause(int me, bool paused) {
     side(me).paused = paused;
@@ -198,8 +204,10 @@ std::optional<std::string> run(unsigned seed, Rules rules, bool lends) {
       }
     }
     if (what >= 8) model.pause(me, any(2) == 0);
+    if (what == 7) model.read_more(me, any(2) == 0);
     if (model.overrun()) return "a page came that had no receive";
   }
+  for (const int me : {0, 1}) model.read_more(me, false);  // a fetch ends
   // One reads from now on; the other reads whenever it can send, and must get to do so.
   const int echo = static_cast<int>(any(2));
   model.pause(1 - echo, false);

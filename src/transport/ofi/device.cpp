@@ -47,6 +47,15 @@ CompletionQueue& Device::queue_with_room(std::size_t operations) {
   return *queues_.emplace_back(std::move(queue));
 }
 
+// One that was left is taken again once it was seen empty: what came for the one before is gone.
+CompletionQueue& Device::queue_alone(std::size_t operations) {
+  for (const auto& queue : queues_alone_) {
+    if (queue->reserved == 0 && queue->graves() == 0 && queue->has_room(operations)) return *queue;
+  }
+  return *queues_alone_.emplace_back(std::make_unique<CompletionQueue>(
+      resources_.loop, port_.fabric, domain_, operations, operations));
+}
+
 Device::Local Device::local(const Block* block, std::span<const std::byte> bytes) noexcept {
   if (!domain_.registers_local()) return {true, nullptr};
   if (covers(resources_.send_pool, bytes.data())) return {true, send_region_->descriptor()};

@@ -36,6 +36,8 @@ class Device final : private LargePool::Watcher {
   [[nodiscard]] EventQueue& events() noexcept { return port_.events; }
   // One of the queues, with room for so many operations. Throws Error.
   CompletionQueue& queue_with_room(std::size_t operations);
+  // One that nobody else has.
+  CompletionQueue& queue_alone(std::size_t operations);
 
   // What operations of this side name memory by.
   struct Local {
@@ -82,6 +84,7 @@ class Device final : private LargePool::Watcher {
   FabricPort& port_;
   Domain domain_;
   std::vector<std::unique_ptr<CompletionQueue>> queues_;
+  std::vector<std::unique_ptr<CompletionQueue>> queues_alone_;
   std::optional<MemoryRegion> send_region_;
   std::optional<MemoryRegion> receive_region_;
   std::deque<Heads> heads_;

@@ -11,6 +11,7 @@
 #include "fabric/info.hpp"
 #include "transport/internet_address.hpp"
 #include "transport/ofi/device.hpp"
+#include "transport/ofi/ring_graves.hpp"
 #include "transport/transport.hpp"
 
 namespace netio::detail {
@@ -61,6 +62,7 @@ class FabricSet {
   [[nodiscard]] InquiryLine& line_for(const std::string& host, std::uint16_t port) {
     return look_up_number(host, port) ? ways_ : resources_.inquiries;
   }
+  [[nodiscard]] OfiRingGraves& ring_graves() noexcept { return ring_graves_; }
   // Of the pool that pages are received into.
   [[nodiscard]] std::size_t& links() noexcept { return links_; }
 
@@ -68,6 +70,7 @@ class FabricSet {
   TransportResources resources_;
   std::shared_ptr<FabricGate> gate_ = std::make_shared<FabricGate>();
   InquiryLine ways_;
+  OfiRingGraves ring_graves_{resources_.loop, resources_.receive_pool.region().size()};
   std::size_t links_ = 0;
   std::string scheme_;
   std::string provider_;

@@ -119,6 +119,7 @@ OfiFetches::Page OfiFetches::take_first() noexcept {
   --used_;
   --complete_;
   ++untold_;
+  untold_bytes_ += fetch.lent_bytes;
   const std::span<const std::byte> body(fetch.block->data() + large_offset, fetch.header.bytes);
   return {fetch.header, std::move(fetch.block), body};
 }

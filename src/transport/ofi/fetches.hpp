@@ -45,7 +45,16 @@ class OfiFetches final : private OfiOperations {
   Page take_first() noexcept;
   // Taken and not told to the peer, which lends no more than fetches_max before it is.
   [[nodiscard]] std::uint32_t untold() const noexcept { return untold_; }
-  void told(std::uint32_t count) noexcept { untold_ -= count; }
+  void told(std::uint32_t count) noexcept {
+    untold_ -= count;
+    untold_bytes_ = 0;
+  }
+  // Worth a page of its own. While more is read, small ones are told of two at a time: the page
+  // wakes the peer.
+  [[nodiscard]] bool has_to_tell() const noexcept {
+    constexpr std::uint64_t bytes_kept_most = 4U << 20U;
+    return untold_ >= 2 || (untold_ != 0 && (!reading() || untold_bytes_ > bytes_kept_most));
+  }
 
   [[nodiscard]] bool under_way() const noexcept { return used_ != 0; }
   // Reads were started that the peer has not served.
@@ -90,6 +99,7 @@ class OfiFetches final : private OfiOperations {
   std::size_t used_ = 0;
   std::size_t complete_ = 0;  // of those used, from the first
   std::uint32_t untold_ = 0;
+  std::uint64_t untold_bytes_ = 0;  // of these, of the peer's memory
   std::uint64_t bytes_fetched_ = 0;
   bool starved_ = false;
 };

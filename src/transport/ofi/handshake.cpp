@@ -1,4 +1,5 @@
 // An ofi link's greeting: a hello each way, the connecting side's first, each one message.
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,10 +15,11 @@ constexpr std::uint32_t receive_bytes_most = 32U << 20U;
 // One of the receives posted is for the peer's hello; the others are its to use.
 void OfiLink::send_hello(Hello hello) {
   refused_ = hello.refusal != Refusal::none;
-  hello.receives = credits_.untold() - 1;
-  credits_.told(credits_.untold());
+  hello.receives = wire_->credits.untold() - 1;
+  wire_->credits.told(wire_->credits.untold());
   hello.receive_bytes = static_cast<std::uint32_t>(wire_->receives.pool().block_bytes());
-  (void)credits_.arrived();
+  if (wire_->ring) hello.ring = wire_->ring->offer();
+  (void)wire_->credits.arrived();
   std::array<std::byte, hello_bytes_max> bytes;
   const std::size_t used = encode(hello, bytes);
   const long answer = wire_->sends.send_bytes(wire_->endpoint, {bytes.data(), used});
@@ -47,9 +49,11 @@ void OfiLink::take_hello(std::span<const std::byte> bytes) {
     if (auto objection = events_->judge(theirs)) {
       go_down(std::move(*objection));
     } else {
-      come_up(theirs);
+      if (choose_engine(theirs)) come_up(theirs);
     }
   } else {
+    // What the peer may write, it may once it has our hello.
+    if (!choose_engine(theirs)) return;
     send_hello(events_->greet(&theirs));
     if (state_ == State::down) return;
     // The reason must reach the peer, which then ends the connection; or the timer does.
@@ -62,7 +66,7 @@ void OfiLink::take_hello(std::span<const std::byte> bytes) {
 }
 
 void OfiLink::come_up(const Hello& theirs) {
-  if (!credits_.granted(theirs.receives) || theirs.receives < Credits::window_min - 1 ||
+  if (!wire_->credits.granted(theirs.receives) || theirs.receives < Credits::window_min - 1 ||
       theirs.receive_bytes < theirs.page_bytes_max) {
     go_bad(DownReason::protocol_error, "has posted an impossible number of receives, or too small");
     return;
@@ -79,8 +83,33 @@ void OfiLink::come_up(const Hello& theirs) {
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
   wire_->sends.limit(std::min(theirs.receive_bytes, receive_bytes_most));
+  if (wire_->ring_engine != nullptr) {
+    const std::size_t slot = theirs.ring.slot_bytes;
+    limits_.page_bytes_max = std::min(limits_.page_bytes_max, slot);
+    fit_.borrowed_bytes_max = limits_.page_bytes_max - page_header_bytes - frame_prefix_bytes_max;
+    wire_->sends.limit(slot, RingWord::pages_bytes_max());
+  }
   state_ = State::up;
   events_->on_up(theirs);
+}
+
+// The ring, if both sides offer one. A side whose peer offers none asked for it in vain.
+bool OfiLink::choose_engine(const Hello& theirs) {
+  if (!wire_->ring || theirs.ring.slots == 0) {
+    if (wire_->ring) why_no_ring_ = "the other side has no ring (?engine=ring at its address)";
+    wire_->ring.reset();
+    return true;
+  }
+  auto engine = std::make_unique<RingEngine>(wire_->parts(), *wire_->ring, theirs.ring);
+  wire_->ring_engine = engine.get();
+  wire_->engine = std::move(engine);
+  const long posted = wire_->engine->replenish(window());
+  if (posted < 0) {
+    go_down(down_from(static_cast<int>(-posted)));
+    return false;
+  }
+  wire_->credits.posted(static_cast<std::uint32_t>(posted));
+  return true;
 }
 
 }  // namespace netio::detail

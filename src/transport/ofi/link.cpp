@@ -9,6 +9,7 @@
 
 #include "fabric/error.hpp"
 #include "transport/internet_address.hpp"
+#include "transport/ofi/messages_engine.hpp"
 
 namespace netio::detail {
 
@@ -18,6 +19,10 @@ namespace {
 constexpr std::size_t window_most = 64;
 // Posted at once besides the receives: sends, injected ones, reads.
 constexpr std::size_t transmits_max = OfiSends::entries_max + window_most + OfiFetches::reads_max;
+
+std::size_t window_for(const OfiAddressOptions& address) {
+  return address.window != 0 ? address.window : window_most;
+}
 
 // Names, then the way to each address: both may block, and run on a thread of their own.
 Ways find_ways(FabricGate& gate, const std::string& provider, const std::string& host,
@@ -45,44 +50,51 @@ Ways find_ways(FabricGate& gate, const std::string& provider, const std::string&
 
 }  // namespace
 
-OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url, std::size_t window)
+OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, const Url& url,
+                 const OfiAddressOptions& address)
     : fabrics_(fabrics),
       options_(options),
       peer_address_(to_string(url)),
       url_(url),
-      window_is_given_(window != 0),
-      window_(window_is_given_ ? window : window_most) {}
+      address_(address),
+      window_is_given_(address.window != 0),
+      window_(window_for(address)),
+      depth_(std::max(window_, address.ring.window())) {}
 
 OfiLink::OfiLink(FabricSet& fabrics, const LinkOptions& options, Info request,
-                 std::shared_ptr<PassiveEndpoint> listener, std::size_t window)
+                 std::shared_ptr<PassiveEndpoint> listener, const OfiAddressOptions& address)
     : fabrics_(fabrics),
       options_(options),
       peer_address_(fabrics.scheme() + "://" +
                     to_string(InternetAddress(request->dest_addr, request->dest_addrlen))),
       request_(std::move(request)),
       listener_(std::move(listener)),
-      window_is_given_(window != 0),
-      window_(window_is_given_ ? window : window_most) {}
+      address_(address),
+      window_is_given_(address.window != 0),
+      window_(window_for(address)),
+      depth_(std::max(window_, address.ring.window())) {}
 
 OfiLink::~OfiLink() {
   if (request_) listener_->reject(request_);
   if (state_ != State::down) cut();
+  fabrics_.ring_graves().bury(std::move(last_ring_));
 }
 
 OfiLink::Wire::Wire(OfiLink& link, Device& device, const Info& info)
-    : queue(device.queue_with_room(transmits_max + link.window_)),
-      of_queue(queue.reserved, transmits_max + link.window_),
+    : queue(link.address_.ring.slots == 0 ? device.queue_with_room(transmits_max + link.depth_)
+                                          : device.queue_alone(transmits_max + link.depth_)),
+      of_queue(queue.reserved, transmits_max + link.depth_),
       of_pool(link.fabrics_.links()),
       of_quota(link.options_.receive_quota->links),
       events(device.events()),
       sends(link, queue, device, link.resources_.send_pool, info->tx_attr->inject_size,
             link.options_.copies),
       receives(link, queue, device, link.resources_.receive_pages(), link.options_.receive_quota,
-               link.window_),
+               link.depth_),
       fetches(link, queue, device, link.resources_.large_pool, link.options_,
               info->ep_attr->max_msg_size),
-      endpoint(device.domain(), info.with_depths(transmits_max, link.window_), queue, events,
-               link) {}
+      endpoint(device.domain(), info.with_depths(transmits_max, link.depth_), queue, events, link),
+      engine(std::make_unique<MessagesEngine>(parts())) {}
 
 void OfiLink::start(LinkEvents& events) noexcept {
   assert(state_ == State::idle);
@@ -157,16 +169,35 @@ void OfiLink::connect_next(Down last_failure) {
 
 // An endpoint with its receives posted: what comes first must find a place.
 void OfiLink::open(const Info& info) {
-  wire_ = std::make_unique<Wire>(*this, fabrics_.device_of(info), info);
-  credits_ = Credits();
-  const long posted = wire_->receives.post(wire_->endpoint, window());
+  Device& device = fabrics_.device_of(info);
+  wire_ = std::make_unique<Wire>(*this, device, info);
+  if (address_.ring.slots != 0) make_ring(device, info);
+  const long posted = wire_->engine->replenish(window());
   if (posted < static_cast<long>(Credits::window_min)) {
     check_fabric(posted, "post receives");
     throw Error("post receives", "there is no memory for more connections here",
                 "every connection on a fabric needs pages to receive into: raise "
                 "receive_pool_bytes and receive_bytes_max, or make page_bytes smaller");
   }
-  credits_.posted(static_cast<std::uint32_t>(posted));
+  wire_->credits.posted(static_cast<std::uint32_t>(posted));
+}
+
+// Without one the link goes on with messages, and says why.
+void OfiLink::make_ring(Device& device, const Info& info) {
+  if (!info.writes_with_immediates() || info->tx_attr->inject_size < sizeof(RingNotice)) {
+    why_no_ring_ = "this device has no remote writes with immediate data, in order";
+    return;
+  }
+  why_no_ring_ = fabrics_.ring_graves().why_full();
+  if (!why_no_ring_.empty()) return;
+  try {
+    wire_->ring =
+        std::make_unique<OfiRing>(loop_, device.domain(), address_.ring, options_.receive_quota);
+    wire_->queue.own_immediates(wire_->receives.owner_of_immediates());
+    why_no_ring_.clear();
+  } catch (const Error& error) {
+    why_no_ring_ = std::string("no ring on this side: ") + error.what();
+  }
 }
 
 void OfiLink::on_connected() noexcept {
@@ -178,7 +209,9 @@ void OfiLink::on_connected() noexcept {
 
 void OfiLink::on_connection_failed(int error) noexcept {
   if (state_ == State::connecting) {
-    guarded([&] { connect_next(down_from(error)); });
+    // Memory that lacks here is told by connect() itself: this is another word of the tcp
+    // provider's for a connection that was rejected.
+    guarded([&] { connect_next(down_from(error == ENOMEM ? EINPROGRESS : error)); });
   } else {
     failure_ = error;
     on_shutdown();
@@ -255,8 +288,12 @@ void OfiLink::cut() noexcept {
   room_waiter_.stop_waiting();
   receive_waiter_.stop_waiting();
   large_waiter_.stop_waiting();
+  hand_up_waiter_.stop_waiting();
   arrived_count_ = 0;
   bytes_received_ = bytes_received();
+  ring_writes_ = ring_writes();
+  // What a call-back that is on the stack was given lies in it.
+  if (wire_) last_ring_ = std::move(wire_->ring);
   wire_.reset();
 }
 
@@ -267,7 +304,8 @@ Down OfiLink::down_from(int error) const {
       return {DownReason::refused,
               "nobody listens at " + peer_address_ +
                   ", or not on this fabric; or it turned the connection away (it is told why)"};
-    case EINPROGRESS:  // what the tcp provider says of a connection that was rejected
+    case EINPROGRESS:  // the tcp provider, of a connection that was rejected (EventQueue sees to
+                       // it)
       return {DownReason::rejected,
               peer_address_ +
                   " turned the connection away, and is told why: most often it has no receive "

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/point.hpp"
 #include "transport/ofi/link.hpp"
 
 namespace netio::detail {
@@ -16,14 +17,14 @@ constexpr std::chrono::milliseconds retry_after{1};
 PageHeader OfiLink::header_of(const Post& post) const noexcept {
   constexpr std::uint32_t field_max = UINT16_MAX;
   PageHeader header = page_header_of(post, to_acknowledge());
-  header.credits = static_cast<std::uint16_t>(std::min(credits_.untold(), field_max));
+  header.credits = static_cast<std::uint16_t>(std::min(wire_->credits.untold(), field_max));
   header.fetched = static_cast<std::uint16_t>(std::min(wire_->fetches.untold(), field_max));
   return header;
 }
 
 void OfiLink::posted(const PageHeader& header) noexcept {
-  credits_.spend();
-  credits_.told(header.credits);
+  wire_->credits.spend();
+  wire_->credits.told(header.credits);
   wire_->fetches.told(header.fetched);
   acknowledged_with(header.acknowledged);
   next_sequence_ = std::max(next_sequence_, header.sequence + header.messages);
@@ -41,8 +42,8 @@ Status OfiLink::post(Post& post) noexcept {
   const bool bye = says_bye(header);
   const bool full = !sends.room() || sends.queued_bytes() >= options_.queue_bytes_max;
   if (bye ? !sends.room_for_bye() : full) return refuse();
-  if (sends.injects(header) && credits_.may_post()) {
-    const long answer = sends.inject(wire_->endpoint, header, post);
+  if (sends.injects(header) && wire_->engine->may_post(header)) {
+    const long answer = wire_->engine->inject(header, post);
     if (answer == 0) {
       post.body.lease.reset();
       posted(header);
@@ -87,11 +88,9 @@ bool OfiLink::taken(long answer) noexcept {
 // Sends posts as long as the peer has receives for them. May be called from inside a call of the
 // user.
 void OfiLink::send_next() noexcept {
-  OfiSends& sends = wire_->sends;
-  while (sends.unsent() && !ended_) {
-    if (!(sends.next_is_bye() ? credits_.may_say_bye() : credits_.may_post())) return;
+  while (wire_->sends.unsent() && !ended_ && wire_->engine->may_send_next()) {
     const PageHeader tells = header_of({.sequence = next_sequence_});
-    if (!taken(sends.send_next(wire_->endpoint, tells))) return;
+    if (!taken(wire_->engine->send_next(tells))) return;
     posted(tells);
   }
 }
@@ -104,76 +103,8 @@ std::uint64_t OfiLink::bytes_received() const noexcept {
   return bytes_received_ + (wire_ ? wire_->fetches.bytes_fetched() : 0);
 }
 
-void OfiLink::on_arrival(std::size_t slot, std::size_t bytes) noexcept {
-  bytes_received_ += bytes;
-  loop_.defer(*this);
-  guarded([&] { arrive(slot, bytes); });
-}
-
-void OfiLink::arrive(std::size_t slot, std::size_t bytes) {
-  if (state_ == State::greeting) {
-    take_hello({wire_->receives.data(slot), bytes});
-    if (wire_) wire_->receives.give_back(slot);
-  } else if (state_ == State::up) {
-    if (credits_.arrived()) {
-      take_message(slot, bytes);
-    } else {
-      go_bad(DownReason::protocol_error, "sent more pages than it was granted");
-    }
-  } else {
-    wire_->receives.give_back(slot);
-  }
-}
-
-// One message holds one page, or several small ones back to back. Grants and acknowledgements take
-// effect at once, messages in their turn.
-void OfiLink::take_message(std::size_t slot, std::size_t bytes) {
-  FabricMessage message({wire_->receives.data(slot), bytes});
-  PageHeader header;
-  while (message.next(header)) {
-    if (!take_header(header)) return;
-  }
-  if (message.defect() != nullptr) {
-    go_bad(DownReason::protocol_error, message.defect());
-    return;
-  }
-  if ((header.flags & page_flag::lent) != 0) {
-    if (take_lent(slot, header)) deliver();
-    return;
-  }
-  if (message.empty()) {
-    header.acknowledged = highest_acknowledged_;
-    events_->on_page(header, wire_->receives.block(slot), {});
-    if (wire_) wire_->receives.give_back(slot);
-    return;
-  }
-  arrived_[(arrived_first_ + arrived_count_++) % arrived_.size()] = {
-      static_cast<std::uint32_t>(slot), 0, static_cast<std::uint32_t>(bytes), false};
-  deliver();
-}
-
-// Takes what the header says about this side: grants, fetches, and the acknowledgement. Returns
-// false if that cannot be true.
-bool OfiLink::take_header(const PageHeader& header) {
-  if (!credits_.granted(header.credits) || !wire_->sends.fetched(header.fetched)) {
-    go_bad(DownReason::protocol_error, "grants more receives, or fetched more, than there can be");
-    return false;
-  }
-  highest_acknowledged_ = std::max(highest_acknowledged_, header.acknowledged);
-  return true;
-}
-
-bool OfiLink::take_lent(std::size_t slot, const PageHeader& header) {
-  const std::byte* const body = wire_->receives.data(slot) + page_header_bytes;
-  const bool goes_on = !ended_ && !paused_;
-  if (const auto down = wire_->fetches.add(header, {body, header.bytes}, goes_on)) {
-    go_bad(down->reason, down->detail);
-    return false;
-  }
-  wire_->receives.give_back(slot);
-  arrived_[(arrived_first_ + arrived_count_++) % arrived_.size()] = {0, 0, 0, true};
-  fetch();
-  return true;
+std::uint64_t OfiLink::ring_writes() const noexcept {
+  return wire_ && wire_->ring_engine != nullptr ? wire_->ring_engine->writes() : ring_writes_;
 }
 
 void OfiLink::deliver() {
@@ -182,6 +113,10 @@ void OfiLink::deliver() {
   while (arrived_count_ != 0 && !paused_ && state_ == State::up) {
     Arrived& next = arrived_[arrived_first_];
     if (!next.lent) {
+      if (!next.noticed && !wire_->engine->lend_out(next.slot)) {
+        wait_to_hand_up();
+        break;
+      }
       hand_up(next);
     } else if (assembling_) {
       go_bad(DownReason::protocol_error, "lent a message inside one in parts");
@@ -194,11 +129,27 @@ void OfiLink::deliver() {
   delivering_ = false;
 }
 
+void OfiLink::wait_to_hand_up() noexcept {
+  if (hand_up_waiter_.waiting()) return;
+  if (options_.starved_count != nullptr) ++*options_.starved_count;
+  wire_->receives.pool().wait(hand_up_waiter_);
+}
+
 // The next page of a message that came, and the slot's end with the last one.
 void OfiLink::hand_up(Arrived& arrived) {
+  NETIO_POINT(was_read);
   const std::size_t slot = arrived.slot;
-  const std::byte* const page = wire_->receives.data(slot) + arrived.begin;
-  PageHeader header = load_page_header(page);
+  const bool noticed = arrived.noticed;
+  OfiEngine& engine = *wire_->engine;
+  const std::byte* const page = noticed ? good_bye_.data() : engine.data(slot) + arrived.begin;
+  // A peer that still writes to a slot that it has told of may have changed it.
+  const std::size_t left = arrived.end - arrived.begin;
+  PageHeader header = left < page_header_bytes ? PageHeader() : load_page_header(page);
+  header.credits = header.fetched = 0;
+  if (page_header_bytes + header.bytes > left || defect(header) != nullptr) {
+    go_bad(DownReason::protocol_error, "changed a page that it had written");
+    return;
+  }
   arrived.begin += static_cast<std::uint32_t>(page_header_bytes) + header.bytes;
   const bool last = arrived.begin == arrived.end;
   if (last) {
@@ -206,13 +157,14 @@ void OfiLink::hand_up(Arrived& arrived) {
     --arrived_count_;
   }
   header.acknowledged = highest_acknowledged_;
-  header.credits = header.fetched = 0;
   bye_heard_ |= says_bye(header);
-  events_->on_page(header, wire_->receives.block(slot), {page + page_header_bytes, header.bytes});
-  if (last && wire_) wire_->receives.give_back(slot);
+  Block& block = noticed ? wire_->ring->notice_block() : engine.block(slot);
+  events_->on_page(header, block, {page + page_header_bytes, header.bytes});
+  if (last && wire_ && !noticed) engine.give_back(slot);
 }
 
 void OfiLink::hand_up_fetched() {
+  NETIO_POINT(was_read);
   OfiFetches::Page page = wire_->fetches.take_first();
   arrived_first_ = (arrived_first_ + 1) % arrived_.size();
   --arrived_count_;
@@ -268,9 +220,11 @@ void OfiLink::fetch() {
   resources_.large_pool.wait(large_waiter_);
 }
 
-// How many receives to have posted: the number that was asked for, or what the rate of the peer
-// needs, up to a fair share of a part of the memory. Most of it is left for what users keep.
+// How many receives to have posted, of the usual engine: the number that was asked for, or what the
+// rate of the peer needs, up to a fair share of a part of the memory. Most of it is left for what
+// users keep.
 std::size_t OfiLink::window() const noexcept {
+  if (wire_->ring_engine != nullptr) return address_.ring.window();
   if (window_is_given_) return window_;
   constexpr std::size_t part_of_pool = 4;
   constexpr std::size_t part_of_quota = 8;
@@ -281,40 +235,49 @@ std::size_t OfiLink::window() const noexcept {
   return std::clamp<std::size_t>(std::min(share, busy_window_), Credits::window_min, window_);
 }
 
-// Posts receives in the place of those that were used.
+// Posts receives in the place of those that were used. Once the connection has ended, memory that
+// comes home may still be what the next page waits for.
 void OfiLink::replenish() {
-  OfiReceives& receives = wire_->receives;
-  if (ended_ || state_ != State::up) return;
-  const long posted = receives.post(wire_->endpoint, window());
-  if (taken(posted)) credits_.posted(static_cast<std::uint32_t>(posted));
-  if (!receives.starved() || receive_waiter_.waiting()) return;
-  if (options_.starved_count != nullptr) ++*options_.starved_count;
-  receives.pool().wait(receive_waiter_);
+  if (state_ != State::up) return;
+  OfiEngine& engine = *wire_->engine;
+  if (ended_) {
+    if (wire_->ring_engine == nullptr) return;
+    wire_->ring->collect();
+  } else if (const long posted = engine.replenish(window()); taken(posted)) {
+    wire_->credits.posted(static_cast<std::uint32_t>(posted));
+  }
+  const bool stopped = engine.lacks_memory() && engine.is_stopped();
+  if (stopped && !stopped_ && options_.starved_count != nullptr) ++*options_.starved_count;
+  stopped_ = stopped;
+  if (engine.lacks_memory() && !receive_waiter_.waiting()) engine.memory().wait(receive_waiter_);
 }
 
-// Sends a page without a body, if half of the receives are to be granted, or a message was fetched,
-// and no page has said so yet; or if the peer must have a credit. Where memory is short there are
-// fewer receives than the window.
+// Sends a page without a body, if half of the places for messages are to be granted, or messages
+// were fetched, and no page has said so yet; or if the peer must have a place.
 void OfiLink::tell_peer() {
-  if (state_ != State::up || bye_sent() || ended_ || !credits_.may_grant()) return;
-  const std::size_t receives =
-      std::max<std::size_t>(1, std::min(window(), wire_->receives.in_use()));
-  const bool used_half = credits_.untold() * 2 >= receives;
-  if (used_half && busy_window_ < window_) busy_window_ *= 2;
-  if (used_half || wire_->fetches.untold() != 0 || credits_.peer_needs_one()) tell_now();
+  if (state_ != State::up || bye_sent() || ended_ || !wire_->credits.may_grant()) return;
+  bool much = wire_->engine->has_much_to_tell(window());
+  if (much && busy_window_ < window_) busy_window_ *= 2;
+  if (!much && !wire_->fetches.has_to_tell() && !wire_->engine->has_to_tell()) return;
+  do {
+    if (!tell_now()) return;
+    much = wire_->engine->has_much_to_tell(window());
+  } while (much && wire_->credits.may_grant());
 }
 
-void OfiLink::tell_now() {
-  const Post nothing{.sequence = next_sequence_};
-  const PageHeader tells = header_of(nothing);
-  if (taken(wire_->sends.inject(wire_->endpoint, tells, nothing))) posted(tells);
+bool OfiLink::tell_now() {
+  const PageHeader tells = header_of({.sequence = next_sequence_});
+  if (!taken(wire_->engine->tell(tells))) return false;
+  posted(tells);
+  return true;
 }
 
 // A side that only receives never learns that the host of its peer is dead. So it sends something:
 // the device gives up at last, and all posted operations fail.
 void OfiLink::keep_alive() {
   const bool silent = std::exchange(kept_alive_at_, bytes_received()) == bytes_received();
-  if (silent && state_ == State::up && !bye_sent() && !ended_ && credits_.may_grant()) tell_now();
+  const bool may_tell = state_ == State::up && !bye_sent() && !ended_;
+  if (silent && may_tell && wire_->credits.may_grant()) (void)tell_now();
 }
 
 // Outside of post() only: the owner posts from inside these.

@@ -46,9 +46,9 @@ std::string advice_for(int error, const std::string& provider) {
 
 }  // namespace
 
-OfiListener::OfiListener(FabricSet& fabrics, const Url& url, std::size_t window,
+OfiListener::OfiListener(FabricSet& fabrics, const Url& url, const OfiAddressOptions& address,
                          const LinkOptions& options, ListenerEvents& events)
-    : fabrics_(fabrics), window_(window), options_(options), events_(events) {
+    : fabrics_(fabrics), address_options_(address), options_(options), events_(events) {
   try {
     listen(url);
   } catch (const FabricError& error) {
@@ -113,7 +113,8 @@ void OfiListener::on_request(Info request) noexcept {
 // Null if nobody is accepted now.
 std::unique_ptr<Link> OfiListener::take(Info& request) {
   if (!paused_) {
-    return std::make_unique<OfiLink>(fabrics_, options_, std::move(request), endpoint_, window_);
+    return std::make_unique<OfiLink>(fabrics_, options_, std::move(request), endpoint_,
+                                     address_options_);
   }
   if (waiting_.size() == waiting_max) {
     endpoint_->reject(request);

@@ -9,6 +9,7 @@
 
 #include "base/url.hpp"
 #include "fabric/passive_endpoint.hpp"
+#include "transport/ofi/address_options.hpp"
 #include "transport/ofi/fabric_set.hpp"
 #include "transport/transport.hpp"
 
@@ -18,8 +19,8 @@ class OfiListener final : public Listener, private ConnectionOwner, private Defe
  public:
   // A host name is looked up here and now: binding is set-up. The device is opened, its memory
   // registered. Throws Error.
-  OfiListener(FabricSet& fabrics, const Url& url, std::size_t window, const LinkOptions& options,
-              ListenerEvents& events);
+  OfiListener(FabricSet& fabrics, const Url& url, const OfiAddressOptions& address,
+              const LinkOptions& options, ListenerEvents& events);
   ~OfiListener() override;
 
   [[nodiscard]] std::string address() const override { return address_; }
@@ -33,7 +34,7 @@ class OfiListener final : public Listener, private ConnectionOwner, private Defe
   void run_deferred() noexcept override;
 
   FabricSet& fabrics_;
-  std::size_t window_;
+  OfiAddressOptions address_options_;
   const LinkOptions& options_;
   ListenerEvents& events_;
   std::shared_ptr<PassiveEndpoint> endpoint_;  // and every request's until it is taken

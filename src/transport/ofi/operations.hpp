@@ -18,13 +18,15 @@ class OfiOperationsOwner {
   virtual void on_progress() noexcept = 0;
   // A page came into slot `slot` of the receives, which is the owner's until it gives it back.
   virtual void on_arrival(std::size_t slot, std::size_t bytes) noexcept = 0;
+  // The peer wrote into memory of ours, and says this with it.
+  virtual void on_immediate(std::uint32_t word) noexcept = 0;
   virtual void on_wire_failure(int error) noexcept = 0;
 
  protected:
   ~OfiOperationsOwner() = default;
 };
 
-class OfiOperations : private OperationOwner {
+class OfiOperations : protected OperationOwner {
  protected:
   OfiOperations(OfiOperationsOwner& owner, CompletionQueue& queue, std::size_t count)
       : owner_(owner), operations_(count), queue_(queue) {
@@ -43,6 +45,7 @@ class OfiOperations : private OperationOwner {
   std::vector<Operation> operations_;
 
  private:
+  void on_immediate(Operation*, std::uint64_t) noexcept override {}
   void on_failure(Operation&, int error) noexcept override { owner_.on_wire_failure(error); }
 
   CompletionQueue& queue_;

@@ -41,9 +41,23 @@ long OfiReceives::post(Endpoint& endpoint, std::size_t window) noexcept {
   return posted;
 }
 
+long OfiReceives::post_for_immediates(Endpoint& endpoint, std::size_t window) noexcept {
+  spare_.clear();
+  long posted = 0;
+  while (in_use() < window) {
+    const std::size_t slot = free_.back();
+    const long answer = endpoint.receive_immediate(&operations_[slot]);
+    if (answer != 0 && posted == 0 && words_without_receives_ == 0) return answer;
+    if (answer != 0) break;
+    free_.pop_back();
+    ++posted;
+  }
+  return posted + std::exchange(words_without_receives_, 0);
+}
+
 void OfiReceives::give_back(std::size_t slot) noexcept {
   Lease page = std::move(slots_[slot]);
-  if (page->sole()) {  // else kept by the user: it is theirs now
+  if (page && page->sole()) {  // else kept by the user: it is theirs now
     Store::forget_kept(*page.get());
     spare_.push_back(std::move(page));
   }
@@ -52,6 +66,15 @@ void OfiReceives::give_back(std::size_t slot) noexcept {
 
 void OfiReceives::on_completion(Operation& operation, std::size_t bytes) noexcept {
   owner_.on_arrival(index_of(operation), bytes);
+}
+
+void OfiReceives::on_immediate(Operation* receive, std::uint64_t word) noexcept {
+  if (receive != nullptr) {
+    give_back(index_of(*receive));
+  } else {
+    ++words_without_receives_;
+  }
+  owner_.on_immediate(static_cast<std::uint32_t>(word));
 }
 
 }  // namespace netio::detail

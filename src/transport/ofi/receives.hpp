@@ -23,6 +23,10 @@ class OfiReceives final : private OfiOperations {
   // Posts receives until `window` are posted or hold something, as far as there is memory; how many
   // it posted, or a negative error.
   long post(Endpoint& endpoint, std::size_t window) noexcept;
+  // The same, of receives without memory: only words come that belong to writes.
+  long post_for_immediates(Endpoint& endpoint, std::size_t window) noexcept;
+  // Words that come on the queue without a receive are this link's.
+  [[nodiscard]] OperationOwner* owner_of_immediates() noexcept { return this; }
   // The last post() found no memory: the store to wait for is the pool.
   [[nodiscard]] bool starved() const noexcept { return starved_; }
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
@@ -36,6 +40,7 @@ class OfiReceives final : private OfiOperations {
 
  private:
   void on_completion(Operation& operation, std::size_t bytes) noexcept override;
+  void on_immediate(Operation* receive, std::uint64_t word) noexcept override;
 
   Device& device_;
   Pool& pool_;
@@ -45,6 +50,7 @@ class OfiReceives final : private OfiOperations {
   std::vector<Lease>
       spare_;  // the last given back is the warmest; home again once enough are posted
   bool starved_ = false;
+  long words_without_receives_ = 0;  // since the last post_for_immediates()
 };
 
 }  // namespace netio::detail

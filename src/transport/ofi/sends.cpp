@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/point.hpp"
 #include "memory/copy_thresholds.hpp"
 #include "transport/ofi/fabric_message.hpp"
 
@@ -20,8 +21,8 @@ constexpr std::size_t zeros_at = page_header_bytes + frame_prefix_bytes_max;
 static_assert(zeros_at + wire_align == head_slot_bytes);
 static_assert(OfiSends::entries_max * head_slot_bytes == Device::heads_bytes);
 
-// A lent message counts with no more than this among what is queued: it takes no memory here, and
-// several have to be on their way for the wire to be busy all the time.
+// A body that is not in one of our pages counts with no more than this among what is queued: it
+// takes no memory here, and several have to be on their way for the wire to be busy all the time.
 constexpr std::size_t lend_bytes_most = 128U << 10U;
 
 // Writes the whole of the longest prefix: what follows is put behind the part that is used.
@@ -62,13 +63,23 @@ void OfiSends::describe(Fit& fit) const noexcept {
   fit.short_body_bytes_max = inject_bytes_max_ - std::min(inject_bytes_max_, page_header_bytes);
 }
 
+std::size_t OfiSends::Entry::queued_bytes() const noexcept {
+  const std::size_t body = bytes + pad();
+  return head_bytes + (elsewhere ? std::min(body, lend_bytes_most) : body);
+}
+
 std::byte* OfiSends::slot(std::size_t index) const noexcept {
   return heads_->data() + index * head_slot_bytes;
 }
 
-long OfiSends::inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept {
+long OfiSends::inject(Endpoint& endpoint, const PageHeader& header, const Post& post,
+                      const RemoteWrite* write) noexcept {
   std::array<std::byte, put_together_bytes_max + head_slot_bytes> packed;
-  const long answer = endpoint.inject({packed.data(), copy_page(packed.data(), header, post)});
+  const std::span<const std::byte> page(packed.data(), copy_page(packed.data(), header, post));
+  NETIO_POINT(write);
+  const long answer =
+      write == nullptr ? endpoint.inject(page) : endpoint.inject_write(page, *write);
+  NETIO_POINT(written);
   if (answer == 0) count_copy(post);
   return answer;
 }
@@ -105,8 +116,9 @@ bool OfiSends::add(PageHeader header, Post& post) noexcept {
   entry.bytes = post.body.bytes;
   entry.descriptor = memory.descriptor;
   entry.bye = says_bye(header);
+  entry.elsewhere = post.body.bytes > pool_.block_bytes();
   entry.lease = std::move(post.body.lease);
-  posted_bytes_ += page_header_bytes + header.bytes;
+  posted_bytes_ += entry.queued_bytes();
   return true;
 }
 
@@ -138,7 +150,7 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
   if (unsent_ != 0) {
     Entry& before = entries_[last()];
     const bool fits = before.head_bytes == 0 && before.lease &&
-                      before.bytes + bytes <= message_bytes_max_ &&
+                      before.bytes + bytes <= pages_bytes_max_ &&
                       before.lease->capacity() - before.bytes >= std::max(bytes, head_slot_bytes);
     if (fits) entry = &before;
   }
@@ -157,7 +169,8 @@ bool OfiSends::add_copy(const PageHeader& header, const Post& post) noexcept {
   return true;
 }
 
-long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
+long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells,
+                         const RemoteWrite* write) noexcept {
   const std::size_t index = first_unsent();
   Entry& entry = entries_[index];
   PageHeader header = load_page_header(entry.head);
@@ -176,8 +189,13 @@ long OfiSends::send_next(Endpoint& endpoint, const PageHeader& tells) noexcept {
   add_part(entry.head, entry.head_bytes, entry.head_descriptor);
   add_part(entry.data, entry.bytes, entry.descriptor);
   add_part(slot(index) + zeros_at, entry.pad(), heads_descriptor_);
-  const long answer =
-      endpoint.send({parts.data(), used}, descriptors.data(), true, &operations_[index]);
+  const std::span<const iovec> all(parts.data(), used);
+  Operation& operation = operations_[index];
+  NETIO_POINT(write);
+  const long answer = write == nullptr
+                          ? endpoint.send(all, descriptors.data(), true, &operation)
+                          : endpoint.write(all, descriptors.data(), *write, &operation);
+  NETIO_POINT(written);
   if (answer == 0) {
     --unsent_;
     if (entry.lent) --lends_unsent_;
@@ -266,7 +284,7 @@ Holding OfiSends::holding(const StorePart& of) const noexcept {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < used_; ++i) {
     const Entry& entry = entries_[(first_ + i) % entries_max];
-    bytes += entry.head_bytes + entry.bytes + entry.pad();
+    bytes += entry.queued_bytes();
     if (of.has(entry.lease) || of.has(entry.front_lease)) posted.left = bytes;
   }
   return posted;
@@ -276,7 +294,7 @@ void OfiSends::drop_unsent() noexcept {
   for (; unsent_ != 0; --unsent_) {
     --used_;
     Entry& entry = entries_[past_last()];
-    done_bytes_ += entry.head_bytes + entry.bytes + entry.pad();
+    done_bytes_ += entry.queued_bytes();
     drop_memory(entry);
     if (!entry.lent) continue;
     --lends_unsent_;
@@ -301,7 +319,7 @@ void OfiSends::on_completion(Operation& operation, std::size_t) noexcept {
   entries_[index_of(operation)].done = true;
   while (used_ != 0 && entries_[first_].done) {
     Entry& entry = entries_[first_];
-    done_bytes_ += entry.head_bytes + entry.bytes + entry.pad();
+    done_bytes_ += entry.queued_bytes();
     drop_memory(entry);
     entry.done = false;
     first_ = (first_ + 1) % entries_max;

@@ -3,6 +3,7 @@
 // Owner thread only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +26,12 @@ class OfiSends final : private OfiOperations {
   OfiSends(OfiOperationsOwner& owner, CompletionQueue& queue, Device& device, Pool& pool,
            std::size_t inject_bytes_max, Copies* copies);
 
-  // The largest message that the peer has receives for. Before the first page.
-  void limit(std::size_t message_bytes_max) noexcept { message_bytes_max_ = message_bytes_max; }
+  // The largest message that the peer has a place for, and the most that several pages in one may
+  // take. Before the first page.
+  void limit(std::size_t message_bytes_max, std::size_t pages_bytes_max = SIZE_MAX) noexcept {
+    message_bytes_max_ = message_bytes_max;
+    pages_bytes_max_ = std::min(message_bytes_max, pages_bytes_max);
+  }
 
   // Which memory it reads.
   void describe(Fit& fit) const noexcept;
@@ -36,8 +41,10 @@ class OfiSends final : private OfiOperations {
     return page_header_bytes + header.bytes <= inject_bytes_max_ && unsent_ == 0 &&
            !says_bye(header);  // the last page's completion is waited for
   }
-  // 0, or a negative error; -FI_EAGAIN has taken nothing.
-  long inject(Endpoint& endpoint, const PageHeader& header, const Post& post) noexcept;
+  // 0, or a negative error; -FI_EAGAIN has taken nothing. With `write` the page is written to the
+  // peer's memory, and else it is a message.
+  long inject(Endpoint& endpoint, const PageHeader& header, const Post& post,
+              const RemoteWrite* write = nullptr) noexcept;
 
   // It is too large to be a message, or to be copied where the device cannot read it: lend() it.
   [[nodiscard]] bool is_large(const PageHeader& header, const Post& post) noexcept;
@@ -46,8 +53,14 @@ class OfiSends final : private OfiOperations {
   bool add(PageHeader header, Post& post) noexcept;
   [[nodiscard]] bool unsent() const noexcept { return unsent_ != 0; }
   [[nodiscard]] bool next_is_bye() const noexcept { return entries_[first_unsent()].bye; }
+  // On the wire.
+  [[nodiscard]] std::size_t next_bytes() const noexcept {
+    const Entry& next = entries_[first_unsent()];
+    return next.head_bytes + next.bytes + next.pad();
+  }
   // What the page tells of receives, fetches and acknowledgements is set now. As inject().
-  long send_next(Endpoint& endpoint, const PageHeader& tells) noexcept;
+  long send_next(Endpoint& endpoint, const PageHeader& tells,
+                 const RemoteWrite* write = nullptr) noexcept;
 
   void drop_unsent() noexcept;
   // But for the last, a good-bye, if there is any.
@@ -94,7 +107,9 @@ class OfiSends final : private OfiOperations {
     bool bye = false;
     bool lent = false;
     bool done = false;
+    bool elsewhere = false;  // the body takes no page of ours
     [[nodiscard]] std::size_t pad() const noexcept { return wire_padded(bytes) - bytes; }
+    [[nodiscard]] std::size_t queued_bytes() const noexcept;  // as it counts
   };
   struct Lend {
     Lease lease;
@@ -125,6 +140,7 @@ class OfiSends final : private OfiOperations {
   Copies* copied_;  // counts bodies that were copied out of other memory; null: nobody does
   std::size_t inject_bytes_max_;
   std::size_t message_bytes_max_ = 0;
+  std::size_t pages_bytes_max_ = 0;
   void* heads_descriptor_ = nullptr;
   Lease heads_;
   std::array<Entry, entries_max> entries_;

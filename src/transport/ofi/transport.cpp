@@ -1,38 +1,17 @@
 // Checks fabric addresses and makes listeners and links of them.
 #include "transport/transport.hpp"
 
-#include <charconv>
 #include <set>
 
 #include <netio/status.hpp>
 
+#include "transport/ofi/address_options.hpp"
 #include "transport/ofi/link.hpp"
 #include "transport/ofi/listener.hpp"
 
 namespace netio::detail {
 
 namespace {
-
-// ?window=N, the pages that a connection has receives posted for; 0: by need.
-std::size_t window_of(const char* verb, const Url& url) {
-  std::size_t window = 0;
-  for (const auto& [key, value] : url.options) {
-    const std::string operation = std::string(verb) + " " + to_string(url);
-    if (key != "window") {
-      throw AddressError(operation, "addresses of fabrics have no option '" + key + "'",
-                         "known is window=N");
-    }
-    const char* const end = value.data() + value.size();
-    const auto [stopped, error] = std::from_chars(value.data(), end, window);
-    if (error != std::errc() || stopped != end || window < Credits::window_min ||
-        window > Credits::window_max) {
-      throw AddressError(operation, "window is '" + value + "'",
-                         "give a number of pages from " + std::to_string(Credits::window_min) +
-                             " to " + std::to_string(Credits::window_max));
-    }
-  }
-  return window;
-}
 
 // What no device here can be used with is refused at once. That one has no IP address, or is down,
 // is no reason: it may get there.
@@ -64,13 +43,13 @@ class OfiTransport final : public Transport {
 
   std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
                                    ListenerEvents& events) override {
-    const std::size_t window = window_of("bind", url);
-    return std::make_unique<OfiListener>(fabrics_, url, window, options, events);
+    return std::make_unique<OfiListener>(fabrics_, url, address_options_of("bind", url), options,
+                                         events);
   }
 
   std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) override {
     refuse_nobody(url);
-    return std::make_unique<OfiLink>(fabrics_, options, url, window_of("connect", url));
+    return std::make_unique<OfiLink>(fabrics_, options, url, address_options_of("connect", url));
   }
 
  private:

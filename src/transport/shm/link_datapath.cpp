@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/point.hpp"
 #include "transport/shm/link.hpp"
 
 namespace netio::detail {
@@ -46,6 +47,7 @@ bool ShmLink::has_room() const noexcept {
 
 void ShmLink::ring() noexcept {
   if (wire_) wire_->doorbell.ring();
+  NETIO_POINT(rung);
 }
 
 bool ShmLink::may_sleep() noexcept {

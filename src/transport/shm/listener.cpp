@@ -17,8 +17,6 @@ namespace netio::detail {
 
 namespace {
 
-constexpr int accept_queue_max = 1024;
-
 // Of what is at the path itself; 0 if there is nothing.
 ino_t inode_of(const std::string& path) noexcept {
   struct stat status {};

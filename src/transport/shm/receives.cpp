@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/point.hpp"
 #include "memory/copy_thresholds.hpp"
 
 namespace netio::detail {
@@ -29,6 +30,7 @@ ShmReceives::ShmReceives(ShmBoard& ours, const ShmBoard& theirs, ShmPeerMemory& 
       quota_(options.receive_quota),
       large_quota_(options.large_quota),
       copied_(options.copies),
+      fills_blocks_(options.fills_blocks),
       body_bytes_max_(largest_body(page_bytes, options.message_bytes_max)) {}
 
 // For another copy, behind those that may still be in use. Null for want of memory.
@@ -44,6 +46,12 @@ std::byte* ShmReceives::room_for(std::size_t bytes) noexcept {
     if (!copies_) return nullptr;
   }
   return copies_->data() + copied_bytes_;
+}
+
+// Others may need the memory before the next page comes. A block in which the owner keeps something
+// would not come home, so the rest of it may be filled.
+void ShmReceives::give_copies_back() noexcept {
+  if (!fills_blocks_ || (copies_ && copies_->sole())) copies_.reset();
 }
 
 // All that a slot holds, whatever of it is the page's: this many words need no loop.
@@ -105,7 +113,7 @@ Block* ShmReceives::fetch(const ShmSlot& slot, const PageHeader& header,
   // message size refuses it later.
   if (quota != nullptr && header.bytes > quota->bytes_max()) quota = nullptr;
   if (quota != nullptr && !quota->fits(header.bytes)) {
-    copies_.reset();  // what we hold ourselves is not to be waited for
+    give_copies_back();  // what we hold ourselves is not to be waited for
     if (!quota->fits(header.bytes)) return nullptr;
   }
   page_ = memory_.take(page, body, quota);
@@ -124,6 +132,7 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
       result = Result::empty;
       break;
     }
+    NETIO_POINT(read);
     const ShmSlot& slot = next_slot();
     const PageHeader header = load_page_header(slot.header.data());
     if (peer_is_gone_ && says_bye(header)) {
@@ -136,6 +145,7 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
       result = defect_ != nullptr ? Result::bad : Result::starved;
       break;
     }
+    NETIO_POINT(was_read);
     ++taken_;
     bytes_ += page_header_bytes + header.bytes;
     events.on_page(header, *block, body);
@@ -145,7 +155,7 @@ ShmReceives::Result ShmReceives::take(LinkEvents& events, const bool& paused, in
     if (header.bytes > given_back_bytes_max)
       ours_.consumed.store(taken_, std::memory_order_release);
   }
-  copies_.reset();  // others may need the memory before the next page comes
+  give_copies_back();
   if (taken_ != before) ours_.consumed.store(taken_, std::memory_order_release);
   return result;
 }

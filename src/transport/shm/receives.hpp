@@ -54,6 +54,7 @@ class ShmReceives {
   Block* copy_slot(const ShmSlot& slot, std::size_t bytes,
                    std::span<const std::byte>& body) noexcept;
   std::byte* room_for(std::size_t bytes) noexcept;
+  void give_copies_back() noexcept;
 
   ShmBoard& ours_;
   const ShmBoard& theirs_;
@@ -61,7 +62,8 @@ class ShmReceives {
   Pool& pool_;
   Quota* quota_;
   Quota* large_quota_;
-  Copies* copied_;  // counts short bodies of the peer's memory; null: nobody does
+  Copies* copied_;           // counts short bodies of the peer's memory; null: nobody does
+  const bool fills_blocks_;  // see LinkOptions
   const std::uint64_t body_bytes_max_;  // of a page
   std::uint64_t taken_ = 0;             // slots
   std::uint64_t bytes_ = 0;

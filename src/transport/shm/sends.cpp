@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/point.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -163,6 +165,7 @@ bool ShmSends::has_too_much(bool loan) const noexcept {
 
 bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   assert(room());
+  NETIO_POINT(write);
   ShmSlot& slot = ours_.slots[sent_ % shm_slots];
   if (header.bytes <= slot.body.size()) {
     copy_inline(slot, header, post);
@@ -186,6 +189,7 @@ bool ShmSends::put(const PageHeader& header, Post& post) noexcept {
   queued_bytes_ += page_header_bytes + header.bytes;
   store(slot.header.data(), header);
   slot.turn.store(++sent_, std::memory_order_release);
+  NETIO_POINT(written);
   post.body.lease.reset();
   return true;
 }

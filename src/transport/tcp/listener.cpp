@@ -14,7 +14,6 @@ namespace netio::detail {
 
 namespace {
 
-constexpr int accept_queue_max = 1024;
 std::string advice_for(int error) {
   switch (error) {
     case EADDRINUSE:

@@ -8,12 +8,18 @@
 #include <sys/uio.h>
 #include <utility>
 
+#include "base/point.hpp"
+
 namespace netio::detail {
 
 namespace {
 // A large page's body begins here in its buffer, so that the payload behind an 8-byte frame word
-// is aligned to a cache line.
-constexpr std::size_t large_offset = 64 - frame_word_bytes;
+// is aligned to a cache line. Not to the first one: what comes after a silence lies in the kernel
+// from the beginning of a memory page on, and so the body 32 bytes behind that. A copy to a place
+// up to 31 bytes farther in its memory page than where it comes from takes several times as long
+// (rep movsb on AMD).
+constexpr std::size_t large_offset = 128 - frame_word_bytes;
+static_assert(large_offset - page_header_bytes >= 32);
 }  // namespace
 
 TcpReader::TcpReader(const TransportResources& resources, const LinkOptions& options)
@@ -23,7 +29,8 @@ TcpReader::TcpReader(const TransportResources& resources, const LinkOptions& opt
       large_quota_(options.large_quota),
       page_bytes_(resources.page_bytes),
       starved_count_(options.starved_count),
-      copied_(options.copies) {
+      copied_(options.copies),
+      fills_blocks_(options.fills_blocks) {
   // One message with all that may stand before it, in a body whose size has 32 bits.
   constexpr std::uint64_t body_field_max = UINT32_MAX - (wire_align - 1);
   const std::uint64_t message = std::min(options.message_bytes_max, body_field_max);
@@ -45,6 +52,9 @@ std::uint64_t TcpReader::body_begun() const noexcept {
 ReadResult TcpReader::read(int fd, LinkEvents& events, const bool& paused,
                            std::size_t budget_bytes) {
   bool short_read = false;
+  // The rest of a block comes on top. Otherwise reads would be the shorter, and turns the more, the
+  // fuller the block is.
+  if (fills_blocks_ && block_) budget_bytes += block_->capacity() - end_;
   for (;;) {
     ReadResult result = deliver(events, paused);
     // A pause may last, and nothing is left in the block.
@@ -101,6 +111,7 @@ void TcpReader::hand_out(const PageHeader& header, std::size_t head, LinkEvents&
   const std::byte* body = block_->data() + begin_ + head;
   begin_ += head + header.bytes;
   after_large_ = false;
+  if (small_pages_ <= few_small_pages) ++small_pages_;
   rest_ = {};
   events.on_page(header, *block_.get(), {body, header.bytes});
 }
@@ -158,6 +169,7 @@ ReadResult TcpReader::begin_large(const PageHeader& header) {
   large_ = std::move(large);
   large_header_ = header;
   large_filled_ = 0;
+  few_between_ = std::exchange(small_pages_, 0) <= few_small_pages;
   if (end_ != begin_) {
     const std::byte* body = block_->data() + begin_ + page_header_bytes;
     const std::size_t here = std::min<std::size_t>(end_ - begin_ - page_header_bytes, header.bytes);
@@ -189,6 +201,7 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
   message.msg_iov = parts.data();
   message.msg_iovlen = count;
   ssize_t got = 0;
+  NETIO_POINT(read);
   do {
     // The plain call costs the kernel less.
     got = count == 1 ? recv(fd, parts[0].iov_base, parts[0].iov_len, 0) : recvmsg(fd, &message, 0);
@@ -199,6 +212,7 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
     error_ = errno;
     return ReadResult::failed;
   }
+  NETIO_POINT(was_read);
   auto bytes = static_cast<std::size_t>(got);
   short_read = bytes < parts[0].iov_len + parts[1].iov_len;
   bytes_received_ += bytes;
@@ -218,13 +232,15 @@ ReadResult TcpReader::receive(int fd, std::size_t& budget_bytes, bool& short_rea
 // A block with room for the page at begin_, whatever its size.
 bool TcpReader::take_block() {
   if (block_ && begin_ == end_) {
-    if (pool_.blocks_free() == 0 && pool_.waited_for() && !assembling_) {
+    if (pool_.blocks_free() == 0 && pool_.waited_for() && !assembling_ && !has_room_to_fill()) {
       block_.reset();  // in turn
     } else if (block_->sole()) {
       begin_ = end_ = 0;  // nobody kept anything: the warm beginning again
       Store::forget_kept(*block_.get());
     } else if (begin_ > block_->capacity() - page_bytes_) {
       block_.reset();
+    } else {
+      begin_ = end_ = wire_padded(end_);  // a large page may have begun in the block
     }
   }
   if (!block_) {
@@ -239,19 +255,26 @@ bool TcpReader::take_block() {
 }
 
 // How far to fill the block: to the end of the page under way if its size is known, and else no
-// farther than a page of the largest size could begin. Both keep the next page whole.
+// farther than a page of the largest size could begin. Both keep the next page whole. If the next
+// page may be large, its header is the last that is read.
 std::size_t TcpReader::read_limit() const noexcept {
   const std::size_t last_begin = block_->capacity() - page_bytes_;
+  const bool size_known = rest_.bytes != 0 || end_ - begin_ >= page_header_bytes;
   std::size_t page_end = begin_ + (rest_.bytes != 0 ? rest_.bytes : page_header_bytes);
-  if (rest_.bytes == 0 && end_ - begin_ >= page_header_bytes) {
-    page_end += load_page_header(block_->data() + begin_).bytes;
-  }
-  return std::max(page_end, last_begin);
+  if (rest_.bytes == 0 && size_known) page_end += load_page_header(block_->data() + begin_).bytes;
+  if (!large_page_near()) return std::max(page_end, last_begin);
+  return page_end + (size_known && page_end <= last_begin ? page_header_bytes : 0);
 }
 
-// Between pages, and with a few bytes of a header or message, no block is held.
+// The owner keeps something in the block, and the largest page fits the rest.
+bool TcpReader::has_room_to_fill() const noexcept {
+  return fills_blocks_ && begin_ <= block_->capacity() - page_bytes_ && !block_->sole();
+}
+
+// Between pages, and with a few bytes of a header or message, no block is held, unless the rest of
+// it is to be filled.
 void TcpReader::give_block_back() noexcept {
-  if (!block_ || assembling_ || end_ - begin_ > staged_.size()) return;
+  if (!block_ || assembling_ || end_ - begin_ > staged_.size() || has_room_to_fill()) return;
   if (end_ != begin_) {
     staged_bytes_ = end_ - begin_;
     std::memcpy(staged_.data(), block_->data() + begin_, staged_bytes_);

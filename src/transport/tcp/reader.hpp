@@ -1,7 +1,8 @@
 // Turns a byte stream into pages, where they lie; owns memory only while a page is not complete.
 // Small pages are read many at a time into a block of the receive pool; the read is bounded so that
 // every page that begins in a block also ends in it. A large page is read straight into a buffer of
-// its own, together with the header that follows it.
+// its own, together with the header that follows it. While large pages come with only a few small
+// ones between them, nothing is read ahead of a header: it would have to be copied.
 #pragma once
 
 #include <array>
@@ -57,6 +58,11 @@ class TcpReader {
   // After one large page another is likely: its header is read alone, its body in place.
   [[nodiscard]] bool expects_header() const noexcept { return after_large_ && begin_ == end_; }
   bool take_block();
+  [[nodiscard]] bool has_room_to_fill() const noexcept;
+  // The next large page is probably no more than a few small pages away.
+  [[nodiscard]] bool large_page_near() const noexcept {
+    return few_between_ && small_pages_ <= few_small_pages;
+  }
   [[nodiscard]] std::size_t read_limit() const noexcept;
   void give_block_back() noexcept;
   bool allowed(const PageHeader& header);
@@ -69,7 +75,8 @@ class TcpReader {
   std::size_t page_bytes_;  // the largest page read into a block
   std::uint64_t body_bytes_max_;
   std::uint64_t* starved_count_;
-  Copies* copied_;  // counts what is moved out of a block; null: nobody does
+  Copies* copied_;     // counts what is moved out of a block; null: nobody does
+  bool fills_blocks_;  // see LinkOptions
 
   Lease block_;            // holds [begin_, end_): received, not delivered
   std::size_t begin_ = 0;  // where a page begins, or the rest of one
@@ -79,6 +86,11 @@ class TcpReader {
   PageHeader large_header_;
   std::size_t large_filled_ = 0;
   bool after_large_ = false;  // the last page was large
+  // The system calls that this many small pages cost, read one at a time, are cheaper than the copy
+  // of the beginning of a large page.
+  static constexpr unsigned few_small_pages = 4;
+  unsigned small_pages_ = 0;  // since the last large page, or the beginning; counted until too many
+  bool few_between_ = true;   // there were few in front of that large page, too
   bool assembling_ = false;
   // A header read behind a large page; or what came of the next header or message of a stream that
   // holds no block.

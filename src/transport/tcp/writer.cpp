@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/point.hpp"
 #include "memory/copy_thresholds.hpp"
 
 namespace netio::detail {
@@ -30,6 +31,21 @@ ssize_t send_some(int fd, iovec* parts, std::size_t count) noexcept {
 // iovecs are not const, though sendmsg does not write to them.
 iovec part(const std::byte* data, std::size_t bytes) noexcept {
   return {const_cast<std::byte*>(data), bytes};
+}
+
+// If the first page that waits has this size or more, its first bytes are written by themselves:
+// the receiver wakes up, and reads while the rest is copied. Many smaller pages go into one write.
+constexpr std::size_t large_bytes = 256U << 10U;
+constexpr std::size_t ahead_bytes = 16U << 10U;
+
+// Leaves the first `bytes` of these parts, which are more, and returns that.
+std::size_t shorten(iovec* parts, std::size_t& used, std::size_t bytes) noexcept {
+  std::size_t left = bytes;
+  std::size_t last = 0;
+  for (; parts[last].iov_len < left; ++last) left -= parts[last].iov_len;
+  parts[last].iov_len = left;
+  used = last + 1;
+  return bytes;
 }
 
 }  // namespace
@@ -88,8 +104,10 @@ Status TcpWriter::inject(int fd, const Post& post, std::uint64_t acknowledged,
       if (!small) break;
       to = std::copy_n(static_cast<const std::byte*>(each.iov_base), each.iov_len, to);
     }
+    NETIO_POINT(write);
     const ssize_t result = small ? ::send(fd, together.data(), bytes, MSG_NOSIGNAL)
                                  : send_some(fd, parts.data(), parts.size());
+    NETIO_POINT(written);
     // An error is left for the next write() to find: the message counts as posted.
     sent = result > 0 ? static_cast<std::size_t>(result) : 0;
     first_ever_ = first_ever_ && sent == 0;
@@ -144,6 +162,7 @@ void TcpWriter::copy_behind(Lease spill, const Head& head, const Post& post,
 }
 
 WriteResult TcpWriter::write(int fd) noexcept {
+  bool begins = first_done_ == 0 && count_ != 0 && at(0).bytes() >= large_bytes;
   while (count_ != 0) {
     std::array<iovec, iovecs_max> parts;
     std::size_t used = 0;
@@ -163,7 +182,11 @@ WriteResult TcpWriter::write(int fd) noexcept {
       asked += entry.bytes();
     }
     asked -= first_done_;
+    if (begins) asked = shorten(parts.data(), used, ahead_bytes);
+    begins = false;
+    NETIO_POINT(write);
     const ssize_t sent = send_some(fd, parts.data(), used);
+    NETIO_POINT(written);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return WriteResult::blocked;
       error_ = errno;

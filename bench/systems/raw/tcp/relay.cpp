@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
+#include "systems/raw/tcp/page_aligned.hpp"
 #include "systems/raw/tcp/sockets.hpp"
 #include "systems/raw/tcp/tcp.hpp"
 
@@ -37,7 +37,7 @@ class Relay {
  private:
   int from_;
   int to_;
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(relay_bytes);
+  PageAligned buffer_{relay_bytes};
   std::size_t have_ = 0;
   std::size_t done_ = 0;
 };

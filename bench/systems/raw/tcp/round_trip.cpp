@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <vector>
 
+#include "systems/raw/tcp/page_aligned.hpp"
 #include "systems/raw/tcp/sockets.hpp"
 #include "systems/raw/tcp/tcp.hpp"
 
@@ -46,7 +47,7 @@ class Line {
       if (read_length(in_.data() + at) != message_bytes_) {
         throw std::runtime_error("a message of another size came");
       }
-      take(std::span(in_).subspan(at + length_bytes, message_bytes_));
+      take(in_.bytes().subspan(at + length_bytes, message_bytes_));
     }
     if (at != 0) std::memmove(in_.data(), in_.data() + at, have_ - at);
     have_ -= at;
@@ -58,7 +59,7 @@ class Line {
 
   int fd_;
   std::size_t message_bytes_;
-  std::vector<std::byte> in_;
+  PageAligned in_;
   std::vector<std::byte> out_;
   std::size_t have_ = 0;
 };

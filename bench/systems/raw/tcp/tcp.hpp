@@ -10,6 +10,7 @@ void send(Worker& worker);
 void reply(Worker& worker);
 void request(Worker& worker);
 void relay(Worker& worker);
+void node(Worker& worker);
 
 // What is written at once: with 64 or 128 KiB the floor is lower.
 inline constexpr std::size_t page_bytes = 256U << 10U;
