@@ -218,6 +218,58 @@ TEST_P(PublishResume, a_set_that_changes_while_it_is_away_is_told_when_it_is_bac
   EXPECT_EQ(tags, (std::vector<std::uint64_t>{1, 2}));
 }
 
+// Where more than a quarter of the pool is taken, an answer behind a message must not wait until
+// another peer gives pages back: the message leaves before the answer is posted.
+TEST_P(PublishResume, what_was_told_behind_a_message_is_told_again_behind_it) {
+  Pull reads_nothing(there_, options());
+  Push push(here_, keeping(std::size_t{2} << 20U));
+  join(reads_nothing, push);
+  ASSERT_GT(send_until_again(push, 1000) * 1000, small_pool_bytes / 4);
+
+  Publish publish(here_, {}, keeping());
+  const std::string address = bind(publish);
+  Relay relay(address);
+  Subscribe subscribe(there_, {.policy = Policy::block}, keeping());
+  std::string seen;
+  subscribe.on_message([&](const MessageView&) { seen += "message, "; });
+  subscribe.on_subscribed([&](const PeerInfo&, const Subscribed& answer) {
+    seen +=
+        "set " + std::to_string(answer.revision) + " from " + std::to_string(answer.from) + ", ";
+  });
+  subscribe.subscribe(TagRange{1, 1});
+  subscribe.connect(relay.address());
+  ASSERT_SOON(pump_, !seen.empty());
+  Subscribe keeps_the_page(there_, {.policy = Policy::block}, keeping());
+  bool in_force = false;
+  keeps_the_page.on_subscribed([&](const PeerInfo&, const Subscribed&) { in_force = true; });
+  keeps_the_page.subscribe(TagRange{1, 1});
+  keeps_the_page.connect(address);
+  ASSERT_SOON(pump_, in_force);
+
+  // The change has come to the publisher's kernel. The publisher sends a message, then answers the
+  // change, and both are lost with the connection.
+  std::vector<TagRange> more;
+  for (std::uint64_t tag = 2; tag < 40; tag += 2) more.push_back({tag, tag});
+  subscribe.subscribe(more);
+  Pump there{&there_};
+  const std::uint64_t before = relay.bytes_to_target();
+  ASSERT_SOON(there, relay.bytes_to_target() >= before + more.size() * sizeof(TagRange));
+  relay.hold(true);
+  int changes = 0;
+  publish.on_subscribe([&](const PeerInfo&, std::span<const TagRange>) { ++changes; });
+  ASSERT_EQ(publish.send(payload(0, GetParam().page_bytes / 2), 1), Status::ok);
+  publish.flush();
+  Pump here{&here_};
+  ASSERT_SOON(here, changes == 1);
+  relay.cut();
+  relay.hold(false);
+  ASSERT_SOON(here, publish.peers_connected() == 1);
+
+  // At last the set that the subscriber has sent on the new connection.
+  seen.clear();
+  ASSERT_SOON(pump_, seen == "set 1 from 0, message, set 2 from 1, set 3 from 1, ") << seen;
+}
+
 ON_TCP_IN_EVERY_MODE(PublishResume);
 
 }  // namespace

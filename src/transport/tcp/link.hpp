@@ -91,6 +91,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   void on_ready(std::uint32_t events);
   void read_pages();
   void write_pages();
+  Status inject(const Post& post) noexcept;
   void read_on();
   void tell_room() noexcept;
   void discard();

@@ -28,8 +28,13 @@ Status TcpLink::post(Post& post) noexcept {
     }
   }
   if (!post.body.lease && post.body.bytes != 0) {
-    const Status status =
-        writer_.inject(fd_.get(), post, tell_acknowledged(), !blocked_ && !write_failed_);
+    Status status = inject(post);
+    // A copy behind other posts needs a page that can be spared, a copy behind none only a page.
+    // The write at the end of the turn tells nobody of room, so it must not be left to that.
+    if (status == Status::again && !blocked_ && !writer_.empty()) {
+      write_pages();
+      status = inject(post);
+    }
     if (status == Status::again) {
       want_writable_ = true;
       resources_.send_pool.wait(room_waiter_);
@@ -45,6 +50,10 @@ Status TcpLink::post(Post& post) noexcept {
     loop_.defer(*this);
   }
   return Status::ok;
+}
+
+Status TcpLink::inject(const Post& post) noexcept {
+  return writer_.inject(fd_.get(), post, tell_acknowledged(), !blocked_ && !write_failed_);
 }
 
 void TcpLink::flush() noexcept {
