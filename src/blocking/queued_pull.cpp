@@ -1,7 +1,6 @@
 // Pull in a thread of its own. Its loop never waits for the reader: when the queue is full it stops
 // reading, and the reader wakes it when half of the queue is free. What the reader has taken is a
 // counter, which the loop looks at when acknowledgements are due.
-#if __has_include(<readerwritercircularbuffer.h>)
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -35,7 +34,7 @@ struct Item {
 
 // What both threads use.
 struct Between {
-  explicit Between(std::size_t messages_max) : queue(detail::checked_length(messages_max)) {}
+  explicit Between(std::size_t messages_max) : queue(messages_max) {}
 
   detail::Queue<Item> queue;  // one place for each message, so that pages always find one
   ReaderMarks marks;
@@ -90,9 +89,7 @@ class Feeder {
       return nullptr;
     }
   }
-  [[nodiscard]] std::uint64_t messages_max() const noexcept {
-    return between_.queue.max_capacity();
-  }
+  [[nodiscard]] std::uint64_t messages_max() const noexcept { return between_.queue.items_max(); }
   [[nodiscard]] std::uint64_t taken() const noexcept {
     return between_.marks.taken.load(std::memory_order_seq_cst);
   }
@@ -107,7 +104,7 @@ class Feeder {
     if (full()) go_on();
   }
   void put(Item item) noexcept {
-    [[maybe_unused]] const bool taken = between_.queue.try_enqueue(std::move(item));
+    [[maybe_unused]] const bool taken = between_.queue.put(std::move(item));
     assert(taken);
   }
   void on_wake() noexcept {
@@ -191,8 +188,6 @@ struct QueuedPull::State {
   detail::LoopThread<queued_pull::Feeder> thread;
 };
 
-bool queued_sockets_built() noexcept { return true; }
-
 QueuedPull::QueuedPull(const QueueOptions& options)
     : state_(std::make_unique<State>(options)),
       marks_(&state_->between.marks),
@@ -229,10 +224,10 @@ Received QueuedPull::receive_next_page(std::chrono::nanoseconds timeout) {
     taken_ = page_end_;
     marks_->taken.store(taken_, std::memory_order_release);
     queued_pull::Item item;
-    if (!queue.try_dequeue(item)) {
+    if (!queue.take(item, std::chrono::nanoseconds(0))) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       wake_loop();
-      if (!queue.wait_dequeue_timed(item, detail::queue_time(timeout))) return received;
+      if (!queue.take(item, timeout)) return received;
     }
     if (item.gone) {
       marks_->taken.store(page_end_ = ++taken_, std::memory_order_release);
@@ -260,4 +255,3 @@ void QueuedPull::wake_loop() noexcept {
 }
 
 }  // namespace netio::blocking
-#endif

@@ -1,5 +1,4 @@
 // Push in a thread of its own: its loop takes from the queue what the socket takes.
-#if __has_include(<readerwritercircularbuffer.h>)
 #include <atomic>
 
 #include <netio/blocking.hpp>
@@ -136,4 +135,3 @@ Books QueuedPush::close(std::chrono::nanoseconds linger) {
 }
 
 }  // namespace netio::blocking
-#endif

@@ -18,6 +18,7 @@
 #include <netio/message.hpp>
 
 #include "blocking/queue.hpp"
+#include "blocking/semaphore.hpp"
 
 namespace netio::detail {
 
@@ -103,7 +104,6 @@ class SendQueue {
   static constexpr std::size_t entry_bytes_max = 256;
   static constexpr std::size_t copied_bytes_max = entry_bytes_max - sizeof(Entry);
   static_assert(sizeof(Message) <= copied_bytes_max);
-  using Semaphore = moodycamel::spsc_sema::LightweightSemaphore;
 
   static constexpr std::size_t padded(std::size_t bytes) noexcept {
     return (bytes + 7U) & ~std::size_t{7};
@@ -170,7 +170,7 @@ class SendQueue {
       if (has_room(bytes)) break;
       const std::chrono::nanoseconds left = timeout - (Clock::now() - begin);
       if (!for_ever && left.count() <= 0) break;
-      (void)room_.wait(queue_time(for_ever ? timeout : left).count());
+      (void)room_.wait(for_ever ? timeout : left);
       // Another signal may follow when the reader has made more room: it is only one look too many.
     }
     writer_waits_.store(false, std::memory_order_relaxed);

@@ -1,5 +1,4 @@
 // A ring from one thread to another, of which neither waits for nothing.
-#if __has_include(<readerwritercircularbuffer.h>)
 #include "blocking/send_queue.hpp"
 
 #include <string>
@@ -94,4 +93,3 @@ TEST(SendQueue, carries_all_in_order_between_threads_that_wait_for_each_other) {
 
 }  // namespace
 }  // namespace netio::detail
-#endif

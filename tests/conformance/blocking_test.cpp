@@ -61,7 +61,6 @@ TEST_P(Blocking, a_stream_arrives_on_threads_that_wait) {
 }
 
 TEST_P(Blocking, a_stream_arrives_through_queues) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
   constexpr std::uint64_t count = 3000;
   blocking::QueuedPull pull(queue_options(16));
   const std::string address = pull.bind(GetParam().address);
@@ -75,7 +74,6 @@ TEST_P(Blocking, a_stream_arrives_through_queues) {
 }
 
 TEST_P(Blocking, a_reader_that_pauses_finds_all_in_a_small_queue) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
   blocking::QueuedPull pull(queue_options(2));
   Push push(here_, options());
   push.connect(pull.bind(GetParam().address));
@@ -100,7 +98,6 @@ TEST_P(Blocking, time_limits_hold) {
   EXPECT_EQ(push.send("closed", 1ms), Status::closed);
   pull.close(0ns);
   EXPECT_EQ(pull.receive().status, Status::closed);
-  if (!blocking::queued_sockets_built()) return;
   blocking::QueuedPull queued_pull(queue_options(4));
   EXPECT_EQ(queued_pull.receive(0ns).status, Status::again);
   EXPECT_EQ(queued_pull.receive(1ms).status, Status::again);
@@ -138,7 +135,6 @@ TEST_P(Blocking, closing_waits_for_ever_if_it_is_told_so) {
     send_and_close(push);
   });
   std::thread queued([&] {
-    if (!blocking::queued_sockets_built()) return void(++closed);
     blocking::QueuedPush push(queue_options(4));
     send_and_close(push);
   });
@@ -148,7 +144,6 @@ TEST_P(Blocking, closing_waits_for_ever_if_it_is_told_so) {
 }
 
 TEST_P(Blocking, what_no_peer_takes_is_in_the_books_of_a_queue) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
   SocketOptions small = options();
   small.message_bytes_max = 1000;
   blocking::Pull pull(there_, small);
@@ -215,7 +210,6 @@ TEST_P(Blocking, what_was_received_says_who_sent_it_and_why_nothing_more_comes) 
 }
 
 TEST_P(Blocking, a_queue_says_who_sent_and_went_too) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
   blocking::QueuedPull pull(queue_options(10));
   const std::string address = pull.bind(GetParam().address);
   blocking::Push push(here_, options());
@@ -234,7 +228,6 @@ TEST_P(Blocking, a_queue_says_who_sent_and_went_too) {
 }
 
 TEST(QueuedSockets, have_room_and_an_end) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{1} << 25U, std::size_t{1} << 60U, SIZE_MAX}) {
     const blocking::QueueOptions endless{small_context(), {}, length};
@@ -244,7 +237,6 @@ TEST(QueuedSockets, have_room_and_an_end) {
 }
 
 TEST(QueuedSockets, throw_what_making_or_binding_them_throws) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without libreaderwriterqueue-dev";
   blocking::QueueOptions senseless;
   senseless.context.page_bytes = 17;
   EXPECT_THROW(blocking::QueuedPull{senseless}, Error);

@@ -98,7 +98,6 @@ TEST_P(Heartbeats, a_side_that_was_busy_reads_before_it_judges) {
 
 // Behind its good-bye a side says nothing, however long the other takes.
 TEST_P(Heartbeats, end_nothing_that_ends_in_order) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without queued sockets";
   blocking::QueuedPull pull({.context = small_context(), .socket = beating()});
   Push push(here_, options());
   Seen at_push(push);

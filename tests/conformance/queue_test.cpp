@@ -26,7 +26,6 @@ class Queue : public Conformance {
  protected:
   void SetUp() override {
     Conformance::SetUp();
-    if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
     pull_ = std::make_unique<blocking::QueuedPull>(
         blocking::QueueOptions{small_context(GetParam()), options(), 1000});
   }

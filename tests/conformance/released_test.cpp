@@ -255,7 +255,6 @@ TEST_P(Released, what_a_subscriber_keeps_waits_at_its_publisher) {
 }
 
 TEST_P(Released, a_blocking_receiver_acknowledges_at_its_next_receive) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
   blocking::QueuedPull pull(
       blocking::QueueOptions{small_context(GetParam()), until_released(), 1000});
   Push push(here_, options());
@@ -277,7 +276,6 @@ TEST_P(Released, a_blocking_receiver_acknowledges_at_its_next_receive) {
 }
 
 TEST_P(Released, a_queue_that_is_destroyed_has_acknowledged_what_was_received) {
-  if (!blocking::queued_sockets_built()) GTEST_SKIP() << "built without the queue";
   auto pull = std::make_unique<blocking::QueuedPull>(
       blocking::QueueOptions{small_context(GetParam()), until_released(), 1000});
   Push push(here_, options());

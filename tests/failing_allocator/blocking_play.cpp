@@ -74,7 +74,6 @@ void blocking_pull(Scene& scene) {
 }
 
 void queued_pull(Scene& scene) {
-  if (!blocking::queued_sockets_built()) return;
   // Small, so that it is full again and again.
   blocking::QueuedPull pull({.context = small(), .socket = hasty(), .messages_max = 4});
   Taken taken;

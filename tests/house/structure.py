@@ -52,6 +52,10 @@ POINTS, POINT = Path("src/base/point.hpp"), re.compile(r"\bNETIO_POINT\(")
 NOT_FOR_THE_CORE = re.compile(r"^(fmt|nlohmann|CLI|boost|zmq)\b")
 LEFT_FOR_LATER = re.compile(r"\b(T[O]DO|F[I]XME|X[X]X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:(?:work|home|root)(?![\w-])|tmp/bash)")
+# Limits are monotonic: setting the time of day makes none longer. A term begins with the time of day.
+TIME_OF_DAY = re.compile(r"\b(system_clock|CLOCK_REALTIME|gettimeofday|sem_timedwait|"
+                         r"pthread_cond_timedwait|pthread_mutex_timedlock)\b")
+TERMS = Path("src/units/manager_core.cpp")
 GUARANTEES = Path("docs/guarantees.md")
 SUITE = re.compile(r"^(?:TEST(?:_[FP])?\(|using )(\w+)", re.MULTILINE)
 PART = re.compile(r'^    "([\w-]+)": \(Soak\.', re.MULTILINE)
@@ -252,6 +256,12 @@ def check_text(source):
             yield number, "work left for later belongs into the issue tracker"
 
 
+def check_clock(source):
+    for number, line in enumerate(source.lines, 1):
+        if source.path != TERMS and TIME_OF_DAY.search(line):
+            yield number, "the time of day can be set; time limits are of the monotonic clock"
+
+
 def suites_in(root):
     """The names of the test suites, and of the parts of script/soak."""
     names = set()
@@ -294,6 +304,8 @@ def breaches_of(root, source):
         yield from check_user_code(root, source)
     if not source.is_test:
         yield from check_functions(source)
+        if source.top in ("include", "src", "tools"):
+            yield from check_clock(source)
 
 
 def sources_of(root):

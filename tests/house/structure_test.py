@@ -109,6 +109,13 @@ class Structure(unittest.TestCase):
         for header in ("chrono", "sys/socket.h", "thread", "time.h"):
             self.breaks("src/wire/x.hpp", OPENING + f"#include <{header}>\n", "knows bytes")
 
+    def test_no_limit_is_of_the_time_of_day(self):
+        line = "auto now = std::chrono::system_clock::now();\n"
+        for path in ("src/loop/x.cpp", "include/netio/x.hpp", "tools/x.cpp"):
+            self.breaks(path, OPENING + line, "can be set")
+        self.holds("src/units/manager_core.cpp", OPENING + line)
+        self.holds("src/loop/x_test.cpp", OPENING + line)
+
     def test_public_headers_include_standard_and_public_ones_only(self):
         for line in ('"base/url.hpp"', "<sys/uio.h>", "<fmt/core.h>", "<netio/absent.hpp>",
                      "<unistd.h>"):

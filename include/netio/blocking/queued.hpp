@@ -44,15 +44,12 @@ struct QueueOptions {
   std::size_t messages_max = 4096;
 };
 
-// Whether this build has them: it was built with the queue (libreaderwriterqueue-dev).
-[[nodiscard]] NETIO_API bool queued_sockets_built() noexcept;
-
 // A Pull whose loop runs in a thread of its own; each page is kept and handed over through a
 // lock-free queue. A message is acknowledged once receive() has given it: what lies in the queue is
-// not. One thread, any, may use it. Throws Error if the context cannot be made, for a messages_max
-// that cannot be, or where it was not built. The loop's thread takes no signals. Time limits are of
-// the wall clock: setting it moves those under way. Peers that go while the queue is full are told
-// of (not_connected) as one.
+// not. One thread, any, may use it. Throws Error if the context cannot be made, or for a
+// messages_max that cannot be. The loop's thread takes no signals. Time limits are of the monotonic
+// clock: setting the time of day moves none. Peers that go while the queue is full are told of
+// (not_connected) as one.
 class NETIO_API QueuedPull {
  public:
   // Starts the thread.
