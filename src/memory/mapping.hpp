@@ -10,6 +10,11 @@ namespace netio::detail {
 inline constexpr std::size_t small_page_bytes = 4096;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
+// Leaves whole pages out of core files: what payload lies in. A dump would write all of it, and
+// would take memory for what was never used of shared memory. State, such as the boards, stays in.
+void leave_out_of_core_files(std::span<const std::byte> payload) noexcept;
+
+// Left out of core files.
 class Mapping {
  public:
   enum class Fill {

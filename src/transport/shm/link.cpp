@@ -11,6 +11,7 @@
 #include <netio/status.hpp>
 
 #include "base/system_error.hpp"
+#include "memory/mapping.hpp"
 
 namespace netio::detail {
 
@@ -38,6 +39,7 @@ ShmShared::ShmShared(const TransportResources& its_resources)
                shm_memory_bytes_max - std::min(pages_bytes, shm_memory_bytes_max));
   memory = std::make_shared<SharedMemory>(
       SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
+  leave_out_of_core_files(memory->bytes());
   arena = Pool::create(block, blocks, memory);
   loans = RangePool::create(memory, pages_bytes);
   empty = std::make_shared<EmptyMemory>(resources.large_pool.bytes_max());

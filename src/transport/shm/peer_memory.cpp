@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "memory/mapping.hpp"
+
 namespace netio::detail {
 
 ShmPeerMemory::ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours,
@@ -11,7 +13,9 @@ ShmPeerMemory::ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, 
       looks_(passed_.memory.bytes(), std::move(empty)),
       ours_(&ours),
       owner_(&owner),
-      pages_(std::make_unique<Page[]>(shm_pages)) {}
+      pages_(std::make_unique<Page[]>(shm_pages)) {
+  leave_out_of_core_files(passed_.memory.bytes());
+}
 
 const char* ShmPeerMemory::look(std::uint64_t page, std::uint64_t place, std::size_t bytes,
                                 std::span<const std::byte>& found) noexcept {
