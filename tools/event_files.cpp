@@ -1,11 +1,15 @@
 #include "event_files.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <string_view>
+#include <sys/file.h>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -60,8 +64,9 @@ EventFiles::EventFiles(const std::string& folder, std::uint32_t builder, std::ui
     paths_.push_back(path(fmt::format("source-{}.dat", source)));
   }
   const std::string index = path("events.tsv");
+  lock(index);
   if (append) {
-    if (std::filesystem::exists(index, error)) go_on_behind(index);
+    if (std::filesystem::file_size(index, error) != 0 && !error) go_on_behind(index);
   } else {
     refuse_old(index);
     for (const std::string& each : paths_) refuse_old(each);
@@ -87,6 +92,18 @@ std::string EventFiles::header() const {
     text += fmt::format("\tsource-{}", source);
   }
   return text + "\n";
+}
+
+// Before anything is looked at, so that of two builders which begin at once one is refused. Where
+// the file system has no locks, there is none.
+void EventFiles::lock(const std::string& index) {
+  lock_ = Descriptor(::open(index.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (lock_.get() < 0) {
+    throw Failure(fmt::format("cannot open {} for writing: {}", index, std::strerror(errno)));
+  }
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw Failure(fmt::format("another process writes {}", index),
+                "end it (lslocks shows which), or name another folder or builder");
 }
 
 void EventFiles::refuse_old(const std::string& file) const {

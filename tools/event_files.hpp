@@ -11,6 +11,7 @@
 
 #include <netio/builder_unit.hpp>
 
+#include "descriptor.hpp"
 #include "event_set.hpp"
 #include "output.hpp"
 #include "payload.hpp"
@@ -21,7 +22,7 @@ class EventFiles {
  public:
   // Makes the folder if it is missing. Files of an earlier run are an error, unless `append`: then
   // what the index does not list is cut off. Events that it lists are not written again.
-  // Throws Failure.
+  // Throws Failure, also while another process writes there.
   EventFiles(const std::string& folder, std::uint32_t builder, std::uint32_t sources, bool append);
 
   // Does nothing once the state is not open any more.
@@ -39,6 +40,7 @@ class EventFiles {
  private:
   [[nodiscard]] std::string path(const std::string& what) const;
   [[nodiscard]] std::string header() const;
+  void lock(const std::string& index);
   void go_on_behind(const std::string& index);
   void refuse_old(const std::string& file) const;
   [[nodiscard]] std::string line(const Event& event) const;
@@ -46,6 +48,7 @@ class EventFiles {
 
   std::string folder_;
   std::uint32_t builder_;
+  Descriptor lock_;
   std::vector<std::string> paths_;  // by source
   std::vector<std::unique_ptr<Output>> sources_;
   std::unique_ptr<Output> index_;

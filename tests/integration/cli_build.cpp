@@ -194,6 +194,20 @@ TEST_P(CliBuildWires, a_builder_that_is_killed_appends_each_event_once) {
   for (std::size_t i = 0; i < lines.size(); ++i) ASSERT_EQ(lines[i].number, i);
 }
 
+TEST_F(CliBuild, files_that_one_builder_writes_are_refused_to_another) {
+  const Words words = {"--out", folder_.path("events"), "--append"};
+  auto first = builder(any_port, 0, 1, 1, words);
+  (void)address_of(*first);
+  auto second = builder(any_port, 0, 1, 1, words);
+  EXPECT_EQ(second->wait(), 1);
+  EXPECT_THAT(second->err(), HasSubstr("another process writes"));
+  EXPECT_TRUE(first->running());
+  first->signal(SIGKILL);
+  EXPECT_EQ(first->wait(), -SIGKILL);
+  second = builder(any_port, 0, 1, 1, words);
+  EXPECT_FALSE(address_of(*second).empty()) << second->err();
+}
+
 // Each event would wait for its own deadline otherwise, and the units would not end for minutes.
 TEST_P(CliBuildWires, a_unit_that_is_killed_is_missing_in_its_events_and_holds_up_no_other) {
   const std::string out = folder_.path("events");

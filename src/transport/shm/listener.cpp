@@ -1,4 +1,4 @@
-// bind and listen on a Unix socket; a file that a dead process left is replaced.
+// bind and listen on a Unix socket.
 #include "transport/shm/listener.hpp"
 
 #include <cerrno>
@@ -16,22 +16,6 @@
 namespace netio::detail {
 
 namespace {
-
-// Of what is at the path itself; 0 if there is nothing.
-ino_t inode_of(const std::string& path) noexcept {
-  struct stat status {};
-  return lstat(path.c_str(), &status) == 0 ? status.st_ino : 0;
-}
-
-// A socket's file that no process has open any more. The probe is of another type, so that who
-// listens there sees no connection.
-bool is_left_over(const UnixAddress& address) noexcept {
-  struct stat status {};
-  if (lstat(address.path().c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
-  const FileDescriptor probe(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  return probe && ::connect(probe.get(), address.get(), address.bytes) != 0 &&
-         errno == ECONNREFUSED;
-}
 
 // For *, one that nobody has.
 std::string any_name() {
@@ -57,6 +41,10 @@ std::string advice_for_taken(const std::string& path) {
 
 std::string advice_for(int error, const std::string& path) {
   if (error == EADDRINUSE) return advice_for_taken(path);
+  if (error == EWOULDBLOCK) {
+    return "another process has locked the folder (lslocks shows which), and so may be replacing "
+           "the socket that was left there: try again, end that process, or take another folder";
+  }
   if (error == ENOENT) return "make the folder first";
   if (error == EACCES) return "take a folder in which this user may make files";
   return {};
@@ -72,30 +60,21 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
   const std::string name = to_string(named);
   const UnixAddress address = UnixAddress::of("bind", named);
   FileDescriptor fd = make_unix_socket();
-  int error = fd ? 0 : errno;
-  const auto bind_it = [&] {
-    return ::bind(fd.get(), address.get(), address.bytes) == 0 ? 0 : errno;
-  };
-  if (error == 0) error = bind_it();
-  if (error == EADDRINUSE && !address.path().empty() && is_left_over(address)) {
-    (void)unlink(address.path().c_str());
-    error = bind_it();
-  }
-  if (error == 0) {
-    path_ = address.path();
-    inode_ = inode_of(path_);
-  }
+  int error = fd ? file_.bind(fd.get(), address) : errno;
   if (error == 0 && listen(fd.get(), accept_queue_max) != 0) error = errno;
   if (error != 0) {
+    file_.remove();
     throw system_error("bind " + name, error, advice_for(error, address.path()));
   }
   accept_at(name, std::move(fd));
 }
 
 ShmListener::~ShmListener() {
-  // Another may have the path since, or the parent, of which this is a copy.
-  if (copied_by_fork()) return;
-  if (!path_.empty() && inode_of(path_) == inode_) (void)unlink(path_.c_str());
+  if (copied_by_fork()) {
+    file_.forget();  // it is the parent's
+    return;
+  }
+  file_.remove();
   end_who_waits();
 }
 

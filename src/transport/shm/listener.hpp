@@ -2,18 +2,17 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <sys/types.h>
 
 #include "base/url.hpp"
 #include "transport/shm/link.hpp"
+#include "transport/shm/socket_file.hpp"
 #include "transport/socket_listener.hpp"
 
 namespace netio::detail {
 
 class ShmListener final : public SocketListener {
  public:
-  // Throws Error: the name is taken, no right to make the file.
+  // Throws Error: the name is taken, no right to make the file, somebody holds the folder's lock.
   ShmListener(ShmShared& shared, const Url& url, const LinkOptions& options,
               ListenerEvents& events);
   ~ShmListener() override;
@@ -26,8 +25,7 @@ class ShmListener final : public SocketListener {
 
   ShmShared& shared_;
   const LinkOptions& options_;
-  std::string path_;  // of the file we made; empty for a name
-  ino_t inode_ = 0;
+  SocketFile file_;
 };
 
 }  // namespace netio::detail
