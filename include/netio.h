@@ -321,10 +321,11 @@ NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // 
 
 // Listens at "tcp://host:port", "shm://name", "inproc://name", "verbs://host:port", ...
 // (docs/guide.md), any number of times, mixed with netio_connect(). The host may be *, the port 0.
+// Where the host name is not known yet, or no interface has the address, it may be called again.
 NETIO_API int netio_listen(struct netio_socket* socket, const char* address);
 // Gives the address of the latest netio_listen() with the real port, or "". Valid until the next.
 NETIO_API const char* netio_address(const struct netio_socket* socket);
-// Begins to connect; the other side need not exist yet.
+// Begins to connect; the other side need not exist yet, nor its host name.
 NETIO_API int netio_connect(struct netio_socket* socket, const char* address);
 // Takes no more messages. When all are acknowledged, or `linger_ms` has passed, cb_closed comes.
 NETIO_API int netio_close(struct netio_socket* socket, uint64_t linger_ms);

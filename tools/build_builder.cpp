@@ -151,7 +151,10 @@ void BuilderSession::listen_to_manager() {
 }
 
 ExitCode BuilderSession::run() {
-  for (const std::string& each : arguments_.addresses) addresses_.push_back(unit_.bind(each));
+  for (const std::string& each : arguments_.addresses) {
+    const auto bind = [&] { return unit_.bind(each); };
+    addresses_.push_back(bind_when_there(bind, arguments_.peer, progress_));
+  }
   if (arguments_.plan.managed) {
     unit_.join(arguments_.manager);
     manager_.expect(0, arguments_.manager);

@@ -131,7 +131,8 @@ void ManagerSession::listen() {
 
 ExitCode ManagerSession::run() {
   for (const std::string& address : arguments_.addresses) {
-    addresses_.push_back(manager_.bind(address));
+    const auto bind = [&] { return manager_.bind(address); };
+    addresses_.push_back(bind_when_there(bind, arguments_.peer, progress_));
     progress_.note("listening on " + addresses_.back());
   }
   units_.begin();

@@ -42,7 +42,7 @@ void CallSession::use(Socket& socket) {
 void CallSession::meet() {
   note_without_effect(progress_, arguments_.peer);
   prepare();
-  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer);
+  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer, progress_);
   if (!bound.empty()) address_ = bound.front();
   note_bound(progress_, bound);
   wait_.begin();

@@ -40,7 +40,7 @@ PairSession::PairSession(const PairArguments& arguments, std::string command)
 void PairSession::meet() {
   note_without_effect(progress_, arguments_.peer);
   if (arguments_.peer.binds) {
-    address_ = pair_.bind(address_);
+    address_ = bind_when_there([this] { return pair_.bind(address_); }, arguments_.peer, progress_);
     progress_.note("listening on " + address_);
   } else {
     pair_.connect(address_);

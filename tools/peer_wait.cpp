@@ -34,7 +34,7 @@ std::string_view advice_for(DownReason reason) {
     case DownReason::unreachable:
       return "check the host, and the network and firewalls on the way to it";
     case DownReason::name_unknown:
-      return "check how the host name is spelt";
+      return "check how the host name is spelt; --connect-timeout waits longer";
     case DownReason::name_temporary:
       return "the name service does not answer: check the resolver, or give a numeric address";
     case DownReason::foreign_protocol:

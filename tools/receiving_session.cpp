@@ -63,7 +63,7 @@ void ReceivingSession::use(Socket& socket, Receiving& receiving) {
 
 void ReceivingSession::meet() {
   note_without_effect(progress_, arguments_.peer);
-  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer);
+  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer, progress_);
   if (!bound.empty()) address_ = bound.front();
   // Only now: an address that cannot be had leaves no file behind.
   if (!arguments_.out.empty()) output_.emplace(arguments_.out);

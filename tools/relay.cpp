@@ -174,7 +174,7 @@ void RelaySession::meet(Side& side, const RelayEnd& end) {
   for (const std::string& address : addresses) {
     there.address = address;
     note_without_effect(progress_, there);
-    const std::vector<std::string> bound = meet_peers(*side.socket, there);
+    const std::vector<std::string> bound = meet_peers(*side.socket, there, progress_);
     note_bound(progress_, bound);
     if (bound.empty()) side.addresses.push_back(address);
     side.addresses.insert(side.addresses.end(), bound.begin(), bound.end());

@@ -75,7 +75,7 @@ void SendingSession::make_source() {
 void SendingSession::meet() {
   note_without_effect(progress_, arguments_.peer);
   make_source();
-  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer);
+  const std::vector<std::string> bound = meet_peers(*socket_, arguments_.peer, progress_);
   if (!bound.empty()) address_ = bound.front();
   note_bound(progress_, bound);
   if (waits_for_peers()) {

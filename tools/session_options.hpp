@@ -12,6 +12,7 @@
 #include <netio/options.hpp>
 
 #include "arguments.hpp"
+#include "binding.hpp"
 #include "progress.hpp"
 
 namespace netio::cli {
@@ -41,19 +42,24 @@ enum class Role : std::uint8_t { sender, receiver, both };
 }
 
 // Binds and connects. Returns the addresses that are bound to.
-inline std::vector<std::string> meet_peers(Socket& socket, const PeerArguments& peer) {
+inline std::vector<std::string> meet_peers(Socket& socket, const PeerArguments& peer,
+                                           Progress& progress) {
   std::vector<std::string> bound;
   if (!peer.channel) {
     if (peer.binds) {
-      bound.push_back(socket.bind(peer.address));
+      bound.push_back(bind_when_there([&] { return socket.bind(peer.address); }, peer, progress));
     } else {
       socket.connect(peer.address);
     }
     return bound;
   }
-  const std::vector<std::string> addresses = open_channel(socket, *peer.channel);
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (peer.channel->endpoints[i].binds) bound.push_back(addresses[i]);
+  // One after the other, because the first ones are bound when a later one is not there yet.
+  for (const ChannelEndpoint& endpoint : peer.channel->endpoints) {
+    ChannelConfig part = *peer.channel;
+    part.endpoints = {endpoint};
+    const auto open = [&] { return open_channel(socket, part).front(); };
+    const std::string address = bind_when_there(open, peer, progress);
+    if (endpoint.binds) bound.push_back(address);
   }
   return bound;
 }

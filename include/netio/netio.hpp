@@ -15,6 +15,7 @@
 #include <netio/forward.hpp>
 #include <netio/loop.hpp>
 #include <netio/message.hpp>
+#include <netio/not_there_yet.hpp>
 #include <netio/options.hpp>
 #include <netio/pair.hpp>
 #include <netio/peer.hpp>

@@ -13,6 +13,7 @@
 #include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/export.hpp>
+#include <netio/not_there_yet.hpp>
 #include <netio/options.hpp>
 #include <netio/peer.hpp>
 #include <netio/status.hpp>
@@ -35,10 +36,11 @@ class NETIO_API Socket {
   // or "shm:///path" (shm://* for any free name), "inproc://name", "verbs://host:port",
   // "ofi+PROVIDER://host:port", or "netio://host:port", the best wire that both ends have. May be
   // called any number of times, mixed with connect(). Returns the address with the real port or
-  // name. Throws Error.
+  // name. Throws Error: NotThereYet, if the address may be there later.
   std::string bind(std::string_view address);
-  // Begins to connect; the peer need not exist yet. An attempt that fails is told by on_down, and
-  // repeated unless it can never succeed. Throws Error only if the address makes no sense.
+  // Begins to connect; the peer need not exist yet, nor its host name. An attempt that fails is
+  // told by on_down, and repeated unless it can never succeed. Throws Error only if the address
+  // makes no sense.
   void connect(std::string_view address);
 
   // Sets the call for a peer that is connected and has been greeted.

@@ -58,7 +58,7 @@ enum class DownReason : std::uint8_t {
   lost,               // the connection broke without a good-bye: process killed, cable pulled
   refused,            // nobody listens at the address
   unreachable,        // no route, host down, connect timed out
-  name_unknown,       // the host name does not exist
+  name_unknown,       // nobody knows the host name, or not yet
   name_temporary,     // the name service did not answer
   foreign_protocol,   // the other end does not speak netio
   version_mismatch,   // the other end speaks a version of netio that this one does not

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include <netio/not_there_yet.hpp>
+
 #include "channels/draft.hpp"
 #include "channels/words.hpp"
 
@@ -116,6 +118,8 @@ std::vector<std::string> open_channel(Socket& socket, const ChannelConfig& chann
       }
     } catch (const AddressError& error) {
       throw AddressError(where(error), error.cause(), error.advice());
+    } catch (const NotThereYet& error) {
+      throw NotThereYet(where(error), error.cause(), error.advice());
     } catch (const Error& error) {
       throw Error(where(error), error.cause(), error.advice());
     }

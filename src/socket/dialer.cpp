@@ -15,18 +15,23 @@ namespace {
 // it, at random.
 constexpr std::int64_t slow_retry_ns = 1'000'000'000;
 
-// The address is wrong, or the program there: it is told once, and tried again slowly, if at all.
-// Where a netio was met before, it always is: a proxy answers for a program that restarts, a name
-// is about to be known again, or another release is being started.
-bool wrong_place(DownReason reason) noexcept {
-  return reason == DownReason::name_unknown || reason == DownReason::foreign_protocol ||
-         reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
+// What a netio there has said is an answer for good, unless a netio that pairs with this one was
+// met there before: another release is being started, or another program for a while.
+bool final_answer(DownReason reason) noexcept {
+  return reason == DownReason::version_mismatch || reason == DownReason::pattern_mismatch;
 }
 
-// What speaks no netio may stand in for a program that is about to: only what a host name or a
-// netio there has said is an answer for good.
-bool final_answer(DownReason reason) noexcept {
-  return wrong_place(reason) && reason != DownReason::foreign_protocol;
+// The address is wrong, or the program there, or neither of them is there yet: it is tried again
+// slowly, if at all. A name becomes known when its host or container starts. What speaks no netio
+// may stand in for a program that is about to.
+bool wrong_place(DownReason reason) noexcept {
+  return final_answer(reason) || reason == DownReason::name_unknown ||
+         reason == DownReason::foreign_protocol;
+}
+
+// The name service may say of a name that is not known yet that it cannot tell.
+bool told_once(DownReason reason) noexcept {
+  return wrong_place(reason) || reason == DownReason::name_temporary;
 }
 
 }  // namespace
@@ -40,12 +45,12 @@ void Dialer::came_up() noexcept {
 }
 
 bool Dialer::ended(const Ending& ending) noexcept {
-  const bool wrong = wrong_place(ending.reason);
-  const bool told_before = wrong && !ending.was_up && told_wrong_ == ending.reason;
-  told_wrong_ = wrong ? std::optional(ending.reason) : std::nullopt;
+  const bool once = told_once(ending.reason);
+  const bool told_before = once && !ending.was_up && told_ == ending.reason;
+  told_ = once ? std::optional(ending.reason) : std::nullopt;
   retrying_ = ending.wanted && (ending.met || !final_answer(ending.reason));
   if (!retrying_) return false;
-  timer_.start_once(std::chrono::nanoseconds(next_delay_ns(wrong)));
+  timer_.start_once(std::chrono::nanoseconds(next_delay_ns(wrong_place(ending.reason))));
   return told_before;
 }
 

@@ -33,7 +33,7 @@ class Dialer {
     bool wanted = false;  // there is something to come back for
   };
   // Schedules the next attempt, or gives up: retrying() tells. True if the user knows already what
-  // it ended for, because the attempt before it ended for the same wrong answer.
+  // it ended for: the attempt before it ended for the same reason, which is told once.
   bool ended(const Ending& ending) noexcept;
   // The peer has forgotten the stream. If it is wanted, an attempt with another one is made in the
   // next turn, and the user need not be told of this one.
@@ -49,10 +49,10 @@ class Dialer {
   Url url_;
   Timer timer_;
   bool retrying_ = false;
-  int attempts_ = 0;                      // that failed since the last connection that lasted
-  std::int64_t delay_ns_ = 0;             // before the last one
-  std::int64_t up_since_ns_ = 0;          // 0: not up since the last ending
-  std::optional<DownReason> told_wrong_;  // what the last attempt ended for, if for a wrong answer
+  int attempts_ = 0;                // that failed since the last connection that lasted
+  std::int64_t delay_ns_ = 0;       // before the last one
+  std::int64_t up_since_ns_ = 0;    // 0: not up since the last ending
+  std::optional<DownReason> told_;  // what the last attempt ended for, if that is told once
 };
 
 }  // namespace netio::detail

@@ -66,6 +66,16 @@ TEST_F(Dialing, tells_the_same_wrong_answer_once) {
   EXPECT_FALSE(fails_for(DownReason::foreign_protocol));
 }
 
+TEST_F(Dialing, waits_for_a_name_that_is_not_known_yet) {
+  EXPECT_FALSE(fails_for(DownReason::name_unknown));
+  EXPECT_TRUE(dialer_.retrying());
+  EXPECT_GE(wait_for_attempt(), milliseconds(500));
+  EXPECT_TRUE(fails_for(DownReason::name_unknown));
+  EXPECT_TRUE(dialer_.retrying());
+  EXPECT_FALSE(fails_for(DownReason::name_temporary));
+  EXPECT_TRUE(fails_for(DownReason::name_temporary));
+}
+
 TEST_F(Dialing, tells_of_a_connection_that_was_up_in_any_case) {
   EXPECT_FALSE(fails_for(DownReason::foreign_protocol));
   dialer_.came_up();

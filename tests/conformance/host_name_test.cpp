@@ -1,36 +1,24 @@
-// A host name with two addresses of which the first leads nowhere: the second is tried. Each test
-// runs in a process with a hosts file of its own.
-#include <array>
-#include <cstdlib>
-#include <fcntl.h>
+// A host name with two addresses of which the first leads nowhere: the second is tried. A host name
+// that is not known yet: it is waited for. Each test runs in a process with a hosts file of its
+// own.
 #include <functional>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sched.h>
-#include <sys/mount.h>
+#include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <netio/not_there_yet.hpp>
+
 #include "conformance/evil.hpp"
 #include "support/in_a_child.hpp"
+#include "support/own_hosts.hpp"
 
 namespace netio::test {
 namespace {
 
 constexpr std::string_view hosts = "127.0.0.1 two-homes\n127.0.0.2 two-homes\n";
-
-bool replace_hosts() {
-  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  std::array<char, 32> path = {"/tmp/netio-hosts-XXXXXX"};
-  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool done = ::write(fd, hosts.data(), hosts.size()) == std::ssize(hosts) &&
-                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                    ::mount(path.data(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
-  ::close(fd);
-  ::unlink(path.data());
-  return done;
-}
 
 // Both addresses are known, and the first comes first.
 bool two_homes() {
@@ -48,7 +36,8 @@ bool two_homes() {
 // The exit code of a process that runs `work` with these hosts: 0 if it is true.
 int with_hosts(const std::function<bool()>& work) {
   return in_a_child([&] {
-    return !replace_hosts() || !two_homes() ? not_possible : work() ? 0 : 1;
+    OwnHosts own;
+    return !own.enter(hosts) || !two_homes() ? not_possible : work() ? 0 : 1;
   });
 }
 
@@ -96,6 +85,64 @@ TEST(HostName, whose_first_address_is_silent_is_reached_at_the_second) {
       }
       filler = RawTcp::connect("tcp://127.0.0.1:" + std::to_string(port));
     });
+  });
+  if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
+  EXPECT_EQ(code, 0);
+}
+
+// As in a container whose name comes after the program. The name is told once, and reached.
+bool is_awaited(const OwnHosts& own, const std::string& scheme) {
+  Context context(wary_context());
+  Pump pump{&context};
+  Pull pull(context, wary_options());
+  Push push(context, wary_options());
+  Seen at_push(push);
+  const std::string port = std::to_string(port_of(pull.bind(scheme + "://127.0.0.1:0")));
+  push.connect(scheme + "://comes-later:" + port);
+  if (!pump.until([&] { return !at_push.downs.empty(); }, "told", 10s)) return false;
+  const Seen::Gone& told = at_push.downs.front();
+  if (told.down.reason != DownReason::name_unknown) return fail("told as: " + told.down.detail);
+  if (!told.peer.retrying) return fail("is not tried again");
+  if (!own.add("127.0.0.1 comes-later\n")) return fail("no name");
+  const auto up = [&] { return push.peers_connected() == 1; };
+  return pump.until(up, "connected", 20s) && (at_push.downs.size() == 1 || fail("told twice"));
+}
+
+void expect_awaited(const std::string& scheme) {
+  const int code = in_a_child([&] {
+    OwnHosts own;
+    return !own.enter("127.0.0.1 localhost\n") ? not_possible : is_awaited(own, scheme) ? 0 : 1;
+  });
+  if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST(HostName, that_is_not_known_yet_is_told_once_and_waited_for) { expect_awaited("tcp"); }
+
+#ifdef NETIO_WITH_FABRIC
+TEST(HostName, that_is_not_known_yet_is_waited_for_over_a_fabric) { expect_awaited("ofi+tcp"); }
+#endif
+
+// bind() says that it may be called again.
+bool can_be_bound_later(const OwnHosts& own, const std::string& scheme) {
+  Context context(wary_context());
+  Pull pull(context, wary_options());
+  const std::string address = scheme + "://comes-later:0";
+  try {
+    (void)pull.bind(address);
+    return fail("bound to a host without a name");
+  } catch (const NotThereYet& error) {
+    if (error.cause().find("comes-later") == std::string::npos) return fail(error.what());
+  }
+  if (!own.add("127.0.0.1 comes-later\n")) return fail("no name");
+  return pull.bind(address).find("127.0.0.1") != std::string::npos;
+}
+
+TEST(HostName, that_is_not_known_yet_can_be_bound_later) {
+  const int code = in_a_child([] {
+    OwnHosts own;
+    if (!own.enter("127.0.0.1 localhost\n")) return not_possible;
+    return can_be_bound_later(own, "tcp") ? 0 : 1;
   });
   if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
   EXPECT_EQ(code, 0);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <netio/not_there_yet.hpp>
+
 #include "base/out_of_memory.hpp"
 #include "fabric/error.hpp"
 #include "transport/internet_address.hpp"
@@ -24,23 +26,26 @@ std::vector<std::string> hosts_to_bind(const Url& url) {
   if (url.host == "*") return {"::", "0.0.0.0"};
   const LookUp found = look_up(url.host, url.port);
   if (found.addresses.empty()) {
-    throw Error("bind " + to_string(url), found.failure.detail,
-                "bind a numeric address of this host, or * for all of them");
+    throw NotThereYet("bind " + to_string(url), found.failure.detail,
+                      "bind a numeric address of this host, or * for all of them");
   }
   std::vector<std::string> hosts;
   for (const InternetAddress& address : found.addresses) hosts.push_back(host_number(address));
   return hosts;
 }
 
-std::string advice_for(int error, const std::string& provider) {
-  switch (error) {
+[[noreturn]] void refuse(const Url& url, const FabricError& error, const std::string& provider) {
+  const std::string operation = "bind " + to_string(url);
+  const std::string cause = error.operation() + ": " + error.cause();
+  switch (error.code()) {
     case ENODATA:
     case ENODEV:
     case EADDRNOTAVAIL:
-      return "no device of provider '" + provider + "' has that address: netio info shows which " +
-             "there are";
+      throw NotThereYet(operation, cause,
+                        "no device of provider '" + provider +
+                            "' has that address: netio info shows which there are");
     default:
-      return fabric_advice(error);
+      throw Error(operation, cause, fabric_advice(error.code()));
   }
 }
 
@@ -52,8 +57,7 @@ OfiListener::OfiListener(FabricSet& fabrics, const Url& url, const OfiAddressOpt
   try {
     listen(url);
   } catch (const FabricError& error) {
-    throw Error("bind " + to_string(url), error.operation() + ": " + error.cause(),
-                advice_for(error.code(), fabrics_.provider()));
+    refuse(url, error, fabrics_.provider());
   }
   InternetAddress bound;
   std::size_t bytes = 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include <netio/not_there_yet.hpp>
 #include <netio/status.hpp>
 
 #include "base/hex.hpp"
@@ -62,6 +63,9 @@ ShmListener::ShmListener(ShmShared& shared, const Url& url, const LinkOptions& o
   FileDescriptor fd = make_unix_socket();
   int error = fd ? file_.bind(fd.get(), address) : errno;
   if (error == 0 && listen(fd.get(), accept_queue_max) != 0) error = errno;
+  if (error == ENOENT) {
+    throw NotThereYet("bind " + name, errno_text(error), advice_for(error, address.path()));
+  }
   if (error != 0) {
     file_.remove();
     throw system_error("bind " + name, error, advice_for(error, address.path()));

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <netio/not_there_yet.hpp>
+
 #include "base/system_error.hpp"
 #include "transport/internet_address.hpp"
 
@@ -42,8 +44,8 @@ std::vector<InternetAddress> addresses_to_bind(const Url& url) {
   }
   const LookUp found = look_up(url.host, url.port);
   if (found.addresses.empty()) {
-    throw Error("bind " + to_string(url), found.failure.detail,
-                "bind a numeric address of this host, or * for all of them");
+    throw NotThereYet("bind " + to_string(url), found.failure.detail,
+                      "bind a numeric address of this host, or * for all of them");
   }
   return found.addresses;
 }
@@ -82,6 +84,9 @@ TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& o
   for (const InternetAddress& address : addresses_to_bind(url)) {
     fd = listen_at(address, error);
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) break;
+  }
+  if (error == EADDRNOTAVAIL) {
+    throw NotThereYet("bind " + to_string(url), errno_text(error), advice_for(error));
   }
   if (error != 0) {
     throw Error("bind " + to_string(url), errno_text(error), advice_for(error));
