@@ -2,7 +2,10 @@
 #include "base/url.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <charconv>
+#include <netinet/in.h>
 
 #include <netio/status.hpp>
 
@@ -47,6 +50,10 @@ std::uint16_t parse_port(std::string_view text, std::string_view digits) {
     refuse(text, "unexpected " + quoted({parsed_to, end}) + " after the port",
            "nothing may follow it");
   }
+  if (digits.size() > 1 && digits.front() == '0') {
+    refuse(text, "port " + std::string(digits) + " has a zero in front",
+           "write " + std::to_string(value) + ", which is decimal");
+  }
   return static_cast<std::uint16_t>(value);
 }
 
@@ -56,6 +63,81 @@ bool is_link_local(std::string_view host) noexcept {
   unsigned first = 0;
   const auto [end, error] = std::from_chars(host.data(), host.data() + 4, first, 16);
   return error == std::errc{} && end == host.data() + 4 && (first & 0xffc0U) == 0xfe80U;
+}
+
+// "192.168.10.20" of "192.168.010.020": what somebody means who fills up with zeros. Empty if it is
+// not four decimal numbers.
+std::string filled_up(std::string_view host) {
+  std::string plain;
+  for (;;) {
+    const std::string_view part = host.substr(0, host.find('.'));
+    if (part.empty()) return {};
+    plain += part.substr(std::min(part.find_first_not_of('0'), part.size() - 1));
+    if (part.size() == host.size()) break;
+    plain += '.';
+    host.remove_prefix(part.size() + 1);
+  }
+  in_addr number{};
+  return inet_pton(AF_INET, plain.c_str(), &number) == 1 ? plain : std::string();
+}
+
+// The system takes 010 for 8, 0x10 for 16, and 10.1 for 10.0.0.1. Only what everybody reads alike
+// is taken.
+void check_number(std::string_view text, const std::string& host) {
+  in_addr number{};
+  if (inet_aton(host.c_str(), &number) == 0) {
+    const bool is_number = host.find_first_not_of("0123456789.") == std::string::npos;
+    if (!is_number || host.find('.') == std::string::npos) return;
+    refuse(text, quoted(host) + " is not an IPv4 address",
+           "write four numbers from 0 to 255, without zeros in front, like 192.168.10.20");
+  }
+  std::array<char, INET_ADDRSTRLEN> read_as{};
+  inet_ntop(AF_INET, &number, read_as.data(), read_as.size());
+  if (host == read_as.data()) return;
+  std::string form = filled_up(host);
+  if (!form.empty() && form != read_as.data()) form += " or ";
+  if (form != read_as.data()) form += read_as.data();
+  refuse(text, "the system reads " + quoted(host) + " as " + read_as.data(),
+         "write four decimal numbers without zeros in front: " + form);
+}
+
+// RFC 1035, 2.3.4. A name that breaks these rules is never found.
+void check_name(std::string_view text, std::string_view host) {
+  constexpr std::size_t part_max = 63;
+  constexpr std::size_t name_max = 253;
+  const std::string_view name = host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
+  for (std::string_view left = name;;) {
+    const std::string_view part = left.substr(0, left.find('.'));
+    if (part.empty()) refuse(text, quoted(host) + " has nothing before a '.'", example);
+    if (part.size() > part_max || name.size() > name_max) {
+      refuse(text, "the host name is too long",
+             "a name has up to 253 characters, and up to 63 between two dots");
+    }
+    if (part.size() == left.size()) return;
+    left.remove_prefix(part.size() + 1);
+  }
+}
+
+// What stands in brackets, with the interface behind a '%' if it is link-local.
+void check_ipv6(std::string_view text, const std::string& host) {
+  if (host.find(':') == std::string::npos) {
+    refuse(text, quoted(host) + " is not an IPv6 address", "only those stand in brackets");
+  }
+  const std::size_t percent = std::min(host.find('%'), host.size());
+  in6_addr number{};
+  if (inet_pton(AF_INET6, host.substr(0, percent).c_str(), &number) == 0) {
+    refuse(text, quoted(host) + " is not an IPv6 address",
+           "write it like tcp://[2001:db8::1]:5000; an IPv4 address in it has no zeros in front");
+  }
+  const std::string_view interface = std::string_view(host).substr(percent);
+  if (interface == "%" || interface.starts_with("%0")) {
+    refuse(text, quoted(interface) + " names no interface",
+           "write the interface of this host behind the '%', like fe80::1%eth0");
+  }
+  if (is_link_local(host) && interface.empty()) {
+    refuse(text, "a link-local address needs its interface",
+           "write it like tcp://[" + host + "%eth0]:5000, with the interface of this host");
+  }
 }
 
 // "host:port", or "[v6]:port", whose brackets stay out of the host.
@@ -78,12 +160,11 @@ void parse_host_port(std::string_view text, std::string_view authority, Url& url
   if (bad != url.host.end()) {
     refuse(text, "unexpected " + quoted({bad, url.host.end()}) + " in the host", example);
   }
-  if (bracketed && url.host.find(':') == std::string::npos) {
-    refuse(text, quoted(url.host) + " is not an IPv6 address", "only those stand in brackets");
-  }
-  if (bracketed && is_link_local(url.host) && url.host.find('%') == std::string::npos) {
-    refuse(text, "a link-local address needs its interface",
-           "write it like tcp://[" + url.host + "%eth0]:5000, with the interface of this host");
+  if (bracketed) {
+    check_ipv6(text, url.host);
+  } else if (url.host != "*") {
+    check_name(text, url.host);
+    check_number(text, url.host);
   }
   const auto rest = end == std::string_view::npos ? "" : authority.substr(end + bracketed);
   if (rest.empty()) refuse(text, "the port is missing", example);

@@ -109,6 +109,48 @@ TEST(Url, with_a_bad_host_is_refused) {
   EXPECT_REFUSED(std::string_view("tcp://a\0b:5000", 14), "cannot be printed");
 }
 
+// What the system's functions take for another number than the one that is written.
+TEST(Url, with_a_number_that_can_be_read_in_two_ways_is_refused) {
+  EXPECT_REFUSED("tcp://192.168.010.020:5000", "reads \"192.168.010.020\" as 192.168.8.16");
+  EXPECT_REFUSED("tcp://192.168.010.020:5000", "in front: 192.168.10.20 or 192.168.8.16");
+  EXPECT_REFUSED("tcp://127.0.0.010:5000", "127.0.0.10 or 127.0.0.8");
+  EXPECT_REFUSED("tcp://127.0.0.01:5000", "in front: 127.0.0.1");
+  EXPECT_REFUSED("tcp://0x7f.0.0.1:5000", "in front: 127.0.0.1");
+  EXPECT_REFUSED("tcp://0X7F000001:5000", "in front: 127.0.0.1");
+  EXPECT_REFUSED("tcp://127.1:5000", "in front: 127.0.0.1");
+  EXPECT_REFUSED("tcp://2130706433:5000", "in front: 127.0.0.1");
+  EXPECT_REFUSED("tcp://0:5000", "in front: 0.0.0.0");
+  EXPECT_REFUSED("tcp://192.168.080.1:5000", "is not an IPv4 address");
+  EXPECT_REFUSED("tcp://256.0.0.1:5000", "is not an IPv4 address");
+  EXPECT_REFUSED("tcp://1.2.3.4.5:5000", "is not an IPv4 address");
+  EXPECT_REFUSED("tcp://1.2.3.:5000", "is not an IPv4 address");
+  EXPECT_REFUSED("tcp://[::ffff:127.0.0.010]:5000", "is not an IPv6 address");
+  EXPECT_REFUSED("tcp://[1:2:3]:5000", "is not an IPv6 address");
+  EXPECT_REFUSED("tcp://[::12345]:5000", "is not an IPv6 address");
+  EXPECT_REFUSED("tcp://[fe80::1%]:5000", "names no interface");
+  EXPECT_REFUSED("tcp://[fe80::1%02]:5000", "names no interface");
+  EXPECT_REFUSED("tcp://host:05000", "write 5000");
+  EXPECT_REFUSED("tcp://host:00", "write 0");
+  EXPECT_REFUSED("tcp://host:0x10", "after the port");
+  EXPECT_REFUSED("tcp://host:+5000", "is not a port");
+  for (const char* good : {"tcp://0.0.0.0:0", "tcp://192.168.10.20:5000", "tcp://255.255.255.255:1",
+                           "tcp://[::ffff:10.0.0.1]:1", "tcp://[2001:0db8::0001]:1", "tcp://1a:1",
+                           "tcp://0x7g.1:1", "tcp://10.example:1", "tcp://[fe80::1%2]:1"}) {
+    EXPECT_EQ(refusal(good), "accepted") << good;
+  }
+}
+
+TEST(Url, with_a_name_that_nobody_can_have_is_refused) {
+  EXPECT_REFUSED("tcp://daq..example:5000", "has nothing before a '.'");
+  EXPECT_REFUSED("tcp://.example:5000", "has nothing before a '.'");
+  EXPECT_REFUSED("tcp://.:5000", "has nothing before a '.'");
+  EXPECT_REFUSED("tcp://" + std::string(64, 'a') + ":5000", "the host name is too long");
+  std::string parts = "a";
+  while (parts.size() < 253) parts += ".a";
+  EXPECT_EQ(refusal("tcp://" + parts + ".:5000"), "accepted");
+  EXPECT_REFUSED("tcp://" + parts + "b:5000", "the host name is too long");
+}
+
 TEST(Url, with_bad_options_is_refused) {
   EXPECT_REFUSED("tcp://host:1?", "an option is missing");
   EXPECT_REFUSED("tcp://host:1?a=1&", "an option is missing");

@@ -40,9 +40,10 @@ std::pair<std::string_view, std::string_view> split_port(std::string_view addres
   unsigned value = 0;
   const char* const end = port.data() + port.size();
   const auto [at, error] = std::from_chars(port.data(), end, value);
-  if (port.empty() || error != std::errc() || at != end || value > 65535) {
+  if (port.empty() || error != std::errc() || at != end || value > 65535 ||
+      (port.size() > 1 && port.front() == '0')) {
     throw BadValue("the address " + in_quotes(address) + " has no port",
-                   "behind the last ':' stands a number from 0 to 65535");
+                   "behind the last ':' stands a number from 0 to 65535, without zeros in front");
   }
   if (authority.front() == '[' && bracket == std::string_view::npos) {
     throw BadValue("the address " + in_quotes(address) + " has a '[' without ']'",

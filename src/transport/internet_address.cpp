@@ -44,6 +44,11 @@ Down failure_of(const std::string& host, int error) {
                                             "'; check /etc/resolv.conf or give a "
                                             "numeric address"};
   }
+  const std::size_t percent = host.find('%');
+  if (host.find(':') < percent && percent != host.npos) {
+    return {DownReason::name_unknown, "this host has no interface '" + host.substr(percent + 1) +
+                                          "', which '" + host + "' names (ip link shows them)"};
+  }
   return {DownReason::name_unknown, "there is no host named '" + host + "'"};
 }
 

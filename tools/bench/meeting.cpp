@@ -111,6 +111,7 @@ Meeting meeting_of(const std::string& whole) {
   const char* const end = port.data() + port.size();
   const auto parsed = std::from_chars(port.data(), end, meeting.port);
   if (parsed.ec != std::errc() || parsed.ptr != end) refuse(address);
+  if (port.size() > 1 && port.front() == '0') refuse(address);
   if (question != whole.size()) read_ring(whole.substr(question + 1), meeting);
   return meeting;
 }

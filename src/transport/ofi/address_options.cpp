@@ -19,8 +19,10 @@ constexpr std::size_t slot_bytes_unless_given = std::size_t{64} << 10U;
 constexpr std::size_t slot_bytes_min = std::size_t{1} << 10U;
 constexpr std::size_t slot_bytes_max = std::size_t{512} << 20U;
 
-// A number, with a unit of bytes behind it or not; 0 if it is neither.
+// A decimal number without zeros in front, with a unit of bytes behind it or not; 0 if it is
+// neither.
 std::size_t number_of(std::string_view text, bool units) {
+  if (text.starts_with('0')) return 0;
   std::size_t number = 0;
   const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return 0;
