@@ -25,9 +25,8 @@ std::string fabric_advice(int error) {
     case FI_EMFILE:
       return "raise the limit of open files (ulimit -n)";
     case FI_EADDRINUSE:
-      return "another program listens there (ss -ltnp shows which); stop it, or bind port 0 for "
-             "any "
-             "free one";
+      return "another program listens there (ss -ltnp shows which), or an outgoing connection has "
+             "the port (ss -tanp shows it); bind port 0 for any free one";
     default:
       return {};
   }

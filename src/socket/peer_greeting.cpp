@@ -139,6 +139,11 @@ std::optional<Down> Peer::objection_to(const Hello& theirs) {
   }
   std::string text;
   const Refusal refusal = socket_.objection(theirs, *this, text);
+  // Only who listens gives a nonce. Another socket that dials was met by chance, and may be gone at
+  // the next attempt.
+  if (refusal == Refusal::pattern && dialed() && theirs.nonce == 0) {
+    return Down{DownReason::protocol_error, who() + " dials as well, and does not listen"};
+  }
   if (refusal != Refusal::none) {
     return Down{reason_of(refusal), who() + " cannot be used: " + text};
   }

@@ -235,7 +235,9 @@ TEST_F(BadAnswer, of_another_version_or_pattern_is_permanent) {
   Seen::Gone gone = told_of_answer(hello_of(version));
   EXPECT_EQ(gone.down.reason, DownReason::version_mismatch) << gone.down.detail;
   EXPECT_FALSE(gone.peer.retrying);
-  gone = told_of_answer(hello_of(sound_hello(WirePattern::push, 7)));
+  Hello pattern = sound_hello(WirePattern::push, 7);
+  pattern.nonce = 7;  // as whoever listens
+  gone = told_of_answer(hello_of(pattern));
   EXPECT_EQ(gone.down.reason, DownReason::pattern_mismatch) << gone.down.detail;
   EXPECT_FALSE(gone.peer.retrying);
   EXPECT_EQ(push_.peers_connected(), 1U);

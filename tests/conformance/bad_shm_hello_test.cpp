@@ -275,9 +275,10 @@ TEST_F(BadShmAnswer, that_is_wrong_is_told_of) {
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.send(hello); }).reason, DownReason::protocol_error);
   EXPECT_EQ(told_of([&](RawShm& raw) { raw.greet(std::span(hello).first(40)); }).reason,
             DownReason::protocol_error);
-  EXPECT_EQ(
-      told_of([&](RawShm& raw) { raw.greet(hello_of(sound_hello(WirePattern::push, 9))); }).reason,
-      DownReason::pattern_mismatch);
+  detail::Hello other_pattern = sound_hello(WirePattern::push, 9);
+  other_pattern.nonce = 9;  // as whoever listens
+  EXPECT_EQ(told_of([&](RawShm& raw) { raw.greet(hello_of(other_pattern)); }).reason,
+            DownReason::pattern_mismatch);
   EXPECT_EQ(told_of([](RawShm& raw) { raw.close(); }).reason, DownReason::lost);
   EXPECT_EQ(told_of([](RawShm&) {}).reason, DownReason::handshake_timeout);
 }

@@ -127,6 +127,8 @@ TEST_F(ForeignServer, is_named_and_will_be_tried_again) {
 TEST(ForeignAnswer, where_netio_was_met_is_told_once_and_tried_again_slowly) {
   detail::Hello other_version = sound_hello(detail::WirePattern::pull, 7);
   other_version.version_min = other_version.version_max = 3;
+  detail::Hello other_pattern = sound_hello(detail::WirePattern::push, 7);
+  other_pattern.nonce = 7;  // as whoever listens
   struct Case {
     Bytes answer;
     DownReason reason;
@@ -136,7 +138,7 @@ TEST(ForeignAnswer, where_netio_was_met_is_told_once_and_tried_again_slowly) {
   const std::vector<Case> cases = {
       {{http_bytes.begin(), http_bytes.end()}, DownReason::foreign_protocol},
       {hello_of(other_version), DownReason::version_mismatch},
-      {hello_of(sound_hello(detail::WirePattern::push, 7)), DownReason::pattern_mismatch}};
+      {hello_of(other_pattern), DownReason::pattern_mismatch}};
   Context context(wary_context());
   Pump pump{&context};
   auto pull = std::make_unique<Pull>(context, wary_options());

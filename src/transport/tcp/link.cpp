@@ -23,6 +23,17 @@ void set_option(int fd, int level, int name, int value) noexcept {
   (void)setsockopt(fd, level, name, &value, sizeof value);
 }
 
+// The system may give a connection to a free port of its own range just that port: then it meets
+// itself. Such a connection must leave no trace, because the program that listens there would not
+// get its port for as long as the trace stays.
+bool meets_itself(int fd) {
+  const InternetAddress remote = remote_address(fd);
+  if (remote.bytes == 0 || to_string(local_address(fd)) != to_string(remote)) return false;
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  return true;
+}
+
 // Three probes, a third of the idle time apart: a dead host is noticed after twice the idle time.
 void set_keep_alive(int fd, std::chrono::seconds after) noexcept {
   const int idle = static_cast<int>(std::clamp<std::int64_t>(after.count(), 1, 32767));
@@ -130,8 +141,13 @@ void TcpLink::begin_connect(const InternetAddress& address) {
     return;
   }
   adopt(std::move(fd));
-  if (::connect(fd_.get(), address.get(), address.bytes) != 0 && errno != EINPROGRESS) {
-    connect_next(down_from_errno(errno));
+  // The port that the system gives this connection stays free for a program that listens.
+  set_option(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  int failure = ::connect(fd_.get(), address.get(), address.bytes) == 0 ? 0 : errno;
+  if (failure == EINPROGRESS) failure = 0;
+  if (failure == 0 && meets_itself(fd_.get())) failure = ECONNREFUSED;
+  if (failure != 0) {
+    connect_next(down_from_errno(failure));
     return;
   }
   try {
@@ -146,10 +162,7 @@ void TcpLink::on_connected() {
   int error = 0;
   socklen_t bytes = sizeof error;
   if (getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
-  // A connection to a free port of one's own range may meet itself (simultaneous open).
-  if (error == 0 && to_string(local_address(fd_.get())) == to_string(remote_address(fd_.get()))) {
-    error = ECONNREFUSED;
-  }
+  if (error == 0 && meets_itself(fd_.get())) error = ECONNREFUSED;
   if (error != 0) {
     connect_next(down_from_errno(error));
     return;

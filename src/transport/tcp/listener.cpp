@@ -11,16 +11,16 @@
 
 #include "base/system_error.hpp"
 #include "transport/internet_address.hpp"
+#include "transport/port_use.hpp"
 
 namespace netio::detail {
 
 namespace {
 
-std::string advice_for(int error) {
+std::string advice_for(int error, std::uint16_t port) {
   switch (error) {
     case EADDRINUSE:
-      return "another program listens there (ss -ltnp shows which); stop it, or bind port 0 for "
-             "any free one";
+      return advice_for_port_in_use(port);
     case EADDRNOTAVAIL:
       return "no interface of this host has that address; bind * for all of them";
     case EACCES:
@@ -86,10 +86,10 @@ TcpListener::TcpListener(TcpShared& shared, const Url& url, const LinkOptions& o
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) break;
   }
   if (error == EADDRNOTAVAIL) {
-    throw NotThereYet("bind " + to_string(url), errno_text(error), advice_for(error));
+    throw NotThereYet("bind " + to_string(url), errno_text(error), advice_for(error, url.port));
   }
   if (error != 0) {
-    throw Error("bind " + to_string(url), errno_text(error), advice_for(error));
+    throw Error("bind " + to_string(url), errno_text(error), advice_for(error, url.port));
   }
   const std::string bound = to_string(local_address(fd.get()));
   const std::string port = bound.substr(bound.rfind(':'));
