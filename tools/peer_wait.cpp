@@ -95,6 +95,7 @@ std::string why(const PeerInfo& peer, const Down& down) {
 
 PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up)
     : address_(arguments.address),
+      dials_(!arguments.binds && !arguments.address.starts_with("shm://")),
       limit_(arguments.connect_timeout),
       on_give_up_(std::move(on_give_up)),
       timer_(loop, [this] { give_up(); }) {
@@ -157,7 +158,13 @@ std::string PeerWait::cause() const {
 }
 
 std::string PeerWait::advice() const {
-  if (!last_down_) return met_ ? "" : "start the other side; --connect-timeout waits longer";
+  if (!last_down_ && met_) return {};
+  if (!last_down_) {
+    return dials_
+               ? "start the other side; does anything answer for its host (getent ahosts, ping)? "
+                 "--connect-timeout waits longer"
+               : "start the other side; --connect-timeout waits longer";
+  }
   return std::string(advice_for(address_, last_down_->reason));
 }
 

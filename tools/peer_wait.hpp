@@ -58,6 +58,7 @@ class PeerWait {
   void give_up();
 
   std::string address_;
+  bool dials_;  // over a network
   std::optional<std::chrono::nanoseconds> limit_;
   std::optional<std::chrono::nanoseconds> lost_limit_;  // else limit_
   std::optional<std::chrono::nanoseconds> waited_;      // the limit that ran out; none: hopeless

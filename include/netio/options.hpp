@@ -110,7 +110,8 @@ struct SocketOptions {
   std::chrono::nanoseconds resume_within = std::chrono::seconds(60);
 
   // The time limit for each of these: an attempt to connect, the greeting after it, and the end of
-  // a connection that a publisher ends (Policy::disconnect).
+  // a connection that a publisher ends (Policy::disconnect). A host name may be looked up for 60 s
+  // before that.
   std::chrono::nanoseconds handshake_within = std::chrono::seconds(5);
   // How many accepted connections may be without a complete greeting. If there are more, the oldest
   // are ended (handshake_timeout): a silent one 10 ms after it was accepted, one whose hello has

@@ -23,9 +23,12 @@ template <typename Answer>
 class Inquiry {
  public:
   // `ask` runs on a thread of `line` and must not throw; `on_answer` is called from the loop, once.
-  Inquiry(InquiryLine& line, Loop& loop, std::function<Answer()> ask,
+  // `subject`: what is asked about. Too many questions about one subject do not hold up the others.
+  Inquiry(InquiryLine& line, Loop& loop, std::string subject, std::function<Answer()> ask,
           std::function<void(Answer)> on_answer)
-      : line_(line), asked_(std::make_shared<Asked>(loop, std::move(ask), std::move(on_answer))) {
+      : line_(line),
+        asked_(std::make_shared<Asked>(loop, std::move(subject), std::move(ask),
+                                       std::move(on_answer))) {
     try {
       line_.join(asked_);
     } catch (const std::system_error& error) {
@@ -48,8 +51,12 @@ class Inquiry {
   // running its last lines when the owner has the answer.
   class Asked final : public Question, public std::enable_shared_from_this<Asked> {
    public:
-    Asked(Loop& loop, std::function<Answer()> ask, std::function<void(Answer)> on_answer)
-        : ask_(std::move(ask)), loop_(&loop), on_answer_(std::move(on_answer)) {}
+    Asked(Loop& loop, std::string subject, std::function<Answer()> ask,
+          std::function<void(Answer)> on_answer)
+        : Question(std::move(subject)),
+          ask_(std::move(ask)),
+          loop_(&loop),
+          on_answer_(std::move(on_answer)) {}
 
     // Without memory there is no answer: who asks gives up in time.
     void ask() noexcept override {

@@ -2,11 +2,13 @@
 // no threads.
 #include "transport/inquiry_line.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace netio::detail {
 
@@ -14,9 +16,28 @@ struct InquiryLine::Shared {
   std::mutex mutex;
   std::deque<std::shared_ptr<Question>> waiting;  // guarded by mutex
   std::size_t threads = 0;                        // guarded by mutex
+  std::vector<const Question*> asked;             // one for each thread at most; guarded by mutex
+
+  // With the mutex. The first one that waits and may be asked now; null if there is none.
+  std::shared_ptr<Question> take_next() noexcept {
+    const auto may_be_asked = [this](const std::shared_ptr<Question>& question) {
+      const auto same = [&](const Question* other) {
+        return other->subject() == question->subject();
+      };
+      return static_cast<std::size_t>(std::ranges::count_if(asked, same)) < threads_of_subject_max;
+    };
+    const auto next = std::ranges::find_if(waiting, may_be_asked);
+    if (next == waiting.end()) return nullptr;
+    std::shared_ptr<Question> question = std::move(*next);
+    waiting.erase(next);
+    asked.push_back(question.get());  // within its room
+    return question;
+  }
 };
 
-InquiryLine::InquiryLine() : shared_(std::make_shared<Shared>()) {}
+InquiryLine::InquiryLine() : shared_(std::make_shared<Shared>()) {
+  shared_->asked.reserve(threads_max);
+}
 
 // Who held the mutex at a fork is not there to let go.
 InquiryLine::~InquiryLine() {
@@ -56,14 +77,15 @@ void InquiryLine::serve(const std::shared_ptr<Shared>& shared) noexcept {
     std::shared_ptr<Question> question;
     {
       const std::lock_guard lock(shared->mutex);
-      if (shared->waiting.empty()) {
+      question = shared->take_next();
+      if (!question) {
         --shared->threads;
         return;
       }
-      question = std::move(shared->waiting.front());
-      shared->waiting.pop_front();
     }
     question->ask();
+    const std::lock_guard lock(shared->mutex);
+    std::erase(shared->asked, question.get());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -67,8 +68,11 @@ class InquiryLines : public testing::Test {
  protected:
   std::unique_ptr<Inquiry<Found>> inquire(int number) { return inquire(line_, number); }
   std::unique_ptr<Inquiry<Found>> inquire(InquiryLine& line, int number) {
+    return inquire(line, number, std::to_string(number));
+  }
+  std::unique_ptr<Inquiry<Found>> inquire(InquiryLine& line, int number, std::string subject) {
     return std::make_unique<Inquiry<Found>>(
-        line, loop_,
+        line, loop_, std::move(subject),
         [service = service_, number] {
           return Found{service->ask(number), {}};
         },
@@ -94,9 +98,20 @@ TEST_F(InquiryLines, many_questions_are_asked_by_a_few_threads_and_all_answered)
   EXPECT_EQ(service_->most(), InquiryLine::threads_max);
 }
 
+TEST_F(InquiryLines, questions_about_one_subject_leave_threads_for_the_others) {
+  std::vector<std::unique_ptr<Inquiry<Found>>> inquiries;
+  for (int i = 0; i < 500; ++i) inquiries.push_back(inquire(line_, i, "hangs"));
+  service_->wait_until_asked_by(InquiryLine::threads_of_subject_max);
+  const auto other = inquire(1000);
+  service_->wait_until_asked_by(InquiryLine::threads_of_subject_max + 1);
+  service_->answer();
+  run_until_found(501);
+  EXPECT_EQ(service_->most(), InquiryLine::threads_of_subject_max + 1);
+}
+
 TEST_F(InquiryLines, a_question_that_waits_is_never_asked_once_nobody_wants_the_answer) {
   std::vector<std::unique_ptr<Inquiry<Found>>> inquiries;
-  for (int i = 0; i < 100; ++i) inquiries.push_back(inquire(i));
+  for (int i = 0; i < 200; ++i) inquiries.push_back(inquire(i));
   service_->wait_until_asked_by(InquiryLine::threads_max);
   inquiries.clear();
   const auto last = inquire(1000);
@@ -147,6 +162,7 @@ TEST_F(InquiryLines, a_question_that_found_no_memory_is_never_asked) {
 // Asked at once: who asks it is hardly ever without the mutex of the line, or waits for it.
 class QuickQuestion final : public Question {
  public:
+  QuickQuestion() : Question("quick") {}
   void ask() noexcept override {}
 };
 

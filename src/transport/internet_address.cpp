@@ -113,8 +113,9 @@ LookUp look_up_name(const std::string& host, std::uint16_t port) {
 }
 
 Down name_service_late(const std::string& peer_address) {
-  return {DownReason::unreachable, "the name service did not find the host of " + peer_address +
-                                       " in time: see /etc/resolv.conf, or use the host's number"};
+  return {DownReason::name_temporary,
+          "the name service did not find the host of " + peer_address +
+              " in time: see /etc/resolv.conf, or use the host's number"};
 }
 
 }  // namespace netio::detail

@@ -40,6 +40,9 @@ struct LinkOptions {
   std::size_t queue_bytes_max = 0;
   std::uint64_t message_bytes_max = 0;
   std::chrono::nanoseconds handshake_within{};
+  // For the host name, before that time begins. Longer than resolvers take that ask one server
+  // after the other: an answer that nobody waits for any more would be asked for again.
+  std::chrono::nanoseconds look_up_within = std::chrono::seconds(60);
   std::chrono::seconds keep_alive_after{};
   Quota* receive_quota = nullptr;          // what receive blocks are charged to
   Quota* large_quota = nullptr;            // what buffers for large messages are charged to

@@ -1,48 +1,21 @@
-// A name service that never answers: its look-ups take few threads, hold up no peer with a number,
-// and are told for what they are. The test runs in a process with a name service of its own.
-#include <array>
-#include <cstdlib>
-#include <fcntl.h>
+// A name service that never answers: its look-ups take a bounded number of threads, hold up no peer
+// with a number, and are told for what they are. A name service that is late: its answer is used.
+// Each test runs in a process with a name service of its own.
+#include <algorithm>
 #include <filesystem>
-#include <netinet/in.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "conformance/evil.hpp"
 #include "support/in_a_child.hpp"
-#include "support/own_network.hpp"
+#include "support/own_name_server.hpp"
+#include "transport/inquiry_line.hpp"
 
 namespace netio::test {
 namespace {
 
 constexpr std::size_t dead_names = 500;
-
-bool mount_over(const char* path, std::string_view text) {
-  std::array<char, 32> file = {"/tmp/netio-names-XXXXXX"};
-  const int fd = ::mkostemp(file.data(), O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool done = ::write(fd, text.data(), text.size()) == std::ssize(text) &&
-                    ::mount(file.data(), path, nullptr, MS_BIND, nullptr) == 0;
-  ::close(fd);
-  ::unlink(file.data());
-  return done;
-}
-
-// A network of our own, whose one name server takes questions and answers none.
-bool kill_name_service() {
-  if (!enter_own_network(CLONE_NEWNS)) return false;
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-  if (!mount_over("/etc/resolv.conf", "nameserver 127.0.0.1\n")) return false;
-  if (!mount_over("/etc/nsswitch.conf", "hosts: files dns\n")) return false;
-  const int server = ::socket(AF_INET, SOCK_DGRAM, 0);  // open until the process ends
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(53);
-  return ::bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-}
 
 std::size_t threads_of_this_process() {
   std::size_t count = 0;
@@ -70,19 +43,53 @@ bool names_hold_up_nobody(const std::string& scheme) {
   if (!pump.until(told, "connected, and a look-up given up", soon_max)) return fail("not told");
   pump.forget_checks();
   // Beside the threads of the line: our own, and those of a fabric's provider.
-  if (threads > 20) return fail(std::to_string(threads) + " threads");
-  const std::string& why = at_push.downs.front().down.detail;
-  return why.find("the name service did not find") != std::string::npos || fail("told as: " + why);
+  if (threads > detail::InquiryLine::threads_max + 12) {
+    return fail(std::to_string(threads) + " threads");
+  }
+  const Down& why = at_push.downs.front().down;
+  return why.reason == DownReason::name_temporary || fail("told as: " + why.detail);
 }
 
-int where_no_name_is_found(const std::function<bool()>& work) {
-  return in_a_child([&] { return !kill_name_service() ? not_possible : work() ? 0 : 1; });
+// After four times of what a connection and its greeting may take.
+bool late_answer_is_used(OwnNameServer& names, const std::string& scheme) {
+  const SocketOptions options = wary_options();
+  Context context(wary_context());
+  Pump pump{&context};
+  Pull pull(context, options);
+  Push push(context, options);
+  Seen at_push(push);
+  const std::string port = std::to_string(port_of(pull.bind(scheme + "://127.0.0.1:0")));
+  push.connect(scheme + "://late.example:" + port);
+  if (!pump.until([&] { return names.asked(); }, "asked", soon_max)) return false;
+  Timer late(context.loop(), [] {});
+  late.start_once(4 * options.handshake_within);
+  if (!pump.until([&] { return !late.running(); }, "late", soon_max)) return false;
+  const auto connected = [&] {
+    names.answer();
+    return push.peers_connected() == 1;
+  };
+  if (!pump.until(connected, "connected", soon_max)) return fail(at_push.why());
+  return at_push.downs.empty() || fail("gave up: " + at_push.why());
 }
 
 class DeadNameService : public testing::TestWithParam<std::string> {};
 
-TEST_P(DeadNameService, takes_few_threads_and_is_told) {
-  const int code = where_no_name_is_found([] { return names_hold_up_nobody(GetParam()); });
+TEST_P(DeadNameService, takes_a_bounded_number_of_threads_and_is_told) {
+  const int code = in_a_child([] {
+    OwnNameServer names;
+    if (!names.enter("options timeout:1 attempts:1")) return not_possible;
+    return names_hold_up_nobody(GetParam()) ? 0 : 1;
+  });
+  if (code == not_possible) GTEST_SKIP() << "no network and name service of one's own here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_P(DeadNameService, that_is_only_late_is_waited_for) {
+  const int code = in_a_child([] {
+    OwnNameServer names;
+    if (!names.enter("options timeout:30")) return not_possible;
+    return late_answer_is_used(names, GetParam()) ? 0 : 1;
+  });
   if (code == not_possible) GTEST_SKIP() << "no network and name service of one's own here";
   EXPECT_EQ(code, 0);
 }

@@ -112,12 +112,14 @@ void OfiLink::start(LinkEvents& events) noexcept {
 void OfiLink::begin() {
   if (url_) {
     state_ = State::resolving;
+    handshake_timer_.start_once(options_.look_up_within);
     inquiry_.emplace(
-        fabrics_.line_for(url_->host, url_->port), loop_,
+        fabrics_.line_for(url_->host, url_->port), loop_, url_->host,
         [gate = fabrics_.gate(), provider = fabrics_.provider(), host = url_->host,
          port = url_->port] { return find_ways(*gate, provider, host, port); },
         [this](Ways ways) {
           guarded([&] {
+            handshake_timer_.start_once(options_.handshake_within);
             ways_ = std::move(ways.infos);
             connect_next(std::move(ways.failure));
           });

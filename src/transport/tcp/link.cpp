@@ -107,14 +107,16 @@ void TcpLink::begin() {
     std::reverse(addresses_.begin(), addresses_.end());
     loop_.defer(*this);
   } else {
+    handshake_timer_.start_once(options_.look_up_within);
     resolver_.emplace(
-        resources_.inquiries, loop_,
+        resources_.inquiries, loop_, url_->host,
         [host = url_->host, port = url_->port] { return look_up_name(host, port); },
         [this](LookUp found) { guarded([&] { on_resolved(std::move(found)); }); });
   }
 }
 
 void TcpLink::on_resolved(LookUp answer) {
+  handshake_timer_.start_once(options_.handshake_within);
   addresses_ = std::move(answer.addresses);
   std::reverse(addresses_.begin(), addresses_.end());
   connect_next(std::move(answer.failure));
