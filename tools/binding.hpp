@@ -10,10 +10,12 @@
 
 namespace netio::cli {
 
-// Returns what `bind` answers. While `bind` throws NotThereYet, notes the first error and tries
-// again, until --connect-timeout (10 s unless given) has passed; then throws the last error.
-// Blocks meanwhile. Throws Failure if Ctrl-C comes.
-std::string bind_when_there(const std::function<std::string()>& bind, const PeerArguments& peer,
-                            Progress& progress);
+// Returns what `bind` answers for the address. While `bind` throws NotThereYet, notes the first
+// error and tries again, until --connect-timeout (10 s unless given) has passed; then throws the
+// last error. Blocks meanwhile. Throws Failure if Ctrl-C comes. Notes if no other host reaches the
+// address, though it does not say so.
+std::string bind_when_there(const std::string& address,
+                            const std::function<std::string(const std::string&)>& bind,
+                            const PeerArguments& peer, Progress& progress);
 
 }  // namespace netio::cli

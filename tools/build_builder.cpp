@@ -152,8 +152,8 @@ void BuilderSession::listen_to_manager() {
 
 ExitCode BuilderSession::run() {
   for (const std::string& each : arguments_.addresses) {
-    const auto bind = [&] { return unit_.bind(each); };
-    addresses_.push_back(bind_when_there(bind, arguments_.peer, progress_));
+    const auto bind = [this](const std::string& address) { return unit_.bind(address); };
+    addresses_.push_back(bind_when_there(each, bind, arguments_.peer, progress_));
   }
   if (arguments_.plan.managed) {
     unit_.join(arguments_.manager);

@@ -131,8 +131,8 @@ void ManagerSession::listen() {
 
 ExitCode ManagerSession::run() {
   for (const std::string& address : arguments_.addresses) {
-    const auto bind = [&] { return manager_.bind(address); };
-    addresses_.push_back(bind_when_there(bind, arguments_.peer, progress_));
+    const auto bind = [this](const std::string& one) { return manager_.bind(one); };
+    addresses_.push_back(bind_when_there(address, bind, arguments_.peer, progress_));
     progress_.note("listening on " + addresses_.back());
   }
   units_.begin();

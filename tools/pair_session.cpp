@@ -40,7 +40,9 @@ PairSession::PairSession(const PairArguments& arguments, std::string command)
 void PairSession::meet() {
   note_without_effect(progress_, arguments_.peer);
   if (arguments_.peer.binds) {
-    address_ = bind_when_there([this] { return pair_.bind(address_); }, arguments_.peer, progress_);
+    address_ = bind_when_there(
+        address_, [this](const std::string& address) { return pair_.bind(address); },
+        arguments_.peer, progress_);
     progress_.note("listening on " + address_);
   } else {
     pair_.connect(address_);

@@ -47,7 +47,8 @@ inline std::vector<std::string> meet_peers(Socket& socket, const PeerArguments& 
   std::vector<std::string> bound;
   if (!peer.channel) {
     if (peer.binds) {
-      bound.push_back(bind_when_there([&] { return socket.bind(peer.address); }, peer, progress));
+      const auto bind = [&](const std::string& address) { return socket.bind(address); };
+      bound.push_back(bind_when_there(peer.address, bind, peer, progress));
     } else {
       socket.connect(peer.address);
     }
@@ -57,9 +58,12 @@ inline std::vector<std::string> meet_peers(Socket& socket, const PeerArguments& 
   for (const ChannelEndpoint& endpoint : peer.channel->endpoints) {
     ChannelConfig part = *peer.channel;
     part.endpoints = {endpoint};
-    const auto open = [&] { return open_channel(socket, part).front(); };
-    const std::string address = bind_when_there(open, peer, progress);
-    if (endpoint.binds) bound.push_back(address);
+    const auto open = [&](const std::string&) { return open_channel(socket, part).front(); };
+    if (endpoint.binds) {
+      bound.push_back(bind_when_there(endpoint.address, open, peer, progress));
+    } else {
+      (void)open(endpoint.address);
+    }
   }
   return bound;
 }

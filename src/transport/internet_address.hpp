@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <sys/socket.h>
@@ -22,6 +23,9 @@ struct InternetAddress {
     return reinterpret_cast<const sockaddr*>(&storage);
   }
   [[nodiscard]] int family() const noexcept { return storage.ss_family; }
+  [[nodiscard]] bool operator==(const InternetAddress& other) const noexcept {
+    return bytes == other.bytes && std::memcmp(&storage, &other.storage, bytes) == 0;
+  }
 };
 
 // "127.0.0.1:5000", "[::1]:5000".

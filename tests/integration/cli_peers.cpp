@@ -12,8 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "integration/cli_support.hpp"
-#include "support/in_a_child.hpp"
-#include "support/own_hosts.hpp"
 #include "support/raw_tcp.hpp"
 #include "support/relay.hpp"
 
@@ -356,35 +354,6 @@ TEST_F(CliPeers, a_host_that_does_not_exist_is_named_at_once_and_waited_for) {
   EXPECT_THAT(send.err(),
               HasSubstr("within 3.000 s: there is no host named 'no-such-host.invalid'"));
   EXPECT_THAT(send.err(), HasSubstr("check how the host name is spelt"));
-}
-
-TEST_F(CliPeers, a_command_waits_for_the_name_at_which_it_listens) {
-  const int code = in_a_child([] {
-    OwnHosts own;
-    if (!own.enter("127.0.0.1 localhost\n")) return not_possible;
-    Process recv(
-        netio_command({"recv", "tcp://comes-later:0", "--count", "1", "--connect-timeout", "20s"}));
-    if (!recv.wait_for_err("there is no host named 'comes-later'")) return 1;
-    if (!own.add("127.0.0.1 comes-later\n")) return 2;
-    const auto bound = recv.line_after("netio recv: listening on ");
-    if (!bound) return 3;
-    Process send(netio_command({"send", *bound, "--count", "1"}));
-    if (send.wait() != 0) return 4;
-    return recv.wait() == 0 ? 0 : 5;
-  });
-  if (code == not_possible) GTEST_SKIP() << "no hosts file of one's own here";
-  EXPECT_EQ(code, 0);
-}
-
-TEST_F(CliPeers, a_command_that_waits_for_its_name_ends_with_ctrl_c_or_in_time) {
-  Process recv(netio_command({"recv", "tcp://no-such-host.invalid:0"}));
-  EXPECT_TRUE(recv.wait_for_err("there is no host named")) << recv.err();
-  recv.signal(SIGINT);
-  EXPECT_EQ(recv.wait(), 130) << recv.err();
-  Process late(
-      netio_command({"recv", "tcp://no-such-host.invalid:0", "--connect-timeout", "100ms"}));
-  EXPECT_EQ(late.wait(), 1) << late.err();
-  EXPECT_THAT(late.err(), HasSubstr("bind a numeric address of this host"));
 }
 
 TEST_F(CliPeers, a_web_server_at_the_address_is_named_when_nothing_else_came) {

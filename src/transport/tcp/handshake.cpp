@@ -139,6 +139,7 @@ void TcpLink::come_up(const Hello& theirs) {
   fit_.whole_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
+  if (chosen_) shared_.good_addresses.note(peer_address_, *chosen_);
   state_ = State::up;
   if (loop_.idle_policy() != IdlePolicy::sleep && shared_.links_polled < links_polled_max) {
     loop_.add_source(*this);

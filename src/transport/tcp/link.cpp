@@ -7,7 +7,6 @@
 #include <chrono>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -21,17 +20,6 @@ namespace {
 void set_option(int fd, int level, int name, int value) noexcept {
   // All of these are improvements that a socket works without.
   (void)setsockopt(fd, level, name, &value, sizeof value);
-}
-
-// The system may give a connection to a free port of its own range just that port: then it meets
-// itself. Such a connection must leave no trace, because the program that listens there would not
-// get its port for as long as the trace stays.
-bool meets_itself(int fd) {
-  const InternetAddress remote = remote_address(fd);
-  if (remote.bytes == 0 || to_string(local_address(fd)) != to_string(remote)) return false;
-  const linger reset{.l_onoff = 1, .l_linger = 0};
-  (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-  return true;
 }
 
 // Three probes, a third of the idle time apart: a dead host is noticed after twice the idle time.
@@ -103,8 +91,7 @@ void TcpLink::begin() {
   state_ = State::resolving;
   // Numbers are at hand now, but no event may come from inside this call.
   if (auto answer = look_up_number(url_->host, url_->port)) {
-    addresses_ = std::move(answer->addresses);
-    std::reverse(addresses_.begin(), addresses_.end());
+    race(std::move(answer->addresses));
     loop_.defer(*this);
   } else {
     handshake_timer_.start_once(options_.look_up_within);
@@ -116,65 +103,41 @@ void TcpLink::begin() {
 }
 
 void TcpLink::on_resolved(LookUp answer) {
-  handshake_timer_.start_once(options_.handshake_within);
-  addresses_ = std::move(answer.addresses);
-  std::reverse(addresses_.begin(), addresses_.end());
-  connect_next(std::move(answer.failure));
+  if (answer.addresses.empty()) return go_down(std::move(answer.failure));
+  race(std::move(answer.addresses));
+  connect_to_any();
 }
 
-// Tries the next address; without one the last failure is the link's.
-void TcpLink::connect_next(Down last_failure) {
-  watch_.reset();
-  fd_.reset();
-  if (addresses_.empty()) {
-    go_down(std::move(last_failure));
-    return;
+// The address that a link to there came up with last is tried first.
+void TcpLink::race(std::vector<InternetAddress> addresses) {
+  if (addresses.size() > 1) {
+    chosen_.emplace();
+    shared_.good_addresses.put_first(peer_address_, addresses);
   }
-  const InternetAddress address = addresses_.back();
-  addresses_.pop_back();
-  begin_connect(address);
+  race_.emplace(
+      loop_, std::move(addresses), options_.handshake_within,
+      [this](AddressRace::Outcome outcome) { guarded([&] { on_raced(std::move(outcome)); }); });
 }
 
-void TcpLink::begin_connect(const InternetAddress& address) {
+// The race has its own limits.
+void TcpLink::connect_to_any() noexcept {
   state_ = State::connecting;
-  FileDescriptor fd(socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) {
-    connect_next(down_from_errno(errno));
-    return;
-  }
-  adopt(std::move(fd));
-  // The port that the system gives this connection stays free for a program that listens.
-  set_option(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  int failure = ::connect(fd_.get(), address.get(), address.bytes) == 0 ? 0 : errno;
-  if (failure == EINPROGRESS) failure = 0;
-  if (failure == 0 && meets_itself(fd_.get())) failure = ECONNREFUSED;
-  if (failure != 0) {
-    connect_next(down_from_errno(failure));
-    return;
-  }
-  try {
-    watch_.emplace(loop_, fd_.get(), EPOLLOUT,
-                   [this](std::uint32_t ready) { guarded([&] { on_ready(ready); }); });
-  } catch (const Error& error) {
-    go_down({DownReason::resources, error.what()});
-  }
+  handshake_timer_.stop();
+  race_->start();
 }
 
-void TcpLink::on_connected() {
-  int error = 0;
-  socklen_t bytes = sizeof error;
-  if (getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
-  if (error == 0 && meets_itself(fd_.get())) error = ECONNREFUSED;
-  if (error != 0) {
-    connect_next(down_from_errno(error));
-    return;
+void TcpLink::on_raced(AddressRace::Outcome outcome) {
+  if (!outcome.connection) {
+    if (outcome.error != 0) return go_down(down_from_errno(outcome.error));
+    return go_down({DownReason::unreachable, peer_address_ + " did not answer in time"});
   }
+  if (chosen_) chosen_ = outcome.address;
+  adopt(std::move(outcome.connection));
   handshake_timer_.start_once(options_.handshake_within);
   begin_greeting();
 }
 
-// It may be this thread that is late: a connection or a hello that waits in the kernel came in
-// time.
+// It may be this thread that is late: a hello that waits in the kernel came in time.
 void TcpLink::on_handshake_late() {
   if (state_ == State::greeting) {
     read_hello();
@@ -185,20 +148,7 @@ void TcpLink::on_handshake_late() {
     go_down(name_service_late(peer_address_));
     return;
   }
-  const bool unreachable = state_ == State::connecting;
-  if (unreachable) {
-    handshake_timer_.start_once(options_.handshake_within);  // each address has its own time
-    pollfd socket{fd_.get(), POLLOUT, 0};
-    if (::poll(&socket, 1, 0) == 1) {
-      on_connected();
-      return;
-    }
-    if (!addresses_.empty()) {
-      connect_next({});
-      return;
-    }
-  }
-  go_down({unreachable ? DownReason::unreachable : DownReason::handshake_timeout,
+  go_down({DownReason::handshake_timeout,
            peer_address_ +
                (dialed_ ? " did not answer in time" : " connected but sent no hello in time")});
 }
@@ -215,6 +165,7 @@ void TcpLink::cut() noexcept {
   paused_ = true;
   handshake_timer_.stop();
   resolver_.reset();
+  race_.reset();
   watch_.reset();
   if (std::exchange(polled_, false)) {
     loop_.remove_source(*this);

@@ -18,6 +18,8 @@
 #include "transport/inquiry.hpp"
 #include "transport/internet_address.hpp"
 #include "transport/link.hpp"
+#include "transport/tcp/address_race.hpp"
+#include "transport/tcp/good_addresses.hpp"
 #include "transport/tcp/reader.hpp"
 #include "transport/tcp/writer.hpp"
 #include "transport/transport.hpp"
@@ -27,6 +29,7 @@ namespace netio::detail {
 // What the tcp links of a context share.
 struct TcpShared {
   TransportResources resources;
+  GoodAddresses good_addresses{};
   int links_polled = 0;
 };
 
@@ -73,9 +76,9 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
 
   // Connecting (link.cpp)
   void on_resolved(LookUp answer);
-  void connect_next(Down last_failure);
-  void begin_connect(const InternetAddress& address);
-  void on_connected();
+  void race(std::vector<InternetAddress> addresses);
+  void connect_to_any() noexcept;
+  void on_raced(AddressRace::Outcome outcome);
   void on_handshake_late();
   void adopt(FileDescriptor fd);
   // Greeting (handshake.cpp)
@@ -129,7 +132,8 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
 
   std::optional<Url> url_;  // dialed only
   std::optional<Inquiry<LookUp>> resolver_;
-  std::vector<InternetAddress> addresses_;  // not yet tried, last first
+  std::optional<AddressRace> race_;
+  std::optional<InternetAddress> chosen_;  // of several; until then without bytes
   Timer handshake_timer_;
   std::vector<std::byte> hello_out_;
   std::size_t hello_out_done_ = 0;

@@ -82,10 +82,6 @@ void TcpLink::write_pages() {
 }
 
 void TcpLink::on_ready(std::uint32_t events) {
-  if (state_ == State::connecting) {
-    on_connected();
-    return;
-  }
   if (state_ == State::greeting) {
     write_hello();
     read_hello();
@@ -209,7 +205,7 @@ void TcpLink::run_deferred() noexcept {
 
 void TcpLink::end_turn() {
   if (state_ == State::resolving) {
-    connect_next({DownReason::name_unknown, "no address for " + peer_address_});
+    connect_to_any();
     return;
   }
   if (!watch_) {

@@ -17,7 +17,7 @@ class TcpTransport final : public Transport {
   std::unique_ptr<Listener> listen(const Url& url, const LinkOptions& options,
                                    ListenerEvents& events) override {
     refuse_options("bind", url);
-    return std::make_unique<TcpListener>(shared_, url, options, events);
+    return listen_on_tcp(shared_, url, options, events);
   }
 
   std::unique_ptr<Link> connect(const Url& url, const LinkOptions& options) override {
