@@ -5,6 +5,8 @@
 //   - once retired, the word stays so: each block is in the list retire() took, or counts itself.
 #include "memory/store.hpp"
 
+#include "base/this_thread.hpp"
+
 namespace netio::detail {
 namespace {
 
@@ -16,10 +18,6 @@ static_assert(alignof(Block) > store_retired, "a block's address differs from th
 Block* list_of(std::uintptr_t returned) noexcept {
   return returned > store_retired ? reinterpret_cast<Block*>(returned) : nullptr;
 }
-
-// Tells threads apart at the price of one register; initial-exec, as a call would cost more.
-[[gnu::tls_model("initial-exec")]] thread_local const char thread_mark = 0;
-const void* this_thread() noexcept { return &thread_mark; }
 
 }  // namespace
 
