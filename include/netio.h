@@ -62,7 +62,7 @@ struct netio_context_options {
   uint64_t large_bytes_max;       // bound for messages larger than a page, taken when they come
   uint64_t large_kept_bytes_max;  // how much of that is kept for the next large message
   int32_t idle;                   // netio_idle
-  int32_t cpu;                    // -1: not pinned
+  int32_t cpu;                    // pins netio_init_with() and netio_run() to this core; -1: none
   int32_t numa_node;              // -1: none preferred
   int32_t reserved_number;
   uint64_t reserved[8];

@@ -32,7 +32,12 @@ struct ContextOptions {
   std::size_t large_bytes_max = std::size_t{4} << 30U;
   // How much of that memory is kept for the next large message. The rest goes back to the system.
   std::size_t large_kept_bytes_max = 256U << 20U;
-  int cpu = -1;        // pins the constructing thread to this core; -1: leave it
+  // The core of this context; -1: any. The thread that makes the context is pinned to it until the
+  // constructor returns, so that the memory is near it, and the thread that runs the context until
+  // run() returns. Then the thread has its earlier cores again. Threads and processes that a
+  // call-back starts begin on this core. Loop::run_once() pins nothing, and so a foreign loop that
+  // calls it does not either: pin its thread yourself.
+  int cpu = -1;
   int numa_node = -1;  // prefers this node's memory for the pools; -1: leave it
 };
 

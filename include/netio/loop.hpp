@@ -233,6 +233,9 @@ class NETIO_API Loop {
   void add_source(Source& source);
   void remove_source(Source& source) noexcept;
 
+  // For the library. run() pins its thread to this core while it runs; -1: it does not.
+  void run_on(int cpu) noexcept { cpu_ = cpu; }
+
   // For the library. defer(): the work is done at the end of the turn. at_end(): it is done when
   // the loop, or the context that owns it, is destroyed, while all of it still works. Work that is
   // destroyed before leaves the lists.
@@ -281,6 +284,7 @@ class NETIO_API Loop {
 
   int epoll_fd_ = -1;
   IdlePolicy policy_;
+  int cpu_ = -1;
   bool copied_ = false;
   bool in_turn_ = false;
   bool stopped_ = false;

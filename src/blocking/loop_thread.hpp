@@ -2,36 +2,18 @@
 // destroyed there.
 #pragma once
 
-#include <array>
-#include <csignal>
-#include <cstddef>
 #include <future>
 #include <memory>
-#include <new>
 #include <optional>
-#include <thread>
+#include <pthread.h>
 #include <type_traits>
 #include <utility>
 
 #include <netio/context.hpp>
 
+#include "base/helper_thread.hpp"
+
 namespace netio::detail {
-
-// While it lives, the calling thread takes no signals, nor will threads that it starts.
-class NoSignals {
- public:
-  NoSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // `Inside` is what lives in that thread beside the context: made from it and the options.
 template <class Inside>
@@ -40,42 +22,37 @@ class LoopThread {
   // Throws what making the context or `Inside` throws.
   template <class... Arguments>
   explicit LoopThread(const ContextOptions& options, Arguments&... arguments) {
-    std::promise<void> promise;
-    std::future<void> when_made = promise.get_future();
-    const NoSignals no_signals;  // they are for the threads that the user knows of
-    thread_ = std::thread([this, &options, made = std::move(promise), &arguments...]() mutable {
+    // Shared: the thread may still be telling when it was told.
+    const auto made = std::make_shared<std::promise<void>>();
+    std::future<void> when_made = made->get_future();
+    thread_ = start_joined("netio-loop", [this, &options, made, &arguments...]() noexcept {
       std::optional<Context> context;
       std::optional<Inside> inside;
       try {
         context.emplace(options);
         inside.emplace(*context, arguments...);
       } catch (...) {
-        made.set_exception(std::current_exception());
+        made->set_exception(std::current_exception());
         return;
       }
       context_ = &*context;
       inside_ = &*inside;
-      made.set_value();
+      made->set_value();
       context->run();
       may_go_.get_future().wait();
     });
     try {
       when_made.get();
     } catch (...) {
-      thread_.join();
+      (void)pthread_join(thread_, nullptr);
       throw;
     }
   }
   ~LoopThread() {
-    if (copied_by_fork()) {
-      // The thread runs in the parent; here is none to join. What is left is never destroyed.
-      alignas(std::thread) std::array<std::byte, sizeof(std::thread)> left;
-      ::new (left.data()) std::thread(std::move(thread_));
-      return;
-    }
+    if (copied_by_fork()) return;  // the thread runs in the parent
     context_->loop().post([this] { context_->stop(); });
     may_go_.set_value();  // not before post() is done with the loop
-    thread_.join();
+    (void)pthread_join(thread_, nullptr);
   }
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
@@ -101,7 +78,7 @@ class LoopThread {
   Context* context_ = nullptr;
   Inside* inside_ = nullptr;
   std::promise<void> may_go_;
-  std::thread thread_;
+  pthread_t thread_{};
 };
 
 }  // namespace netio::detail

@@ -6,6 +6,7 @@
 
 #include <rdma/fi_errno.h>
 
+#include "base/helper_thread.hpp"
 #include "fabric/error.hpp"
 
 namespace netio::detail {
@@ -26,6 +27,7 @@ int open_queue(const Domain& domain, std::size_t size, fi_wait_obj wait, fid_cq*
 CompletionQueue::CompletionQueue(Loop& loop, const Fabric& fabric, const Domain& domain,
                                  std::size_t size, std::size_t size_min)
     : loop_(loop), fabric_(fabric.get()), size_(size) {
+  const HelpersStart helpers;
   const bool sleeps = loop_.idle_policy() != IdlePolicy::spin;
   const fi_wait_obj wait = sleeps ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* opened = nullptr;

@@ -1,6 +1,7 @@
 // fi_endpoint, and the posts that need more than their arguments.
 #include "fabric/endpoint.hpp"
 
+#include "base/helper_thread.hpp"
 #include "fabric/error.hpp"
 
 namespace netio::detail {
@@ -8,6 +9,7 @@ namespace netio::detail {
 Endpoint::Endpoint(const Domain& domain, const Info& info, const CompletionQueue& completions,
                    EventQueue& events, ConnectionOwner& owner)
     : events_(events) {
+  const HelpersStart helpers;
   fid_ep* opened = nullptr;
   check_fabric(fi_endpoint(domain.get(), info.get(), &opened, &owner), "open an endpoint");
   endpoint_.reset(opened);

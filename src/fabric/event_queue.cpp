@@ -11,6 +11,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
+#include "base/helper_thread.hpp"
 #include "base/out_of_memory.hpp"
 #include "fabric/error.hpp"
 
@@ -19,6 +20,7 @@ namespace netio::detail {
 EventQueue::EventQueue(Loop& loop, const Fabric& fabric) : loop_(loop), fabric_(fabric.get()) {
   fi_eq_attr attributes{};
   attributes.wait_obj = FI_WAIT_FD;
+  const HelpersStart helpers;
   fid_eq* opened = nullptr;
   check_fabric(fi_eq_open(fabric.get(), &attributes, &opened, nullptr), "open an event queue");
   queue_.reset(opened);

@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
+#include "base/helper_thread.hpp"
 #include "fabric/error.hpp"
 #include "fabric/library.hpp"
 
@@ -43,6 +44,7 @@ Info hints_for(const std::string& provider) {
 Info query(const std::string& provider, const char* host, const std::string& port,
            std::uint64_t flags) {
   const Info hints = hints_for(provider);
+  const HelpersStart helpers;
   fi_info* found = nullptr;
   check_fabric(fabric_library().getinfo(fabric_api, host, port.c_str(), flags, hints.get(), &found),
                "ask for fabrics");
@@ -83,6 +85,7 @@ std::vector<Info> Info::all(const std::string& provider) {
   std::vector<Info> infos;
   const Info hints = any_of(provider);
   hints->mode = ~std::uint64_t{0};
+  const HelpersStart helpers;
   fi_info* found = nullptr;
   if (fabric_library().getinfo(fabric_api, nullptr, nullptr, 0, hints.get(), &found) != 0) {
     return infos;

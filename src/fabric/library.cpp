@@ -9,6 +9,8 @@
 
 #include <netio/status.hpp>
 
+#include "base/helper_thread.hpp"
+
 namespace netio::detail {
 
 namespace {
@@ -33,9 +35,6 @@ void find(void* library, const char* name, Function& function) {
 class SignalsKept {
  public:
   SignalsKept() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask_);
     for (int signal = 1; signal < NSIG; ++signal) {
       known_[at(signal)] = sigaction(signal, nullptr, &actions_[at(signal)]) == 0;
     }
@@ -44,14 +43,13 @@ class SignalsKept {
     for (int signal = 1; signal < NSIG; ++signal) {
       if (known_[at(signal)]) sigaction(signal, &actions_[at(signal)], nullptr);
     }
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
   SignalsKept(const SignalsKept&) = delete;
   SignalsKept& operator=(const SignalsKept&) = delete;
 
  private:
   static std::size_t at(int signal) noexcept { return static_cast<std::size_t>(signal); }
-  sigset_t mask_{};
+  NoSignals no_signals_;  // gone after the actions are back
   std::array<struct sigaction, NSIG> actions_{};
   std::array<bool, NSIG> known_{};
 };
@@ -64,6 +62,7 @@ void leave_the_c_library_alone() noexcept { setenv("FI_MR_CACHE_MONITOR", "disab
 
 void* open_library() {
   leave_the_c_library_alone();
+  const HelpersStart helpers;
   const SignalsKept signals;
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }

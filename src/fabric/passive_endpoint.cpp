@@ -1,6 +1,7 @@
 // fi_passive_ep, fi_listen.
 #include "fabric/passive_endpoint.hpp"
 
+#include "base/helper_thread.hpp"
 #include "fabric/error.hpp"
 
 namespace netio::detail {
@@ -8,6 +9,7 @@ namespace netio::detail {
 PassiveEndpoint::PassiveEndpoint(const Fabric& fabric, const Info& info, EventQueue& events,
                                  ConnectionOwner& owner)
     : events_(events) {
+  const HelpersStart helpers;
   fid_pep* opened = nullptr;
   check_fabric(fi_passive_ep(fabric.get(), info.get(), &opened, &owner), "open a passive endpoint");
   endpoint_.reset(opened);

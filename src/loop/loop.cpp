@@ -14,6 +14,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/fork_watch.hpp"
 #include "base/misuse.hpp"
+#include "base/on_core.hpp"
 #include "base/point.hpp"
 #include "base/system_error.hpp"
 #include "loop/loop_inbox.hpp"
@@ -91,6 +92,7 @@ Loop::~Loop() {
 
 void Loop::run() {
   claim_thread();
+  const detail::OnCore on_core(cpu_);
   while (!stopped_) run_once(std::chrono::nanoseconds(-1));
   stopped_ = false;
 }

@@ -1,9 +1,8 @@
-// Sets a context up: checks the options, pins the thread, takes the memory; and its public front.
+// Sets a context up: checks the options, takes the memory; and its public front.
 #include "socket/context_core.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <sched.h>
+#include <array>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -13,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/misuse.hpp"
-#include "base/system_error.hpp"
+#include "base/on_core.hpp"
 #include "base/url.hpp"
 #include "memory/mapping.hpp"
 #include "socket/socket_core.hpp"
@@ -47,36 +46,28 @@ void check(const ContextOptions& options) {
   }
 }
 
-void pin_to(int cpu) {
-  if (cpu < 0) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (cpu >= CPU_SETSIZE) throw system_error("pin the thread to a core", EINVAL);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    throw system_error("pin the thread to core " + std::to_string(cpu), errno,
-                       "the core must exist and be allowed (taskset -p shows which are)");
-  }
-}
-
-// Memory taken while this lives comes from `node` if it can. Best effort, as the kernel's is.
+// Memory taken while this lives comes from `node` if it can. Best effort, as the kernel's is. The
+// calling thread's earlier policy (numactl, say) is back at the end.
 class PreferNode {
  public:
   explicit PreferNode(int node) {
     if (node < 0 || node >= 64) return;
+    if (syscall(SYS_get_mempolicy, &mode_, nodes_.data(), nodes_max, nullptr, 0UL) != 0) return;
     const unsigned long mask = 1UL << static_cast<unsigned>(node);
     set_ = syscall(SYS_set_mempolicy, mpol_preferred, &mask, sizeof mask * 8) == 0;
   }
   ~PreferNode() {
-    if (set_) syscall(SYS_set_mempolicy, mpol_default, nullptr, 0UL);
+    if (set_) syscall(SYS_set_mempolicy, mode_, nodes_.data(), nodes_max);
   }
   PreferNode(const PreferNode&) = delete;
   PreferNode& operator=(const PreferNode&) = delete;
 
  private:
-  static constexpr int mpol_default = 0;  // of <linux/mempolicy.h>
-  static constexpr int mpol_preferred = 1;
+  static constexpr int mpol_preferred = 1;          // of <linux/mempolicy.h>
+  static constexpr unsigned long nodes_max = 1024;  // as many as a kernel may be built for
   bool set_ = false;
+  int mode_ = 0;
+  std::array<unsigned long, nodes_max / 64> nodes_{};
 };
 
 }  // namespace
@@ -89,7 +80,8 @@ ContextCore::ContextCore(const ContextOptions& options)
         large_pool_->serve_waiters();
       }) {
   check(options);
-  pin_to(options.cpu);
+  const OnCore on_core(options.cpu);  // the core on which the memory is used touches it first
+  loop.run_on(options.cpu);
   const PreferNode prefer(options.numa_node);
   const std::size_t block = options.page_bytes * pages_per_block;
   send_pool_ = Pool::create(options.page_bytes, options.send_pool_bytes / options.page_bytes);

@@ -6,9 +6,10 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/helper_thread.hpp"
 
 namespace netio::detail {
 
@@ -57,7 +58,7 @@ void InquiryLine::join(const std::shared_ptr<Question>& question) {
   if (shared_->threads == threads_max) return;
   // The new thread waits for the mutex before it looks at the line.
   try {
-    std::thread([shared = shared_] { serve(shared); }).detach();
+    start_helper("netio-inquiry", [shared = shared_] { serve(shared); });
     ++shared_->threads;
   } catch (const std::exception&) {     // no thread is left, or no memory for one
     if (shared_->threads != 0) return;  // another thread will ask

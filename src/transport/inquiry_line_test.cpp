@@ -2,7 +2,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
+#include <future>
 #include <mutex>
+#include <sched.h>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -12,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fork_watch.hpp"
+#include "base/on_core.hpp"
 #include "support/allocation_counter.hpp"
 #include "transport/inquiry.hpp"
 
@@ -132,6 +136,38 @@ TEST_F(InquiryLines, a_line_may_end_while_a_question_is_being_asked) {
   while (loop_.run_once(0ns)) {
   }
   EXPECT_TRUE(found_.empty());
+}
+
+// Says whether the thread that asks takes the signal that ends programs, and how it is scheduled.
+class WhoAsks final : public Question {
+ public:
+  void ask() noexcept override {
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    ::sched_getaffinity(0, sizeof cores, &cores);
+    asked.set_value({sigismember(&blocked, SIGTERM) == 1, CPU_COUNT(&cores)});
+  }
+  struct Seen {
+    bool terminate_is_blocked;
+    int cores;
+  };
+  std::promise<Seen> asked;
+};
+
+TEST_F(InquiryLines, a_question_is_asked_with_nothing_of_the_thread_that_has_it) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof cores, &cores), 0);
+  std::size_t core = 0;
+  while (!CPU_ISSET(core, &cores)) ++core;
+  const auto question = std::make_shared<WhoAsks>();
+  const OnCore on_core(static_cast<int>(core));
+  line_.join(question);
+  const WhoAsks::Seen seen = question->asked.get_future().get();
+  EXPECT_TRUE(seen.terminate_is_blocked);
+  EXPECT_EQ(seen.cores, CPU_COUNT(&cores));
 }
 
 // Whoever wanted its answer is gone by the time the next question starts a thread.

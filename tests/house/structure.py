@@ -59,6 +59,9 @@ TERMS = Path("src/units/manager_core.cpp")
 GUARANTEES = Path("docs/guarantees.md")
 SUITE = re.compile(r"^(?:TEST(?:_[FP])?\(|using )(\w+)", re.MULTILINE)
 PART = re.compile(r'^    "([\w-]+)": \(Soak\.', re.MULTILINE)
+# Threads of the library take no signals, and nothing else of the thread that starts them.
+THREADS, THREAD = Path("src/base/helper_thread.cpp"), re.compile(
+    r"\bstd::j?thread\b|\bpthread_create\(|\bstd::async\b")
 BYTES_ONLY_FORBIDS = re.compile(r"^(chrono|ctime|time\.h|thread|sys/.*|netinet/.*|arpa/.*)$")
 
 
@@ -128,6 +131,10 @@ def check_src(root, source):
         for number, line in enumerate(source.lines, 1):
             if POINT.search(line):
                 yield number, "a point in a header, which is compiled with and without points"
+    if not source.is_test and source.path != THREADS:
+        for number, line in enumerate(source.lines, 1):
+            if THREAD.search(line.partition("//")[0]):
+                yield number, "a thread of its own: base/helper_thread.hpp starts them all"
     for number, quoted, target in source.includes():
         if quoted:
             breach = check_layer_include(source, target)

@@ -135,6 +135,14 @@ class Structure(unittest.TestCase):
         self.breaks("src/channels/json_tree.cpp", OPENING + "#include <fmt/core.h>\n",
                     "the library needs nothing but")
 
+    def test_one_file_starts_the_threads_of_the_library(self):
+        for line in ("std::thread(work).detach();", "std::jthread t(work);", "std::async(work);",
+                     "pthread_create(&t, nullptr, work, nullptr);"):
+            self.breaks("src/transport/x.cpp", OPENING + line + "\n", "a thread of its own")
+            self.holds("src/transport/x_test.cpp", OPENING + line + "\n")
+            self.holds("src/base/helper_thread.cpp", OPENING + line + "\n")
+        self.holds("src/base/x.hpp", OPENING + "x;  // for which std::thread has none\n")
+
     def test_an_absent_public_header_is_found(self):
         for path in ("src/base/x.cpp", "tools/x.cpp"):
             self.breaks(path, OPENING + "#include <netio/absent.hpp>\n", "is no public header")

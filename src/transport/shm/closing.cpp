@@ -5,10 +5,10 @@
 #include <exception>
 #include <mutex>
 #include <sys/socket.h>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/helper_thread.hpp"
 #include "transport/shm/unix_socket.hpp"
 
 namespace netio::detail {
@@ -64,7 +64,7 @@ void ClosingLine::close(FileDescriptor fd) noexcept {
 void ClosingLine::start_thread(Shared& line) noexcept {
   if (line.threads == threads_max) return;
   try {
-    std::thread([shared = shared_] { serve(shared); }).detach();
+    start_helper("netio-closing", [shared = shared_] { serve(shared); });
     ++line.threads;
   } catch (const std::exception&) {
     // The other threads close it; or the thread that full() or the next close() starts.

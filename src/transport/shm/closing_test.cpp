@@ -4,8 +4,11 @@
 #include <array>
 #include <chrono>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <string>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -55,7 +58,10 @@ class Closing : public testing::Test {
     for (Lingering& each : hung_) {
       FileDescriptor copy(::fcntl(each.fd(), F_DUPFD_CLOEXEC, 0));
       each.forget();
+      const int number = copy.get();
       line_.close(std::move(copy));
+      // Else a thread that comes late would take what is closed next.
+      EXPECT_TRUE(soon([&] { return ::fcntl(number, F_GETFD) < 0; }));
     }
   }
   void let_go() {
@@ -74,6 +80,34 @@ TEST_F(Closing, is_full_until_what_waits_is_closed) {
   EXPECT_GE(taken, ClosingLine::full_at - 2 * ClosingLine::threads_max);
   let_go();
   EXPECT_TRUE(soon([&] { return !line_.full(); }));
+}
+
+// The signals are the program's.
+TEST_F(Closing, waits_on_threads_that_take_no_signals) {
+  hang_all();
+  const auto tasks = [] { return std::filesystem::directory_iterator("/proc/self/task"); };
+  const auto closing = [&] {
+    std::vector<std::string> found;  // each says which signals it has blocked
+    for (const auto& task : tasks()) {
+      std::string name;
+      std::getline(std::ifstream(task.path() / "comm"), name);
+      if (name != "netio-closing") continue;
+      std::ifstream status(task.path() / "status");
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("SigBlk:")) found.push_back(line);
+      }
+    }
+    return found;
+  };
+  std::vector<std::string> found;
+  EXPECT_TRUE(soon([&] {
+    found = closing();
+    return found.size() >= ClosingLine::threads_max;
+  }));
+  for (const std::string& blocked : found) {
+    EXPECT_NE(blocked.find("fffffffe7ffbfeff"), std::string::npos) << blocked;  // all that may be
+  }
+  let_go();
 }
 
 TEST_F(Closing, has_room_for_all_that_have_a_place) {
