@@ -122,9 +122,9 @@ NETIO_API int netio_signal_init(struct netio_eventloop* loop, struct netio_signa
 NETIO_API int netio_signal_fire(struct netio_signal* signal);
 NETIO_API int netio_signal_free(struct netio_signal* signal);  // ends it; nobody may fire it then
 
-// A signal of the system. It is blocked in this thread from init to free, so init it before other
-// threads are started. Several may have one number: one of them is called each time, and the signal
-// is blocked until the last one is freed.
+// A signal of the system. From init to free a handler of netio takes it, on any thread; no mask is
+// changed, and the earlier handler is back after the last free. Several may have one number: one of
+// them is called each time. SIGKILL, SIGSTOP and faults (SIGSEGV, ...) are refused.
 struct netio_posix_signal {
   void (*cb)(void* data, int number);  // the signal came
   void* data;                          // the user's
@@ -133,7 +133,7 @@ struct netio_posix_signal {
 };
 NETIO_API int netio_posix_signal_init(struct netio_eventloop* loop,
                                       struct netio_posix_signal* signal, int number);  // makes it
-// Ends it. Signals that are pending are discarded with the last one of their number.
+// Ends it. Signals that were not told are discarded with the last one of their number.
 NETIO_API int netio_posix_signal_free(struct netio_posix_signal* signal);
 
 // --- File descriptors. Watched level-triggered. `events` are EPOLLIN, EPOLLOUT of <sys/epoll.h>;

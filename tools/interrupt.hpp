@@ -1,5 +1,6 @@
-// Ctrl-C, SIGTERM and SIGHUP as events of the loop. Handlers rather than PosixSignals, because a
-// write to a slow pipe blocks the process and must end with EINTR when somebody wants to leave.
+// Ctrl-C, SIGTERM and SIGHUP as events of the loop. Not PosixSignals, whose handler lets system
+// calls go on: a write to a slow pipe blocks the process and must end with EINTR when somebody
+// wants to leave.
 #pragma once
 
 #include <functional>

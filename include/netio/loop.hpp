@@ -158,24 +158,31 @@ class NETIO_API Signal {
   std::unique_ptr<Watch> watch_;
 };
 
-// POSIX signals (SIGINT, ...) as events. While the object lives, the signals are blocked in the
-// thread that made it: construct it before other threads are started, and destroy it on the same
-// thread. Several objects may have the same signal. Each time it comes one of them is called, and
-// it stays blocked until the last of them is destroyed. Signals that are pending then are
-// discarded.
+// POSIX signals (SIGINT, ...) as events. While the object lives, a handler of netio takes them, on
+// whichever thread they come. The handler that was there before is not called meanwhile, and is
+// back once the last object with the signal is destroyed. Signals that have not been told by then
+// are discarded. No signal mask is changed: threads may be started before and after, and processes
+// that are started get their signals as ever. A signal that the program has blocked in all its
+// threads arrives too.
+//
+// Several objects may have the same signal, also in different loops: each time it comes, one of
+// them is called. A system call in which a thread of the program waits may end with EINTR, as with
+// any handler; netio's own calls go on (signal(7), SA_RESTART).
+//
+// In a child of fork() the signals do what they did before the objects were made.
 class NETIO_API PosixSignals {
  public:
   // The call-back is given the number of the signal. Throws Error if a number is not that of a
-  // signal.
+  // signal, if the signal cannot be taken (SIGKILL, SIGSTOP), and if it tells of a fault (SIGSEGV,
+  // SIGBUS, SIGFPE, SIGILL).
   PosixSignals(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);
   ~PosixSignals();
   PosixSignals(const PosixSignals&) = delete;
   PosixSignals& operator=(const PosixSignals&) = delete;
 
  private:
-  int fd_ = -1;
-  std::unique_ptr<Watch> watch_;
-  std::vector<int> numbers_;
+  struct Lines;
+  std::unique_ptr<Lines> lines_;
 };
 
 // One loop belongs to one thread: the one that first runs it. Other threads may only call post()

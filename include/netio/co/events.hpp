@@ -73,7 +73,7 @@ class Signal {
   netio::Signal signal_;
 };
 
-// SIGINT and others; blocks them as netio::PosixSignals does. Signals that come while no coroutine
+// SIGINT and others; takes them as netio::PosixSignals does. Signals that come while no coroutine
 // waits are kept for the next wait(), each number once.
 class PosixSignals {
  public:
