@@ -55,8 +55,9 @@ struct ContextOptions {
 // destroy it.
 //
 // In a child of fork() a context, and all that is in it, is a copy. Set-up calls throw Error there,
-// and send() and similar calls answer Status::closed. Destroying a copy closes descriptors of the
-// child; neither the parent nor its peers notice. A message that was kept from a shm or inproc
+// and send() and similar calls answer Status::closed. The child keeps no connection and no address
+// open: fork() replaces netio's descriptors there (but not those of libfabric). A copy may be
+// destroyed; neither the parent nor its peers notice. A message that was kept from a shm or inproc
 // address must not be read in the child, because it lies in memory of the peer, which may use it
 // again.
 class NETIO_API Context {

@@ -5,17 +5,25 @@
 #include <pthread.h>
 #include <type_traits>
 
+#include "base/descriptor_table.hpp"
 #include "base/system_error.hpp"
 
 namespace netio::detail {
 
 struct ForkHandlers {
-  static void lock() noexcept { mutex().lock(); }
-  static void unlock() noexcept { mutex().unlock(); }
+  static void lock() noexcept {
+    mutex().lock();
+    DescriptorTable::hold();
+  }
+  static void unlock() noexcept {
+    DescriptorTable::go_on();
+    mutex().unlock();
+  }
   static void in_child() noexcept {
     ++forks_before;
     for (ForkWatch* watch = first; watch != nullptr; watch = watch->next_) watch->in_child_();
-    mutex().unlock();
+    DescriptorTable::let_go();
+    unlock();
   }
   // Throws Error.
   static void install() {

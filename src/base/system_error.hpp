@@ -14,8 +14,8 @@ namespace netio::detail {
 // errors that every system call shares: out of descriptors, out of memory, no permission.
 [[nodiscard]] Error system_error(std::string operation, int error, std::string advice = {});
 
-// The result of a system call, or its Error thrown: `FileDescriptor fd(checked(::socket(...),
-// ...))`.
+// The result of a system call, or its Error thrown: `opened([] { return checked(::socket(...),
+// ...); })`.
 int checked(int result, const char* operation);
 
 }  // namespace netio::detail

@@ -79,7 +79,8 @@ Loop::Loop(IdlePolicy policy)
       process_(::getpid()) {
   deferred_.next_ = deferred_.prev_ = &deferred_;
   endings_.next_ = endings_.prev_ = &endings_;
-  detail::FileDescriptor epoll(detail::checked(::epoll_create1(EPOLL_CLOEXEC), "create epoll"));
+  detail::FileDescriptor epoll = detail::opened(
+      [] { return detail::checked(::epoll_create1(EPOLL_CLOEXEC), "create epoll"); });
   epoll_fd_ = epoll.get();
   wake_ = std::make_unique<detail::LoopWake>(epoll_fd_);
   inbox_ = std::make_unique<detail::LoopInbox>(*this);

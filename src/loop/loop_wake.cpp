@@ -20,9 +20,12 @@ void add_wake(int epoll_fd, int fd, std::uint32_t events, void* data) {
 }  // namespace
 
 LoopWake::LoopWake(int epoll_fd)
-    : event_fd_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "create eventfd")),
-      timer_fd_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                        "create timerfd")) {
+    : event_fd_(opened(
+          [] { return checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "create eventfd"); })),
+      timer_fd_(opened([] {
+        return checked(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                       "create timerfd");
+      })) {
   add_wake(epoll_fd, event_fd_.get(), EPOLLIN, nullptr);
   add_wake(epoll_fd, timer_fd_.get(), EPOLLIN | EPOLLET, this);
 }

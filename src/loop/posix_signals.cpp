@@ -86,7 +86,8 @@ void forget_in_child() noexcept {
     Taken& signal = taken(number);
     if (signal.users.load() != 0) restore_action(number);
     signal.users.store(0);
-    detail::FileDescriptor(signal.arrivals.exchange(-1)).reset();
+    const int arrivals = signal.arrivals.exchange(-1);
+    if (arrivals >= 0) ::close(arrivals);  // it is in no table, and tables may be held now
   }
   taking.unlock();
 }
@@ -100,6 +101,7 @@ void watch_forks() {
 // A descriptor of the caller's own: an epoll takes each only once.
 detail::FileDescriptor arrivals_of(int number) {
   watch_forks();
+  const detail::DescriptorChange change;  // before the mutex, which fork() takes as well
   const std::lock_guard lock(taking);
   Taken& signal = taken(number);
   if (signal.arrivals.load() < 0) {
@@ -200,8 +202,10 @@ struct PosixSignals::Lines {
   };
 
   Lines(Loop& loop, const sigset_t& wanted, const OnSignal& on_signal)
-      : blocked(detail::checked(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK),
-                                "create signalfd")),
+      : blocked(detail::opened([&wanted] {
+          return detail::checked(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK),
+                                 "create signalfd");
+        })),
         watch(loop, blocked.get(), EPOLLIN, [fd = blocked.get(), on_signal](std::uint32_t) {
           if (const int number = take_blocked(fd)) (*on_signal)(number);
         }) {

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 #include <utility>
 
 #include <netio/loop.hpp>
@@ -17,8 +16,8 @@ namespace netio {
 // exchanged, not stored: only that orders what the notifier wrote, whose own exchange found the
 // flag already up, before what the call-back reads.
 Signal::Signal(Loop& loop, std::function<void()> on_notify) : loop_(loop) {
-  detail::FileDescriptor fd(
-      detail::checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "create eventfd"));
+  detail::FileDescriptor fd = detail::opened(
+      [] { return detail::checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "create eventfd"); });
   auto on_ready = [this, on_notify = std::move(on_notify)](std::uint32_t) {
     if (pending_.exchange(false, std::memory_order_acq_rel)) on_notify();
   };
@@ -28,7 +27,7 @@ Signal::Signal(Loop& loop, std::function<void()> on_notify) : loop_(loop) {
 
 Signal::~Signal() {
   watch_.reset();
-  ::close(fd_);
+  detail::FileDescriptor(fd_).reset();
 }
 
 void Signal::notify() noexcept {

@@ -66,7 +66,8 @@ SharedMemory SharedMemory::create(const char* name, std::size_t bytes, std::size
   SharedMemory made;
   bytes = (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes;
   refuse_over_file_limit(bytes);
-  made.fd_.reset(checked(make_memfd(name), "make shared memory (memfd_create)"));
+  made.fd_ =
+      opened([name] { return checked(make_memfd(name), "make shared memory (memfd_create)"); });
   const int fd = made.fd_.get();
   (void)checked(ftruncate(fd, static_cast<off_t>(bytes)), "size shared memory");
   if (!made.take(0, bytes_taken)) {

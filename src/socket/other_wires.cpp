@@ -22,7 +22,8 @@ namespace {
 // "f0e1d2c3-...", 32 digits with hyphens between.
 std::array<std::uint8_t, 16> boot_id() {
   std::array<char, 36> text{};
-  const FileDescriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file =
+      opened([] { return open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); });
   if (!file || read(file.get(), text.data(), text.size()) != std::ssize(text)) return {};
   std::array<std::uint8_t, 16> id{};
   std::size_t digits = 0;

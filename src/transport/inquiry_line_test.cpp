@@ -141,6 +141,7 @@ TEST_F(InquiryLines, a_line_may_end_while_a_question_is_being_asked) {
 // Says whether the thread that asks takes the signal that ends programs, and how it is scheduled.
 class WhoAsks final : public Question {
  public:
+  WhoAsks() : Question("who asks") {}
   void ask() noexcept override {
     sigset_t blocked;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);

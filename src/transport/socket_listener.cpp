@@ -73,7 +73,8 @@ void SocketListener::update_watch() noexcept {
 void SocketListener::accept_some() noexcept {
   for (int i = 0; i < accepts_per_turn && !paused_; ++i) {
     if (const char* const why = why_not_now(); why != nullptr) return hold_back(why);
-    FileDescriptor connection(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    FileDescriptor connection = opened(
+        [this] { return accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
     if (!connection) {
       const int error = errno;
       if (error == EAGAIN || error == EWOULDBLOCK) {

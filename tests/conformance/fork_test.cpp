@@ -1,9 +1,10 @@
-// A child of fork() has copies of its parent's sockets: destroying them is nobody's loss, and using
-// them is refused.
+// A child of fork() has copies of its parent's sockets: destroying them is nobody's loss, using
+// them is refused, and a child that knows nothing of them keeps nothing open.
 #include <array>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -11,9 +12,39 @@
 #include <vector>
 
 #include "conformance/conformance.hpp"
+#include "support/child.hpp"
 
 namespace netio::test {
 namespace {
+
+// A child that knows nothing of netio, and does nothing until this is destroyed.
+class Worker {
+ public:
+  Worker() {
+    if (::pipe(ends_.data()) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) wait_for_end(ends_);
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() {
+    ::close(ends_[1]);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(ends_[0]);
+  }
+
+  // Until nobody has the other end of the pipe any more.
+  [[noreturn]] static void wait_for_end(const std::array<int, 2>& ends) {
+    ::close(ends[1]);
+    char byte = 0;
+    (void)!::read(ends[0], &byte, 1);
+    ::_exit(0);
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+  pid_t pid_ = -1;
+};
 
 // What `work` says in a child, which ends without any destructor that it does not call itself.
 std::string said_by_child(const std::function<std::string()>& work) {
@@ -69,7 +100,8 @@ class Fork : public Conformance {
         ++arrived_;
         if (!kept_) kept_ = message.keep();
       });
-      push_->connect(bind(*pull_));
+      address_ = bind(*pull_);
+      push_->connect(address_);
     }
   }
   // Up, with messages under way in both directions of time: some delivered, some not.
@@ -84,6 +116,9 @@ class Fork : public Conformance {
       const std::vector<std::byte> message = payload(i, message_bytes);
       ASSERT_SOON(both_, push_->send(message) == Status::ok);
     }
+  }
+  [[nodiscard]] static bool on_fabric() {
+    return GetParam().name.starts_with("ofi") || GetParam().name.starts_with("verbs");
   }
   // As if nothing had happened.
   void expect_unharmed() {
@@ -102,6 +137,7 @@ class Fork : public Conformance {
   std::unique_ptr<Context> sender_;
   std::unique_ptr<Context> receiver_;
   Pump both_;
+  std::string address_;
   std::unique_ptr<Push> push_;
   std::unique_ptr<Pull> pull_;
   std::unique_ptr<Seen> at_push_;
@@ -275,9 +311,7 @@ TEST_P(Fork, a_child_that_destroys_a_publisher_writes_to_no_page_of_the_parents)
 }
 
 TEST_P(Fork, a_child_may_make_contexts_of_its_own) {
-  if (GetParam().name.starts_with("ofi") || GetParam().name.starts_with("verbs")) {
-    GTEST_SKIP() << "a child of a process that has used a fabric is promised none";
-  }
+  if (on_fabric()) GTEST_SKIP() << "a child of a process that has used a fabric is promised none";
   ASSERT_NO_FATAL_FAILURE(come_up());
   const std::string said = said_by_child([] {
     Context own(small_context(GetParam()));
@@ -293,6 +327,56 @@ TEST_P(Fork, a_child_may_make_contexts_of_its_own) {
   });
   EXPECT_EQ(said, "delivered");
   expect_unharmed();
+}
+
+TEST_P(Fork, a_child_that_lives_on_keeps_no_connection_and_no_address) {
+  if (on_fabric()) GTEST_SKIP() << "libfabric's descriptors stay open in a child";
+  ASSERT_NO_FATAL_FAILURE(come_up());
+  const Worker worker;
+  push_.reset();
+  ASSERT_SOON(both_, at_pull_->downs.size() == 1);
+  push_ = std::make_unique<Push>(*sender_, options());
+  push_->connect(address_);
+  ASSERT_SOON(both_, push_->peers_connected() == 1);
+  const Worker another;
+  at_pull_.reset();
+  pull_.reset();
+  ASSERT_SOON(both_, push_->peers_connected() == 0);
+  Pull successor(*receiver_, options());
+  EXPECT_EQ(error_of([&] { (void)successor.bind(address_); }), "did not throw");
+  ASSERT_SOON(both_, push_->peers_connected() == 1);
+}
+
+TEST_P(Fork, a_child_that_outlives_its_parent_keeps_no_connection_and_no_address) {
+  if (on_fabric()) GTEST_SKIP() << "libfabric's descriptors stay open in a child";
+  if (GetParam().address.starts_with("inproc")) GTEST_SKIP() << "inproc has one process";
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const ContextOptions small = small_context(GetParam());
+  Child parent([&](const std::string& address, int report_to) {
+    Context context(small);
+    Push push(context);
+    push.on_up([&](const PeerInfo&) {
+      if (::fork() == 0) Worker::wait_for_end(ends);
+      report(report_to);
+    });
+    const std::string bound = push.bind(address);
+    (void)!::write(report_to, bound.data(), bound.size());
+    context.run();
+  });
+  parent.begin(GetParam().address);
+  const std::string address = parent.text();
+  std::optional<Pull> pull(std::in_place, *receiver_, options());
+  Seen at_pull(*pull);
+  pull->connect(address);
+  ASSERT_SOON(both_, parent.reported());
+  parent.kill();
+  ASSERT_SOON(both_, !at_pull.downs.empty());
+  pull.reset();
+  Push successor(*sender_, options());
+  EXPECT_EQ(error_of([&] { (void)successor.bind(address); }), "did not throw");
+  ::close(ends[1]);
+  ::close(ends[0]);
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(Fork);

@@ -64,6 +64,7 @@ void ShmLink::begin() {
 void ShmLink::make_what_is_passed() {
   board_.emplace(SharedMemory::create("netio board", sizeof(ShmBoard), sizeof(ShmBoard)));
   std::array<int, 2> ends{};
+  const DescriptorChange change;
   (void)checked(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), "make a pipe");
   lifeline_.reset(ends[0]);
   lifeline_to_pass_.reset(ends[1]);

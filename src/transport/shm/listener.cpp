@@ -89,7 +89,9 @@ void ShmListener::end_who_waits() noexcept {
   if (!listening) return;
   (void)shutdown(listening.get(), SHUT_RDWR);  // nobody more comes
   while (!shared_.closing.full()) {
-    FileDescriptor one(accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    FileDescriptor one = opened([&listening] {
+      return accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    });
     if (!one && (errno == EAGAIN || errno == EINVAL)) return;  // nobody is left
     if (!one) break;                                           // some may be
     shared_.closing.close_unread(std::move(one));

@@ -25,7 +25,7 @@ class FolderLock {
   // Tries again each millisecond: whoever takes turns holds it for microseconds, but a process may
   // be stopped.
   FolderLock(const std::string& folder, int milliseconds_max) noexcept
-      : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+      : folder_(opened([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })) {
     if (!folder_) return;
     while (flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return;
@@ -63,7 +63,7 @@ bool is_socket(const std::string& path, struct stat& status) noexcept {
 bool is_left_over(const std::string& path, const UnixAddress& address) noexcept {
   struct stat status {};
   if (!is_socket(path, status)) return false;
-  const FileDescriptor probe(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const FileDescriptor probe = opened([] { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   return probe && ::connect(probe.get(), address.get(), address.bytes) != 0 &&
          errno == ECONNREFUSED;
 }

@@ -53,7 +53,7 @@ std::string UnixAddress::path() const {
 }
 
 FileDescriptor make_unix_socket() noexcept {
-  return FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return opened([] { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
 }
 
 int send_message(int socket, std::span<const std::byte> bytes,
@@ -101,6 +101,13 @@ void take_passed(msghdr& message, PassedDescriptors& passed) noexcept {
   }
 }
 
+ssize_t look_at(int socket, msghdr& message, PassedDescriptors& passed) noexcept {
+  const DescriptorChange change;
+  const ssize_t got = receive(socket, message, MSG_PEEK);
+  if (got >= 0) take_passed(message, passed);
+  return got;
+}
+
 }  // namespace
 
 // Looks at the message before it takes it. The look gives this process descriptors of its own, and
@@ -117,9 +124,8 @@ int receive_message(int socket, std::span<std::byte> to, UnixMessage& received,
     message.msg_control = control.data();
     message.msg_controllen = CMSG_LEN(sizeof(int) * passed_max);
   }
-  const ssize_t got = receive(socket, message, MSG_PEEK);
+  const ssize_t got = look_at(socket, message, received.passed);
   if (got < 0) return errno;
-  take_passed(message, received.passed);
   received.bytes = static_cast<std::size_t>(got);
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
     return received.passed.size() == passed_max ? E2BIG : EMFILE;

@@ -87,8 +87,9 @@ void AddressRace::try_next() {
 int AddressRace::begin(const InternetAddress& address) {
   auto attempt = std::make_unique<Attempt>();
   attempt->address = address;
-  attempt->socket =
-      FileDescriptor(socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  attempt->socket = opened([&address] {
+    return socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  });
   const int fd = attempt->socket.get();
   if (fd < 0) return errno;
   // The port that the system gives this connection stays free for a program that listens.

@@ -54,8 +54,9 @@ std::vector<InternetAddress> addresses_to_bind(const Url& url) {
 
 // An open, listening socket, or an errno.
 FileDescriptor listen_at(const InternetAddress& address, int& error) {
-  FileDescriptor fd(
-      socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  FileDescriptor fd = opened([&address] {
+    return socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+  });
   const int on = 1;
   const int off = 0;
   if (fd.get() >= 0) {
