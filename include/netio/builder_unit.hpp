@@ -206,7 +206,7 @@ struct BuilderBooks {
 // Builds the events of its ranges. An event is handed over when every source has sent its fragment
 // or said that it has none, or when its deadline is over. Events are handed over in their order.
 //
-// Owner thread only. No call blocks. Call-backs run as those of a Socket, and must not throw.
+// Owner thread only. No call blocks. Call-backs run as those of a Socket, and may do the same.
 class NETIO_API BuilderUnit {
  public:
   // Throws Error for options that make no sense, or if the context has too little memory for them.

@@ -89,7 +89,7 @@ struct ManagerBooks {
 // disk: if it is killed, a new one learns from units and builders what is settled, and assigns the
 // rest again. Whoever starts managers sees to it that only one is at work at a time.
 //
-// Owner thread only. No call blocks. Call-backs run as those of a Socket, and must not throw.
+// Owner thread only. No call blocks. Call-backs run as those of a Socket, and may do the same.
 class NETIO_API EventManager {
  public:
   // Throws Error for options that make no sense.

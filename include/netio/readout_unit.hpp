@@ -56,7 +56,7 @@ struct ReadoutBooks {
 // as far as it has room, and sent again if the connection or the builder was lost before. So
 // nothing is lost while this unit lives, whatever happens to builders.
 //
-// Owner thread only. No call blocks. Call-backs run as those of a Socket, and must not throw.
+// Owner thread only. No call blocks. Call-backs run as those of a Socket, and may do the same.
 class NETIO_API ReadoutUnit {
  public:
   // Throws Error for options that make no sense.

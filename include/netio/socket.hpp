@@ -25,8 +25,10 @@ class SocketCore;
 }
 
 // Call-backs run on the owner thread, inside a loop turn, and never from inside a call that the
-// user made. They may send, pause, close or destroy their own socket. They must not throw. Set them
-// before bind() or connect(), or later, but not from inside the call-back that is replaced.
+// user made. They may send, pause, close or destroy their own socket, and any other object of the
+// context. They must not throw: an exception that leaves one ends the process (std::terminate). Set
+// them before bind() or connect(), or at any time later. If a call-back is replaced while it runs,
+// the new one is called from the next time on.
 class NETIO_API Socket {
  public:
   Socket(const Socket&) = delete;

@@ -7,6 +7,7 @@
 #include <netio/forward.hpp>
 #include <netio/status.hpp>
 
+#include "base/out_of_memory.hpp"
 #include "forward/forward_core.hpp"
 #include "forward/publish_forward.hpp"
 #include "forward/request_forward.hpp"
@@ -67,7 +68,7 @@ bool ForwardCore::drop(const MessageView& message) {
   dropping_ = &dropping;
   std::function<void(const MessageView&)> call = std::exchange(on_dropped_, {});
   const Message memory = message.share();  // which may be held here only
-  call(message);
+  call_user(call, message);
   if (dropping.gone) return false;
   dropping_ = nullptr;
   if (!dropping.changed) on_dropped_ = std::move(call);
@@ -93,7 +94,7 @@ void ForwardCore::look_for_end() {
   }
   // The call may destroy this.
   const std::function<void()> then = std::exchange(then_, [] {});
-  then();
+  call_user(then);
 }
 
 }  // namespace detail

@@ -22,7 +22,7 @@ class Buriable {
   // Calls the user, unless there is no such call, or the user has destroyed this in an earlier one.
   // What the user throws ends the process.
   template <typename Call, typename... Arguments>
-  void tell(const Call& call, Arguments&&... arguments) const noexcept {
+  void tell(Call& call, Arguments&&... arguments) const noexcept {
     if (call && !abandoned_) call(std::forward<Arguments>(arguments)...);
   }
 

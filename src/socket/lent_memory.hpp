@@ -10,6 +10,7 @@
 
 #include <netio/loop.hpp>
 
+#include "base/call_back.hpp"
 #include "memory/block.hpp"
 
 namespace netio::detail {
@@ -38,7 +39,7 @@ class LentMemory final : private BlockOwner, private Deferred {
   void run_deferred() noexcept override;
 
   Loop& loop_;
-  std::function<void(std::uint64_t)> on_released_;
+  CallBack<void(std::uint64_t)> on_released_;
   std::deque<Loan> loans_;  // grows to the most that was ever lent at once
   std::vector<Loan*> free_;
   std::vector<Loan*> released_;  // the user is still to be told

@@ -10,6 +10,7 @@
 #include <netio/peer.hpp>
 #include <netio/status.hpp>
 
+#include "base/call_back.hpp"
 #include "socket/incoming_stream.hpp"
 
 namespace netio::detail {
@@ -29,7 +30,7 @@ class ReceiveCore {
 
   [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
 
-  std::function<void(const PeerInfo&, const Gap&)> on_gap;
+  CallBack<void(const PeerInfo&, const Gap&)> on_gap;
   // Not any more once it is closing.
   void tell_gap(const Peer& peer, const Gap& gap) noexcept;
 

@@ -334,7 +334,7 @@ void SocketCore::peer_up(Peer& peer) {
   distribution_->ready(peer);
   fill_changed();  // without a peer it is full
   if (!stall_timer_.running()) stall_timer_.start_periodic(stall_period());
-  if (on_up && !abandoned_) call_user(on_up, peer.info(true));
+  if (on_up && !abandoned_) on_up(peer.info(true));
 }
 
 void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool quiet) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include <netio/socket.hpp>
 
+#include "base/call_back.hpp"
 #include "memory/kept_memory.hpp"
 #include "memory/quota.hpp"
 #include "socket/buriable.hpp"
@@ -72,11 +72,11 @@ class SocketCore final : public Buriable,
   // This is the copy in a child of fork(): calls answer closed from now on.
   void freeze() noexcept;
 
-  std::function<void(const PeerInfo&)> on_up;
-  std::function<void(const PeerInfo&, const Down&)> on_down;
-  std::function<void(const Books&)> on_closed;
-  std::function<void()> on_high_watermark;
-  std::function<void()> on_low_watermark;
+  CallBack<void(const PeerInfo&)> on_up;
+  CallBack<void(const PeerInfo&, const Down&)> on_down;
+  CallBack<void(const Books&)> on_closed;
+  CallBack<void()> on_high_watermark;
+  CallBack<void()> on_low_watermark;
 
   // For a pattern that does not send to the next ready peer. Once, at set-up.
   void distribute_by(std::unique_ptr<Distribution> distribution) noexcept {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/call_back.hpp"
+
 namespace netio::detail {
 
 class WritableWaiter {
@@ -42,7 +44,7 @@ class WritableCalls {
   }
 
  private:
-  std::function<void()> user_;
+  CallBack<void()> user_;
   std::vector<WritableWaiter*> waiters_;
 };
 

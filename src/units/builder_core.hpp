@@ -16,6 +16,7 @@
 #include <netio/builder_unit.hpp>
 #include <netio/loop.hpp>
 
+#include "base/call_back.hpp"
 #include "build/either_builder.hpp"
 #include "socket/buriable.hpp"
 #include "units/build_codec.hpp"
@@ -56,9 +57,9 @@ class BuilderCore final : public Buriable,
   }
   [[nodiscard]] KeptEvent keep(const BuiltEvent& event);
 
-  std::function<void(std::uint32_t, const PeerInfo&)> on_up;
-  std::function<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
-  std::function<void(const PeerInfo&, std::string_view)> on_refused;
+  CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
+  CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
+  CallBack<void(const PeerInfo&, std::string_view)> on_refused;
 
  private:
   static constexpr std::uint32_t no_source = UINT32_MAX;

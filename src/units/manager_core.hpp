@@ -16,6 +16,7 @@
 #include <netio/event_manager.hpp>
 #include <netio/loop.hpp>
 
+#include "base/call_back.hpp"
 #include "base/out_of_memory.hpp"
 #include "build/manager_protocol.hpp"
 #include "socket/buriable.hpp"
@@ -36,13 +37,13 @@ class ManagerCore final : public Buriable, private ManagerOutput, private Deferr
   [[nodiscard]] netio::ManagerBooks books() const;
   [[nodiscard]] Counters counters() const { return socket_.counters(); }
 
-  std::function<void(std::uint32_t, const PeerInfo&)> on_unit_up;
-  std::function<void(std::uint32_t, const PeerInfo&)> on_builder_up;
-  std::function<void(std::uint32_t, const PeerInfo&, const Down&)> on_unit_down;
-  std::function<void(std::uint32_t, const PeerInfo&, const Down&)> on_builder_down;
-  std::function<void(const PeerInfo&, std::string_view)> on_refused;
-  std::function<void(std::uint64_t)> on_superseded_call;
-  std::function<void(std::string_view)> on_failed;
+  CallBack<void(std::uint32_t, const PeerInfo&)> on_unit_up;
+  CallBack<void(std::uint32_t, const PeerInfo&)> on_builder_up;
+  CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_unit_down;
+  CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_builder_down;
+  CallBack<void(const PeerInfo&, std::string_view)> on_refused;
+  CallBack<void(std::uint64_t)> on_superseded_call;
+  CallBack<void(std::string_view)> on_failed;
 
  private:
   enum class Kind : std::uint8_t { none, unit, builder };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <netio/options.hpp>
 #include <netio/peer.hpp>
 
+#include "base/call_back.hpp"
 #include "base/out_of_memory.hpp"
 #include "units/build_socket.hpp"
 #include "units/manager_codec.hpp"
@@ -62,9 +62,9 @@ class Membership final : private Deferred {
   // Nothing is called from here on: the owner is about to be destroyed.
   void abandon() noexcept;
 
-  std::function<void(const PeerInfo&)> on_up;
-  std::function<void(const PeerInfo&, const Down&)> on_down;
-  std::function<void(std::string_view)> on_refused;
+  CallBack<void(const PeerInfo&)> on_up;
+  CallBack<void(const PeerInfo&, const Down&)> on_down;
+  CallBack<void(std::string_view)> on_refused;
 
  private:
   void run_deferred() noexcept override;

@@ -16,6 +16,7 @@
 #include <netio/loop.hpp>
 #include <netio/readout_unit.hpp>
 
+#include "base/call_back.hpp"
 #include "build/either_unit.hpp"
 #include "socket/buriable.hpp"
 #include "socket/lent_memory.hpp"
@@ -60,12 +61,12 @@ class ReadoutCore final : public Buriable,
   // Null if the plan has no manager.
   [[nodiscard]] Membership* membership() noexcept { return membership_.get(); }
 
-  std::function<void()> on_room_call;
-  std::function<void(EventId)> on_begin;
-  std::function<void(EventId)> on_stop_call;
-  std::function<void(std::uint32_t, const PeerInfo&)> on_up;
-  std::function<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
-  std::function<void(std::uint32_t, std::string_view)> on_refused;
+  CallBack<void()> on_room_call;
+  CallBack<void(EventId)> on_begin;
+  CallBack<void(EventId)> on_stop_call;
+  CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
+  CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
+  CallBack<void(std::uint32_t, std::string_view)> on_refused;
 
  private:
   static constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();

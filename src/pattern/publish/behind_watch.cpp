@@ -55,7 +55,7 @@ void BehindWatch::look() {
     if (now_ns - subscriber.told_at_ns < told_apart_ns) continue;
     subscriber.told_behind = behind;
     subscriber.told_at_ns = now_ns;
-    const auto& call = behind ? on_behind : on_caught_up;
+    auto& call = behind ? on_behind : on_caught_up;
     if (call) call(subscriber.peer->snapshot());
   }
   if (watched_.empty()) timer_.stop();

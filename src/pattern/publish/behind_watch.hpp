@@ -3,12 +3,12 @@
 // thread.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include <netio/loop.hpp>
 #include <netio/peer.hpp>
 
+#include "base/call_back.hpp"
 #include "pattern/publish/subscriber.hpp"
 
 namespace netio::detail {
@@ -19,8 +19,8 @@ class BehindWatch {
  public:
   explicit BehindWatch(SocketCore& socket);
 
-  std::function<void(const PeerSnapshot&)> on_behind;
-  std::function<void(const PeerSnapshot&)> on_caught_up;
+  CallBack<void(const PeerSnapshot&)> on_behind;
+  CallBack<void(const PeerSnapshot&)> on_caught_up;
 
   // Something waits in its queue when a turn ends, or still does.
   void behind(Subscriber& subscriber) noexcept;

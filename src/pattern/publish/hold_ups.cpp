@@ -186,8 +186,7 @@ void HoldUps::tell(const std::vector<const Peer*>& changed) {
     Subscriber* const subscriber = subscribers_.find(*peer);
     if (subscriber == nullptr || !on_policy_changed) continue;
     const bool told_before = std::exchange(subscriber->told_demoted, subscriber->demoted);
-    if (subscriber->demoted || told_before)
-      call_user(on_policy_changed, subscriber->peer->snapshot());
+    if (subscriber->demoted || told_before) on_policy_changed(subscriber->peer->snapshot());
   }
   on_held_up_no_more();
 }

@@ -10,6 +10,7 @@
 #include <netio/loop.hpp>
 #include <netio/peer.hpp>
 
+#include "base/call_back.hpp"
 #include "pattern/publish/subscribers.hpp"
 
 namespace netio::detail {
@@ -24,7 +25,7 @@ class HoldUps {
  public:
   HoldUps(SocketCore& socket, Subscribers& subscribers, std::chrono::nanoseconds block_for_max);
 
-  std::function<void(const PeerSnapshot&)> on_policy_changed;
+  CallBack<void(const PeerSnapshot&)> on_policy_changed;
   std::function<void()> on_held_up_no_more;  // set once, by the owner: it may be worth trying again
 
   // A call of the user's was refused.

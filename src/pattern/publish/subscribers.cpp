@@ -142,7 +142,7 @@ void Subscribers::forget(Peer& peer) noexcept {
   subscribers_.erase(found);
   if (follower && !gone.empty()) follower({}, gone.ranges());
   if (on_unsubscribe && !gone.empty() && !socket_.abandoned()) {
-    call_user(on_unsubscribe, peer.info(true), gone.ranges());
+    on_unsubscribe(peer.info(true), gone.ranges());
   }
 }
 
@@ -300,10 +300,10 @@ void Subscribers::tell(Peer& peer, const Change& change) {
   if (follower) follower(change.added.ranges(), change.removed.ranges());
   const PeerInfo info = peer.info(true);
   if (on_unsubscribe && !change.removed.empty()) {
-    call_user(on_unsubscribe, info, change.removed.ranges());
+    on_unsubscribe(info, change.removed.ranges());
   }
   if (on_subscribe && !change.added.empty() && !socket_.abandoned()) {
-    call_user(on_subscribe, info, change.added.ranges());
+    on_subscribe(info, change.added.ranges());
   }
 }
 

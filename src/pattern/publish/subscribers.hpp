@@ -9,6 +9,7 @@
 
 #include <netio/publish.hpp>
 
+#include "base/call_back.hpp"
 #include "pattern/publish/allowances.hpp"
 #include "pattern/publish/backlog.hpp"
 #include "pattern/publish/groups.hpp"
@@ -21,7 +22,7 @@ class SocketCore;
 
 class Subscribers {
  public:
-  using Told = std::function<void(const PeerInfo&, std::span<const TagRange>)>;
+  using Told = CallBack<void(const PeerInfo&, std::span<const TagRange>)>;
 
   // Throws Error for options that make no sense.
   Subscribers(SocketCore& socket, const PublishOptions& options);

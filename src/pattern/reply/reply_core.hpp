@@ -11,6 +11,7 @@
 #include <netio/loop.hpp>
 #include <netio/reply.hpp>
 
+#include "base/call_back.hpp"
 #include "pattern/reply/reply_hub.hpp"
 #include "pattern/reply/waiting_answers.hpp"
 #include "socket/distribution.hpp"
@@ -39,7 +40,7 @@ class ReplyCore final : public Distribution, private RequestTaker, private Defer
 
   // The user's side.
   void on_request(std::function<void(const MessageView&, ReplyTo)> call);
-  std::function<void()> on_writable;
+  CallBack<void()> on_writable;
   [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
   [[nodiscard]] ReplyBooks books() const noexcept;
   // The ticket is null afterwards if the answer is ok.

@@ -12,6 +12,7 @@
 #include <netio/loop.hpp>
 #include <netio/request.hpp>
 
+#include "base/call_back.hpp"
 #include "pattern/request/deadlines.hpp"
 #include "pattern/request/pending_requests.hpp"
 #include "socket/distribution.hpp"
@@ -63,8 +64,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Status cancel(std::uint64_t id) noexcept;
   [[nodiscard]] RequestBooks books() const noexcept;
   void on_reply(std::function<void(std::uint64_t, const MessageView&)> call);
-  std::function<void(std::uint64_t, Outcome)> on_failed;
-  std::function<void()> on_writable;
+  CallBack<void(std::uint64_t, Outcome)> on_failed;
+  CallBack<void()> on_writable;
   [[nodiscard]] SocketCore& socket() const noexcept { return socket_; }
 
   // The socket's side.

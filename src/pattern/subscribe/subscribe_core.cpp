@@ -251,7 +251,7 @@ const char* SubscribeCore::take_answer(Peer& peer, const SubscribedFrame& answer
                   " ranges of tags from this subscriber now (PublishOptions::ranges_max, "
                   "ranges_all_max); the set as it was before is still in force there";
   }
-  if (on_subscribed) call_user(on_subscribed, peer.info(true), told);
+  if (on_subscribed) on_subscribed(peer.info(true), told);
   return nullptr;
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <netio/socket.hpp>
 #include <netio/subscribe.hpp>
 
+#include "base/call_back.hpp"
 #include "base/tag_set.hpp"
 #include "socket/distribution.hpp"
 #include "wire/control.hpp"
@@ -29,7 +29,7 @@ class SubscribeCore final : public Distribution {
   void add(std::span<const TagRange> ranges);
   void remove(std::span<const TagRange> ranges);
   [[nodiscard]] const TagSet& set() const noexcept { return set_; }
-  std::function<void(const PeerInfo&, const Subscribed&)> on_subscribed;
+  CallBack<void(const PeerInfo&, const Subscribed&)> on_subscribed;
 
   // The socket's side.
   void ready(Peer& peer) noexcept override;
