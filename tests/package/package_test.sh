@@ -191,7 +191,7 @@ packages() {
 # The notices of what was compiled into netio, with the texts of their licences.
 notices() {
   local copyright=$work/all/usr/share/doc/netio/copyright holder name
-  for holder in 'Cameron Desrochers' 'Henry Schreiner' 'Niels Lohmann' 'Florian Loitsch' 'Bjoern Hoehrmann'; do
+  for holder in 'Henry Schreiner' 'Niels Lohmann' 'Florian Loitsch' 'Bjoern Hoehrmann'; do
     grep -F "$holder" "$copyright" || { echo "$holder is not in $copyright"; return 1; }
   done
   # Each licence that is named has its text.
