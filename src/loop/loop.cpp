@@ -17,7 +17,6 @@
 #include "base/on_core.hpp"
 #include "base/point.hpp"
 #include "base/system_error.hpp"
-#include "base/this_thread.hpp"
 #include "loop/loop_inbox.hpp"
 #include "loop/loop_wake.hpp"
 #include "loop/timer_heap.hpp"
@@ -48,22 +47,10 @@ constexpr std::int64_t spin_before_sleep_ns = 50'000;
 // Deferred work that defers more is run again at once so often, then waits for the next turn.
 constexpr int deferred_passes_max = 16;
 
+// Its address tells threads apart.
+thread_local char thread_token;
+
 }  // namespace
-
-// The loop is the calling thread's while this lives, if it was nobody's.
-class Loop::Turning {
- public:
-  explicit Turning(Loop& loop) : loop_(loop), begins_(loop.claim_thread()) {}
-  ~Turning() {
-    if (begins_) loop_.owner_.store(nullptr, std::memory_order_relaxed);
-  }
-  Turning(const Turning&) = delete;
-  Turning& operator=(const Turning&) = delete;
-
- private:
-  Loop& loop_;
-  bool begins_;
-};
 
 void detail::Deferred::cancel() noexcept {
   if (next_ == nullptr) return;
@@ -105,14 +92,14 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
-  const Turning turning(*this);
+  claim_thread();
   const detail::OnCore on_core(cpu_);
   while (!stopped_) run_once(std::chrono::nanoseconds(-1));
   stopped_ = false;
 }
 
 bool Loop::run_once(std::chrono::nanoseconds timeout) {
-  const Turning turning(*this);
+  claim_thread();
   if (in_turn_) throw Error("run the loop", "this is one of its call-backs", "return from it");
   in_turn_ = true;
   turn_ns_ = 0;
@@ -154,19 +141,14 @@ std::chrono::nanoseconds Loop::now() const noexcept {
 
 bool Loop::on_owner_thread() const noexcept {
   const void* owner = owner_.load(std::memory_order_relaxed);
-  return owner == nullptr || owner == detail::this_thread();
-}
-
-bool Loop::ran_here() const noexcept {
-  const void* ran_by = ran_by_.load(std::memory_order_relaxed);
-  return ran_by == nullptr || ran_by == detail::this_thread();
+  return owner == nullptr || owner == &thread_token;
 }
 
 // The parent's descriptors are not touched, and the turn that may be under way finds nothing more
 // to do. The owner thread may be another one, which is not here: whoever is may let go of things.
 // The thread sanitizer would take a write to the child's copy for a race with the parent's threads.
 __attribute__((no_sanitize("thread"))) void Loop::become_copy() noexcept {
-  const bool by_owner = ran_here();  // else that one may have been in the middle of anything
+  const bool by_owner = on_owner_thread();  // else that one may have been in the middle of anything
   copied_ = true;
   owner_.store(nullptr, std::memory_order_relaxed);
   ready_count_ = 0;
@@ -184,7 +166,7 @@ void Loop::refuse(std::string_view operation, std::string_view what) const {
                 "make a context of its own in this process");
   }
   throw Error(std::move(tried), "called from another thread than the one that runs the loop",
-              "use Loop::post() or a Signal to get there, or wait until run() has returned");
+              "use Loop::post() or a Signal to get there");
 }
 
 void Loop::add_source(Source& source) {
@@ -219,16 +201,11 @@ void Loop::defer(detail::Deferred& work) noexcept {
   if (foreign_ && !in_turn_ && !copied_) wake_->set_readable(true);
 }
 
-// True if the loop was nobody's before.
-bool Loop::claim_thread() {
+void Loop::claim_thread() {
   require_owner("run the loop");
-  if (owner_.load(std::memory_order_relaxed) == detail::this_thread()) return false;
-  const void* nobody = nullptr;  // and still so, though another thread may begin just now
-  if (!owner_.compare_exchange_strong(nobody, detail::this_thread(), std::memory_order_relaxed)) {
-    refuse("run the loop", {});
+  if (owner_.load(std::memory_order_relaxed) == nullptr) {
+    owner_.store(&thread_token, std::memory_order_relaxed);
   }
-  ran_by_.store(detail::this_thread(), std::memory_order_relaxed);
-  return true;
 }
 
 // Read when first asked for: a turn without timers needs no clock.

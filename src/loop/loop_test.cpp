@@ -1,8 +1,6 @@
 // Turns, posts, deferred work, time and threads; that a turn allocates nothing.
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -225,67 +223,12 @@ TEST_F(LoopTest, time_stands_still_within_a_turn) {
   EXPECT_GE(loop_.now(), before + 1ms);
 }
 
-TEST_F(LoopTest, belongs_to_the_thread_that_runs_it_and_else_to_nobody) {
-  const auto elsewhere = [this](bool owner, bool ran) {
-    std::thread([&] {
-      EXPECT_EQ(loop_.on_owner_thread(), owner);
-      EXPECT_EQ(loop_.ran_here(), ran);
-    }).join();
-  };
-  elsewhere(true, true);
-  bool called = false;
-  loop_.post([&] {
-    called = true;
-    EXPECT_TRUE(loop_.on_owner_thread());
-    elsewhere(false, false);
-  });
-  loop_.run_once(-1ns);
-  EXPECT_TRUE(called);
-  EXPECT_TRUE(loop_.on_owner_thread() && loop_.ran_here());
-  elsewhere(true, false);
-  loop_.post([&] {
-    elsewhere(false, false);
-    loop_.stop();
-  });
-  loop_.run();
-  elsewhere(true, false);
-}
-
-// A timer of the first thread, run by a second one and destroyed by a third.
-TEST_F(LoopTest, goes_from_thread_to_thread_while_it_does_not_run) {
-  int expiries = 0;
-  std::optional<Timer> timer(std::in_place, loop_, [&] {
-    ++expiries;
-    loop_.stop();
-  });
-  timer->start_once(0ns);
-  std::thread([&] { loop_.run(); }).join();
-  EXPECT_EQ(expiries, 1);
-  timer->start_once(0ns);
-  loop_.run();
-  EXPECT_EQ(expiries, 2);
-  std::thread([&] {
-    timer->start_once(0ns);
-    loop_.run_once(-1ns);
-  }).join();
-  EXPECT_EQ(expiries, 3);
-  timer.reset();
-}
-
-TEST_F(LoopTest, that_runs_is_run_by_no_other_thread) {
-  std::string said;
-  loop_.post([&] {
-    std::thread([&] {
-      try {
-        loop_.run();
-      } catch (const Error& error) {
-        said = error.what();
-      }
-    }).join();
-    loop_.stop();
-  });
-  loop_.run();
-  EXPECT_NE(said.find("another thread"), std::string::npos) << said;
+TEST_F(LoopTest, belongs_to_the_thread_that_first_runs_it) {
+  EXPECT_TRUE(loop_.on_owner_thread());
+  std::thread([&] { EXPECT_TRUE(loop_.on_owner_thread()); }).join();
+  loop_.run_once(0ns);
+  EXPECT_TRUE(loop_.on_owner_thread());
+  std::thread([&] { EXPECT_FALSE(loop_.on_owner_thread()); }).join();
 }
 
 TEST_F(LoopTest, allocates_nothing_once_it_is_set_up) {
