@@ -162,8 +162,9 @@ class NETIO_API Signal {
 // whichever thread they come. The handler that was there before is not called meanwhile, and is
 // back once the last object with the signal is destroyed. Signals that have not been told by then
 // are discarded. No signal mask is changed: threads may be started before and after, and processes
-// that are started get their signals as ever. A signal that the program has blocked in all its
-// threads arrives too.
+// that are started get their signals as ever. Only a signal that was ignored before is not ignored
+// by a program that posix_spawn() starts. A signal that the program has blocked in all its threads
+// arrives too.
 //
 // Several objects may have the same signal, also in different loops: each time it comes, one of
 // them is called. A system call in which a thread of the program waits may end with EINTR, as with

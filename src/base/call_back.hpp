@@ -1,4 +1,4 @@
-// The one place where the library calls the user back. Owner thread only.
+// How the library calls the user back, but for the calls of each message. Owner thread only.
 #pragma once
 
 #include <functional>

@@ -116,7 +116,7 @@ void DescriptorTable::let_go() noexcept {
   changes.store(0);  // those of threads that are not here
   const std::size_t used = words_used.load();
   for (std::size_t at = 0; at < used; ++at) {
-    for (std::uint64_t bits = words[at].load(); bits != 0; bits &= bits - 1) {
+    for (std::uint64_t bits = words[at].exchange(0); bits != 0; bits &= bits - 1) {
       const int fd =
           static_cast<int>(at * word_bits + static_cast<unsigned>(std::countr_zero(bits)));
       if (stand_in < 0) {  // this process has as many as it may have
@@ -124,7 +124,8 @@ void DescriptorTable::let_go() noexcept {
         stand_in = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         stays = stand_in == fd;
       }
-      if (stand_in >= 0 && stand_in != fd) ::dup3(stand_in, fd, O_CLOEXEC);
+      // A number above the limit of the process, which was lowered since, cannot be taken again.
+      if (stand_in >= 0 && stand_in != fd && ::dup3(stand_in, fd, O_CLOEXEC) < 0) ::close(fd);
     }
   }
   if (stand_in >= 0 && !stays) ::close(stand_in);

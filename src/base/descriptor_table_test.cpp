@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <functional>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -70,7 +71,9 @@ TEST_F(DescriptorTableTest, a_child_that_lives_on_does_not_keep_a_file_open) {
     ::_exit(0);
   }
   write_.reset();
-  EXPECT_EQ(::read(read_.get(), &byte, 1), 0) << "somebody still has the other end";
+  pollfd end{read_.get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&end, 1, -1), 1);  // for ever, if somebody still has the other end
+  EXPECT_EQ(::read(read_.get(), &byte, 1), 0);
   ::close(ends[1]);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   ::close(ends[0]);

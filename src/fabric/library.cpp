@@ -10,6 +10,7 @@
 #include <netio/status.hpp>
 
 #include "base/helper_thread.hpp"
+#include "loop/posix_signals.hpp"
 
 namespace netio::detail {
 
@@ -41,7 +42,9 @@ class SignalsKept {
   }
   ~SignalsKept() {
     for (int signal = 1; signal < NSIG; ++signal) {
-      if (known_[at(signal)]) sigaction(signal, &actions_[at(signal)], nullptr);
+      // Another thread may have begun to take the signal meanwhile.
+      if (!known_[at(signal)] || taken_by_posix_signals(signal)) continue;
+      sigaction(signal, &actions_[at(signal)], nullptr);
     }
   }
   SignalsKept(const SignalsKept&) = delete;

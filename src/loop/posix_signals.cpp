@@ -1,5 +1,7 @@
 // PosixSignals: a handler counts each signal in an eventfd, and what the program has blocked itself
 // is read from a signalfd. No signal mask is changed, because programs that are started inherit it.
+#include "loop/posix_signals.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -45,14 +47,15 @@ constinit std::mutex taking;  // held where any of this is changed
 
 Taken& taken(int number) noexcept { return all_taken[static_cast<std::size_t>(number)]; }
 
-// In a child of fork(), and after the last user, the signal is what it was without us.
+// In a child of fork(), and after the last user, the signal is what it was without us. A handler
+// that was set meanwhile, and calls this one, has done its work.
 extern "C" void on_posix_signal(int number) noexcept {
   const int error = errno;
   const Taken& signal = taken(number);
   if (signal.users.load() != 0 && ::getpid() == taken_by.load()) {
     constexpr std::uint64_t one = 1;
     (void)!::write(signal.arrivals.load(), &one, sizeof one);
-  } else {
+  } else if (detail::taken_by_posix_signals(number)) {
     ::sigaction(number, &signal.before, nullptr);
     ::raise(number);  // it is blocked until this returns
   }
@@ -69,15 +72,9 @@ int take_blocked(int fd) noexcept {
   return ::read(fd, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }
 
-bool is_ours(const struct sigaction& action) noexcept {
-  return action.sa_handler == on_posix_signal;
-}
-
 // Whoever has set another handler meanwhile keeps it.
 void restore_action(int number) noexcept {
-  struct sigaction now {};
-  ::sigaction(number, nullptr, &now);
-  if (is_ours(now)) ::sigaction(number, &taken(number).before, nullptr);
+  if (detail::taken_by_posix_signals(number)) ::sigaction(number, &taken(number).before, nullptr);
 }
 
 // The child has none of the parent's objects: it has their copies.
@@ -101,8 +98,8 @@ void watch_forks() {
 // A descriptor of the caller's own: an epoll takes each only once.
 detail::FileDescriptor arrivals_of(int number) {
   watch_forks();
-  const detail::DescriptorChange change;  // before the mutex, which fork() takes as well
   const std::lock_guard lock(taking);
+  const detail::DescriptorChange change;  // after the mutex, in the order in which fork() waits
   Taken& signal = taken(number);
   if (signal.arrivals.load() < 0) {
     signal.arrivals.store(detail::checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE),
@@ -128,7 +125,7 @@ void begin_taking(int number) {
   }
   struct sigaction before {};
   ::sigaction(number, nullptr, &before);
-  if (!is_ours(before)) signal.before = before;
+  if (before.sa_handler != on_posix_signal) signal.before = before;
   struct sigaction ours {};
   ours.sa_handler = on_posix_signal;
   ours.sa_flags = flags_for(number, before);
@@ -176,6 +173,11 @@ sigset_t checked_set(std::initializer_list<int> signals) {
 using OnSignal = std::shared_ptr<const std::function<void(int)>>;
 
 }  // namespace
+
+bool detail::taken_by_posix_signals(int number) noexcept {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == on_posix_signal;
+}
 
 struct PosixSignals::Lines {
   // One signal that is not blocked.

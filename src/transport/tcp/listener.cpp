@@ -92,7 +92,10 @@ std::uint16_t port_at(int fd) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(address.get())->sin_port);
 }
 
-bool is_not_here(int error) noexcept { return error == EAFNOSUPPORT || error == EADDRNOTAVAIL; }
+// EINVAL: a link-local address that /etc/hosts has without its interface.
+bool is_not_here(int error) noexcept {
+  return error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == EINVAL;
+}
 
 // Open, listening sockets at all addresses that this host has, with one port; none, and an errno,
 // if it has none of them or one cannot be had. `all` is false for *: the first is enough.
