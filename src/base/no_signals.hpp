@@ -6,15 +6,11 @@
 namespace netio::detail {
 
 // While it lives, the calling thread takes no signals, and the threads that it starts never do.
-// Those by which a thread learns of its own fault are taken: the program may have a handler for
-// them that writes down where it was.
 class NoSignals {
  public:
   NoSignals() noexcept {
     sigset_t all;
     sigfillset(&all);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP})
-      sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
