@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <future>
+#include <memory>
 #include <optional>
 #include <sched.h>
 #include <string>
@@ -49,10 +50,10 @@ bool same_cores(const Traits& one, const Traits& other) {
 }
 
 Traits of_helper() {
-  std::promise<Traits> promise;
-  std::future<Traits> traits = promise.get_future();
-  start_helper("of-helper",
-               [&promise] { promise.set_value_at_thread_exit(Traits::of_this_thread()); });
+  // Shared: the thread may still be telling when it was told.
+  const auto promise = std::make_shared<std::promise<Traits>>();
+  std::future<Traits> traits = promise->get_future();
+  start_helper("of-helper", [promise] { promise->set_value(Traits::of_this_thread()); });
   return traits.get();
 }
 Traits of_joined() {
