@@ -184,6 +184,7 @@ std::unique_ptr<Listener> listen_on_tcp(TcpShared& shared, const Url& url,
   Url bound = url;
   bound.port = port_at(sockets.front().get());
   std::vector<std::unique_ptr<TcpListener>> listeners;
+  listeners.reserve(sockets.size());
   for (FileDescriptor& socket : sockets) {
     listeners.push_back(
         std::make_unique<TcpListener>(shared, url.scheme, std::move(socket), options, events));
