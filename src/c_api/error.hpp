@@ -21,7 +21,7 @@ namespace netio::c_api {
 [[nodiscard]] int last_code() noexcept;
 
 // The answer of a hot call, with its words.
-int refused(const char* call, Status status) noexcept;
+[[gnu::noinline]] int refused(const char* call, Status status) noexcept;
 inline int result(const char* call, Status status) noexcept {
   if (status == Status::ok) [[likely]]
     return NETIO_OK;

@@ -84,7 +84,8 @@ class PublishCore final : public Distribution {
 
  private:
   // Of a tag that has no row yet, or not any more.
-  Status send_first(std::span<const std::byte> message, std::uint64_t tag) noexcept;
+  [[gnu::noinline]] Status send_first(std::span<const std::byte> message,
+                                      std::uint64_t tag) noexcept;
   // Finds or makes the row; null without memory for it.
   TagRow* row_of(std::uint64_t tag) noexcept;
   Status send_slow(TagRow& row, Outgoing message) noexcept;
