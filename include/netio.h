@@ -315,7 +315,8 @@ struct netio_socket_options {
   uint64_t heartbeat_after_ns;  // after three times of that without a word a peer is lost; 0: never
   // request, reply: how many requests of each peer may be under way, and how many open:
   uint64_t pending_max, open_max;
-  uint64_t reserved[1];
+  // a newcomer takes the place of a peer that was silent for longer; 0: it is refused
+  uint64_t replace_silent_after_ns;
 };
 NETIO_API void netio_socket_defaults(struct netio_socket_options* options);  // fills them in
 

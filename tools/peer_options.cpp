@@ -54,13 +54,13 @@ std::chrono::nanoseconds parse_heartbeat(const std::string& text) {
 }
 
 void add_network_failures(CLI::App& app, PeerArguments& peer, const Side& side) {
-  const std::string group = "When the network fails (tcp and fabrics)";
   add_parsed_to(app, "--heartbeat", "TIME", parse_heartbeat, peer.heartbeat_after,
                 fmt::format("Lost after three times TIME without a word from the {} (default: only "
                             "the network tells)",
                             side.peer))
-      ->group(group);
+      ->group("When a peer hangs");
   if (!side.resumes) return;
+  const std::string group = "When the network fails (tcp and fabrics)";
   add_parsed_to(
       app, "--resume", "BYTES", parse_resume_bytes, peer.resume_bytes_max,
       side.sends

@@ -80,14 +80,10 @@ inline void note_without_effect(Progress& progress, const PeerArguments& peer) {
       progress.note("channel " + to_string(*peer.channel) + ": " + one.text);
     }
   }
-  if (!peer.address.starts_with("shm://")) return;
-  std::string what;
-  if (peer.resume_bytes_max != 0) what = "--resume sends nothing again";
-  if (peer.heartbeat_after != std::chrono::nanoseconds(0)) {
-    what += what.empty() ? "--heartbeat has no effect" : ", and --heartbeat has no effect";
-  }
-  if (what.empty()) return;
-  progress.note(what + " over shm://: a connection there ends only with a process");
+  if (!peer.address.starts_with("shm://") || peer.resume_bytes_max == 0) return;
+  progress.note(
+      "--resume sends nothing again over shm://: what is on its way there ends with a process, and "
+      "with its connection");
 }
 
 }  // namespace netio::cli

@@ -123,6 +123,21 @@ struct SocketOptions {
   // counted in Counters::rejected, and may try again. Peers that this socket connects to are
   // counted too, but never refused.
   std::size_t peers_max = 4096;
+  // A peer that would be refused because all places are taken (a Pair has one, other sockets have
+  // peers_max) is given the place of a peer that has been silent for longer than this. The silent
+  // peer is given up (lost), and refused while the place is taken when it comes back. Only a
+  // newcomer takes a place: while none comes, a silent peer keeps it. Event building: the same
+  // holds for the connection of a unit or builder whose number another process comes with; that
+  // process is refused once, and let in when it tries again.
+  //
+  // A peer whose call-back takes longer than this, or whose blocking socket is not called for so
+  // long, may lose its place; so may one that takes nothing of what waits for it, while this side
+  // is paused. Otherwise no silence is counted while this side is paused.
+  //
+  // So that idle peers are not silent, they are asked to say something three times in this period:
+  // by a Pair, by a socket of at most 64 places, and in event building. Other sockets replace
+  // nobody. 10 ms to a day; 0: never, and nobody is asked.
+  std::chrono::nanoseconds replace_silent_after = std::chrono::seconds(10);
   // A message that was begun has to go on. A sender is disconnected in two cases. Either nothing of
   // the message comes for this long. Or a large message comes too slowly: less than 64 KiB in this
   // time (or 1/64 of the message, if that is less), or less than a quarter of the message while
@@ -137,8 +152,8 @@ struct SocketOptions {
   // answers nothing for twice this time is taken for dead, whether the connection is idle or has
   // data under way.
   std::chrono::seconds keep_alive_after = std::chrono::seconds(10);
-  // tcp and fabrics: each peer is asked to say something at least so often, and its connection is
-  // given up (lost) when nothing was heard for three times as long, which is at most a day. So a
+  // Each peer is asked to say something at least so often, and its connection is given up (lost)
+  // when nothing was heard for three times as long, which is at most a day. So a
   // process that is stopped and a network that swallows everything are found as well. But so is a
   // peer whose call-back takes longer, and a blocking socket that is not called for so long. Not
   // while this side is paused, or a good-bye was said. 10 ms or more; 0: never.

@@ -1,4 +1,5 @@
-// Pair: both directions with one peer. While it is connected, a second peer is refused ("busy").
+// Pair: both directions with one peer. While it is connected, a second peer is refused ("busy"),
+// unless the first one has been silent for too long (SocketOptions::replace_silent_after).
 #pragma once
 
 #include <netio/receiving.hpp>

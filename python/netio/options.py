@@ -46,6 +46,7 @@ class SocketOptions(TypedDict, total=False):
     stall_after_s: float
     keep_alive_after_s: float
     heartbeat_after_s: float
+    replace_silent_after_s: float
     acknowledge_after_s: float
     acknowledge: Acknowledge
 

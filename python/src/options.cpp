@@ -121,6 +121,7 @@ const Option<AllOptions> of_sockets[] = {
     NETIO_OPTION("", "stall_after_s", socket.stall_after, time),
     NETIO_OPTION("", "keep_alive_after_s", socket.keep_alive_after, whole<Seconds>),
     NETIO_OPTION("", "heartbeat_after_s", socket.heartbeat_after, time),
+    NETIO_OPTION("", "replace_silent_after_s", socket.replace_silent_after, time),
     NETIO_OPTION("", "acknowledge_after_s", socket.acknowledge_after, time),
     NETIO_OPTION("", "acknowledge", socket.acknowledge, as<Acknowledge>),
 };

@@ -69,7 +69,7 @@ std::string BuilderProtocol::why_not(const BuildPlan& plan, std::uint32_t source
   if (std::string why = settings_.plan.difference("builder", "unit", plan); !why.empty()) {
     return "another plan: " + why;
   }
-  const std::string name = "source " + std::to_string(source);
+  std::string name = "source " + std::to_string(source);
   if (source >= sources_.size()) {
     return "no " + name + ": there are 0 to " + std::to_string(sources_.size() - 1);
   }
@@ -77,7 +77,7 @@ std::string BuilderProtocol::why_not(const BuildPlan& plan, std::uint32_t source
     return "it looks for builder " + std::to_string(builder) + ", and this is builder " +
            std::to_string(settings_.builder);
   }
-  return sources_[source].connected ? name + " is connected already" : "";
+  return sources_[source].connected ? name.append(taken_already) : "";
 }
 
 std::string BuilderProtocol::why_not(const UnitHello& hello) const {

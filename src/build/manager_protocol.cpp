@@ -58,7 +58,7 @@ std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
            std::to_string(units_.size() - 1);
   }
   Unit& unit = units_[hello.source];
-  if (unit.connected) return "source " + std::to_string(hello.source) + " is connected already";
+  if (unit.connected) return ("source " + std::to_string(hello.source)).append(taken_already);
   if (hello.unit_run == 0) return "a run of a unit is never 0";
   if (hello.term > term_max) return "a term that makes no sense";
   const auto is_open = [&](const EventSpan& span) {
@@ -101,8 +101,7 @@ std::string ManagerProtocol::builder_connected(const BuilderJoins& hello) {
            std::to_string(builders_.size() - 1);
   }
   Builder& builder = builders_[hello.builder];
-  if (builder.connected)
-    return "builder " + std::to_string(hello.builder) + " is connected already";
+  if (builder.connected) return ("builder " + std::to_string(hello.builder)).append(taken_already);
   if (hello.builder_run == 0) return "a run of a builder is never 0";
   if (std::max(hello.term, hello.newest_term) > term_max) return "a term that makes no sense";
   if (hello.weight == 0) return "the weight is 0";

@@ -44,6 +44,7 @@ netio_socket_options default_options() noexcept {
   c.resume_bytes_max = socket.resume_bytes_max;
   c.resume_within_ns = count_of(socket.resume_within);
   c.heartbeat_after_ns = count_of(socket.heartbeat_after);
+  c.replace_silent_after_ns = count_of(socket.replace_silent_after);
   c.flush_when_idle = socket.flush_when_idle ? 1 : 0;
   const SubscribeOptions subscribe;
   c.policy = static_cast<std::int32_t>(subscribe.policy);
@@ -101,6 +102,7 @@ SocketOptions socket_options(const netio_socket_options& c, Mode mode) {
   options.resume_bytes_max = c.resume_bytes_max;
   options.resume_within = time_from<nanoseconds>(c.resume_within_ns);
   options.heartbeat_after = time_from<nanoseconds>(c.heartbeat_after_ns);
+  options.replace_silent_after = time_from<nanoseconds>(c.replace_silent_after_ns);
   options.flush_when_idle = c.flush_when_idle != 0;
   return options;
 }

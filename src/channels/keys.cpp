@@ -110,12 +110,12 @@ void set_linger(ChannelConfig& channel, std::string_view value) {
                                     : nanoseconds(std::chrono::milliseconds(milliseconds));
 }
 
-void set_heartbeat(ChannelConfig& channel, std::string_view value) {
+nanoseconds silence_of(std::string_view value) {
   const nanoseconds time = parse_time(value);
   if (time.count() != 0 && time < std::chrono::milliseconds(10)) {
     throw BadValue(in_quotes(value) + " is too short", "it is 10ms or more, or 0 for never");
   }
-  channel.socket.heartbeat_after = time;
+  return time;
 }
 
 template <typename Whole>
@@ -206,7 +206,8 @@ constexpr Key keys[] = {
     {"peers_max", all, set<&S::peers_max, peer_count>},
     {"stall_after", all, set<&S::stall_after, parse_some_time>},
     {"keep_alive_after", all, set_keep_alive},
-    {"heartbeat_after", all, set_heartbeat},
+    {"heartbeat_after", all, set<&S::heartbeat_after, silence_of>},
+    {"replace_silent_after", all, set<&S::replace_silent_after, silence_of>},
     {"acknowledge_after", all, set<&S::acknowledge_after, parse_some_time>},
     {"acknowledge", all, set<&S::acknowledge, acknowledgement_of>},
 

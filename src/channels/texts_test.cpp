@@ -99,6 +99,7 @@ TEST(ChannelTexts, set_the_options_by_their_own_names) {
       "receive_bytes_max=8MB,high_watermark=0.9,low_watermark=0.1,reconnect_after_min=1ms,"
       "reconnect_after_max=2s,resume_bytes_max=0,resume_within=2min,handshake_within=1,"
       "half_open_max=7,peers_max=1k,stall_after=1s,keep_alive_after=20,heartbeat_after=100ms,"
+      "replace_silent_after=2s,"
       "acknowledge_after=1ms,acknowledge=released");
   const SocketOptions& socket = pull.socket;
   EXPECT_EQ(socket.flush_after, 10us);
@@ -118,6 +119,7 @@ TEST(ChannelTexts, set_the_options_by_their_own_names) {
   EXPECT_EQ(socket.stall_after, 1s);
   EXPECT_EQ(socket.keep_alive_after, 20s);
   EXPECT_EQ(socket.heartbeat_after, 100ms);
+  EXPECT_EQ(socket.replace_silent_after, 2s);
   EXPECT_EQ(socket.acknowledge_after, 1ms);
   EXPECT_EQ(socket.acknowledge, Acknowledge::released);
   EXPECT_EQ(only("a:type=push,method=bind,address=shm://x,distribute=by_tag").socket.distribute,
@@ -268,26 +270,14 @@ TEST(ChannelTexts, with_unknown_words_name_the_nearest) {
 }
 
 TEST(ChannelTexts, with_values_out_of_range_are_refused) {
-  for (const char* const more : {",sndBufSize=-1",
-                                 ",rcvBufSize=1k",
-                                 ",sndBufSize=99999999999",
-                                 ",rateLogging=-1",
-                                 ",rateLogging=1.5",
-                                 ",linger=-2",
-                                 ",numSockets=-1",
-                                 ",numSockets=4097",
-                                 ",autoBind=yes",
-                                 ",message_bytes_max=0",
-                                 ",message_bytes_max=2TiB",
-                                 ",flush_after=10xs",
-                                 ",stall_after=0",
-                                 ",heartbeat_after=1ms",
-                                 ",keep_alive_after=1.5",
-                                 ",keep_alive_after=0",
-                                 ",peers_max=0",
-                                 ",high_watermark=2",
-                                 ",flush_when_idle=maybe",
-                                 ",flush_after="}) {
+  for (const char* const more :
+       {",sndBufSize=-1",        ",rcvBufSize=1k",          ",sndBufSize=99999999999",
+        ",rateLogging=-1",       ",rateLogging=1.5",        ",linger=-2",
+        ",numSockets=-1",        ",numSockets=4097",        ",autoBind=yes",
+        ",message_bytes_max=0",  ",message_bytes_max=2TiB", ",flush_after=10xs",
+        ",stall_after=0",        ",heartbeat_after=1ms",    ",replace_silent_after=1ms",
+        ",keep_alive_after=1.5", ",keep_alive_after=0",     ",peers_max=0",
+        ",high_watermark=2",     ",flush_when_idle=maybe",  ",flush_after="}) {
     const std::string key = std::string(more).substr(1, std::string(more).find('=') - 1);
     EXPECT_THAT(error_with(more), HasSubstr("channel \"data\": " + key + ": ")) << more;
   }

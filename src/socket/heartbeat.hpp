@@ -18,7 +18,7 @@ class Heartbeat {
     said_ = said;
     heard_ = heard;
     heard_ns_ = now_ns;
-    late_ = false;
+    late_since_ns_ = none;
   }
   // The time from one look to the next, 0 if there is nothing to look at. It is a little less than
   // a sixth of the peer's: what is said just behind one look may be followed by nothing until the
@@ -29,7 +29,7 @@ class Heartbeat {
     return ours_ns_ == 0 ? beat_ns : std::min(beat_ns, ours_ns_ / 8);
   }
   [[nodiscard]] std::int64_t soon_ns() const noexcept {
-    return std::max<std::int64_t>(ours_ns_ / 8, 1'000'000);
+    return std::max<std::int64_t>(ours_ns_ / 16, 1'000'000);
   }
   // Nothing was said since the last look, and the peer wants to hear something.
   [[nodiscard]] bool due(std::uint64_t said) noexcept {
@@ -40,7 +40,7 @@ class Heartbeat {
 
   enum class Heard : std::uint8_t {
     enough,
-    // This thread may be late, and a word may wait to be read: look again in soon_ns().
+    // This thread may be late, and a word may wait to be read: look again, also after soon_ns().
     look_again,
     nothing,
   };
@@ -49,14 +49,15 @@ class Heartbeat {
     if (heard != heard_ || !reading || ours_ns_ == 0) {
       heard_ = heard;
       heard_ns_ = now_ns;
-      late_ = false;
+      late_since_ns_ = none;
       return Heard::enough;
     }
     if (now_ns - heard_ns_ <= ours_ns_) return Heard::enough;
-    if (late_) return Heard::nothing;
-    late_ = true;
-    return Heard::look_again;
+    if (late_since_ns_ == none) late_since_ns_ = now_ns;
+    return now_ns - late_since_ns_ < soon_ns() ? Heard::look_again : Heard::nothing;
   }
+  // Nothing came since the last look.
+  [[nodiscard]] bool last_heard(std::uint64_t heard) const noexcept { return heard == heard_; }
   [[nodiscard]] std::int64_t silent_for_ns(std::int64_t now_ns) const noexcept {
     return now_ns - heard_ns_;
   }
@@ -67,7 +68,8 @@ class Heartbeat {
   std::uint64_t said_ = 0;   // by the last look
   std::uint64_t heard_ = 0;  // the same
   std::int64_t heard_ns_ = 0;
-  bool late_ = false;
+  static constexpr std::int64_t none = INT64_MAX;
+  std::int64_t late_since_ns_ = none;
 };
 
 }  // namespace netio::detail

@@ -36,8 +36,12 @@ TEST(Heartbeat, silence_is_believed_at_the_second_look) {
   heartbeat.begin(1000, 0, 0, 0, 7);
   EXPECT_EQ(heartbeat.listen(7, true, 1000 * millisecond), Heard::enough);
   EXPECT_EQ(heartbeat.listen(7, true, 1001 * millisecond), Heard::look_again);
-  EXPECT_EQ(heartbeat.listen(7, true, 1002 * millisecond), Heard::nothing);
-  EXPECT_EQ(heartbeat.silent_for_ns(1002 * millisecond), 1002 * millisecond);
+  EXPECT_EQ(heartbeat.listen(7, true, 1063 * millisecond), Heard::look_again) << "too soon";
+  EXPECT_EQ(heartbeat.listen(7, true, 1126 * millisecond), Heard::nothing);
+  EXPECT_EQ(heartbeat.silent_for_ns(1126 * millisecond), 1126 * millisecond);
+  EXPECT_TRUE(heartbeat.last_heard(7));
+  EXPECT_FALSE(heartbeat.last_heard(8));
+  EXPECT_EQ(heartbeat.listen(8, true, 1127 * millisecond), Heard::enough) << "it goes on";
 
   heartbeat.begin(1000, 0, 0, 0, 7);
   EXPECT_EQ(heartbeat.listen(7, true, 1001 * millisecond), Heard::look_again);

@@ -15,7 +15,8 @@ namespace netio::detail {
 namespace {
 
 // 1 TiB: more than any pool has, and far from where a size plus a header would wrap.
-constexpr std::chrono::milliseconds heartbeat_after_least{10};
+constexpr std::chrono::milliseconds silence_least{silence_ms_least};
+constexpr std::chrono::milliseconds silence_most{silence_ms_most};
 constexpr std::size_t bytes_most = std::size_t{1} << 40U;
 
 // Each takes 16 bytes and more.
@@ -93,9 +94,16 @@ const SocketOptions& checked(const SocketOptions& options, std::size_t receive_b
   check_time("resume_within", options.resume_within);
   check_time("acknowledge_after", options.acknowledge_after);
   check_time("heartbeat_after", options.heartbeat_after, true);
-  if (options.heartbeat_after.count() != 0 && options.heartbeat_after < heartbeat_after_least) {
+  if (options.heartbeat_after.count() != 0 && options.heartbeat_after < silence_least) {
     refuse("heartbeat_after is " + std::to_string(options.heartbeat_after.count()) + " ns",
            "choose 10 ms or more, or 0 for none");
+  }
+  check_time("replace_silent_after", options.replace_silent_after, true);
+  if (options.replace_silent_after.count() != 0 && (options.replace_silent_after < silence_least ||
+                                                    options.replace_silent_after > silence_most)) {
+    refuse(
+        "replace_silent_after is " + std::to_string(options.replace_silent_after.count()) + " ns",
+        "choose 10 ms to a day, or 0 for never");
   }
   check_time("reconnect_after_min", options.reconnect_after_min);
   check_time("reconnect_after_max", options.reconnect_after_max);

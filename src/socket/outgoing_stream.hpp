@@ -231,7 +231,7 @@ class OutgoingStream final : private StoreWaiter {
     return std::max(resend_.oldest(books_.next_sequence), books_.expected);
   }
   // Before the books are settled on this connection, and the peer is told where this stream begins.
-  // Nothing need be kept where a connection ends only with a process, unless the stream comes there
+  // Nothing is kept where no network breaks a connection, unless the stream comes there
   // from another wire, with something to be sent again.
   void hold_resend(Link& link) noexcept {
     resend_.work();

@@ -105,6 +105,11 @@ class Peer final : public Newcomer,
   void dismiss(std::string detail, DownReason reason) noexcept;
   // However the connection ends, this is the reason that the user is told.
   void end_for(std::string detail, DownReason reason) noexcept;
+  // It has been silent for SocketOptions::replace_silent_after, and is still: a newcomer may have
+  // its place. For how long; 0 if it has not.
+  [[nodiscard]] std::int64_t silent_ns() const noexcept;
+  // Ends its connection, because a newcomer is to have its place.
+  void give_place() noexcept;
   // While messages are not expected, a message is a breach of the protocol. A connection begins
   // with messages expected.
   void expect_messages(bool expected) noexcept { messages_expected_ = expected; }
@@ -177,7 +182,7 @@ class Peer final : public Newcomer,
   void on_down(const Down& down) noexcept override;
   // WireChoice::Owner
   void begin_other_connection() noexcept override { ++stream_.epoch; }
-  Hello greet_on_other(const Link& link) noexcept override { return say_hello(nullptr, link); }
+  Hello greet_on_other() noexcept override { return say_hello(nullptr); }
   std::optional<Down> judge_other(const Hello& theirs) noexcept override;
   void choice_changed() noexcept override;
   // StreamOwner, StoreWaiter, Deferred
@@ -199,8 +204,8 @@ class Peer final : public Newcomer,
   [[nodiscard]] bool open() const noexcept { return up() && !down_; }
   void dial() noexcept;
   [[nodiscard]] std::string who() const;  // for a person
-  Hello say_hello(const Hello* theirs, const Link& link) noexcept;
-  void say_who(const Hello* theirs, const Link& link, Hello& hello);
+  Hello say_hello(const Hello* theirs) noexcept;
+  void say_who(const Hello* theirs, Hello& hello);
   void answer(const Hello& theirs, Hello& hello);
   void answer_who_asks(Hello& hello);
   [[nodiscard]] std::optional<Down> objection_to(const Hello& theirs);
@@ -212,11 +217,15 @@ class Peer final : public Newcomer,
   void give_up_resend() noexcept;
   void acknowledge_in_time(std::size_t bytes) noexcept;
   void look_at_heartbeat() noexcept;
+  [[nodiscard]] std::uint64_t taken_and_heard() const noexcept;
+  [[nodiscard]] bool judges_silence() const noexcept;
+  void fail_silent(std::int64_t silent_ns, const char* why) noexcept;
   // Grows with whatever comes: pages, and what is fetched.
   [[nodiscard]] std::uint64_t heard() const noexcept {
     return link_->bytes_received() + link_->page_progress();
   }
   void start_heartbeat() noexcept;
+  void look_at_heartbeat_again() noexcept;
   void say_where() noexcept;
   void take_first_page(const PageHeader& header, std::span<const std::byte> body);
   [[nodiscard]] bool adopt_stream();
@@ -249,6 +258,7 @@ class Peer final : public Newcomer,
   CallingWaiter home_waiter_;
   PeerWatch watch_;
   Heartbeat heartbeat_;
+  Heartbeat place_;               // whether a newcomer may have its place
   std::optional<Dialer> dialer_;  // of a dialed peer
   Phase phase_ = Phase::greeting;
   StreamIdentity stream_;
@@ -273,6 +283,7 @@ class Peer final : public Newcomer,
   Timer heartbeat_timer_;
 
   WireMode their_mode_ = WireMode::buffered;
+  bool place_is_free_ = false;  // by the last look at place_
   bool messages_expected_ = true;
   bool closing_ = false;
   bool bye_said_ = false;

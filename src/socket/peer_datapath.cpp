@@ -1,8 +1,6 @@
 // A peer's pages, acknowledgements and good-byes.
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "base/out_of_memory.hpp"
@@ -310,49 +308,6 @@ void Peer::look_after(std::int64_t now_ns, const Shortages& shortages) noexcept 
   if (watch_.host_is_gone(*link_, now_ns, silence.count())) {
     fail(DownReason::lost, "the host does not answer any more");
   }
-}
-
-void Peer::start_heartbeat() noexcept {
-  const bool wire = link_->comes_back();
-  heartbeat_.begin(wire && they_beat_ ? socket_.silence_ms() : 0, wire ? their_silence_ms_ : 0,
-                   socket_.context().loop.now().count(), outgoing.pages_posted(), heard());
-  if (const std::int64_t period_ns = heartbeat_.period_ns(); period_ns != 0) {
-    heartbeat_timer_.start_once(std::chrono::nanoseconds(period_ns));
-  }
-}
-
-void Peer::look_at_heartbeat() noexcept {
-  if (!open()) return;
-  // Behind a good-bye nothing more is said, and other limits bound the end. Where something waits
-  // for a peer that takes nothing, a heartbeat would only wait behind it.
-  const bool ends = bye_said_ || bye_heard_;
-  if (heartbeat_.due(outgoing.pages_posted()) && !ends && !link_->backed_up() &&
-      outgoing.post_acknowledgement() == Status::ok) {
-    link_->flush();
-  }
-  // A wire that always has a heartbeat to send is never idle, and would tell nobody.
-  if (!leaving() && outgoing.waiting()) on_writable();
-  if (!open()) return;
-  socket_.fill_changed();
-  std::int64_t next_ns = heartbeat_.period_ns();
-  const std::int64_t now_ns = socket_.context().loop.now().count();
-  switch (heartbeat_.listen(heard(), link_->reading() && !ends, now_ns)) {
-    case Heartbeat::Heard::enough:
-      break;
-    case Heartbeat::Heard::look_again:
-      next_ns = heartbeat_.soon_ns();
-      break;
-    case Heartbeat::Heard::nothing: {
-      const double seconds = static_cast<double>(heartbeat_.silent_for_ns(now_ns)) * 1e-9;
-      std::array<char, 128> text{};
-      (void)std::snprintf(text.data(), text.size(),
-                          "said nothing for %.3g s: its process is stopped or too busy, or the "
-                          "network carries nothing",
-                          seconds);
-      return fail(DownReason::lost, text.data());
-    }
-  }
-  heartbeat_timer_.start_once(std::chrono::nanoseconds(next_ns));
 }
 
 const char* Peer::stalled(PeerWatch::Look look, const Shortages& shortages) noexcept {

@@ -29,11 +29,11 @@ DownReason reason_of(Refusal refusal) noexcept {
 
 }  // namespace
 
-Hello Peer::greet(const Hello* theirs) noexcept { return say_hello(theirs, *link_); }
+Hello Peer::greet(const Hello* theirs) noexcept { return say_hello(theirs); }
 
-Hello Peer::say_hello(const Hello* theirs, const Link& link) noexcept {
+Hello Peer::say_hello(const Hello* theirs) noexcept {
   Hello hello;
-  guard_memory([&] { say_who(theirs, link, hello); },
+  guard_memory([&] { say_who(theirs, hello); },
                [&]() noexcept {
                  hello.refusal = Refusal::other;
                  hello.text = out_of_memory().detail;
@@ -42,7 +42,7 @@ Hello Peer::say_hello(const Hello* theirs, const Link& link) noexcept {
   return hello;
 }
 
-void Peer::say_who(const Hello* theirs, const Link& link, Hello& hello) {
+void Peer::say_who(const Hello* theirs, Hello& hello) {
   hello.pattern = socket_.pattern().self;
   hello.mode = socket_.options().mode == Mode::buffered ? WireMode::buffered : WireMode::unbuffered;
   hello.page_bytes_max = static_cast<std::uint32_t>(socket_.context().options().page_bytes);
@@ -56,10 +56,8 @@ void Peer::say_who(const Hello* theirs, const Link& link, Hello& hello) {
   }
   hello.stream = stream_.id;
   hello.epoch = stream_.epoch;
-  hello.can |= socket_.receiving.delivery.offered;
-  if (!link.comes_back()) return;
-  hello.can |= ability::heartbeats;
-  hello.silence_ms = socket_.silence_ms();
+  hello.can |= socket_.receiving.delivery.offered | ability::heartbeats;
+  hello.silence_ms = socket_.silence().asked_ms();
 }
 
 // A refusal, whatever the pattern: the connection does not come up, and nobody hears of it. The
@@ -338,11 +336,12 @@ const char* Peer::settle(const ConfirmFrame& theirs, bool stream_is_new) {
 // posted, because no message may be sent before that.
 void Peer::take_up() {
   bool stream_is_new = false;
+  // Another connection of the stream, confirmed in the same turn, may have come up meanwhile.
+  bool wait = !dialed() && socket_.replace_older(*this);
+  if (down_) return;
+  wait = socket_.replace_silent(*this) || wait;
+  if (wait) return socket_.context().loop.defer(*this);
   if (!dialed()) {
-    // Another connection of the stream, confirmed in the same turn, may have come up meanwhile.
-    const bool wait = socket_.replace_older(*this);
-    if (down_) return;
-    if (wait) return socket_.context().loop.defer(*this);
     stream_is_new = !adopt_stream();
     outgoing.hold_resend(*link_);
   }

@@ -186,32 +186,6 @@ Refusal SocketCore::stream_objection(const Hello& theirs, std::string& text) con
   return Refusal::none;
 }
 
-bool SocketCore::busy(const StreamId& stream, const Peer& from, std::string& text) const {
-  std::size_t others = 0;
-  for (const auto& peer : peers_) {
-    const bool same = peer.get() == &from || (!peer->dialed() && peer->stream().id == stream);
-    if (peer->up() && !same) ++others;
-  }
-  const std::string self(to_string(pattern_.self));
-  if (others >= pattern_.peers_max) {
-    text = "busy: the " + self + " socket has a peer already";
-    return true;
-  }
-  if (from.dialed() || others < options_.peers_max) return false;
-  text = "busy: the " + self + " socket has " + std::to_string(others) +
-         " peers, and SocketOptions::peers_max allows no more";
-  return true;
-}
-
-bool SocketCore::has_room_for_absent(const Peer& absent) const noexcept {
-  const auto is_absent = [&](const auto& peer) {
-    return peer.get() != &absent && !peer->dialed() && !peer->gone() && peer->adopted() &&
-           peer->link() == nullptr;
-  };
-  const auto absents = std::ranges::count_if(peers_, is_absent);
-  return static_cast<std::size_t>(absents) < options_.peers_max;
-}
-
 const StreamIdentity* SocketCore::find_stream(const StreamId& stream) const noexcept {
   for (const auto& peer : peers_) {
     if (peer->adopted() && peer->stream().id == stream) return &peer->stream();

@@ -2,7 +2,9 @@
 // (who pairs with whom, who sends) and, for publish and subscribe, a distribution of its own.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +40,19 @@ struct Pattern {
   bool receives;
   std::size_t peers_max;
   bool fills_blocks = false;  // see LinkOptions
+  // Each peer has a place of its own above the socket, which may be taken.
+  bool numbers_peers = false;
+};
+
+// What a socket makes of peers that say nothing, in milliseconds; 0: nothing.
+struct Silence {
+  std::uint32_t given_up_ms = 0;  // their connection ends
+  std::uint32_t replaced_ms = 0;  // a newcomer may have their place
+  // What they are asked for.
+  [[nodiscard]] std::uint32_t asked_ms() const noexcept {
+    if (given_up_ms == 0 || replaced_ms == 0) return given_up_ms + replaced_ms;
+    return std::min(given_up_ms, replaced_ms);
+  }
 };
 
 // What large messages one socket may hold at once: half of the context's, or all if one message may
@@ -93,8 +108,7 @@ class SocketCore final : public Buriable,
   [[nodiscard]] std::size_t resend_bytes_max() const noexcept {
     return pattern_.sends ? options_.resume_bytes_max : 0;
   }
-  // The silence after which a peer is given up; 0: never.
-  [[nodiscard]] std::uint32_t silence_ms() const noexcept;
+  [[nodiscard]] Silence silence() const noexcept;
   [[nodiscard]] const LinkOptions& link_options() const noexcept { return link_options_; }
   [[nodiscard]] const Pattern& pattern() const noexcept { return pattern_; }
   [[nodiscard]] const RunId& run() const noexcept { return run_; }
@@ -102,9 +116,12 @@ class SocketCore final : public Buriable,
   [[nodiscard]] bool closing() const noexcept { return closing_; }
   // Why a peer that says hello so cannot be taken.
   Refusal objection(const Hello& theirs, const Peer& from, std::string& text);
-  // Whether there are as many peers as there may be, without counting `from` and older connections
-  // of its stream.
+  // Whether there are as many peers as there may be, without counting `from`, older connections of
+  // its stream, and peers whose place it may have.
   bool busy(const StreamId& stream, const Peer& from, std::string& text) const;
+  // `newer` was confirmed. If all places are taken, ends the peer that has been silent for longest,
+  // if one has been for too long. True until the user was told that it ended.
+  [[nodiscard]] bool replace_silent(Peer& newer) noexcept;
   // Not as many accepted peers are away and awaited as may be connected.
   [[nodiscard]] bool has_room_for_absent(const Peer& absent) const noexcept;
   // A connection of this stream was confirmed, and it is not forgotten.
@@ -176,6 +193,10 @@ class SocketCore final : public Buriable,
   void look_at_half_open() noexcept;
   void pause_listeners(bool paused) noexcept;
   void forget_gone_peers();
+  // Of accepted peers, or of all.
+  [[nodiscard]] std::size_t places(bool accepted) const noexcept {
+    return accepted ? std::min(pattern_.peers_max, options_.peers_max) : pattern_.peers_max;
+  }
   void tell_exhausted();
   [[nodiscard]] const StreamIdentity* find_stream(const StreamId& stream) const noexcept;
   Refusal stream_objection(const Hello& theirs, std::string& text) const;

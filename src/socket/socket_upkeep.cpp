@@ -212,14 +212,6 @@ std::chrono::nanoseconds SocketCore::stall_period() const noexcept {
   return std::max<std::chrono::nanoseconds>(soonest / 4, std::chrono::milliseconds(10));
 }
 
-std::uint32_t SocketCore::silence_ms() const noexcept {
-  const std::int64_t after_ns = options_.heartbeat_after.count();
-  if (after_ns == 0) return 0;
-  constexpr std::int64_t most_ns = std::int64_t{silence_ms_most} * 1'000'000;
-  const std::int64_t silence_ns = after_ns > most_ns / 3 ? most_ns : after_ns * 3;
-  return static_cast<std::uint32_t>((silence_ns + 999'999) / 1'000'000);
-}
-
 // A link waits in either pool, by its transport.
 bool SocketCore::large_quota_waited_for() const noexcept {
   const bool waits = context_.large_pool().waited_for() || context_.receive_pool().waited_for();

@@ -158,7 +158,7 @@ void WireChoice::failed(std::string_view why) noexcept {
 }
 
 Hello WireChoice::greet(const Hello*) noexcept {
-  Hello hello = owner_.greet_on_other(*link_);
+  Hello hello = owner_.greet_on_other();
   hello.token = token_;
   return hello;
 }

@@ -27,7 +27,7 @@ class WireChoice final : private LinkEvents {
    public:
     // Another connection of the stream begins, beside the one that has greeted.
     virtual void begin_other_connection() noexcept = 0;
-    virtual Hello greet_on_other(const Link& link) noexcept = 0;
+    virtual Hello greet_on_other() noexcept = 0;
     virtual std::optional<Down> judge_other(const Hello& theirs) noexcept = 0;
     // Call step() from the loop.
     virtual void choice_changed() noexcept = 0;

@@ -132,8 +132,8 @@ class Link {
   // events that follow. Returns true if a part of the hello has come, now or earlier.
   virtual bool hear_greeting() noexcept = 0;
 
-  // A connection may break though both processes live, and be made again. Where it ends only with a
-  // process, nothing need be kept for that.
+  // A network may break the connection though both processes live and go on, and it is made again.
+  // Where there is no network, nothing is kept for that.
   [[nodiscard]] virtual bool comes_back() const noexcept { return true; }
 
   // Which memory this wire can read. Once the link is up.
@@ -165,6 +165,9 @@ class Link {
   [[nodiscard]] virtual bool idle() const noexcept = 0;
   // A post waits because the wire, or the peer, takes no more for now.
   [[nodiscard]] virtual bool backed_up() const noexcept = 0;
+  // A page without a body would wait behind others that the peer has not taken, and tell it
+  // nothing.
+  [[nodiscard]] virtual bool untaken() const noexcept { return backed_up(); }
   // How much of limits().queue_bytes_max is used. post() answers again when all of it is.
   [[nodiscard]] virtual std::size_t queued_bytes() const noexcept = 0;
   // How much of this memory the posts hold. It does not depend on acknowledgements, which a peer

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/out_of_memory.hpp"
+#include "build/build_plan.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 #include "units/manager_codec.hpp"
@@ -13,9 +14,9 @@ namespace netio::detail {
 
 static constexpr Pattern readout_facts{WirePattern::readout, WirePattern::builder, true, true, 1};
 static constexpr Pattern builder_facts{
-    WirePattern::builder, WirePattern::readout, true, true, SIZE_MAX, true};
-static constexpr Pattern manager_facts{WirePattern::manager, WirePattern::member, true, true,
-                                       SIZE_MAX};
+    WirePattern::builder, WirePattern::readout, true, true, SIZE_MAX, true, true};
+static constexpr Pattern manager_facts{
+    WirePattern::manager, WirePattern::member, true, true, SIZE_MAX, false, true};
 static constexpr Pattern member_facts{WirePattern::member, WirePattern::manager, true, true, 1};
 
 // The store of the unit is the copy that counts.
@@ -46,6 +47,13 @@ void BuildSocket::fail(const Down& down) noexcept {
     guard_memory([&] { peer->fail(down); },
                  [&]() noexcept { peer->fail(out_of_memory(down.reason)); });
   }
+}
+
+void BuildSocket::give_number_up(std::uint64_t peer, std::string& why) {
+  Peer* const silent = why.ends_with(taken_already) ? core_->find_peer(peer) : nullptr;
+  if (silent == nullptr || silent->silent_ns() == 0) return;
+  silent->give_place();
+  why += "; that process is silent and given up now: come again";
 }
 
 void BuildSocket::forget_unsent() noexcept {

@@ -221,9 +221,10 @@ const char* BuilderCore::take_control(std::uint64_t peer, Unit& unit,
 const char* BuilderCore::take_introduction(std::uint64_t peer, Unit& unit,
                                            const UnitIntroduces& unit_is) {
   if (std::exchange(unit.introduced, true)) return "introduced itself twice";
-  const std::string why =
-      protocol_.building().why_not(unit_is.plan, unit_is.source, unit_is.builder);
+  std::string why = protocol_.building().why_not(unit_is.plan, unit_is.source, unit_is.builder);
   if (!why.empty()) {
+    if (unit_is.source < sources_.size())
+      socket_.give_number_up(sources_[unit_is.source].peer, why);
     refuse(peer, unit, why, ": ");
   } else {
     unit.accept_due = true;
@@ -253,6 +254,7 @@ const char* BuilderCore::take_hello(std::uint64_t peer, Unit& unit, const UnitHe
   }
   if (!why.empty()) {
     if (there_is) sources_[hello.source].peer = before;
+    if (before != 0) socket_.give_number_up(before, why);
     refuse(peer, unit, why, ": ");
     return nullptr;
   }

@@ -111,6 +111,7 @@ const char* ManagerCore::join(std::uint64_t peer, Member& member, Kind kind, std
   if (!done([&] { why = connect(); })) return nullptr;
   if (!why.empty()) {
     place = before;
+    if (before != 0) socket_.give_number_up(before, why);
     refuse(peer, why, ": ");
     return nullptr;
   }

@@ -13,8 +13,7 @@ inline constexpr std::uint64_t segments = 1U << 1U;     // frames that begin wit
 inline constexpr std::uint64_t redelivery = 1U << 2U;   // pages that were sent before
 inline constexpr std::uint64_t windows = 1U << 3U;      // *ask* and *grant*
 inline constexpr std::uint64_t other_wires = 1U << 4U;  // *stay*
-inline constexpr std::uint64_t heartbeats = 1U
-                                            << 5U;  // it says something if the peer asks for that
+inline constexpr std::uint64_t heartbeats = 1U << 5U;   // it says something if it is asked to
 // What a frame may say by its flags.
 inline constexpr std::uint64_t every_frame = requests | segments;
 }  // namespace ability

@@ -238,6 +238,9 @@ TEST_F(BadAddress, options_at_the_edge_of_their_types_are_thrown) {
           [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::max(); });
   refused("keep_alive_after",
           [](SocketOptions& odd) { odd.keep_alive_after = std::chrono::seconds::min(); });
+  refused("heartbeat_after", [](SocketOptions& odd) { odd.heartbeat_after = 1ms; });
+  refused("replace_silent_after", [](SocketOptions& odd) { odd.replace_silent_after = 1ms; });
+  refused("replace_silent_after", [](SocketOptions& odd) { odd.replace_silent_after = 25h; });
 }
 
 TEST_F(BadAddress, options_of_subscriptions_at_the_edge_of_their_types_are_thrown) {

@@ -82,8 +82,24 @@ TEST_P(HeartbeatsOnEveryWire, keep_connections_that_are_idle_busy_or_paused) {
   EXPECT_TRUE(at_pull.downs.empty()) << at_pull.why();
 }
 
+// Its loop is turned no more.
+TEST_P(HeartbeatsOnEveryWire, find_a_peer_that_hangs) {
+  Pull pull(there_, beating());
+  Push push(here_, options());
+  Seen at_pull(pull);
+  Seen at_push(push);
+  join(pull, push);
+  pump_.remove(here_);
+  ASSERT_SOON(pump_, at_pull.downs.size() == 1);
+  EXPECT_EQ(at_pull.downs[0].down.reason, DownReason::lost);
+  EXPECT_NE(at_pull.why().find("said nothing for"), std::string::npos) << at_pull.why();
+  pump_.add(here_);
+  ASSERT_SOON(pump_, at_push.downs.size() == 1 && at_push.ups.size() == 2);
+  EXPECT_EQ(at_push.downs[0].down.reason, DownReason::lost) << at_push.why();
+}
+
 // A call-back that takes long is not a silence of the peer, whose words wait to be read.
-TEST_P(Heartbeats, a_side_that_was_busy_reads_before_it_judges) {
+TEST_P(HeartbeatsOnEveryWire, a_side_that_was_busy_reads_before_it_judges) {
   Pull pull(there_, options());
   Push push(here_, beating());
   Seen at_push(push);

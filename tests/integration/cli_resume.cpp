@@ -6,9 +6,12 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <netio/netio.hpp>
 
 #include "integration/cli_support.hpp"
 #include "support/relay.hpp"
@@ -160,18 +163,19 @@ TEST_F(CliResume, a_subscriber_is_told_that_its_publisher_keeps_nothing) {
 }
 
 TEST_F(CliResume, over_shared_memory_it_is_said_that_nothing_is_sent_again) {
-  Process recv(netio_command({"recv", "shm://*", "--count", "1", "--heartbeat", "1s"}));
-  Process send(netio_command({"send", address_of(recv), "--size", "64", "--count", "1", "--resume",
-                              "1MiB", "--heartbeat", "1s"}));
+  Process recv(netio_command({"recv", "shm://*", "--count", "1"}));
+  Process send(netio_command(
+      {"send", address_of(recv), "--size", "64", "--count", "1", "--resume", "1MiB"}));
   EXPECT_EQ(send.wait(), 0) << send.err();
   EXPECT_EQ(recv.wait(), 0) << recv.err();
-  EXPECT_THAT(recv.err(), HasSubstr("--heartbeat has no effect over shm://"));
-  EXPECT_THAT(send.err(), HasSubstr("--resume sends nothing again, and --heartbeat has no effect"));
+  EXPECT_THAT(send.err(), HasSubstr("--resume sends nothing again over shm://"));
 }
 
-TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
+class CliSilence : public CliResume, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(CliSilence, of_a_receiver_that_is_stopped_is_found) {
   const std::string out = folder_.path("received");
-  Process recv(netio_command({"recv", any_port, "--keep", "--out", out}));
+  Process recv(netio_command({"recv", GetParam(), "--keep", "--out", out}));
   Process send(netio_command({"send", address_of(recv), "--size", "64", "--rate", "100",
                               "--heartbeat", "100ms", "--connect-timeout", "2s"}));
   wait_for_bytes_in(out);
@@ -182,6 +186,56 @@ TEST_F(CliResume, a_receiver_that_is_stopped_is_found_by_its_silence) {
   recv.signal(SIGINT);
   (void)recv.wait();
 }
+
+// A pair with an echo in it, whose only place a `netio ping` has that is stopped.
+TEST_P(CliSilence, of_a_ping_that_is_stopped_costs_it_its_place) {
+  Context context;
+  SocketOptions options;
+  options.mode = Mode::unbuffered;
+  options.replace_silent_after = 200ms;
+  Pair echo(context, options);
+  std::vector<std::string> ups;
+  std::string lost;
+  std::uint64_t echoed = 0;
+  echo.on_message([&](const MessageView& message) {
+    ++echoed;
+    EXPECT_EQ(echo.send(message.bytes(), message.tag()), Status::ok);
+  });
+  echo.on_up([&](const PeerInfo& peer) { ups.push_back(peer.name); });
+  echo.on_down([&](const PeerInfo& peer, const Down& down) {
+    if (peer.was_up && peer.name == "stopped") lost = down.detail;
+  });
+  const auto turn_until = [&](const auto& done) {
+    return wait_until([&] {
+      context.loop().run_once(10ms);
+      return done();
+    });
+  };
+  const std::string address = echo.bind(GetParam());
+  Process stopped(netio_command({"ping", address, "--interval", "10ms", "--name", "stopped"}));
+  ASSERT_TRUE(turn_until([&] { return echoed >= 3; })) << stopped.err();
+  stopped.signal(SIGSTOP);
+  Process newcomer(netio_command(
+      {"ping", address, "--count", "3", "--interval", "10ms", "--connect-timeout", "30s"}));
+  ASSERT_TRUE(turn_until([&] { return !newcomer.running(); })) << newcomer.err();
+  EXPECT_EQ(newcomer.wait(), 0) << newcomer.err();
+  EXPECT_THAT(lost, HasSubstr("said nothing for"));
+  EXPECT_THAT(lost, HasSubstr("its place is given to a newcomer"));
+  // It goes on, is told that it was lost, and comes back to a place that is free.
+  stopped.signal(SIGCONT);
+  ASSERT_TRUE(turn_until([&] { return ups.size() >= 3; })) << stopped.err();
+  EXPECT_EQ(ups[2], "stopped");
+  EXPECT_TRUE(stopped.wait_for_err("netio ping: lost ")) << stopped.err();
+  stopped.signal(SIGINT);
+  ASSERT_TRUE(turn_until([&] { return !stopped.running(); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(on, CliSilence,
+                         ::testing::Values(any_port, "shm://*", "netio://127.0.0.1:0"),
+                         [](const auto& wire) {
+                           const std::string name = wire.param;
+                           return name.substr(0, name.find(':'));
+                         });
 
 TEST_F(CliResume, a_receiver_gives_up_a_sender_that_does_not_come_back) {
   const std::string out = folder_.path("received");

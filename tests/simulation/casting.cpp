@@ -162,8 +162,10 @@ void Play::draw_options(Actor& actor) {
     options.resume_bytes_max = 1 + random_.below(std::uint64_t{1} << (6 + random_.below(14)));
     options.resume_within = up_to(random_, 5 * ms, random_.one_in(4) ? 500 * ms : 20'000 * ms);
   }
+  options.replace_silent_after = {};
   if (random_.one_in(3) && world_.settings.has(Part::heartbeats)) {
     options.heartbeat_after = up_to(random_, 50 * ms, 400 * ms);
+    options.replace_silent_after = 2 * options.heartbeat_after;
   }
   options.acknowledge_after = up_to(random_, 50 * us, random_.one_in(3) ? 20 * ms : 2 * ms);
   if (random_.one_in(3)) options.acknowledge = Acknowledge::released;

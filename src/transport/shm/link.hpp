@@ -64,6 +64,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   [[nodiscard]] bool idle() const noexcept override { return !wire_ || wire_->sends.consumed(); }
   // Always false: the share of the arena bounds a slow peer instead.
   [[nodiscard]] bool backed_up() const noexcept override { return false; }
+  [[nodiscard]] bool untaken() const noexcept override { return !idle(); }
   [[nodiscard]] std::size_t queued_bytes() const noexcept override;
   [[nodiscard]] Holding holding(const StorePart& of) const noexcept override {
     return wire_ ? wire_->sends.holding(of) : Holding();
