@@ -370,6 +370,11 @@ NETIO_API int netio_buffered_send_socket_init(struct netio_context* context,
 NETIO_API int netio_send(struct netio_socket* socket, const void* data, size_t bytes);
 NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const void* data,
                                 size_t bytes);
+// Sends a message to every peer that is connected to a send or pair socket, in order with the
+// others: all take it, or nobody gets it, and `peers` and `away` are set in any case. They may not
+// be NULL: NETIO_OK does not say that everybody was there. See netio::ToAll (netio/sending.hpp).
+NETIO_API int netio_send_to_all(struct netio_socket* socket, uint64_t tag, const void* data,
+                                size_t bytes, size_t* peers, size_t* away);
 // Lends the bytes instead: they must stay unchanged until cb_send_completed with `key`, which comes
 // once for every NETIO_OK, or until the socket is freed.
 NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
