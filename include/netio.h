@@ -18,17 +18,18 @@ extern "C" {
 
 // --- Answers. On any but NETIO_OK nothing was done and nothing taken.
 enum netio_result {
-  NETIO_OK = 0,             // done
-  NETIO_AGAIN = 1,          // no room for now: cb_buffer_available tells when to try again
-  NETIO_NOT_CONNECTED = 2,  // no peer is connected: cb_buffer_available tells when to try again
-  NETIO_CLOSED = 3,         // the socket was closed; no later call will answer NETIO_OK
-  NETIO_TOO_BIG = 4,        // over a limit; waiting does not change that
-  NETIO_INVALID = 5,        // the call makes no sense here: mend the program
-  NETIO_BAD_ADDRESS = 6,    // the address makes no sense
-  NETIO_ERROR = 7,          // the machine refused
-  NETIO_NO_MEMORY = 8,      // there is no memory left
-  NETIO_BUSY = 9,           // other objects still use it: free them first
-  NETIO_WRONG_THREAD = 10,  // another thread's loop; calls for each message check in debug builds
+  NETIO_OK = 0,              // done
+  NETIO_AGAIN = 1,           // no room for now: cb_buffer_available tells when to try again
+  NETIO_NOT_CONNECTED = 2,   // no peer is connected: cb_buffer_available tells when to try again
+  NETIO_CLOSED = 3,          // the socket was closed; no later call will answer NETIO_OK
+  NETIO_TOO_BIG = 4,         // over a limit; waiting does not change that
+  NETIO_INVALID = 5,         // the call makes no sense here: mend the program
+  NETIO_BAD_ADDRESS = 6,     // the address makes no sense
+  NETIO_ERROR = 7,           // the machine refused
+  NETIO_NO_MEMORY = 8,       // there is no memory left
+  NETIO_BUSY = 9,            // other objects still use it: free them first
+  NETIO_WRONG_THREAD = 10,   // another thread's loop; calls for each message check in debug builds
+  NETIO_NOT_THERE_YET = 11,  // netio_listen(): the address may be there later; try again
 };
 NETIO_API const char* netio_result_name(int result);  // "ok", "again", ...; never NULL
 // What the latest call of this thread that did not answer NETIO_OK was about, why it failed, and

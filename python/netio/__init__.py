@@ -9,7 +9,8 @@ from ._netio import (Acknowledge, Batch, Books, Counters, Distribute, DownReason
                      RequestBooks, Status, ToAll, fabrics_built)
 from . import _arrays  # noqa: F401  (adds array(), tags() and sizes())
 from .context import Context
-from .errors import AddressError, ClosedError, Error, RequestError, RequestTimeout, StatusError
+from .errors import (AddressError, ClosedError, Error, NotThereYet, RequestError, RequestTimeout,
+                     StatusError)
 from .requests import Reply, ReplyTo, Request
 from .sockets import Pair, Publish, Pull, Push, Subscribe
 from .units import (BuilderUnit, Event, EventManager, Fragment, FragmentStatus, Missing,
@@ -21,7 +22,7 @@ __all__ = [
     "Pair", "PeerInfo", "PeerSnapshot", "Policy", "Publish", "Pull", "Push", "Reply", "ReplyBooks",
     "ReplyTo", "Request", "RequestBooks", "RequestError", "RequestTimeout", "Status", "StatusError",
     "Subscribe", "ToAll", "fabrics_built", "BuilderUnit", "Event", "EventManager", "Fragment",
-    "FragmentStatus", "Missing", "ReadoutUnit", "WhenFull", "end_of_run",
+    "FragmentStatus", "Missing", "NotThereYet", "ReadoutUnit", "WhenFull", "end_of_run",
 ]
 
 __version__ = "0.1.0"

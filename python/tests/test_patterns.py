@@ -352,6 +352,12 @@ class Figures(AsyncCase):
             self.assertIn("nothing://here", error.operation)
             self.assertTrue(error.cause and error.advice)
             self.assertIn(error.cause, str(error))
+            # Nobody's address (RFC 5737), and a folder that is missing.
+            for later in ("tcp://192.0.2.1:0", "shm:///no/such/folder/socket"):
+                with self.assertRaises(netio.NotThereYet) as caught:
+                    netio.Pull(context).bind(later)
+                self.assertIsInstance(caught.exception, netio.Error)
+                self.assertTrue(caught.exception.cause and caught.exception.advice)
             with self.assertRaises(netio.Error):
                 netio.Push(context, high_watermark=2.0)
             with self.assertRaisesRegex(TypeError, "no option flush_after"):
