@@ -18,17 +18,18 @@ extern "C" {
 
 // --- Answers. On any but NETIO_OK nothing was done and nothing taken.
 enum netio_result {
-  NETIO_OK = 0,             // done
-  NETIO_AGAIN = 1,          // no room for now: cb_buffer_available tells when to try again
-  NETIO_NOT_CONNECTED = 2,  // no peer is connected: cb_buffer_available tells when to try again
-  NETIO_CLOSED = 3,         // the socket was closed; no later call will answer NETIO_OK
-  NETIO_TOO_BIG = 4,        // over a limit; waiting does not change that
-  NETIO_INVALID = 5,        // the call makes no sense here: mend the program
-  NETIO_BAD_ADDRESS = 6,    // the address makes no sense
-  NETIO_ERROR = 7,          // the machine refused
-  NETIO_NO_MEMORY = 8,      // there is no memory left
-  NETIO_BUSY = 9,           // other objects still use it: free them first
-  NETIO_WRONG_THREAD = 10,  // another thread's loop; calls for each message check in debug builds
+  NETIO_OK = 0,              // done
+  NETIO_AGAIN = 1,           // no room for now: cb_buffer_available tells when to try again
+  NETIO_NOT_CONNECTED = 2,   // no peer is connected: cb_buffer_available tells when to try again
+  NETIO_CLOSED = 3,          // the socket was closed; no later call will answer NETIO_OK
+  NETIO_TOO_BIG = 4,         // over a limit; waiting does not change that
+  NETIO_INVALID = 5,         // the call makes no sense here: mend the program
+  NETIO_BAD_ADDRESS = 6,     // the address makes no sense
+  NETIO_ERROR = 7,           // the machine refused
+  NETIO_NO_MEMORY = 8,       // there is no memory left
+  NETIO_BUSY = 9,            // other objects still use it: free them first
+  NETIO_WRONG_THREAD = 10,   // another thread's loop; calls for each message check in debug builds
+  NETIO_NOT_THERE_YET = 11,  // netio_listen(): the address may be there later; try again
 };
 NETIO_API const char* netio_result_name(int result);  // "ok", "again", ...; never NULL
 // What the latest call of this thread that did not answer NETIO_OK was about, why it failed, and
@@ -371,6 +372,11 @@ NETIO_API int netio_buffered_send_socket_init(struct netio_context* context,
 NETIO_API int netio_send(struct netio_socket* socket, const void* data, size_t bytes);
 NETIO_API int netio_send_tagged(struct netio_socket* socket, uint64_t tag, const void* data,
                                 size_t bytes);
+// Sends a message to every peer that is connected to a send or pair socket, in order with the
+// others: all take it, or nobody gets it, and `peers` and `away` are set in any case. They may not
+// be NULL: NETIO_OK does not say that everybody was there. See netio::ToAll (netio/sending.hpp).
+NETIO_API int netio_send_to_all(struct netio_socket* socket, uint64_t tag, const void* data,
+                                size_t bytes, size_t* peers, size_t* away);
 // Lends the bytes instead: they must stay unchanged until cb_send_completed with `key`, which comes
 // once for every NETIO_OK, or until the socket is freed.
 NETIO_API int netio_lend(struct netio_socket* socket, uint64_t tag, const void* data, size_t bytes,

@@ -44,6 +44,8 @@ struct SendArguments {
   ReportArguments report;
   Mode mode = Mode::buffered;
   std::size_t head_bytes = 0;  // 0: messages are not cut into segments
+  bool to_all = false;         // each message to every receiver; send only
+  std::uint64_t wait_for = 1;  // receivers, or subscribers, before the first message
   std::string input = "-";
   FrameSpec frame;
   std::optional<LoadSpec> load;  // instead of the input
@@ -53,8 +55,7 @@ struct SendArguments {
 };
 
 struct PubArguments : SendArguments {
-  TagRange tags{0, 0};         // in turn
-  std::uint64_t wait_for = 1;  // subscribers
+  TagRange tags{0, 0};  // in turn
   bool no_block = false;
   std::uint64_t subscribers_min = 0;
   std::optional<std::chrono::nanoseconds> block_for_max;

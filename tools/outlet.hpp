@@ -48,6 +48,42 @@ class PushOutlet : public Outlet {
   std::size_t head_bytes_;
 };
 
+// Each message goes to every receiver that is connected. Nothing is lent: sources copy.
+class ToAllOutlet : public Outlet {
+ public:
+  // Over all messages so far.
+  struct Reach {
+    std::size_t receivers_min = 0;
+    std::size_t receivers_max = 0;
+    std::size_t away_max = 0;
+  };
+
+  explicit ToAllOutlet(Push& push) noexcept : push_(push) {}
+  Status send(std::span<const std::byte> message) noexcept override {
+    const ToAll answer = push_.send_to_all(message);
+    if (answer.status == Status::ok) note(answer);
+    return answer.status;
+  }
+  Status lend(std::span<const std::byte>, std::uint64_t) noexcept override {
+    return Status::invalid;
+  }
+  void on_released(std::function<void(std::uint64_t token)> call) override {
+    push_.on_released(std::move(call));
+  }
+  [[nodiscard]] const Reach& reach() const noexcept { return reach_; }
+
+ private:
+  void note(const ToAll& answer) noexcept {
+    const bool first = reach_.receivers_max == 0;
+    reach_.receivers_min = first ? answer.peers : std::min(reach_.receivers_min, answer.peers);
+    reach_.receivers_max = std::max(reach_.receivers_max, answer.peers);
+    reach_.away_max = std::max(reach_.away_max, answer.away);
+  }
+
+  Push& push_;
+  Reach reach_;
+};
+
 // Each message bears the next tag of a range; behind its last comes its first again.
 class PublishOutlet : public Outlet {
  public:

@@ -20,9 +20,10 @@ class SendSession final : public SendingSession {
   explicit SendSession(const SendArguments& arguments)
       : SendingSession(arguments, "send", "receiver"),
         push_(context_, socket_options(arguments.peer, arguments.mode)),
-        outlet_(push_, arguments.head_bytes) {
+        outlet_(push_, arguments.head_bytes),
+        to_all_(push_) {
     push_.on_writable([this] { on_writable(); });
-    use(push_, outlet_);
+    arguments.to_all ? use(push_, to_all_) : use(push_, outlet_);
   }
 
  private:
@@ -34,12 +35,14 @@ class SendSession final : public SendingSession {
 
   Push push_;
   PushOutlet outlet_;
+  ToAllOutlet to_all_;
   AttemptNotes attempts_;
 };
 
 void SendSession::peer_up(const PeerInfo& peer) {
   attempts_.clear();
-  if (phase_ == Phase::waiting) {
+  const bool enough = push_.peers_connected() >= arguments_.wait_for;
+  if (phase_ == Phase::waiting && enough) {
     begin();
   } else {
     progress_.note(fmt::format("connected to {}", named(peer)));
@@ -59,6 +62,7 @@ void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
 
 std::string SendSession::waits_for() const {
   if (up_.empty()) return "waiting for a receiver to come back";
+  if (phase_ == Phase::waiting) return "waiting for more receivers (--wait-for)";
   const std::string behind = peer_table_.behind();
   if (phase_ == Phase::sending && held_up_ && !behind.empty()) return "held up by " + behind;
   return SendingSession::waits_for();
@@ -66,6 +70,7 @@ std::string SendSession::waits_for() const {
 
 void SendSession::complete(Summary& summary) const {
   summary.mode = arguments_.mode == Mode::buffered ? "buffered" : "unbuffered";
+  if (arguments_.to_all) summary.to_all = to_all_.reach();
 }
 
 }  // namespace

@@ -53,8 +53,9 @@ void SendingSession::use(Socket& socket, Outlet& outlet) {
 
 void SendingSession::make_source() {
   const auto on_ready = [this] { pump(); };
-  // Unbuffered messages are lent; segments are copied, behind each other.
-  const bool lends = arguments_.mode == Mode::unbuffered && arguments_.head_bytes == 0;
+  // Unbuffered messages are lent; segments, and what goes to all, are copied.
+  const bool lends =
+      arguments_.mode == Mode::unbuffered && arguments_.head_bytes == 0 && !arguments_.to_all;
   if (arguments_.load) {
     source_ = make_load(*arguments_.load, lends, *outlet_, on_ready,
                         [this] { progress_.note("preparing the load ..."); });
@@ -222,10 +223,14 @@ void SendingSession::interrupt() {
   }
 }
 
-// This side's limit was looked at as the message was made: it is theirs.
+// This side's limit was looked at as the message was made: it is theirs. What goes to all has to be
+// taken by each of them.
 void SendingSession::fail_for_defect() {
   std::uint64_t most = 0;
-  for (const auto& [id, takes] : up_) most = std::max(most, takes);
+  for (const auto& [id, takes] : up_) {
+    const bool least = arguments_.to_all && most != 0;
+    most = least ? std::min(most, takes) : std::max(most, takes);
+  }
   if (!source_->too_big() || most == 0)
     return verdict_.fail(ExitCode::failed, source_->defect(), {});
   verdict_.fail(

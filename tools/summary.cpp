@@ -209,6 +209,23 @@ std::string_view first_word(const Summary& summary) {
   return summary.receiving() ? "received" : "sent";
 }
 
+std::string reach_text(const ToAllOutlet::Reach& reach) {
+  const std::string receivers =
+      reach.receivers_min == reach.receivers_max
+          ? counted(reach.receivers_max, "receiver")
+          : fmt::format("{} to {} receivers", reach.receivers_min, reach.receivers_max);
+  const std::string away = reach.away_max == 0
+                               ? "none was away"
+                               : fmt::format("up to {} away, which did not get it", reach.away_max);
+  return fmt::format("each message to {}; {}", receivers, away);
+}
+
+ordered_json json_of(const ToAllOutlet::Reach& reach) {
+  return {{"receivers_min", reach.receivers_min},
+          {"receivers_max", reach.receivers_max},
+          {"away_max", reach.away_max}};
+}
+
 std::string away_text(const PeerCounts& peers) {
   std::string text =
       fmt::format("{}, {} in all", counted(peers.away, "time"), duration_text(peers.away_seconds));
@@ -309,6 +326,7 @@ std::string to_text(const Summary& summary) {
     row(peers_word(summary), peers_text(summary.peers));
     if (summary.peers.away != 0) row("away", away_text(summary.peers));
   }
+  if (summary.to_all) row("to all", reach_text(*summary.to_all));
   row("books", books_text(summary));
   if (const std::string lost = lost_text(summary); !lost.empty()) row("lost", lost);
   if (summary.kept_bytes != 0) {
@@ -354,6 +372,7 @@ std::string to_json(const Summary& summary) {
   }
   if (summary.replied) json["requests"] = to_json(*summary.replied);
   if (summary.trips) json["rtt_us"] = times_json(*summary.trips);
+  if (summary.to_all) json["to_all"] = json_of(*summary.to_all);
   json["books"] = books_json(summary);
   json["counters"] = json_of(summary.counters);
   if (summary.kind == Summary::Kind::sent || summary.kind == Summary::Kind::published) {

@@ -11,6 +11,7 @@
 #include <netio/request.hpp>
 
 #include "exit_code.hpp"
+#include "outlet.hpp"
 #include "peer_table.hpp"
 #include "round_trips.hpp"
 #include "tag_counts.hpp"
@@ -68,13 +69,14 @@ struct Summary {
   bool met = true;    // there was a peer
   Books books;
   Counters counters;
-  bool resumes = false;                // sent, published: --resume
-  std::uint64_t connections_lost = 0;  // sent, published: did not end in order
-  std::uint64_t kept_bytes = 0;        // received: memory of messages that are not released
-  PeerCounts peers;                    // of all kinds but sent
-  MissedBy missed_by{};                // subscribed
-  std::optional<TagCounts> tags;       // subscribed
-  std::vector<PeerLine> per_peer;      // at most those that a PeerTable has
+  std::optional<ToAllOutlet::Reach> to_all;  // sent, --to-all
+  bool resumes = false;                      // sent, published: --resume
+  std::uint64_t connections_lost = 0;        // sent, published: did not end in order
+  std::uint64_t kept_bytes = 0;              // received: memory of messages that are not released
+  PeerCounts peers;                          // of all kinds but sent
+  MissedBy missed_by{};                      // subscribed
+  std::optional<TagCounts> tags;             // subscribed
+  std::vector<PeerLine> per_peer;            // at most those that a PeerTable has
   std::uint64_t peers_left_out = 0;
   std::uint64_t request_bytes = 0;      // asked: of each request
   std::optional<RequestBooks> asked;    // asked

@@ -128,6 +128,12 @@ void add_send(CLI::App& app, SendArguments& send, SendChoice& choice) {
                 "buffered (most messages a second; default) or unbuffered (least latency)");
   add_parsed_to(app, "--head", "BYTES", parse_message_bytes, send.head_bytes,
                 "Send each message as two segments: its first BYTES, and the rest");
+  app.add_flag("--to-all", send.to_all,
+               "Send each message to every receiver that is connected: all take it, or nobody gets "
+               "it yet")
+      ->excludes(app.get_option("--head"));
+  add_parsed_to(app, "--wait-for", "N", parse_more_than_none, send.wait_for,
+                "Begin when so many receivers are connected (1)");
   app.footer(std::string(help::send_footer));
 }
 

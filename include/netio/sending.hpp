@@ -20,6 +20,21 @@ namespace detail {
 class SendCore;
 }
 
+// What became of a message to all: send_to_all().
+struct [[nodiscard]] ToAll {
+  Status status = Status::ok;
+  // The number of peers that take the message: all that are up, or none.
+  std::size_t peers = 0;
+  // The number of peers that are expected and are not up now. They do not get the message, also not
+  // when they come: those that this side connects to (Socket::peers() lists them), and those that
+  // had connected to this side, if messages are kept for them (SocketOptions::resume_bytes_max).
+  // Nobody else is expected: compare `peers` with the number that you expect to connect.
+  std::size_t away = 0;
+
+  // All took it, and nobody was away.
+  [[nodiscard]] bool to_everyone() const noexcept { return status == Status::ok && away == 0; }
+};
+
 // No call blocks or throws. A call that does not answer ok has taken nothing (of a batch: nothing
 // of what is left in it).
 class NETIO_API Sending {
@@ -120,6 +135,26 @@ class NETIO_API Sending {
   // The same, with bytes that are lent: see lend().
   [[nodiscard]] Status lend_to(std::uint64_t peer, std::span<const std::byte> message,
                                std::uint64_t token, std::uint64_t tag = 0) noexcept;
+
+  // Copies the bytes as send() does, and sends them to every peer that is up, with whatever
+  // Distribute: "run 42 starts". Each peer gets the message once, in order with what it is sent
+  // before and after. All take it, or nobody gets it. It counts in the books once for each peer.
+  // Look at `away` and `peers` too: see ToAll. What is not acknowledged when a connection breaks is
+  // lost, or kept and sent again, as any message.
+  //
+  // again: one of the peers has no room now. on_writable follows when it has, or when its
+  // connection ends.
+  //
+  // not_connected: no peer is up. on_writable follows when one is.
+  //
+  // too_big: for this side, or for one of the peers.
+  ToAll send_to_all(std::span<const std::byte> message, std::uint64_t tag = 0) noexcept;
+  // The same, with text.
+  ToAll send_to_all(std::string_view text, std::uint64_t tag = 0) noexcept {
+    return send_to_all(std::as_bytes(std::span(text)), tag);
+  }
+  // Two texts in braces would be one text.
+  void send_to_all(std::initializer_list<const char*> texts, std::uint64_t tag = 0) = delete;
 
   // Makes a message of `bytes`, to be written through writable_bytes(), in the memory that the wire
   // of the next peer (Distribute::by_tag: of the peer of the tag) sends from best. send() passes it

@@ -6,10 +6,11 @@ calls that wait. Names are those of C++; times are seconds, and their names end 
 
 from ._netio import (Acknowledge, Batch, Books, Counters, Distribute, DownReason, DropReason,
                      IdlePolicy, Message, Mode, Outcome, PeerInfo, PeerSnapshot, Policy, ReplyBooks,
-                     RequestBooks, Status, fabrics_built)
+                     RequestBooks, Status, ToAll, fabrics_built)
 from . import _arrays  # noqa: F401  (adds array(), tags() and sizes())
 from .context import Context
-from .errors import AddressError, ClosedError, Error, RequestError, RequestTimeout, StatusError
+from .errors import (AddressError, ClosedError, Error, NotThereYet, RequestError, RequestTimeout,
+                     StatusError)
 from .requests import Reply, ReplyTo, Request
 from .sockets import Pair, Publish, Pull, Push, Subscribe
 from .units import (BuilderUnit, Event, EventManager, Fragment, FragmentStatus, Missing,
@@ -20,8 +21,8 @@ __all__ = [
     "Distribute", "DownReason", "DropReason", "Error", "IdlePolicy", "Message", "Mode", "Outcome",
     "Pair", "PeerInfo", "PeerSnapshot", "Policy", "Publish", "Pull", "Push", "Reply", "ReplyBooks",
     "ReplyTo", "Request", "RequestBooks", "RequestError", "RequestTimeout", "Status", "StatusError",
-    "Subscribe", "fabrics_built", "BuilderUnit", "Event", "EventManager", "Fragment",
-    "FragmentStatus", "Missing", "ReadoutUnit", "WhenFull", "end_of_run",
+    "Subscribe", "ToAll", "fabrics_built", "BuilderUnit", "Event", "EventManager", "Fragment",
+    "FragmentStatus", "Missing", "NotThereYet", "ReadoutUnit", "WhenFull", "end_of_run",
 ]
 
 __version__ = "0.1.0"

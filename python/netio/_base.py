@@ -13,7 +13,7 @@ from .events import made
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ._netio import Batch, Message
+    from ._netio import Batch, Message, ToAll
     from .context import Context
     from .events import Event
 
@@ -133,6 +133,13 @@ class SendingBase:
         or to nobody; a Publish and a Batch cannot do that.
         """
         return self._try_send(data, tag, peer)
+
+    def try_send_to_all(self, data: Any, tag: int = 0) -> ToAll:
+        """Sends a message to every peer that is up, or to nobody; ToAll.status says why.
+
+        Of Push and Pair. `data` is anything with the buffer protocol, which is copied.
+        """
+        return self._try_send_to_all(data, tag)
 
     def try_send_segments(self, segments: Iterable[Any], tag: int = 0, *, peer: int = 0) -> Status:
         """Sends one message of up to 64 buffers; the receiver sees where each begins."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._base import (AGAIN, EVENT, NOT_CONNECTED, OK, WRITABLE, ReceivingBase, SendingBase,
                     Socket, SubscribeBase, refused)
-from ._netio import Batch, Books, Message, Outcome, ReplyTo, Status
+from ._netio import Batch, Books, Message, Outcome, ReplyTo, Status, ToAll
 from .context import Context
 from .errors import ClosedError, RequestTimeout
 from .requests import ReplyBase, RequestBase, failed, late, limited
@@ -98,6 +98,18 @@ class BlockingSending(SendingBase):
         """
         if self._try_send(data, tag, peer) is not OK:
             self._until_taken("send", lambda: self._try_send(data, tag, peer), timeout)
+
+    def send_to_all(self, data: Any, timeout: float | None = None, *, tag: int = 0) -> ToAll:
+        """Sends a message to every peer that is up: all take it, or nobody gets it.
+
+        Waits while one of them has no room, or no peer is up. Look at `away` and `peers` of the
+        answer: who is not up does not get the message. Of Push and Pair; a Publish cannot do that.
+        """
+        def attempt() -> ToAll | Status:
+            answer = self._try_send_to_all(data, tag)
+            return answer if answer.status is OK else answer.status
+
+        return self._until_taken("send to all", attempt, timeout)
 
     def send_segments(self, segments: Iterable[Any], timeout: float | None = None, *,
                       tag: int = 0, peer: int = 0) -> None:

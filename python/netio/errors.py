@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["AddressError", "ClosedError", "Error", "RequestError", "RequestTimeout", "StatusError"]
+__all__ = ["AddressError", "ClosedError", "Error", "NotThereYet", "RequestError", "RequestTimeout",
+           "StatusError"]
 
 
 class Error(Exception):
@@ -21,6 +22,10 @@ class Error(Exception):
 
 class AddressError(Error):
     """An address that makes no sense and never will."""
+
+
+class NotThereYet(Error):
+    """bind(): the address makes sense and may be there later. The call may be made again."""
 
 
 class ClosedError(Error):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._base import (AGAIN, CLOSED, EVENT, NOT_CONNECTED, OK, WRITABLE, ReceivingBase, SendingBase,
                     Socket, SubscribeBase, refused)
-from ._netio import Batch, Books, Message, Status
+from ._netio import Batch, Books, Message, Status, ToAll
 
 if TYPE_CHECKING:
     import asyncio
@@ -87,6 +87,19 @@ class AsyncSending(SendingBase):
             self._ctx._event_loop()
         while (status := self._try_send(data, tag, peer)) is not OK:
             await self._room("send", status)
+
+    async def send_to_all(self, data: Any, tag: int = 0) -> ToAll:
+        """Sends a message to every peer that is up: all take it, or nobody gets it.
+
+        Waits while one of them has no room, or no peer is up. Look at `away` and `peers` of the
+        answer: who is not up does not get the message. Of Push and Pair; a Publish cannot do that.
+        `data` is anything with the buffer protocol, which is copied.
+        """
+        if self._ctx._loop is None:
+            self._ctx._event_loop()
+        while (answer := self._try_send_to_all(data, tag)).status is not OK:
+            await self._room("send to all", answer.status)
+        return answer
 
     async def send_segments(self, segments: Iterable[Any], tag: int = 0, *, peer: int = 0) -> None:
         """Sends one message of up to 64 buffers; the receiver sees where each begins."""

@@ -4,6 +4,7 @@
 #include <exception>
 #include <nanobind/stl/string.h>
 
+#include <netio/not_there_yet.hpp>
 #include <netio/status.hpp>
 
 namespace netio::python {
@@ -38,6 +39,8 @@ void bind_errors(nb::module_&) {
       std::rethrow_exception(pointer);
     } catch (const AddressError& error) {
       set_error("AddressError", error.operation(), error.cause(), error.advice());
+    } catch (const NotThereYet& error) {
+      set_error("NotThereYet", error.operation(), error.cause(), error.advice());
     } catch (const Error& error) {
       set_error("Error", error.operation(), error.cause(), error.advice());
     }

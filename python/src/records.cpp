@@ -77,6 +77,11 @@ void bind_request_books(nb::module_& module) {
 }
 
 void bind_peers(nb::module_& module) {
+  nb::class_<ToAll>(module, "ToAll", "What became of a message to all peers.")
+      .def_ro("status", &ToAll::status)
+      .def_ro("peers", &ToAll::peers)
+      .def_ro("away", &ToAll::away)
+      .def_prop_ro("to_everyone", &ToAll::to_everyone);
   nb::class_<PeerInfo>(module, "PeerInfo", "A peer, as events have it.")
       .def_ro("id", &PeerInfo::id)
       .def_ro("address", &PeerInfo::address)

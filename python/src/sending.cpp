@@ -63,6 +63,16 @@ Status try_send(SocketBase& self, nb::handle data, nb::handle number, nb::handle
                     : send_batch(*open, *nb::inst_ptr<BatchBase>(data), peer);
 }
 
+ToAll try_send_to_all(SocketBase& self, nb::handle data, nb::handle number) {
+  const std::uint64_t tag = tag_of(number);
+  const Bytes bytes(data);
+  SocketState* const open = self.open_state("send");
+  if (open == nullptr) return {Status::closed, 0, 0};
+  if (bytes.span().size() < long_send_bytes) return open->send_to_all(bytes.span(), tag);
+  const Unlocked unlocked;
+  return open->send_to_all(bytes.span(), tag);
+}
+
 // The bytes of each, and where they are.
 struct Parts {
   explicit Parts(const nb::iterable& segments) {
@@ -139,6 +149,7 @@ nb::object try_allocate(SocketBase& self, std::size_t bytes, nb::handle number) 
 
 void bind_sending(nb::class_<SocketBase>& type) {
   type.def("_try_send", &try_send, nb::arg("data").none(), nb::arg("tag") = 0, nb::arg("peer") = 0)
+      .def("_try_send_to_all", &try_send_to_all, nb::arg("data").none(), nb::arg("tag") = 0)
       .def("_try_send_segments", &try_send_segments, nb::arg("segments"), nb::arg("tag") = 0,
            nb::arg("peer") = 0)
       .def("_try_lend", &try_lend, nb::arg("data").none(), nb::arg("future").none(),

@@ -52,6 +52,9 @@ class SocketState {
   virtual Status send_segments(std::uint64_t, std::span<const Segment>, std::uint64_t) {
     return Status::invalid;
   }
+  virtual ToAll send_to_all(std::span<const std::byte>, std::uint64_t) {
+    return {Status::invalid, 0, 0};
+  }
   virtual Status lend(std::uint64_t, std::span<const std::byte>, std::uint64_t, std::uint64_t) {
     return Status::invalid;
   }

@@ -95,6 +95,10 @@ class StateOf : public SocketState {
         peer, [&](auto& socket) { return socket.send_segments_to(peer, segments, tag); },
         [&](auto& socket) { return socket.send_segments(segments, tag); });
   }
+  ToAll send_to_all(std::span<const std::byte> bytes, std::uint64_t tag) override {
+    if constexpr (chooses_peer) return socket_->send_to_all(bytes, tag);
+    return {Status::invalid, 0, 0};
+  }
   Status lend(std::uint64_t peer, std::span<const std::byte> bytes, std::uint64_t token,
               std::uint64_t tag) override {
     return to(

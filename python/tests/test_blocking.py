@@ -22,6 +22,25 @@ class Blocking(unittest.TestCase):
                 self.assertEqual((bytes(message), message.tag), (b"hello", 3))
             self.assertEqual(push.books().acknowledged, 1)
 
+    def test_a_message_to_all_waits_and_says_who_was_away(self):
+        with blocking.Context() as context:
+            pulls, push = [blocking.Pull(context) for _ in range(2)], blocking.Push(context)
+            with self.assertRaises(TimeoutError):
+                push.send_to_all(b"nobody", 0.01)
+            for pull in pulls:
+                push.connect(pull.bind(TCP))
+            answer = push.send_to_all(b"one, or both", LIMIT_S, tag=3)
+            self.assertEqual(answer.peers + answer.away, 2)
+            while push.peers_connected < 2:
+                push.send_to_all(b"again", LIMIT_S)
+                pulls[0].receive(0.01)
+            answer = push.send_to_all(b"all", LIMIT_S)
+            self.assertTrue(answer.to_everyone)
+            self.assertEqual(answer.peers, 2)
+            for pull in pulls:
+                while bytes(pull.receive(LIMIT_S)) != b"all":
+                    pass
+
     def test_a_time_limit_that_is_over_is_a_timeout(self):
         with blocking.Context() as context:
             pull, push = blocking.Pull(context), blocking.Push(context)

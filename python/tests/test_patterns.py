@@ -21,6 +21,40 @@ class Pairs(AsyncCase):
             self.assertEqual(bytes(await here.receive()), b"to here")
 
 
+class ToAll(AsyncCase):
+    async def test_every_receiver_is_told_and_the_sender_who_was_away(self):
+        async with netio.Context() as context:
+            push = netio.Push(context)
+            answer = push.try_send_to_all(b"early")
+            self.assertIs(answer.status, netio.Status.not_connected)
+            self.assertEqual((answer.peers, answer.away), (0, 0))
+            pulls = [netio.Pull(context) for _ in range(3)]
+            for pull in pulls:
+                push.connect(pull.bind(TCP))
+            await self.until(lambda: push.peers_connected == 3)
+            for tag, data in ((7, b"run 42 starts"), (8, bytes(300_000))):
+                answer = await push.send_to_all(data, tag)
+                self.assertIs(answer.status, netio.Status.ok)
+                self.assertEqual((answer.peers, answer.away, answer.to_everyone), (3, 0, True))
+                for pull in pulls:
+                    message = await pull.receive()
+                    self.assertEqual((bytes(message), message.tag), (data, tag))
+            push.connect("tcp://127.0.0.1:1")  # where nobody listens
+            answer = await push.send_to_all(b"run 42 ends")
+            self.assertEqual((answer.peers, answer.away, answer.to_everyone), (3, 1, False))
+
+    async def test_waits_for_the_first_peer(self):
+        async with netio.Context() as context:
+            push, pull = pair_of(context)
+            self.assertEqual((await push.send_to_all(b"here")).peers, 1)
+            self.assertEqual(bytes(await pull.receive()), b"here")
+
+    async def test_a_publisher_has_other_means(self):
+        async with netio.Context() as context:
+            with self.assertRaises(netio.StatusError):
+                await netio.Publish(context).send_to_all(b"x")
+
+
 class Publishing(AsyncCase):
     async def test_a_subscriber_gets_the_tags_that_it_asked_for(self):
         async with netio.Context() as context:
@@ -318,6 +352,12 @@ class Figures(AsyncCase):
             self.assertIn("nothing://here", error.operation)
             self.assertTrue(error.cause and error.advice)
             self.assertIn(error.cause, str(error))
+            # Nobody's address (RFC 5737), and a folder that is missing.
+            for later in ("tcp://192.0.2.1:0", "shm:///no/such/folder/socket"):
+                with self.assertRaises(netio.NotThereYet) as caught:
+                    netio.Pull(context).bind(later)
+                self.assertIsInstance(caught.exception, netio.Error)
+                self.assertTrue(caught.exception.cause and caught.exception.advice)
             with self.assertRaises(netio.Error):
                 netio.Push(context, high_watermark=2.0)
             with self.assertRaisesRegex(TypeError, "no option flush_after"):

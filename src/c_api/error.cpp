@@ -100,9 +100,10 @@ NETIO_API const char* netio_last_error() { return last_error.words; }
 
 NETIO_API const char* netio_result_name(int result) {
   // Those that are C's alone follow each other, behind what a Status can be.
-  constexpr std::array own{"bad address", "error", "no memory", "busy", "wrong thread"};
-  static_assert(NETIO_BAD_ADDRESS + own.size() == NETIO_WRONG_THREAD + 1);
-  if (result < NETIO_BAD_ADDRESS || result > NETIO_WRONG_THREAD)
+  constexpr std::array own{"bad address", "error",        "no memory",
+                           "busy",        "wrong thread", "not there yet"};
+  static_assert(NETIO_BAD_ADDRESS + own.size() == NETIO_NOT_THERE_YET + 1);
+  if (result < NETIO_BAD_ADDRESS || result > NETIO_NOT_THERE_YET)
     return word(result, Status::invalid);
   return own[static_cast<std::size_t>(result - NETIO_BAD_ADDRESS)];
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <netio.h>
+#include <netio/not_there_yet.hpp>
 #include <netio/status.hpp>
 
 namespace netio::c_api {
@@ -40,6 +41,8 @@ int guarded(const char* call, Work&& work) noexcept {
     }
   } catch (const AddressError& error) {
     return fail(NETIO_BAD_ADDRESS, error.what());
+  } catch (const NotThereYet& error) {
+    return fail(NETIO_NOT_THERE_YET, error.what());
   } catch (const Error& error) {
     return fail(NETIO_ERROR, error.what());
   } catch (const std::bad_alloc&) {

@@ -99,6 +99,24 @@ NETIO_API int netio_send_tagged(netio_socket* socket, uint64_t tag, const void* 
   return send(__func__, socket, tag, data, bytes);
 }
 
+NETIO_API int netio_send_to_all(netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
+                                size_t* peers, size_t* away) {
+  if (peers == nullptr || away == nullptr || (data == nullptr && bytes != 0)) {
+    return fail(NETIO_INVALID, __func__, "a null pointer was given");
+  }
+  *peers = *away = 0;
+  if (!usable(__func__, socket)) return last_code();
+  detail::SendCore* const sending = object_in(*socket).sending;
+  if (sending == nullptr) {
+    return fail(NETIO_INVALID, __func__, "this socket sends to no peer that it chooses",
+                "use a send or pair socket; netio_publish() sends to all subscribers of a tag");
+  }
+  const ToAll answer = sending->send_to_all(bytes_of(data, bytes), tag);
+  *peers = answer.peers;
+  *away = answer.away;
+  return result(__func__, answer.status);
+}
+
 NETIO_API int netio_lend(netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
                          uint64_t key) {
   if (data == nullptr && bytes != 0) return fail(NETIO_INVALID, __func__, "data is a null pointer");

@@ -26,6 +26,12 @@ class OpenPage {
     cursor_ = page_->data();
     end_ = cursor_ + body_max;
   }
+  // A page with one message, which other peers are sent from the same memory: it takes no more.
+  void open_shared(Lease page, std::size_t bytes) noexcept {
+    page_ = std::move(page);
+    cursor_ = end_ = page_->data() + bytes;
+    messages_ = 1;
+  }
   void close() noexcept {
     page_.reset();
     cursor_ = end_ = nullptr;

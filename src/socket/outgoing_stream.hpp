@@ -34,6 +34,8 @@
 
 namespace netio::detail {
 
+class MessageToAll;
+
 // Who looks after an OutgoingStream: its peer.
 class StreamOwner {
  public:
@@ -87,7 +89,6 @@ class OutgoingStream final : private StoreWaiter {
   Status post_control(ControlKind kind, std::span<const std::byte> payload) noexcept;
   // The same with whole frames, which may be several.
   Status post_control_frames(std::span<const std::byte> frames) noexcept;
-
   Status post_acknowledgement() noexcept;
   // The number of the next message of this stream, dropped ones included.
   [[nodiscard]] std::uint64_t taken() const noexcept {
@@ -124,6 +125,10 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] bool takes_page(const FrameSums& sums, std::size_t bytes) const noexcept;
   Status put_page(const Lease& page, std::span<const std::byte> frames, std::uint32_t messages,
                   Mode mode, bool copies) noexcept;
+  // A message to all peers, in this order (outgoing_stream_to_all.cpp).
+  Status make_way_for(const MessageToAll& message) noexcept;
+  Status take_copy(MessageToAll& message, Lease& copy) noexcept;
+  void put_to_all(const MessageToAll& message, Lease copy) noexcept;
   // The peer takes them.
   void may_send_segments(bool may) noexcept { takes_segments_ = may; }
   [[nodiscard]] bool takes_segments() const noexcept { return takes_segments_; }
@@ -353,6 +358,7 @@ class OutgoingStream final : private StoreWaiter {
   [[nodiscard]] bool label_segments(const Message& message, Label& label) const noexcept;
   void forget_copied(Message& message) noexcept;
   Status copy_large(std::span<const std::byte>& message, Lease& copy) noexcept;
+  Status take_large_copy(MessageToAll& message, Lease& copy) noexcept;
   template <typename SizedPool>
   Status take_from(SizedPool& pool, std::size_t bytes, Lease& taken) noexcept;
   template <typename SizedPool>

@@ -33,7 +33,8 @@ struct SendState {
   bool connected = false;     // it is up, and its end is not known of
   bool ready = false;         // it takes messages now
   bool owed_by_name = false;  // a message to this peer was refused: on_writable is owed
-  bool owed_by_tag = false;   // a message whose tag is this peer's was refused: the same
+  bool owed_to_any = false;   // the same of a message by its tag, or to all: also when it is lost
+  Lease copy_to_all;          // of the message that is being given to all; empty between calls
 };
 
 class Peer final : public Newcomer,

@@ -57,7 +57,7 @@ Status SendCore::refused_by(Peer* peer, const Target& target, Status status) noe
     (peer != nullptr ? peer->send_state.owed_by_name : absent_) = true;
     return status;
   }
-  (peer != nullptr ? peer->send_state.owed_by_tag : wanted_) = true;
+  (peer != nullptr ? peer->send_state.owed_to_any : wanted_) = true;
   return peer != nullptr ? Status::again : status;
 }
 
@@ -338,14 +338,14 @@ void SendCore::join(Peer& peer) {
              (std::exchange(absent_, false) || a_tag_was_refused());
   state.ready = true;
   if (std::exchange(state.owed_by_name, false)) due = true;
-  if (std::exchange(state.owed_by_tag, false)) due = true;
+  if (std::exchange(state.owed_to_any, false)) due = true;
   if (due) socket_.context().loop.defer(*this);
 }
 
 bool SendCore::a_tag_was_refused() const noexcept {
   if (!tag_peers_) return false;
   const auto owed = [](const TagPeers::Member& member) {
-    return member.peer->send_state.owed_by_tag;
+    return member.peer->send_state.owed_to_any;
   };
   return wanted_ || std::ranges::any_of(tag_peers_->members(), owed);
 }
@@ -374,7 +374,7 @@ void SendCore::not_ready(Peer& peer) noexcept {
   leave_turn(peer);
   SendState& state = peer.send_state;
   if (std::exchange(state.connected, false) && tag_peers_) tag_peers_->leave(peer.id());
-  bool due = std::exchange(state.owed_by_tag, false);
+  bool due = std::exchange(state.owed_to_any, false);
   if (peer.gone() && std::exchange(state.owed_by_name, false)) due = true;
   if (due && !stopped_) socket_.context().loop.defer(*this);
 }

@@ -1,5 +1,6 @@
 // One message to one peer: the next that is ready, in turn, or the one of its tag, or the one that
-// the user names; lent memory; and when the user is called to try again. Owner thread only.
+// the user names, or one message to all; lent memory; and when the user is called to try again.
+// Owner thread only.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <netio/loop.hpp>
 #include <netio/message.hpp>
 #include <netio/options.hpp>
+#include <netio/sending.hpp>
 #include <netio/status.hpp>
 
 #include "memory/block.hpp"
@@ -26,6 +28,7 @@
 namespace netio::detail {
 
 class ContextCore;
+class MessageToAll;
 class SocketCore;
 
 class SendCore final : public Distribution, private Deferred {
@@ -53,6 +56,7 @@ class SendCore final : public Distribution, private Deferred {
   Status send_to(std::uint64_t peer, const SegmentList& segments, std::uint64_t tag) noexcept {
     return put_segments({peer, tag}, segments);
   }
+  ToAll send_to_all(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   // Is told which peers take the messages of a page.
   class PageTakers {
    public:
@@ -141,6 +145,12 @@ class SendCore final : public Distribution, private Deferred {
   Status refused_by(Peer* peer, const Target& target, Status status) noexcept;
   Status send_slow(std::span<const std::byte> message, std::uint64_t tag) noexcept;
   Status gather(const Target& target, std::span<const std::byte> message) noexcept;
+  // Of a message to all (send_to_all.cpp).
+  template <typename Call>
+  void each_connected(Call&& call) noexcept;
+  template <typename Ask>
+  Status ask_all(const MessageToAll& message, Ask&& ask) noexcept;
+  Status prepare_for_all(MessageToAll& message) noexcept;
   // What became of a message is counted.
   Status sent(Status status, std::size_t bytes) noexcept;
   Status put_segments(const Target& target, const SegmentList& segments) noexcept;

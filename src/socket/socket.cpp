@@ -57,6 +57,9 @@ Status Sending::send_to(std::uint64_t peer, std::span<const std::byte> message,
 Status Sending::send_to(std::uint64_t peer, Message&& message) noexcept {
   return send_core_->send_to(peer, message);
 }
+ToAll Sending::send_to_all(std::span<const std::byte> message, std::uint64_t tag) noexcept {
+  return send_core_->send_to_all(message, tag);
+}
 Status Sending::lend_to(std::uint64_t peer, std::span<const std::byte> message, std::uint64_t token,
                         std::uint64_t tag) noexcept {
   return send_core_->lend_to(peer, message, token, tag);

@@ -83,6 +83,8 @@ class SocketCore final : public Buriable,
   [[nodiscard]] double fill() const noexcept;
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
+  // Those that this side connects to and that are not up, and those that messages are kept for.
+  [[nodiscard]] std::size_t peers_away() const noexcept;
   void abandon() noexcept override;
   // This is the copy in a child of fork(): calls answer closed from now on.
   void freeze() noexcept;

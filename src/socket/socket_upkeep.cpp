@@ -332,6 +332,20 @@ std::vector<PeerSnapshot> SocketCore::snapshots() const {
   return snapshots;
 }
 
+std::size_t SocketCore::peers_away() const noexcept {
+  std::size_t away = 0;
+  for (const auto& peer : peers_) {
+    if (peer->send_state.connected) continue;
+    // One that had connected may be gone, and not have left its record yet.
+    const bool awaited = peer->dialed() ? !peer->gone() : peer->outgoing.has_to_resend();
+    if (awaited) ++away;
+  }
+  records_.for_each([&away](const StreamRecord& record) {
+    if (!record.resend.empty()) ++away;
+  });
+  return away;
+}
+
 Books SocketCore::books() const noexcept {
   Books books = forgotten_;
   records_.for_each([&books](const StreamRecord& record) { record.add_to(books); });

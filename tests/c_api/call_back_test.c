@@ -239,10 +239,12 @@ static void call_sockets_from_here(void) {
 static void call_for_messages_from_here(void) {
   struct netio_message message;
   struct netio_subscription_cache cache;
+  size_t peers = 0, away = 0;
   void* room = NULL;
   memset(&cache, 0, sizeof cache);
   CHECK_FAILS(netio_send(&out.socket, "x", 1), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_send_tagged(&out.socket, 1, "x", 1), NETIO_WRONG_THREAD);
+  CHECK_FAILS(netio_send_to_all(&out.socket, 1, "x", 1, &peers, &away), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_lend(&out.socket, 1, "x", 1, 1), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_allocate(&out.socket, 1, 1, &message, &room), NETIO_WRONG_THREAD);
   CHECK_FAILS(netio_reserve(&out.socket, 1, &room), NETIO_WRONG_THREAD);

@@ -12,6 +12,12 @@ static void count_by_sender(struct netio_socket* socket, const struct netio_mess
   ++received[netio_sender_id(socket)];
 }
 
+static void count_to_all(struct netio_socket* socket, const struct netio_message* message) {
+  CHECK(message->tag == 42 && message->size == 13);
+  CHECK(memcmp(message->data, "run 42 starts", 13) == 0);
+  ++*(uint64_t*)socket->data;
+}
+
 // The peers of a socket together are its books.
 static size_t sum_up(struct netio_socket* socket, const struct netio_peer_snapshot** peers) {
   struct netio_books books;
@@ -31,6 +37,36 @@ static size_t sum_up(struct netio_socket* socket, const struct netio_peer_snapsh
   CHECK(sent == books.sent && acknowledged == books.acknowledged && dropped == books.dropped);
   CHECK(delivered == books.delivered);
   return count;
+}
+
+// Two receivers that are there, and one that never comes.
+static void a_message_reaches_every_receiver(const char* address) {
+  static struct netio_listen_socket in[2];
+  static struct netio_buffered_send_socket out;
+  size_t peers = 7, away = 7;
+  make_context(&here);
+  make_context(&there);
+  memset(received, 0, sizeof received);
+  CHECK_OK(netio_buffered_send_socket_init(&here, &out, NULL));
+  CHECK_FAILS(netio_send_to_all(&out.socket, 1, "x", 1, &peers, &away), NETIO_NOT_CONNECTED);
+  CHECK(peers == 0 && away == 0);
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK_OK(netio_listen_socket_init(&there, &in[i], NULL));
+    in[i].socket.data = &received[i];
+    in[i].socket.cb_msg_received = count_to_all;
+    CHECK_OK(netio_listen(&in[i].socket, address));
+    CHECK_OK(netio_connect(&out.socket, netio_address(&in[i].socket)));
+    TURN_UNTIL(here, there, netio_connections(&out.socket) == i + 1);
+  }
+  CHECK_OK(netio_connect(&out.socket, "tcp://127.0.0.1:1"));
+  CHECK_OK(netio_send_to_all(&out.socket, 42, "run 42 starts", 13, &peers, &away));
+  CHECK(peers == 2 && away == 1);
+  TURN_UNTIL(here, there, received[0] + received[1] == 2);
+  CHECK(received[0] == 1 && received[1] == 1);
+  for (size_t i = 0; i < 2; ++i) CHECK_OK(netio_socket_free(&in[i].socket));
+  CHECK_OK(netio_socket_free(&out.socket));
+  CHECK_OK(netio_context_free(&here));
+  CHECK_OK(netio_context_free(&there));
 }
 
 static void one_sender_of_two_is_paused(const char* address) {
@@ -163,6 +199,8 @@ int main(void) {
   one_sender_of_two_is_paused("shm://*");
   one_sender_of_two_is_paused("netio://127.0.0.1:0");
   one_sender_of_two_is_paused("inproc://peers_test");
+  a_message_reaches_every_receiver("tcp://127.0.0.1:0");
+  a_message_reaches_every_receiver("shm://*");
   a_slow_subscriber_is_named();
   return 0;
 }

@@ -141,6 +141,44 @@ TEST_P(Coroutines, senders_are_served_in_order) {
   ASSERT_SOON(pump_, next == 5 && sends_answered_ == 5);
 }
 
+TEST_P(Coroutines, a_message_to_all_waits_for_the_first_peer_and_for_room) {
+  co::Pull first(there_, options());
+  co::Pull second(there_, options());
+  co::Push push(here_, options());
+  std::vector<ToAll> answers;
+  const auto tell = [&](std::size_t size) -> Task<> {
+    const std::vector<std::byte> message = payload(answers.size(), size);
+    answers.push_back(co_await push.send_to_all(message, 7));
+  };
+  spawn(here_, tell(100));
+  pump_.turns(20);
+  EXPECT_TRUE(answers.empty());
+  join(first, push);
+  ASSERT_SOON(pump_, answers.size() == 1);
+  EXPECT_EQ(answers[0].peers, 1U);
+  join(second, push);
+  spawn(here_, send_until_refused(push, 10'000));  // no Pull reads
+  fill_up();
+  spawn(here_, tell(10'000));
+  pump_.turns(20);
+  EXPECT_EQ(answers.size(), 1U);
+  std::uint64_t told = 0;
+  const auto receive = [&](co::Pull& pull) -> Task<> {
+    while (const co::Received received = co_await pull.receive()) {
+      if (received->tag() == 7) ++told;
+    }
+  };
+  spawn(there_, receive(first));
+  spawn(there_, receive(second));
+  ASSERT_SOON(pump_, answers.size() == 2);
+  EXPECT_TRUE(answers[1].to_everyone());
+  EXPECT_EQ(answers[1].peers, 2U);
+  ASSERT_SOON(pump_, told == 3);
+  spawn(here_, tell(100));
+  push.close();
+  pump_.turns(5);
+}
+
 TEST_P(Coroutines, a_reader_is_told_that_its_peer_went) {
   co::Pull pull(there_, options());
   auto push = std::make_unique<co::Push>(here_, options());

@@ -40,6 +40,8 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "--size", "8", "--verify"}, "at least 16 bytes"},
       {{"send", address, "--head", "some"}, "is not a number of bytes"},
       {{"send", address, "--rate", "0"}, "is not a rate"},
+      {{"send", address, "--to-all", "--head", "4"}, "--head"},
+      {{"send", address, "--wait-for", "0"}, "is at least 1"},
       {{"send", address, "--seconds", "soon"}, "is not a time"},
       {{"send", address, "--mode", "fast"}, "buffered or unbuffered"},
       {{"send", address, "--bind", "--connect"}, "--connect"},

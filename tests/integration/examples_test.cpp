@@ -134,6 +134,28 @@ TEST_F(Examples, a_chain_ends_in_order_from_its_first_stage_on) {
   EXPECT_THAT(pull.out(), HasSubstr("first: event 0\n1000 messages, then: "));
 }
 
+TEST_F(Examples, every_receiver_is_told_of_the_start_and_the_end_of_a_run) {
+  Process first(example("pull", "tcp://127.0.0.1:0"));
+  Process second(example("pull", "tcp://127.0.0.1:0"));
+  Process::Options options = example("run");
+  for (Process* const pull : {&first, &second}) {
+    const std::string greeting = "pulling at ";
+    ASSERT_TRUE(
+        pull->wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
+    std::string address = pull->out().substr(greeting.size());
+    address.erase(address.find('\n'));
+    options.arguments.push_back(address);
+  }
+  Process run(std::move(options));
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  EXPECT_EQ(run.out(),
+            "run 42 starts: 2 told, 0 away\nrun 42 ends: 2 told, 0 away\n1004 of 1004 delivered\n");
+  for (Process* const pull : {&first, &second}) {
+    EXPECT_EQ(pull->wait(), 0) << pull->err();
+    EXPECT_THAT(pull->out(), HasSubstr("first: run 42 starts\n"));
+  }
+}
+
 TEST_F(Examples, a_command_line_describes_the_channels) {
   if (!std::filesystem::exists(program("channels"))) GTEST_SKIP() << "built without channels";
   const auto with = [](const std::string& text) {
@@ -329,6 +351,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/foreign-loops.md", "examples/poll_loop.cpp"},
       {"docs/blocking.md", "examples/blocking.cpp"},
       {"docs/runs.md", "examples/relay.cpp"},
+      {"docs/runs.md", "examples/run.cpp"},
       {"docs/blocking.md", "examples/blocking_stop.cpp"},
       {"docs/channels.md", "examples/channels.cpp"},
       {"docs/event-building.md", "examples/readout_unit.cpp"},

@@ -13,6 +13,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include <netio/blocking/received.hpp>
 #include <netio/context.hpp>
 #include <netio/receiving.hpp>
+#include <netio/sending.hpp>
 #include <netio/status.hpp>
 
 namespace netio::blocking {
@@ -36,6 +38,7 @@ class TurnedSocket : public Base {
   static constexpr bool waits_for_room = requires(Base & socket) { socket.flush(); };
   static constexpr bool asks_or_answers = requires(Base & socket) { socket.requests(); };
   static constexpr bool sends = waits_for_room && !asks_or_answers;
+  static constexpr bool sends_to_all = std::is_base_of_v<Sending, Base>;
 
  public:
   // Waits for the next message, or that a peer goes, or the end, at most so long: see Received.
@@ -78,6 +81,27 @@ class TurnedSocket : public Base {
                                      std::chrono::nanoseconds timeout, Tag... tag) requires sends {
     return send_segments(std::span(segments.begin(), segments.size()), timeout, tag...);
   }
+
+  // As the socket's own, to every peer that is up; again and not_connected only after the time
+  // limit. `away` of the answer says whether everybody was up:
+  template <std::convertible_to<std::uint64_t>... Tag>
+  ToAll send_to_all(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
+                    Tag... tag) requires sends_to_all {
+    ToAll answer;
+    answer.status = send_until_taken(timeout, [&] {
+      answer = Base::send_to_all(message, static_cast<std::uint64_t>(tag)...);
+      return answer.status;
+    });
+    return answer;
+  }
+  template <std::convertible_to<std::uint64_t>... Tag>
+  ToAll send_to_all(std::string_view text, std::chrono::nanoseconds timeout,
+                    Tag... tag) requires sends_to_all {
+    return send_to_all(std::as_bytes(std::span(text)), timeout, tag...);
+  }
+  // Two texts in braces would be one text.
+  template <class... Rest>
+  void send_to_all(std::initializer_list<const char*> texts, Rest... rest) = delete;
 
   // Returns when every peer has acknowledged, or `linger` has passed (negative: for ever), with the
   // final books. Inside a call-back it returns at once, with the books so far.

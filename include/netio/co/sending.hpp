@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <netio/co/waiter.hpp>
+#include <netio/sending.hpp>
 
 namespace netio::detail {
 
@@ -97,6 +98,25 @@ class SendLine {
   bool* gone_ = nullptr;
 };
 
+// Of a message to all: keeps what became of it for the coroutine.
+template <class Send>
+class AttemptToAll {
+ public:
+  explicit AttemptToAll(Send send) noexcept : send_(send) {}
+  Status operator()() noexcept {
+    answer_ = send_();
+    return answer_.status;
+  }
+  // `status` is the last one, of an attempt or of the line.
+  [[nodiscard]] ToAll answer(Status status) const noexcept {
+    return {status, answer_.peers, answer_.away};
+  }
+
+ private:
+  Send send_;
+  ToAll answer_;
+};
+
 // What co_await send(...) waits in. `Attempt` makes one call of the socket.
 template <class Attempt>
 class SendAwaiter final : public SendWaiter {
@@ -112,7 +132,13 @@ class SendAwaiter final : public SendWaiter {
     set_waiting(waiting);
     line_.enter(*this);
   }
-  Status await_resume() const noexcept { return status; }
+  auto await_resume() const noexcept {
+    if constexpr (requires { attempt_.answer(status); }) {
+      return attempt_.answer(status);
+    } else {
+      return status;
+    }
+  }
 
   Status attempt() noexcept override { return attempt_(); }
 

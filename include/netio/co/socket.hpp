@@ -31,6 +31,7 @@ class AwaitedSocket : public Base {
   static constexpr bool asks_or_answers = requires(Base & socket) { socket.requests(); };
   static constexpr bool sends = requires(Base & socket) { socket.flush(); }
   &&!asks_or_answers;
+  static constexpr bool sends_to_all = std::is_base_of_v<Sending, Base>;
 
  public:
   AwaitedSocket(const AwaitedSocket&) = delete;
@@ -71,6 +72,23 @@ class AwaitedSocket : public Base {
       return Base::send_segments(segments, static_cast<std::uint64_t>(tag)...);
     });
   }
+  // The same to every peer that is up, of which one may have no room. Gives a ToAll: its `away`
+  // says whether everybody was up.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto send_to_all(std::span<const std::byte> message,
+                                 Tag... tag) requires sends_to_all {
+    return attempt(detail::AttemptToAll([this, message, tag...] {
+      return Base::send_to_all(message, static_cast<std::uint64_t>(tag)...);
+    }));
+  }
+  // The same for a text.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  [[nodiscard]] auto send_to_all(std::string_view text, Tag... tag) requires sends_to_all {
+    return send_to_all(std::as_bytes(std::span(text)), tag...);
+  }
+  // Two texts in braces would be one text.
+  template <std::convertible_to<std::uint64_t>... Tag>
+  void send_to_all(std::initializer_list<const char*> texts, Tag... tag) = delete;
   // Waits until the library has taken the loan, as send() does. on_released tells when the loan
   // ends.
   template <std::convertible_to<std::uint64_t>... Tag>

@@ -1,0 +1,106 @@
+// `netio send --to-all`: each message to every receiver, and the summary says to how many.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/cli_support.hpp"
+
+namespace netio::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CliToAll : public ::testing::Test {
+ protected:
+  // A receiver that connects, with these words more. Its output and its report are in files of its
+  // number.
+  void receive(const std::string& address, const Words& more = {}) {
+    const std::string number = std::to_string(receivers_.size());
+    Words words = {"recv",      address,
+                   "--out",     folder_.path("received" + number),
+                   "--connect", "--json=" + folder_.path("recv" + number)};
+    words.insert(words.end(), more.begin(), more.end());
+    receivers_.push_back(std::make_unique<Process>(netio_command(words)));
+  }
+  std::string received(std::size_t number) {
+    return read_file(folder_.path("received" + std::to_string(number)));
+  }
+  void expect_receivers_end_well() {
+    for (const auto& recv : receivers_) EXPECT_EQ(recv->wait(), 0) << recv->err();
+  }
+
+  Folder folder_;
+  std::vector<std::unique_ptr<Process>> receivers_;
+};
+
+TEST_F(CliToAll, every_receiver_gets_every_message) {
+  const std::string json = folder_.path("send.json");
+  const std::string text = "run 42 starts\none\ntwo\nthree\nrun 42 ends\n";
+  for (const char* const mode : {"buffered", "unbuffered"}) {
+    Process send(
+        netio_command({"send", any_port, folder_.write("input", text), "--frame", "line", "--bind",
+                       "--to-all", "--wait-for", "3", "--mode", mode, "--json=" + json}));
+    const std::string address = address_of(send);
+    receivers_.clear();
+    for (int i = 0; i < 3; ++i) receive(address);
+    EXPECT_EQ(send.wait(), 0) << send.err();
+    EXPECT_THAT(send.out(), HasSubstr("to all     each message to 3 receivers; none was away\n"));
+    expect_receivers_end_well();
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(received(i), text);
+    const auto report = read_json(json);
+    EXPECT_EQ(report["messages"], 5);
+    EXPECT_EQ(report["books"]["sent"], 15);
+    EXPECT_EQ(report["books"]["acknowledged"], 15);
+    EXPECT_EQ(report["to_all"]["receivers_min"], 3);
+    EXPECT_EQ(report["to_all"]["receivers_max"], 3);
+    EXPECT_EQ(report["to_all"]["away_max"], 0);
+  }
+}
+
+TEST_F(CliToAll, large_messages_of_a_load_are_whole_at_every_receiver) {
+  for (const char* const mode : {"buffered", "unbuffered"}) {
+    Process send(netio_command({"send", any_port, "--size", "1MiB", "--count", "20", "--verify",
+                                "--bind", "--to-all", "--wait-for", "2", "--mode", mode}));
+    const std::string address = address_of(send);
+    receivers_.clear();
+    for (int i = 0; i < 2; ++i) receive(address, {"--verify"});
+    EXPECT_EQ(send.wait(), 0) << send.err();
+    expect_receivers_end_well();
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(received(i).size(), 20U << 20U);
+  }
+}
+
+TEST_F(CliToAll, what_one_receiver_cannot_take_goes_to_nobody) {
+  Process send(netio_command({"send", any_port, "--size", "2KiB", "--count", "1", "--bind",
+                              "--to-all", "--wait-for", "2"}));
+  const std::string address = address_of(send);
+  receive(address);
+  receive(address, {"--message-max", "1KiB"});
+  EXPECT_EQ(send.wait(), 1) << send.err();
+  EXPECT_THAT(send.err(), HasSubstr("the receiver takes up to 1 KiB"));
+  for (std::size_t i = 0; i < 2; ++i) {
+    receivers_[i]->wait();
+    EXPECT_EQ(received(i), "");
+  }
+}
+
+TEST_F(CliToAll, wait_for_holds_without_it_too) {
+  const std::string json = folder_.path("send.json");
+  Process send(netio_command({"send", any_port, "--size", "100", "--count", "10", "--bind",
+                              "--wait-for", "2", "--json=" + json}));
+  const std::string address = address_of(send);
+  receive(address);
+  EXPECT_TRUE(send.wait_for_err("connected to ")) << send.err();
+  EXPECT_TRUE(send.running());
+  receive(address);
+  EXPECT_EQ(send.wait(), 0) << send.err();
+  expect_receivers_end_well();
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(received(i).size(), 500U);
+  EXPECT_FALSE(read_json(json).contains("to_all"));
+}
+
+}  // namespace
+}  // namespace netio::test
