@@ -47,8 +47,9 @@ struct netio_eventloop {
   struct netio_handle handle;
   void* reserved[4];
 };
-// A loop, its memory and its connections. It belongs to the thread that first runs it; use one per
-// core. Everything below belongs to a context and must be freed before it.
+// A loop, its memory and its connections. While it runs, it belongs to the thread that runs it.
+// While it does not, any thread may use it, one at a time. Use one per core. Everything below
+// belongs to a context and must be freed before it.
 struct netio_context {
   struct netio_eventloop evloop;  // netio_run(&context.evloop)
   void* reserved[4];

@@ -1,4 +1,4 @@
-// A Context owns a loop, its memory and its transports. It belongs to one thread; run one per
+// A Context owns a loop, its memory and its transports. One thread at a time uses it; run one per
 // core. Sockets live inside a context and must be destroyed before it; messages may outlive it.
 #pragma once
 
@@ -42,13 +42,17 @@ struct ContextOptions {
 };
 
 // A loop, its memory and its transports. Sockets are made in a context and must be destroyed before
-// it; otherwise the process ends with a sentence on stderr. A context belongs to one thread, the
-// one that first runs it. To use another core, make another context.
+// it; otherwise the process ends with a sentence on stderr. A context belongs to the thread that
+// runs its loop, while it runs (see Loop). To use another core, make another context.
 //
-// These set-up calls throw Error on another thread, in every build: making, binding, connecting,
-// subscribing or closing a socket, running the loop, and making or starting timers, watches and
-// signals. The calls for each message do not look at the thread. On another thread their behaviour
-// is undefined, and debug builds assert.
+// While another thread runs the loop, these set-up calls throw Error, in every build: making,
+// binding, connecting, subscribing or closing a socket, running the loop, and making or starting
+// timers, watches and signals. The calls for each message do not look at the thread: while another
+// thread runs the loop, their behaviour is undefined, and debug builds assert.
+//
+// While the loop does not run, the context belongs to nobody: any thread may use it, one at a time.
+// After the thread that ran the loop was joined, another one may close the sockets, run the loop
+// again, or destroy the context. Messages that were kept may be released on any thread at any time.
 //
 // In a child of fork() a context, and all that is in it, is a copy. Set-up calls throw Error there,
 // and send() and similar calls answer Status::closed. The child keeps no connection and no address

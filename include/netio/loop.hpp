@@ -75,12 +75,13 @@ class NETIO_API DeferredMark final : public Deferred {
 class ForkWatch;
 class LoopInbox;
 class LoopWake;
+class OwnerThread;
 class TimerHeap;
 
 }  // namespace detail
 
-// Calls back once or periodically. Owner thread only: on another thread the constructor and the
-// starts throw Error.
+// Calls back once or periodically. Owner thread only: while another thread runs the loop, the
+// constructor and the starts throw Error.
 class NETIO_API Timer {
  public:
   // Not running yet. Destroying it stops it; the loop must outlive it.
@@ -115,7 +116,7 @@ class NETIO_API Watch {
  public:
   // `events` and the argument of the call-back are EPOLLIN, EPOLLOUT, ... of <sys/epoll.h>;
   // EPOLLERR and EPOLLHUP are always reported. Throws Error if the descriptor cannot be polled, and
-  // on any thread but the owner. The loop must outlive the watch.
+  // while another thread runs the loop. The loop must outlive the watch.
   Watch(Loop& loop, int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready);
   ~Watch();
   Watch(const Watch&) = delete;
@@ -186,11 +187,16 @@ class NETIO_API PosixSignals {
   std::unique_ptr<Lines> lines_;
 };
 
-// One loop belongs to one thread: the one that first runs it. Other threads may only call post()
-// and Signal::notify(). A turn is: timers, sources, descriptors, posted functions, deferred work.
-// Call-backs may destroy whatever they like except the loop. They must not throw, which ends the
-// process, and must not run a turn. If a timer, watch or signal outlives its loop, the process ends
-// with a sentence on stderr.
+// A loop belongs to the thread that is in run() or run_once(), until the call returns. Meanwhile
+// other threads may only call post() and Signal::notify(). A loop that does not run belongs to
+// nobody: any thread may use it, or run it, one at a time. So one thread may make the objects in
+// the loop, another may run it, and the first may destroy them when the other has ended. The
+// program has to put the threads in order, as for any object (by join(), a mutex or a queue).
+//
+// A turn is: timers, sources, descriptors, posted functions, deferred work. Call-backs may destroy
+// whatever they like except the loop. They must not throw, which ends the process, and must not run
+// a turn. If a timer, watch or signal outlives its loop, the process ends with a sentence on
+// stderr.
 //
 // In a child of fork() a loop is a copy that cannot be used: run(), and making anything in it,
 // throw Error; other calls do nothing. The copy may be destroyed, with all that is in it; this does
@@ -205,8 +211,8 @@ class NETIO_API Loop {
   Loop& operator=(const Loop&) = delete;
 
   // Runs turns until stop(). If stop() was called since the last run(), it returns at once. Throws
-  // Error on any thread but the owner, in a child of fork(), and from inside a call-back; there the
-  // Error ends the process, as any exception that leaves a call-back does.
+  // Error if another thread runs the loop, in a child of fork(), and from inside a call-back; there
+  // the Error ends the process, as any exception that leaves a call-back does.
   void run();
   // Runs one turn. Waits for work at most `timeout` (negative: for ever; zero: not at all). Returns
   // true if anything was done.
@@ -232,7 +238,7 @@ class NETIO_API Loop {
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
   // True inside of run() or run_once(), and so in every call-back.
   [[nodiscard]] bool in_turn() const noexcept { return in_turn_; }
-  // True on the thread the loop belongs to (any thread before the first turn).
+  // True on the thread that runs the loop; on any thread while none does.
   [[nodiscard]] bool on_owner_thread() const noexcept;
   // True in a child of fork(), where this is a copy of the parent's loop.
   [[nodiscard]] bool copied_by_fork() const noexcept { return copied_; }
@@ -251,19 +257,27 @@ class NETIO_API Loop {
   void at_end(detail::Deferred& work) noexcept;
   void run_endings() noexcept;
 
-  // For the library. Throws Error on any thread but the owner, and in a child of fork(). The Error
-  // says that `operation` was tried, on `what`.
+  // For the library. Throws Error while another thread runs the loop, and in a child of fork(). The
+  // Error says that `operation` was tried, on `what`.
   void require_owner(std::string_view operation, std::string_view what = {}) const {
     if (copied_ || !on_owner_thread()) [[unlikely]]
       refuse(operation, what);
   }
-  // For the library. Called in each child of fork() that the owner thread makes, before fork()
-  // returns there.
+  // For the library. True on the thread that is in run() or run_once(), and nowhere while none is.
+  // Any thread.
+  [[nodiscard]] bool runs_here() const noexcept;
+  // For the library. Who that is, for what outlives the loop.
+  [[nodiscard]] std::shared_ptr<const detail::OwnerThread> owner() const noexcept { return owner_; }
+  // For the library. Called at the beginning of run() and run_once(); must not throw.
+  void at_begin(std::function<void()> work) noexcept { at_begin_ = std::move(work); }
+  // For the library. Called in each child of fork() that the owner thread makes, or any thread
+  // while the loop does not run, before fork() returns there.
   void at_fork(std::function<void()> work) noexcept { at_fork_ = std::move(work); }
 
  private:
   friend class Timer;
   friend class Watch;
+  class Owning;
 
   // A source and the descriptor it had when it was added.
   struct SourceEntry {
@@ -273,7 +287,7 @@ class NETIO_API Loop {
 
   [[noreturn]] void refuse(std::string_view operation, std::string_view what) const;
   void become_copy() noexcept;
-  void claim_thread();
+  bool turn(std::chrono::nanoseconds timeout);
   bool gather(std::int64_t give_up_ns) noexcept;
   bool polls_sources_only() noexcept;
   bool wants_sleep() noexcept;
@@ -307,7 +321,7 @@ class NETIO_API Loop {
   mutable std::int64_t turn_ns_ = 0;  // 0: not read yet in this turn
   std::int64_t last_work_ns_ = 0;     // kept up for IdlePolicy::adaptive only
   const void* calling_ = nullptr;     // the Timer or Watch being called; null once destroyed
-  std::atomic<const void*> owner_{nullptr};
+  const std::shared_ptr<detail::OwnerThread> owner_;
   detail::DeferredMark deferred_;
   detail::DeferredMark endings_;
   std::vector<SourceEntry> sources_;
@@ -317,6 +331,7 @@ class NETIO_API Loop {
   std::unique_ptr<detail::LoopInbox> inbox_;
   int process_;                    // that made it
   std::size_t watches_count_ = 0;  // that live
+  std::function<void()> at_begin_;
   std::function<void()> at_fork_;
   std::unique_ptr<detail::ForkWatch> fork_watch_;
 };

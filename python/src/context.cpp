@@ -18,7 +18,7 @@ ContextState::ContextState(const ContextOptions& options)
 
 ContextState::~ContextState() {
   if (context_ == nullptr) return;
-  if (!context_->loop().on_owner_thread()) {
+  if (!turned_here()) {
     const nb::error_scope pending;  // this may run while an exception unwinds
     PyErr_WarnEx(PyExc_ResourceWarning,
                  "a netio.Context was let go of on another thread than its own, and its memory "
@@ -41,7 +41,7 @@ Context& ContextState::use(const char* operation) {
     throw_error(operation, "this process was forked after its context was made",
                 "make the context in the child, or start the child with the method spawn");
   }
-  if (!loop.on_owner_thread()) {
+  if (!turned_here()) {
     throw_error(operation, "the context belongs to another thread",
                 "use a context of its own in each thread");
   }
@@ -50,11 +50,12 @@ Context& ContextState::use(const char* operation) {
 
 Context* ContextState::usable() const noexcept {
   if (context_ == nullptr || context_->loop().copied_by_fork()) return nullptr;
-  return context_->loop().on_owner_thread() ? context_.get() : nullptr;
+  return turned_here() ? context_.get() : nullptr;
 }
 
 bool ContextState::turn(std::chrono::nanoseconds timeout) {
   Loop& loop = use("run the loop").loop();
+  turned_by_ = std::this_thread::get_id();
   bool worked = false;
   {
     const Unlocked unlocked;
@@ -136,7 +137,7 @@ void ContextState::post(std::function<void()> work) noexcept {
 }
 
 void ContextState::bury(std::unique_ptr<SocketState> socket) noexcept {
-  if (walks_ != 0 || (context_ != nullptr && !context_->loop().on_owner_thread())) {
+  if (walks_ != 0 || (context_ != nullptr && !turned_here())) {
     {
       const std::scoped_lock lock(grave_lock_);
       grave_.push_back(std::move(socket));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <nanobind/nanobind.h>
+#include <thread>
 #include <vector>
 
 #include <netio/context.hpp>
@@ -88,8 +89,15 @@ class ContextState {
   static std::chrono::nanoseconds slice(std::chrono::nanoseconds timeout,
                                         std::chrono::nanoseconds begin) noexcept;
   void refuse_to_block();
+  // Also before the first turn.
+  [[nodiscard]] bool turned_here() const noexcept {
+    return turned_by_ == std::thread::id() || turned_by_ == std::this_thread::get_id();
+  }
 
   std::unique_ptr<Context> context_;
+  // The thread whose context it is. A loop is nobody's between two turns, but code of Python runs
+  // there that belongs to this thread.
+  std::thread::id turned_by_;
   std::vector<SocketState*> sockets_;
   std::vector<SocketState*> telling_;
   static constexpr int turns_in_task_max = 4;

@@ -15,6 +15,7 @@
 #include "base/fork_watch.hpp"
 #include "base/misuse.hpp"
 #include "base/on_core.hpp"
+#include "base/owner_thread.hpp"
 #include "base/point.hpp"
 #include "base/system_error.hpp"
 #include "loop/loop_inbox.hpp"
@@ -47,10 +48,27 @@ constexpr std::int64_t spin_before_sleep_ns = 50'000;
 // Deferred work that defers more is run again at once so often, then waits for the next turn.
 constexpr int deferred_passes_max = 16;
 
-// Its address tells threads apart.
-thread_local char thread_token;
-
 }  // namespace
+
+// The loop is the calling thread's while this lives, and nobody's before and after.
+class Loop::Owning {
+ public:
+  // Throws Error if another thread runs it, if it is a copy, and in a turn.
+  explicit Owning(Loop& loop) : loop_(loop) {
+    loop_.require_owner("run the loop");
+    if (loop_.runs_here()) {
+      throw Error("run the loop", "this is one of its call-backs", "return from it");
+    }
+    if (!loop_.owner_->claim()) loop_.refuse("run the loop", {});  // another began just now
+    if (loop_.at_begin_) loop_.at_begin_();
+  }
+  ~Owning() { loop_.owner_->release(); }
+  Owning(const Owning&) = delete;
+  Owning& operator=(const Owning&) = delete;
+
+ private:
+  Loop& loop_;
+};
 
 void detail::Deferred::cancel() noexcept {
   if (next_ == nullptr) return;
@@ -61,6 +79,7 @@ void detail::Deferred::cancel() noexcept {
 
 Loop::Loop(IdlePolicy policy)
     : policy_(policy),
+      owner_(std::make_shared<detail::OwnerThread>()),
       batch_(std::make_unique<epoll_event[]>(batch_size)),
       timers_(std::make_unique<detail::TimerHeap>()),
       process_(::getpid()) {
@@ -78,7 +97,7 @@ Loop::Loop(IdlePolicy policy)
 // What was posted goes first: it may own timers and watches of this loop.
 Loop::~Loop() {
   assert(!in_turn_ || copied_);
-  owner_.store(nullptr, std::memory_order_relaxed);
+  owner_->release();
   run_endings();
   inbox_.reset();
   assert(sources_.empty());
@@ -92,15 +111,19 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
-  claim_thread();
+  const Owning owning(*this);
   const detail::OnCore on_core(cpu_);
-  while (!stopped_) run_once(std::chrono::nanoseconds(-1));
+  while (!stopped_) turn(std::chrono::nanoseconds(-1));
   stopped_ = false;
 }
 
 bool Loop::run_once(std::chrono::nanoseconds timeout) {
-  claim_thread();
-  if (in_turn_) throw Error("run the loop", "this is one of its call-backs", "return from it");
+  const Owning owning(*this);
+  return turn(timeout);
+}
+
+// Throws Error where the loop became a copy in it.
+bool Loop::turn(std::chrono::nanoseconds timeout) {
   in_turn_ = true;
   turn_ns_ = 0;
   if (policy_ == IdlePolicy::adaptive && worked_) last_work_ns_ = turn_ns();
@@ -139,10 +162,9 @@ std::chrono::nanoseconds Loop::now() const noexcept {
   return std::chrono::nanoseconds(in_turn_ ? turn_ns() : detail::monotonic_ns());
 }
 
-bool Loop::on_owner_thread() const noexcept {
-  const void* owner = owner_.load(std::memory_order_relaxed);
-  return owner == nullptr || owner == &thread_token;
-}
+bool Loop::on_owner_thread() const noexcept { return !owner_->elsewhere(); }
+
+bool Loop::runs_here() const noexcept { return owner_->here(); }
 
 // The parent's descriptors are not touched, and the turn that may be under way finds nothing more
 // to do. The owner thread may be another one, which is not here: whoever is may let go of things.
@@ -150,7 +172,7 @@ bool Loop::on_owner_thread() const noexcept {
 __attribute__((no_sanitize("thread"))) void Loop::become_copy() noexcept {
   const bool by_owner = on_owner_thread();  // else that one may have been in the middle of anything
   copied_ = true;
-  owner_.store(nullptr, std::memory_order_relaxed);
+  owner_->release();
   ready_count_ = 0;
   sources_.clear();
   if (by_owner && at_fork_) at_fork_();
@@ -166,7 +188,7 @@ void Loop::refuse(std::string_view operation, std::string_view what) const {
                 "make a context of its own in this process");
   }
   throw Error(std::move(tried), "called from another thread than the one that runs the loop",
-              "use Loop::post() or a Signal to get there");
+              "use Loop::post() or a Signal to get there, or wait until run() has returned");
 }
 
 void Loop::add_source(Source& source) {
@@ -199,13 +221,6 @@ void Loop::defer(detail::Deferred& work) noexcept {
   work.prev_ = deferred_.prev_;
   work.prev_->next_ = deferred_.prev_ = &work;
   if (foreign_ && !in_turn_ && !copied_) wake_->set_readable(true);
-}
-
-void Loop::claim_thread() {
-  require_owner("run the loop");
-  if (owner_.load(std::memory_order_relaxed) == nullptr) {
-    owner_.store(&thread_token, std::memory_order_relaxed);
-  }
 }
 
 // Read when first asked for: a turn without timers needs no clock.

@@ -1,6 +1,10 @@
 // Turns, posts, deferred work, time and threads; that a turn allocates nothing.
+#include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
+#include <optional>
+#include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -223,12 +227,99 @@ TEST_F(LoopTest, time_stands_still_within_a_turn) {
   EXPECT_GE(loop_.now(), before + 1ms);
 }
 
-TEST_F(LoopTest, belongs_to_the_thread_that_first_runs_it) {
-  EXPECT_TRUE(loop_.on_owner_thread());
-  std::thread([&] { EXPECT_TRUE(loop_.on_owner_thread()); }).join();
+TEST_F(LoopTest, belongs_to_the_thread_that_runs_it_and_else_to_nobody) {
+  const auto nobodys = [this] {
+    EXPECT_TRUE(loop_.on_owner_thread() && !loop_.runs_here());
+    std::thread([&] { EXPECT_TRUE(loop_.on_owner_thread() && !loop_.runs_here()); }).join();
+  };
+  int calls = 0;
+  const auto ours = [&] {
+    ++calls;
+    EXPECT_TRUE(loop_.on_owner_thread() && loop_.runs_here());
+    std::thread([&] { EXPECT_TRUE(!loop_.on_owner_thread() && !loop_.runs_here()); }).join();
+  };
+  nobodys();
+  loop_.post(ours);
+  loop_.run_once(-1ns);
+  nobodys();
+  loop_.post(ours);
+  loop_.post([&] { loop_.stop(); });
+  loop_.run();
+  nobodys();
+  EXPECT_EQ(calls, 2);
+}
+
+// A timer of the first thread, run by a second one and destroyed by a third.
+TEST_F(LoopTest, goes_from_thread_to_thread_while_it_does_not_run) {
+  int expiries = 0;
+  std::optional<Timer> timer(std::in_place, loop_, [&] {
+    ++expiries;
+    loop_.stop();
+  });
+  timer->start_once(0ns);
+  std::thread([&] { loop_.run(); }).join();
+  EXPECT_EQ(expiries, 1);
+  timer->start_once(0ns);
+  loop_.run();
+  EXPECT_EQ(expiries, 2);
+  std::thread([&] {
+    timer->start_once(0ns);
+    loop_.run_once(-1ns);
+  }).join();
+  EXPECT_EQ(expiries, 3);
+  timer.reset();
+}
+
+TEST_F(LoopTest, that_runs_is_run_by_no_other_thread) {
+  std::string said;
+  loop_.post([&] {
+    std::thread([&] {
+      try {
+        loop_.run();
+      } catch (const Error& error) {
+        said = error.what();
+      }
+    }).join();
+    loop_.stop();
+  });
+  loop_.run();
+  EXPECT_NE(said.find("another thread"), std::string::npos) << said;
+}
+
+// Whichever is first, the other one is told, and ends the run.
+TEST_F(LoopTest, that_two_threads_begin_at_once_is_run_by_one_of_them) {
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> refused = 0;
+    std::latch both(2);
+    const auto run = [&] {
+      both.arrive_and_wait();
+      try {
+        loop_.run();
+      } catch (const Error&) {
+        ++refused;
+        loop_.post([&] { loop_.stop(); });
+      }
+    };
+    std::thread other(run);
+    run();
+    other.join();
+    ASSERT_EQ(refused, 1) << "in round " << round;
+  }
+}
+
+TEST_F(LoopTest, tells_when_a_run_begins_and_not_of_its_turns) {
+  int begun = 0;
+  int turns = 0;
+  loop_.at_begin([&] { ++begun; });
+  std::function<void()> again = [&] {
+    if (++turns == 3) return loop_.stop();
+    loop_.post(again);
+  };
+  loop_.post(again);
+  loop_.run();
+  EXPECT_EQ(begun, 1);
   loop_.run_once(0ns);
-  EXPECT_TRUE(loop_.on_owner_thread());
-  std::thread([&] { EXPECT_FALSE(loop_.on_owner_thread()); }).join();
+  EXPECT_EQ(begun, 2);
 }
 
 TEST_F(LoopTest, allocates_nothing_once_it_is_set_up) {

@@ -20,8 +20,8 @@ class LargePool::Buffer final : private Mapping, public Block, public RingNode {
       : Mapping(capacity, Fill::lazy), Block(owner, bytes().data(), capacity) {}
 };
 
-LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_max) {
-  return Ptr(new LargePool(bytes_max, kept_bytes_max));
+LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_max, Owner owner) {
+  return Ptr(new LargePool(bytes_max, kept_bytes_max, std::move(owner)));
 }
 
 LargePool::~LargePool() { trim(0); }

@@ -34,7 +34,8 @@ class LargePool final : public Store {
   static constexpr std::size_t buffer_bytes_max = std::size_t{1} << 46U;  // half the address space
 
   // bytes_max bounds what is out plus what is kept; kept_bytes_max what is kept for reuse.
-  static Ptr create(std::size_t bytes_max, std::size_t kept_bytes_max);
+  static Ptr create(std::size_t bytes_max, std::size_t kept_bytes_max,
+                    Owner owner = OwnerThread::calling());
 
   // At least `bytes`, aligned to 4096; not touched before it is written to, so that a lie about a
   // size costs address space, not memory. Empty when the bound or the quota does not allow it.
@@ -74,8 +75,9 @@ class LargePool final : public Store {
 
  private:
   class Buffer;
-  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max)
-      : bytes_max_(bytes_max),
+  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max, Owner owner)
+      : Store(std::move(owner)),
+        bytes_max_(bytes_max),
         kept_bytes_max_(kept_bytes_max),
         strangers_(Quota::create(bytes_max / 4 * 3)) {}
   ~LargePool() override;

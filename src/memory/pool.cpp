@@ -20,13 +20,15 @@ std::size_t region_bytes(std::size_t block_bytes, std::size_t blocks) noexcept {
 
 }  // namespace
 
-Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks,
+Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks, Owner owner,
                        std::shared_ptr<SharedMemory> shared) {
-  return Ptr(new Pool(block_bytes, blocks, std::move(shared)));
+  return Ptr(new Pool(block_bytes, blocks, std::move(owner), std::move(shared)));
 }
 
-Pool::Pool(std::size_t block_bytes, std::size_t blocks, std::shared_ptr<SharedMemory> shared)
-    : block_bytes_(block_bytes),
+Pool::Pool(std::size_t block_bytes, std::size_t blocks, Owner owner,
+           std::shared_ptr<SharedMemory> shared)
+    : Store(std::move(owner)),
+      block_bytes_(block_bytes),
       shared_(std::move(shared)),
       region_(shared_ ? 0 : region_bytes(block_bytes, blocks), Mapping::Fill::now) {
   const std::span<std::byte> all = shared_ ? shared_->bytes() : region_.bytes();

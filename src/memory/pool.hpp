@@ -20,11 +20,12 @@ class Pool final : public Store {
   // has reserved any, else transparent ones asked for. Throws netio::Error without memory.
   // With `shared`, at the start of that memory, which other processes may read.
   static Ptr create(std::size_t block_bytes, std::size_t blocks,
+                    Owner owner = OwnerThread::calling(),
                     std::shared_ptr<SharedMemory> shared = {});
 
   // Empty when there is none or the quota is spent: wait() for one then. Owner thread.
   [[nodiscard]] Lease take(Quota* quota = nullptr) noexcept {
-    const bool look = free_ == nullptr || ++takes_ == takes_between_looks ||
+    const bool look = free_ == nullptr || !owner_here() || ++takes_ == takes_between_looks ||
                       (quota != nullptr && !quota->fits(block_bytes_));
     if (look) [[unlikely]] {
       takes_ = 0;
@@ -68,7 +69,11 @@ class Pool final : public Store {
   [[nodiscard]] bool runs_low() const noexcept override {
     return blocks_free_ < blocks_.size() / 2;
   }
-  [[nodiscard]] bool plenty() const noexcept { return blocks_free_ >= blocks_.size() / 4 * 3; }
+  [[nodiscard]] bool plenty() noexcept {
+    const std::size_t many = blocks_.size() / 4 * 3;
+    if (blocks_free_ < many && !owner_here() && !waited_for()) collect();
+    return blocks_free_ >= many;
+  }
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
   // Without those that other threads returned since the last collect(). Owner thread.
@@ -86,10 +91,12 @@ class Pool final : public Store {
   };
   static_assert(sizeof(PoolBlock) == 64);
   // Collecting costs the line that other threads write to: now and then, so that what they
-  // returned is reused while it is warm.
+  // returned is reused while it is warm. Outside of a turn it is each time, because what this
+  // thread releases comes home in the same way.
   static constexpr std::size_t takes_between_looks = 64;
 
-  Pool(std::size_t block_bytes, std::size_t blocks, std::shared_ptr<SharedMemory> shared);
+  Pool(std::size_t block_bytes, std::size_t blocks, Owner owner,
+       std::shared_ptr<SharedMemory> shared);
   ~Pool() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the region

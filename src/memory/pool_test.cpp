@@ -152,12 +152,17 @@ TEST(Pool, returned_blocks_are_found_within_64_takes_of_a_pool_that_has_others) 
   EXPECT_EQ(pool->blocks_out(), 0U);
 }
 
-TEST(Pool, the_thread_that_takes_is_the_owner) {
+// That of its loop, in a turn: see store_test.cpp.
+TEST(Pool, without_a_loop_belongs_to_the_thread_that_made_it) {
   const auto pool = Pool::create(block_bytes, 2);
   std::thread([&] {
     pool->take().reset();
-    EXPECT_EQ(pool->blocks_free(), 2U);
+    EXPECT_EQ(pool->blocks_free(), 1U);
   }).join();
+  pool->take().reset();
+  EXPECT_EQ(pool->blocks_free(), 1U);
+  pool->collect();
+  EXPECT_EQ(pool->blocks_free(), 2U);
 }
 
 }  // namespace

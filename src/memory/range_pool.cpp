@@ -17,12 +17,14 @@ struct RangePool::Range final : Block, RingNode {
   Range* behind = nullptr;
 };
 
-RangePool::Ptr RangePool::create(std::shared_ptr<SharedMemory> memory, std::size_t offset) {
-  return Ptr(new RangePool(std::move(memory), offset));
+RangePool::Ptr RangePool::create(std::shared_ptr<SharedMemory> memory, std::size_t offset,
+                                 Owner owner) {
+  return Ptr(new RangePool(std::move(memory), offset, std::move(owner)));
 }
 
-RangePool::RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset)
-    : memory_(std::move(memory)),
+RangePool::RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset, Owner owner)
+    : Store(std::move(owner)),
+      memory_(std::move(memory)),
       offset_(offset),
       taken_to_(offset),
       strangers_(Quota::create(bytes_all() / 4 * 3)) {

@@ -16,7 +16,8 @@ class RangePool final : public Store {
  public:
   using Ptr = std::unique_ptr<RangePool, Store::Retire>;
   // The part of `memory` from `offset`, a multiple of 4096, to its end; not taken from the system.
-  static Ptr create(std::shared_ptr<SharedMemory> memory, std::size_t offset);
+  static Ptr create(std::shared_ptr<SharedMemory> memory, std::size_t offset,
+                    Owner owner = OwnerThread::calling());
 
   // At least `bytes`, aligned to 4096. Empty when no free range is as large, or the system has no
   // memory: wait() for others to come home.
@@ -40,7 +41,7 @@ class RangePool final : public Store {
 
  private:
   struct Range;
-  RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset);
+  RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset, Owner owner);
   ~RangePool() override;
   void recycle(Block& block) noexcept override;
   void discard(Block& block) noexcept override;

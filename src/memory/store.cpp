@@ -5,8 +5,6 @@
 //   - once retired, the word stays so: each block is in the list retire() took, or counts itself.
 #include "memory/store.hpp"
 
-#include "base/this_thread.hpp"
-
 namespace netio::detail {
 namespace {
 
@@ -15,13 +13,13 @@ constexpr std::uintptr_t somebody_waits = 1;  // and nothing is returned
 constexpr std::uintptr_t store_retired = 2;
 static_assert(alignof(Block) > store_retired, "a block's address differs from the marks");
 
+constinit const OwnerThread nobody;
+
 Block* list_of(std::uintptr_t returned) noexcept {
   return returned > store_retired ? reinterpret_cast<Block*>(returned) : nullptr;
 }
 
 }  // namespace
-
-Store::Store() noexcept : owner_thread_(this_thread()) {}
 
 void Store::set_wake(std::function<void()> wake) {
   const std::lock_guard lock(wake_mutex_);
@@ -29,9 +27,6 @@ void Store::set_wake(std::function<void()> wake) {
 }
 
 Lease Store::hand_out(Block& block, Quota* quota) noexcept {
-  if (owner_thread_.load(std::memory_order_relaxed) != this_thread()) [[unlikely]] {
-    owner_thread_.store(this_thread(), std::memory_order_relaxed);
-  }
   ++blocks_out_;
   place_ = &waiters_;
   block.reset_count();
@@ -42,9 +37,8 @@ Lease Store::hand_out(Block& block, Quota* quota) noexcept {
 }
 
 void Store::give_back(Block& block) noexcept {
-  const bool here = owner_thread_.load(std::memory_order_relaxed) == this_thread();
   // What somebody waits for is not for who comes by first.
-  return here && waiters_.alone() ? come_home(block) : return_from_afar(block);
+  return owner_here() && waiters_.alone() ? come_home(block) : return_from_afar(block);
 }
 
 void Store::return_from_afar(Block& block) noexcept {
@@ -144,7 +138,7 @@ void Store::retire() noexcept {
   collect();
   forget_quotas();
   holds_.fetch_add(blocks_out_, std::memory_order_relaxed);
-  owner_thread_.store(nullptr, std::memory_order_relaxed);
+  asks_.store(&nobody, std::memory_order_relaxed);
   Block* block = list_of(returned_.exchange(store_retired, std::memory_order_acq_rel));
   std::size_t holds = 1;
   for (; block != nullptr; ++holds) discard(*std::exchange(block, block->next));

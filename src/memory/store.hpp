@@ -1,15 +1,19 @@
 // What pools have in common: blocks go out on the owner thread and come home from any; a store
-// outlives its owner until the last block is home; whoever found it empty is told of returns.
+// outlives its owner until the last block is home; whoever found it empty is told of returns. The
+// owner thread is the one that uses the context. Only while it is in a turn of the loop is it known
+// which one that is; otherwise each block comes home as from another thread.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "base/fork_watch.hpp"
+#include "base/owner_thread.hpp"
 #include "memory/block.hpp"
 #include "memory/quota.hpp"
 #include "memory/ring.hpp"
@@ -97,10 +101,14 @@ class Store : public BlockOwner {
   [[nodiscard]] std::size_t blocks_out() const noexcept { return blocks_out_; }
 
  protected:
-  Store() noexcept;
+  using Owner = std::shared_ptr<const OwnerThread>;
+  explicit Store(Owner owner) noexcept : owner_(std::move(owner)), asks_(owner_.get()) {}
   virtual ~Store() = default;
-  // Counts a block as out, charged to `quota` if there is one. The calling thread is the owner
-  // from now on: a context may be set up on one thread and run on another.
+  // This thread is in a turn of the loop: what it releases comes home at once.
+  [[nodiscard]] bool owner_here() const noexcept {
+    return asks_.load(std::memory_order_relaxed)->here();
+  }
+  // Counts a block as out, charged to `quota` if there is one.
   Lease hand_out(Block& block, Quota* quota) noexcept;
   // The block is home: put it in the free list. Owner thread.
   virtual void recycle(Block& block) noexcept = 0;
@@ -125,7 +133,8 @@ class Store : public BlockOwner {
   std::mutex wake_mutex_;  // between wake_ being called and its end at retirement
   // In a child of fork() wake_ is the parent's, and who had locked the mutex is not there.
   const unsigned made_at_ = fork_depth();
-  std::atomic<const void*> owner_thread_;
+  const Owner owner_;                     // blocks that are out may come home when the loop is gone
+  std::atomic<const OwnerThread*> asks_;  // owner_'s; once retired, one that is nobody's
 
   // Any thread. returned_ is a list of blocks, or one of the marks in store.cpp.
   alignas(64) std::atomic<std::uintptr_t> returned_{0};

@@ -21,7 +21,8 @@ namespace {
 // Blocks without memory, and a count of deletions.
 class CountedStore final : public Store {
  public:
-  CountedStore(std::atomic<int>& alive, std::size_t blocks) : alive_(alive) {
+  CountedStore(std::atomic<int>& alive, std::size_t blocks)
+      : Store(OwnerThread::calling()), alive_(alive) {
     ++alive_;
     for (std::size_t index = 0; index < blocks; ++index) {
       blocks_.push_back(std::make_unique<Block>(*this, nullptr, 1));

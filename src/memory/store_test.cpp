@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -278,6 +279,92 @@ TEST_F(StoreWait, waiting_twice_is_waiting_once) {
   first_.reset();
   pool_->serve_waiters();
   EXPECT_EQ(served_, 1);
+}
+
+// A pool of a loop: only a thread that is in a turn is known to be the one that uses the pool.
+class StoreOwner : public testing::Test {
+ protected:
+  const std::shared_ptr<OwnerThread> owner_ = std::make_shared<OwnerThread>();
+  Pool::Ptr pool_ = Pool::create(store_block_bytes, 4, owner_);
+};
+
+TEST_F(StoreOwner, what_is_released_in_a_turn_is_home_at_once) {
+  ASSERT_TRUE(owner_->claim());
+  Lease lease = pool_->take();
+  const Block* const block = lease.get();
+  lease.reset();
+  EXPECT_EQ(pool_->blocks_free(), 4U);
+  lease = pool_->take();
+  EXPECT_EQ(lease.get(), block);
+}
+
+TEST_F(StoreOwner, what_is_released_outside_of_a_turn_is_found_by_the_next_take) {
+  Lease lease = pool_->take();
+  const Block* const block = lease.get();
+  lease.reset();
+  EXPECT_EQ(pool_->blocks_free(), 3U);
+  lease = pool_->take();
+  EXPECT_EQ(lease.get(), block);
+  EXPECT_EQ(pool_->blocks_free(), 3U);
+}
+
+TEST_F(StoreOwner, what_is_released_outside_of_a_turn_is_plenty_again) {
+  std::array<Lease, 4> leases;
+  for (Lease& lease : leases) lease = pool_->take();
+  EXPECT_FALSE(pool_->plenty());
+  for (Lease& lease : leases) lease.reset();
+  EXPECT_EQ(pool_->blocks_free(), 0U);
+  EXPECT_TRUE(pool_->plenty());
+}
+
+TEST_F(StoreOwner, the_thread_of_an_earlier_turn_is_any_other_thread) {
+  ASSERT_TRUE(owner_->claim());
+  Lease lease = pool_->take();
+  owner_->release();
+  std::promise<void> runs;
+  std::promise<void> released;
+  std::thread next([&] {
+    ASSERT_TRUE(owner_->claim());
+    runs.set_value();
+    released.get_future().wait();
+    EXPECT_EQ(pool_->blocks_free(), 3U);
+    pool_->collect();
+    EXPECT_EQ(pool_->blocks_free(), 4U);
+    owner_->release();
+  });
+  runs.get_future().wait();
+  lease.reset();
+  released.set_value();
+  next.join();
+}
+
+// The thread sanitizer sees whether one takes a block while the other puts one back.
+TEST_F(StoreOwner, the_thread_of_an_earlier_turn_releases_while_the_next_one_takes) {
+  for (int round = 0; round < 200; ++round) {
+    ASSERT_TRUE(owner_->claim());
+    std::array<Lease, 2> leases{pool_->take(), pool_->take()};
+    owner_->release();
+    std::thread next([&] {
+      ASSERT_TRUE(owner_->claim());
+      for (int take = 0; take < 100; ++take) ASSERT_TRUE(pool_->take());
+      owner_->release();
+    });
+    for (Lease& lease : leases) lease.reset();
+    next.join();
+  }
+  pool_->collect();
+  EXPECT_EQ(pool_->blocks_free(), 4U);
+}
+
+// It may be destroyed in a turn, and messages live on.
+TEST_F(StoreOwner, a_pool_whose_end_came_in_a_turn_takes_its_last_block_home) {
+  ASSERT_TRUE(owner_->claim());
+  Lease lease = pool_->take();
+  const std::weak_ptr<OwnerThread> watched = owner_;
+  pool_.reset();
+  EXPECT_EQ(watched.use_count(), 2);  // the pool's, and ours
+  lease.reset();
+  EXPECT_EQ(watched.use_count(), 1);
 }
 
 TEST_F(StoreWait, a_waiter_may_outlive_the_store) {

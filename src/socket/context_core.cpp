@@ -84,14 +84,18 @@ ContextCore::ContextCore(const ContextOptions& options)
   loop.run_on(options.cpu);
   const PreferNode prefer(options.numa_node);
   const std::size_t block = options.page_bytes * pages_per_block;
-  send_pool_ = Pool::create(options.page_bytes, options.send_pool_bytes / options.page_bytes);
-  receive_pool_ = Pool::create(block, options.receive_pool_bytes / block);
-  large_pool_ = LargePool::create(options.large_bytes_max, options.large_kept_bytes_max);
+  send_pool_ =
+      Pool::create(options.page_bytes, options.send_pool_bytes / options.page_bytes, loop.owner());
+  receive_pool_ = Pool::create(block, options.receive_pool_bytes / block, loop.owner());
+  large_pool_ =
+      LargePool::create(options.large_bytes_max, options.large_kept_bytes_max, loop.owner());
   for (Store* store :
        {static_cast<Store*>(send_pool_.get()), static_cast<Store*>(receive_pool_.get()),
         static_cast<Store*>(large_pool_.get())}) {
     store->set_wake([this] { serve_waiters(); });
   }
+  loop.at_begin(
+      [this] { collect(); });  // what was released outside of turns goes first, still warm
   loop.at_fork([this] {
     for (SocketCore* socket : sockets_) socket->freeze();
   });
@@ -107,6 +111,7 @@ ContextCore::~ContextCore() {
         "before them)");
   }
   loop.at_fork({});
+  loop.at_begin({});
   transports_.clear();
 }
 
@@ -124,7 +129,7 @@ Pool& ContextCore::receive_pages() {
     // A message as large as a page has a head of its own, and fits too; but where pages are small.
     const std::size_t head = options_.page_bytes / 16 / small_page_bytes * small_page_bytes;
     const std::size_t block = options_.page_bytes + head;
-    receive_pages_ = Pool::create(block, options_.receive_pool_bytes / block);
+    receive_pages_ = Pool::create(block, options_.receive_pool_bytes / block, loop.owner());
     receive_pages_->set_wake([this] { serve_waiters(); });
   }
   return *receive_pages_;

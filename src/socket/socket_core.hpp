@@ -207,6 +207,7 @@ class SocketCore final : public Buriable,
   void give_up_resend() noexcept;
   void watch_memory() noexcept;
   void check_watermarks();
+  void collect_received() const noexcept;
   [[nodiscard]] double receive_fill(std::size_t not_kept) const noexcept;
   void watch_kept_memory() noexcept;
   void look_at_kept_memory() noexcept;

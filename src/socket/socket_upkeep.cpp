@@ -265,9 +265,17 @@ void SocketCore::forget_gone_peers() {
   });
 }
 
+void SocketCore::collect_received() const noexcept {
+  context_.collect();
+  if (context_.loop.in_turn()) return;  // the links do so in each
+  for (const auto& peer : peers_) {
+    if (peer->link() != nullptr) peer->link()->collect_received();
+  }
+}
+
 // What is kept, of that and what more may be kept. `not_kept`: of a block that is counted as kept.
 double SocketCore::receive_fill(std::size_t not_kept) const noexcept {
-  context_.collect();
+  collect_received();
   const std::size_t block = context_.receive_pool().block_bytes();
   const std::size_t kept = receive_quota_->kept_bytes() - not_kept;
   const std::size_t max = receive_quota_->bytes_max() + not_kept;
@@ -276,7 +284,7 @@ double SocketCore::receive_fill(std::size_t not_kept) const noexcept {
 }
 
 std::uint64_t SocketCore::kept_bytes() const noexcept {
-  context_.collect();
+  collect_received();
   return receive_quota_->kept_bytes() + large_quota_->kept_bytes() - kept_memory_.idle_bytes();
 }
 

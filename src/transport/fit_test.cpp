@@ -47,7 +47,7 @@ class FitOfAWire : public testing::Test {
       SharedMemory::create("fit", 64 * fit_page_bytes, 4 * fit_page_bytes));
   Pool::Ptr pages_ = Pool::create(fit_page_bytes, 4);
   Pool::Ptr received_ = Pool::create(fit_page_bytes, 4);
-  Pool::Ptr arena_ = Pool::create(fit_page_bytes, 4, memory_);
+  Pool::Ptr arena_ = Pool::create(fit_page_bytes, 4, OwnerThread::calling(), memory_);
   RangePool::Ptr loans_ = RangePool::create(memory_, 4 * fit_page_bytes);
   LargePool::Ptr large_ = LargePool::create(64U << 20U, 0);
 };

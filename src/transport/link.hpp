@@ -142,6 +142,9 @@ class Link {
   [[nodiscard]] Pool& pool() const noexcept { return *fit_.pages; }
   // The memory in which pages arrive: where to wait for messages that the user kept to come home.
   [[nodiscard]] virtual Store& receive_store() noexcept = 0;
+  // Brings home what the user released outside of a turn, where pages arrive in memory of the
+  // link's own. Each turn does so too.
+  virtual void collect_received() noexcept {}
 
   // Takes the post (ok, its lease moved from), or nothing (again: on_writable follows;
   // not_connected; closed). The wire may wait for flush(), but not for ever: the link flushes by

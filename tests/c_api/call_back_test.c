@@ -265,9 +265,25 @@ static void* call_from_here(void* unused) {
   CHECK(strstr(netio_last_error(), "thread") != NULL);
   return unused;
 }
-static void another_thread_is_refused(void) {
+static void call_from_another_thread(void* calls) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, call_from_here, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+  ++*(int*)calls;
+}
+static void* run_from_here(void* unused) {
+  CHECK_OK(netio_timer_start_ms(&ticking, 0));
+  CHECK_OK(netio_run(&ctx.evloop));
+  return unused;
+}
+static void terminate(void* unused) {
+  (void)unused;
+  CHECK_OK(netio_terminate(&ctx.evloop));
+}
+static void another_thread_is_refused_while_the_loop_runs(void) {
   pthread_t thread;
   int ends[2];
+  int calls = 0;
   CHECK(pipe(ends) == 0);
   CHECK_OK(netio_send_socket_init(&ctx, &out, NULL));
   CHECK_OK(netio_recv_socket_init(&ctx, &in, NULL));
@@ -279,9 +295,12 @@ static void another_thread_is_refused(void) {
   CHECK_OK(netio_fd_init(&ctx.evloop, &watched, ends[0], EPOLLIN));
   ticking.cb = free;
   CHECK_FAILS(netio_connect(&out.socket, "tcp:"), NETIO_BAD_ADDRESS);
-  CHECK(pthread_create(&thread, NULL, call_from_here, NULL) == 0);
-  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK_OK(netio_post(&ctx.evloop, call_from_another_thread, &calls));
+  while (calls == 0) CHECK_OK(netio_run_once(&ctx.evloop, -1));
   CHECK(strstr(netio_last_error(), "tcp:") != NULL);  // each thread has its own
+  ticking.cb = terminate;
+  CHECK(pthread_create(&thread, NULL, run_from_here, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
   CHECK_OK(netio_socket_free(&out.socket));
   CHECK_OK(netio_socket_free(&in.socket));
   CHECK_OK(netio_socket_free(&publisher.socket));
@@ -301,7 +320,7 @@ int main(void) {
   timers_signals_and_watches_may_be_freed_in_their_own();
   a_socket_may_be_freed_in_any_of_its_own("tcp://127.0.0.1:0");
   a_socket_may_be_freed_in_any_of_its_own("shm://*");
-  another_thread_is_refused();
+  another_thread_is_refused_while_the_loop_runs();
   CHECK_OK(netio_context_free(&ctx));
   return 0;
 }

@@ -209,6 +209,15 @@ TEST_P(Fork, a_child_that_uses_its_copies_is_told_and_harms_nobody) {
   expect_unharmed();
 }
 
+// A loop that does not run belongs to nobody, and so to whichever thread forks.
+TEST_P(Fork, a_child_of_another_thread_than_ran_the_loop_is_told_too) {
+  ASSERT_NO_FATAL_FAILURE(come_up());
+  std::thread([this] { sender_->loop().run_once(0ms); }).join();
+  const std::vector<std::byte> message = payload(1, message_bytes);
+  EXPECT_EQ(said_by_child([&] { return std::string(to_string(push_->send(message))); }), "closed");
+  expect_unharmed();
+}
+
 TEST_P(Fork, a_publisher_and_a_subscriber_are_no_different) {
   Context context(small_context(GetParam()));
   Pump pump{&context};

@@ -29,7 +29,6 @@ TEST(Misuse, set_up_from_another_thread_is_refused) {
   Push push(context);
   Subscribe subscribe(context);
   Timer timer(context.loop(), [] {});
-  (void)context.loop().run_once(0ms);  // from now on it is this thread's
   const std::vector<std::function<void()>> calls = {
       [&] { const Pull another(context); },
       [&] { (void)push.bind("inproc://*"); },
@@ -47,8 +46,14 @@ TEST(Misuse, set_up_from_another_thread_is_refused) {
       [&] { context.run(); },
       [&] { (void)context.loop().fd(); },
   };
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    EXPECT_NE(error_on_another_thread(calls[i]).find("another thread"), std::string::npos) << i;
+  std::vector<std::string> said;
+  context.loop().post([&] {
+    for (const auto& call : calls) said.push_back(error_on_another_thread(call));
+  });
+  (void)context.loop().run_once(-1ns);
+  ASSERT_EQ(said.size(), calls.size());
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    EXPECT_NE(said[i].find("another thread"), std::string::npos) << i;
   }
   EXPECT_FALSE(timer.running());
   EXPECT_NO_THROW((void)push.bind("inproc://*"));
@@ -64,6 +69,57 @@ TEST(Misuse, a_context_may_be_set_up_on_one_thread_and_run_on_another) {
     context.reset();
   };
   EXPECT_EQ(error_on_another_thread(elsewhere), "did not throw");
+}
+
+// Made here, run there until a message has come, and ended here.
+void end_what_another_thread_ran(const std::function<void(Context&)>& run) {
+  Context context(small_context());
+  Pull pull(context);
+  Push push(context);
+  std::uint64_t arrived = 0;
+  pull.on_message([&](const MessageView&) {
+    ++arrived;
+    context.stop();
+  });
+  push.on_up([&](const PeerInfo&) { EXPECT_EQ(push.send("from there"), Status::ok); });
+  push.connect(pull.bind("inproc://*"));
+  std::thread([&] { run(context); }).join();
+  ASSERT_EQ(arrived, 1U);
+  EXPECT_EQ(push.send("from here"), Status::ok);
+  Timer timer(context.loop(), [] {});
+  timer.start_once(1h);
+  context.run();
+  EXPECT_EQ(arrived, 2U);
+  push.close();
+  context.close();
+  context.run();
+  EXPECT_EQ(push.books().acknowledged, 2U);
+}
+
+TEST(Misuse, none_is_to_end_on_one_thread_what_another_has_run) {
+  end_what_another_thread_ran([](Context& context) { context.run(); });
+}
+
+TEST(Misuse, none_is_to_end_on_one_thread_what_another_has_turned) {
+  end_what_another_thread_ran([](Context& context) {
+    while (!context.loop().stopped()) (void)context.loop().run_once(-1ns);
+    context.run();  // returns at once, as it was stopped
+  });
+}
+
+// The calls that do not look at the thread in a release build.
+TEST(MisuseDeathTest, a_call_from_another_thread_while_the_loop_runs_is_asserted) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "a build without assertions";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        Context context(small_context());
+        context.loop().post([&] { std::thread([&] { context.stop(); }).join(); });
+        context.run();
+      },
+      "on_owner_thread");
 }
 
 TEST(MisuseDeathTest, a_context_that_goes_before_its_socket_says_so) {

@@ -109,6 +109,24 @@ TEST_P(RequestEnd, a_reply_to_may_be_dropped_on_any_thread) {
   late.join();
 }
 
+// Nobody runs the loop, so each thread that drops one is another one.
+TEST_P(RequestEnd, a_reply_to_that_is_dropped_between_two_turns_is_told_in_the_next) {
+  Reply reply(there_, {}, options());
+  Request request(here_, {}, options());
+  hold_all(reply);
+  count_ends(request);
+  join(reply, request);
+  ask(request, 2, "?");
+  ASSERT_SOON(pump_, open_.size() == 2);
+  const std::size_t before = reply.requests().open;
+  std::thread([dropped = std::move(open_.back())] {}).join();
+  open_.clear();
+  EXPECT_EQ(reply.requests().open, before);
+  ASSERT_SOON(pump_, failed_ == 2);
+  EXPECT_EQ(last_, Outcome::not_answered);
+  EXPECT_EQ(reply.requests().open, 0U);
+}
+
 // The time of a request goes on while it waits at the replier.
 TEST_P(RequestEnd, a_request_whose_time_is_over_is_not_delivered) {
   Reply reply(there_, {}, options());

@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "conformance/conformance.hpp"
 
@@ -138,6 +140,60 @@ TEST_P(Threads, a_worker_thread_releases_what_the_receiver_keeps) {
   worker.join();
   EXPECT_EQ(wrong, 0U);
   EXPECT_EQ(pull.books().delivered, count);
+}
+
+// A thread that has run the loop releases what it has kept while the next one runs it, and takes
+// from the same memory.
+TEST_P(Threads, the_last_thread_releases_what_it_has_kept_while_the_next_one_runs_the_loop) {
+  constexpr std::uint64_t count = 40;
+  Pull pull(there_, options());
+  Push push(here_, options());
+  join(pull, push);
+  std::uint64_t received = 0;
+  std::uint64_t wrong = 0;
+  std::vector<Message> kept;
+  pull.on_message([&](const MessageView& message) {
+    if (!is_payload(message.bytes(), received)) ++wrong;
+    kept.push_back(message.keep());
+    if (++received % count == 0) there_.stop();
+  });
+  std::atomic<std::uint64_t> wanted = count;
+  std::atomic<bool> over = false;
+  std::thread sender([&] {
+    Pump pump{&here_};
+    for (std::uint64_t sent = 0; sent < 3 * count;) {
+      pump.turn();
+      while (sent < wanted && push.send(payload(sent, 1000 + sent % 4 * 9000)) == Status::ok)
+        ++sent;
+    }
+    while (!over) pump.turn();
+  });
+  std::promise<void> handed_over;
+  std::thread last([&] {
+    there_.run();
+    std::vector<Message> mine = std::exchange(kept, {});
+    wanted = 2 * count;
+    handed_over.set_value();
+    while (!mine.empty()) mine.pop_back();
+  });
+  std::thread next([&] {
+    handed_over.get_future().wait();
+    there_.run();
+  });
+  last.join();
+  next.join();
+  EXPECT_EQ(received, 2 * count);
+  // And what the next one has kept goes here, as nobody runs the loop.
+  kept.clear();
+  wanted = 3 * count;
+  there_.run();
+  kept.clear();
+  over = true;
+  sender.join();
+  EXPECT_EQ(received, 3 * count);
+  Pump pump{&there_};
+  EXPECT_SOON(pump, pull.kept_bytes() == 0);
+  EXPECT_EQ(wrong, 0U);
 }
 
 // The one way to send from another thread.

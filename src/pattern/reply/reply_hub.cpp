@@ -85,7 +85,7 @@ void ReplyHub::drop(ReplyTicket& ticket) noexcept {
   if (!is_own()) return;
   {
     const std::lock_guard lock(mutex_);
-    if (!retired_ && !loop_.on_owner_thread()) {
+    if (!retired_ && !loop_.runs_here()) {
       ticket.next_dropped = std::exchange(dropped_, &ticket);
       wake_->notify();
       return;

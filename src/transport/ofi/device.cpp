@@ -112,7 +112,8 @@ MemoryRegion* Device::lend(const Block& block, std::span<const std::byte> bytes,
   return enter(own, bytes, MemoryRegion::Use::lent);
 }
 
-Device::Heads::Heads(Domain& domain) : pool(Pool::create(heads_bytes, heads_blocks)) {
+Device::Heads::Heads(Loop& loop, Domain& domain)
+    : pool(Pool::create(heads_bytes, heads_blocks, loop.owner())) {
   if (!domain.registers_local()) return;
   region.emplace(domain, pool->region(), MemoryRegion::Use::local);
 }
@@ -124,7 +125,7 @@ Lease Device::take_heads(void*& descriptor) {
     descriptor = heads.region ? heads.region->descriptor() : nullptr;
     return lease;
   }
-  heads_.emplace_back(domain_);
+  heads_.emplace_back(resources_.loop, domain_);
   return take_heads(descriptor);
 }
 

@@ -60,7 +60,7 @@ class Device final : private LargePool::Watcher {
 
  private:
   struct Heads {
-    explicit Heads(Domain& domain);
+    Heads(Loop& loop, Domain& domain);
     Pool::Ptr pool;
     std::optional<MemoryRegion> region;
   };

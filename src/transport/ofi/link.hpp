@@ -57,6 +57,9 @@ class OfiLink final : public Link,
   [[nodiscard]] Store& receive_store() noexcept override {
     return wire_ && wire_->ring ? wire_->ring->store() : resources_.receive_pages();
   }
+  void collect_received() noexcept override {
+    if (wire_ && wire_->ring && !wire_->ring->store().waited_for()) wire_->ring->store().collect();
+  }
   Status post(Post& post) noexcept override;
   void flush() noexcept override {}  // what is posted is with the wire
   [[nodiscard]] const LinkLimits& limits() const noexcept override { return limits_; }

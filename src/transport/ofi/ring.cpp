@@ -34,8 +34,8 @@ std::size_t RingOptions::window() const noexcept {
 OfiRing::OfiRing(Loop& loop, Domain& domain, const RingOptions& options, Quota* quota)
     : came_home_(loop, [this] { pool_->serve_waiters(); }),
       quota_(quota),
-      pool_(Pool::create(block_bytes(options), options.slots)),
-      notices_(Pool::create(whole_pages(options.window() * sizeof(RingNotice)), 1)),
+      pool_(Pool::create(block_bytes(options), options.slots, loop.owner())),
+      notices_(Pool::create(whole_pages(options.window() * sizeof(RingNotice)), 1, loop.owner())),
       notices_count_(options.window()),
       slots_(pool_->blocks()),
       peers_own_(slots_.size(), true),

@@ -39,7 +39,7 @@ class Graves : public testing::Test {
   Loop loop_;
   std::shared_ptr<SharedMemory> memory_ = std::make_shared<SharedMemory>(
       SharedMemory::create("graves", (blocks + 8) * block_bytes, blocks* block_bytes));
-  Pool::Ptr arena_ = Pool::create(block_bytes, blocks, memory_);
+  Pool::Ptr arena_ = Pool::create(block_bytes, blocks, OwnerThread::calling(), memory_);
   RangePool::Ptr loans_ = RangePool::create(memory_, blocks* block_bytes);
   ShmGraves graves_{loop_};
 };

@@ -40,8 +40,8 @@ ShmShared::ShmShared(const TransportResources& its_resources)
   memory = std::make_shared<SharedMemory>(
       SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
   leave_out_of_core_files(memory->bytes());
-  arena = Pool::create(block, blocks, memory);
-  loans = RangePool::create(memory, pages_bytes);
+  arena = Pool::create(block, blocks, resources.loop.owner(), memory);
+  loans = RangePool::create(memory, pages_bytes, resources.loop.owner());
   empty = std::make_shared<EmptyMemory>(resources.large_pool.bytes_max());
   arena->set_wake([this] { memory_came_home.notify(); });
   loans->set_wake([this] { memory_came_home.notify(); });

@@ -57,6 +57,9 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   bool hear_greeting() noexcept override;
   // The link itself looks for pages of the peer that other threads give back.
   [[nodiscard]] Store& receive_store() noexcept override { return shared_.resources.receive_pool; }
+  void collect_received() noexcept override {
+    if (wire_) wire_->memory->collect();
+  }
   Status post(Post& post) noexcept override;
   void flush() noexcept override { ring(); }
   [[nodiscard]] bool comes_back() const noexcept override { return false; }

@@ -8,8 +8,9 @@
 namespace netio::detail {
 
 ShmPeerMemory::ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours,
-                             Owner& owner)
-    : passed_(std::move(passed)),
+                             Owner& owner, Store::Owner thread)
+    : Store(std::move(thread)),
+      passed_(std::move(passed)),
       looks_(passed_.memory.bytes(), std::move(empty)),
       ours_(&ours),
       owner_(&owner),

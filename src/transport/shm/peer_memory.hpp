@@ -38,9 +38,10 @@ class ShmPeerMemory final : public Store {
     FileDescriptor lifeline;  // closed when nothing of the memory is used here any more
   };
   // Throws Error.
-  static Ptr create(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours,
-                    Owner& owner) {
-    return Ptr(new ShmPeerMemory(std::move(passed), std::move(empty), ours, owner));
+  static Ptr create(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours, Owner& owner,
+                    Store::Owner thread = OwnerThread::calling()) {
+    return Ptr(
+        new ShmPeerMemory(std::move(passed), std::move(empty), ours, owner, std::move(thread)));
   }
   // The link is gone: nobody is told any more.
   void forget_owner() noexcept {
@@ -61,7 +62,8 @@ class ShmPeerMemory final : public Store {
     std::optional<Block> block;
     bool out = false;
   };
-  ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours, Owner& owner);
+  ShmPeerMemory(Passed passed, std::shared_ptr<EmptyMemory> empty, ShmBoard& ours, Owner& owner,
+                Store::Owner thread);
   ~ShmPeerMemory() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the mapping
