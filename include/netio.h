@@ -59,8 +59,8 @@ enum netio_idle { NETIO_IDLE_SLEEP = 0, NETIO_IDLE_SPIN = 1, NETIO_IDLE_ADAPTIVE
 // As netio::ContextOptions (netio/context.hpp). Begin with netio_context_defaults().
 struct netio_context_options {
   uint64_t page_bytes;            // the size of a page, in which buffered messages are gathered
-  uint64_t send_pool_bytes;       // memory for pages that are sent, taken at once
-  uint64_t receive_pool_bytes;    // memory for blocks that messages arrive in, taken at once
+  uint64_t send_pool_bytes;       // memory for pages that are sent, taken as it is used
+  uint64_t receive_pool_bytes;    // memory for blocks that messages arrive in, the same
   uint64_t large_bytes_max;       // bound for messages larger than a page, taken when they come
   uint64_t large_kept_bytes_max;  // how much of that is kept for the next large message
   int32_t idle;                   // netio_idle
@@ -70,7 +70,8 @@ struct netio_context_options {
   uint64_t reserved[8];
 };
 NETIO_API void netio_context_defaults(struct netio_context_options* options);  // fills them in
-// Makes a context and takes its memory, which may take some time:
+// Makes a context. In a control group with a limit on memory, sizes that are the defaults become
+// smaller, and others must fit:
 NETIO_API int netio_init(struct netio_context* context);
 NETIO_API int netio_init_with(struct netio_context* context,
                               const struct netio_context_options* options);

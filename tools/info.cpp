@@ -1,6 +1,7 @@
 #include "info.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,19 @@ struct Info {
   std::vector<Interface> interfaces;
   Fabrics fabrics;
   Limits limits;
+  // Those in force of a context with default options; or why there cannot be one.
+  std::optional<ContextOptions> context;
+  std::string no_context;
 };
+
+// Asked by making one.
+void read_context(Info& info) {
+  try {
+    info.context = Context().options();
+  } catch (const Error& error) {
+    info.no_context = error.what();
+  }
+}
 
 // Asked by using it, which is the only answer that is never wrong.
 std::string try_bind(std::string_view address) {
@@ -56,7 +69,10 @@ Info gather() {
   Info info{{{"tcp", "tcp://HOST:PORT", try_bind("tcp://127.0.0.1:0")}},
             read_interfaces(),
             read_fabrics(),
-            read_limits()};
+            read_limits(),
+            {},
+            {}};
+  read_context(info);
   info.transports.push_back(
       {"shm", "shm://NAME or shm:///PATH, between processes of one user", try_bind("shm://*")});
   info.transports.push_back(
@@ -132,6 +148,21 @@ std::string huge_pages_text(const Limits& limits) {
   return text;
 }
 
+// In whole MiB; limits that are no power of two would be read as something else otherwise.
+std::string rounded_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
+  return bytes < mebibyte ? binary_bytes(bytes) : fmt::format("{} MiB", bytes / mebibyte);
+}
+
+std::string context_text(const Info& info) {
+  if (!info.context) return info.no_context;
+  return fmt::format(
+      "takes up to {} to send from and {} to receive into, as they are used; {} for "
+      "large messages",
+      rounded_bytes(info.context->send_pool_bytes), rounded_bytes(info.context->receive_pool_bytes),
+      rounded_bytes(info.context->large_bytes_max));
+}
+
 std::string to_text(const Info& info) {
   std::string text = fmt::format("netio {}\n", NETIO_VERSION);
   const auto row = [&text](std::string_view name, std::string_view value) {
@@ -156,6 +187,12 @@ std::string to_text(const Info& info) {
   text += "limits\n";
   row("CPUs", fmt::format("{} usable, {} online", limits.cpus_usable, limits.cpus_online));
   row("memory", scaled(static_cast<double>(limits.memory_bytes), "B"));
+  if (limits.control_group) {
+    const MemoryLimit& group = *limits.control_group;
+    row("control group", fmt::format("{} of memory, {} left: {}", rounded_bytes(group.limit_bytes),
+                                     rounded_bytes(group.left_bytes), group.group));
+  }
+  row("a context", context_text(info));
   row("open files", limit_text(limits.open_files, false));
   row("locked memory", locked_text(limits));
   row("huge pages", huge_pages_text(limits));
@@ -175,10 +212,28 @@ ordered_json json_of(const SoftHard& limit) {
   return {{"soft", json_of(limit.soft)}, {"hard", json_of(limit.hard)}};
 }
 
+ordered_json json_of(const std::optional<MemoryLimit>& group) {
+  if (!group) return nullptr;
+  return {{"path", group->group},
+          {"limit_bytes", group->limit_bytes},
+          {"left_bytes", group->left_bytes}};
+}
+
+ordered_json json_of_context(const Info& info) {
+  if (!info.context) return {{"error", info.no_context}};
+  return {{"error", nullptr},
+          {"send_pool_bytes", info.context->send_pool_bytes},
+          {"receive_pool_bytes", info.context->receive_pool_bytes},
+          {"large_bytes_max", info.context->large_bytes_max},
+          {"large_kept_bytes_max", info.context->large_kept_bytes_max}};
+}
+
 ordered_json json_of(const Limits& limits) {
   return {{"cpus_usable", limits.cpus_usable},
           {"cpus_online", limits.cpus_online},
           {"memory_bytes", limits.memory_bytes},
+          {"memory_available_bytes", json_of(limits.memory_available_bytes)},
+          {"control_group", json_of(limits.control_group)},
           {"open_files", json_of(limits.open_files)},
           {"locked_bytes", json_of(limits.locked_bytes)},
           {"locks_without_limit", limits.locks_without_limit},
@@ -214,6 +269,7 @@ std::string to_json(const Info& info) {
   }
   json["fabrics"] = json_of(info.fabrics);
   json["limits"] = json_of(info.limits);
+  json["context"] = json_of_context(info);
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 

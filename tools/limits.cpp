@@ -55,10 +55,12 @@ void lower(std::optional<std::uint64_t>& bound, std::optional<std::uint64_t> oth
 
 // The bounds of the group that a container is in, and of the user, which a privileged one has not.
 void read_control_group(Limits& limits) {
-  const auto most = read_number("/sys/fs/cgroup/memory.max");
-  const auto used = read_number("/sys/fs/cgroup/memory.current");
-  if (most && used) lower(limits.memory_available_bytes, *most > *used ? *most - *used : 0);
+  limits.control_group = memory_limit();
+  if (limits.control_group) {
+    lower(limits.memory_available_bytes, limits.control_group->left_bytes);
+  }
   lower(limits.processes_max, read_number("/sys/fs/cgroup/pids.max"));
+  lower(limits.processes_max, read_number("/sys/fs/cgroup/pids/pids.max"));  // cgroup version 1
   if (!read_capability(CAP_SYS_RESOURCE)) {
     lower(limits.processes_max, read_limit(RLIMIT_NPROC).soft);
   }

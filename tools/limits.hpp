@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <netio/memory_limit.hpp>
+
 namespace netio::cli {
 
 struct SoftHard {
@@ -22,6 +24,7 @@ struct Limits {
   std::uint64_t memory_bytes = 0;
   // What new processes may have of it; in a control group with a bound, at most what is left of it.
   std::optional<std::uint64_t> memory_available_bytes;
+  std::optional<MemoryLimit> control_group;  // that has a limit
   // Of processes and their threads: of this user, or of the control group. None: no bound.
   std::optional<std::uint64_t> processes_max;
   // None: the system does not say.

@@ -22,13 +22,18 @@ struct ContextOptions {
   // The size of a page, its header included. Buffered messages are gathered in pages. 4 KiB to 16
   // MiB, a multiple of 4 KiB.
   std::size_t page_bytes = 64U << 10U;
-  // The memory for pages that are sent, and for blocks that pages arrive in. It is taken and
-  // faulted in when the context is made, and never grows:
+  // The memory for pages that are sent, and for blocks that pages arrive in. Never more is taken.
+  // The first 2 MiB of each are taken and faulted in when the context is made. More follows, 2 MiB
+  // at a time, when all of it is in use: so an idle context costs little, and once its load was
+  // there it neither asks the system nor faults. If memory is refused, the pool stays as it is,
+  // send() answers `again`, and receivers hold their peers back; the context tries again ten times
+  // a second. Huge pages that the machine has reserved are taken all at once, and so is what a
+  // fabric registers.
   std::size_t send_pool_bytes = 32U << 20U;
   std::size_t receive_pool_bytes = 32U << 20U;
 
   // The bound for the memory of messages larger than a page, both directions together. That memory
-  // is taken when such messages come.
+  // is taken when such messages come, and if the control group of the process has room for it.
   std::size_t large_bytes_max = std::size_t{4} << 30U;
   // How much of that memory is kept for the next large message. The rest goes back to the system.
   std::size_t large_kept_bytes_max = 256U << 20U;
@@ -39,6 +44,10 @@ struct ContextOptions {
   // calls it does not either: pin its thread yourself.
   int cpu = -1;
   int numa_node = -1;  // prefers this node's memory for the pools; -1: leave it
+
+  // In a control group with a limit, as containers have one, the sizes above become smaller if they
+  // are the defaults: the pools together up to half of the limit, large_bytes_max half of the rest.
+  // Sizes that were set, and do not fit, are an Error. Context::options() has what became of them.
 };
 
 // A loop, its memory and its transports. Sockets are made in a context and must be destroyed before
@@ -62,12 +71,15 @@ struct ContextOptions {
 // again.
 class NETIO_API Context {
  public:
-  // Throws Error if there is too little memory, or if an option makes no sense.
+  // Throws Error if there is too little memory, here or in the control group, or if an option makes
+  // no sense.
   explicit Context(const ContextOptions& options = {});
   ~Context();  // all sockets must have been destroyed
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  // The options in force: those that were given, fitted to the control group.
+  [[nodiscard]] const ContextOptions& options() const noexcept;
   // The loop of this context: for timers, watches and signals, and for foreign loops.
   [[nodiscard]] Loop& loop() noexcept;
   // The same as loop().run() and loop().stop():

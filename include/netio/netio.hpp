@@ -14,6 +14,7 @@
 #include <netio/fabrics.hpp>
 #include <netio/forward.hpp>
 #include <netio/loop.hpp>
+#include <netio/memory_limit.hpp>
 #include <netio/message.hpp>
 #include <netio/not_there_yet.hpp>
 #include <netio/options.hpp>

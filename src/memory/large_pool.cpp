@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <span>
 
 #include "memory/mapping.hpp"
 
@@ -16,12 +17,18 @@ constexpr std::size_t sizes_to_double = 8;
 // In the ring of those that are out, or kept.
 class LargePool::Buffer final : private Mapping, public Block, public RingNode {
  public:
-  Buffer(LargePool& owner, std::size_t capacity) noexcept
-      : Mapping(capacity, Fill::lazy), Block(owner, bytes().data(), capacity) {}
+  Buffer(LargePool& owner, std::size_t capacity, bool promised) noexcept
+      : Mapping(capacity, Fill::lazy),
+        Block(owner, bytes().data(), capacity),
+        promise_(promised ? bytes() : std::span<std::byte>()) {}
+
+ private:
+  PromisedMemory promise_;
 };
 
-LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_max, Owner owner) {
-  return Ptr(new LargePool(bytes_max, kept_bytes_max, std::move(owner)));
+LargePool::Ptr LargePool::create(std::size_t bytes_max, std::size_t kept_bytes_max, Owner owner,
+                                 MemoryRoom* room) {
+  return Ptr(new LargePool(bytes_max, kept_bytes_max, std::move(owner), room));
 }
 
 LargePool::~LargePool() { trim(0); }
@@ -52,7 +59,11 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
   Buffer* buffer = take_kept(charged);
   if (buffer == nullptr) {
     trim(bytes_max_ - bytes_out_ - charged);
-    buffer = new (std::nothrow) Buffer(*this, charged);
+    if (!has_room(charged)) {
+      lacked_ = true;
+      return {};
+    }
+    buffer = new (std::nothrow) Buffer(*this, charged, room_ != nullptr && room_->limited());
     if (buffer == nullptr || buffer->data() == nullptr) {
       delete buffer;
       lacked_ = system_refused_ = refused_ = true;
@@ -62,6 +73,18 @@ Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
   bytes_out_ += charged;
   buffer->join(out_);
   return hand_out(*buffer, quota);
+}
+
+// Unlike memory that the system refuses, it comes back when another process of the group gives some
+// back: who waits is told to try again.
+bool LargePool::has_room(std::size_t capacity) noexcept {
+  if (room_ == nullptr || room_->fits(capacity)) return true;
+  if (bytes_kept_ != 0) {
+    trim(0);
+    if (room_->fits(capacity)) return true;
+  }
+  room_->refuse();
+  return false;
 }
 
 LargePool::Buffer* LargePool::take_kept(std::size_t capacity) noexcept {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "memory/memory_room.hpp"
 #include "memory/ring.hpp"
 #include "memory/store.hpp"
 
@@ -33,12 +34,14 @@ class LargePool final : public Store {
   static constexpr std::size_t buffer_bytes_min = std::size_t{128} << 10U;
   static constexpr std::size_t buffer_bytes_max = std::size_t{1} << 46U;  // half the address space
 
-  // bytes_max bounds what is out plus what is kept; kept_bytes_max what is kept for reuse.
+  // bytes_max bounds what is out plus what is kept; kept_bytes_max what is kept for reuse. New
+  // memory is taken if `room` has room for it (null: always).
   static Ptr create(std::size_t bytes_max, std::size_t kept_bytes_max,
-                    Owner owner = OwnerThread::calling());
+                    Owner owner = OwnerThread::calling(), MemoryRoom* room = nullptr);
 
   // At least `bytes`, aligned to 4096; not touched before it is written to, so that a lie about a
-  // size costs address space, not memory. Empty when the bound or the quota does not allow it.
+  // size costs address space, not memory. Empty when the bound or the quota does not allow it, or
+  // there is no room for it: then what is kept has gone back to the system.
   [[nodiscard]] Lease take(std::size_t bytes, Quota* quota = nullptr) noexcept;
   // True if a take of `bytes` could succeed once others are released.
   [[nodiscard]] bool could_ever_take(std::size_t bytes,
@@ -75,10 +78,11 @@ class LargePool final : public Store {
 
  private:
   class Buffer;
-  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max, Owner owner)
+  LargePool(std::size_t bytes_max, std::size_t kept_bytes_max, Owner owner, MemoryRoom* room)
       : Store(std::move(owner)),
         bytes_max_(bytes_max),
         kept_bytes_max_(kept_bytes_max),
+        room_(room),
         strangers_(Quota::create(bytes_max / 4 * 3)) {}
   ~LargePool() override;
   void recycle(Block& block) noexcept override;
@@ -86,12 +90,14 @@ class LargePool final : public Store {
   void forget_quotas() noexcept override;
 
   Buffer* take_kept(std::size_t capacity) noexcept;
+  bool has_room(std::size_t capacity) noexcept;
   void free_buffer(Buffer& buffer) noexcept;
   // Frees kept buffers, the oldest first, until not more than `bytes_max` bytes are kept.
   void trim(std::size_t bytes_max) noexcept;
 
   const std::size_t bytes_max_;
   const std::size_t kept_bytes_max_;
+  MemoryRoom* const room_;
   const Quota::Ptr strangers_;
   std::size_t bytes_out_ = 0;
   std::size_t bytes_kept_ = 0;

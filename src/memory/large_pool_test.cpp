@@ -7,11 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/fake_groups.hpp"
+
 namespace netio::detail {
 namespace {
 
+using test::mib;
 constexpr std::size_t kib = 1024;
-constexpr std::size_t mib = 1024 * kib;
 
 TEST(LargePool, a_buffer_is_a_multiple_of_128_kib_and_from_a_mib_on_of_an_eighth) {
   const auto pool = LargePool::create(64 * mib, 0);
@@ -235,6 +237,47 @@ TEST(LargePool, charges_a_buffer_to_another_quota_than_before) {
   EXPECT_EQ(pool->strangers().bytes_max(), 12 * mib);
   kept.reset();
   EXPECT_EQ(pool->strangers().bytes_used(), 0U);
+}
+
+TEST(LargePool, asks_the_control_group_before_it_takes_new_memory) {
+  const test::FakeGroups group(512 * mib);
+  MemoryRoom room{ControlGroup(group.root())};
+  int refused = 0;
+  room.when_refused = [&] { ++refused; };
+  const auto pool = LargePool::create(1024 * mib, 512 * mib, OwnerThread::calling(), &room);
+  Lease first = pool->take(200 * mib);
+  ASSERT_TRUE(first);
+  Lease second = pool->take(200 * mib);
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(pool->take(200 * mib)) << "two are granted, though nothing was written to them";
+  EXPECT_EQ(refused, 1);
+  EXPECT_TRUE(pool->lacked());
+  EXPECT_FALSE(pool->system_refused()) << "it may come home";
+  second.reset();
+  EXPECT_TRUE(pool->take(200 * mib)) << "a kept buffer needs no more memory";
+  EXPECT_EQ(refused, 1);
+}
+
+TEST(LargePool, waits_for_memory_that_others_of_the_group_have) {
+  const test::FakeGroups group(512 * mib);
+  MemoryRoom room{ControlGroup(group.root())};
+  const auto pool = LargePool::create(256 * mib, 0, OwnerThread::calling(), &room);
+  group.use(400 * mib);
+  EXPECT_FALSE(pool->take(200 * mib));
+  EXPECT_FALSE(pool->system_refused()) << "nothing is out, and all the same it may come back";
+  group.use(100 * mib);
+  EXPECT_TRUE(pool->take(200 * mib));
+}
+
+TEST(LargePool, gives_what_it_keeps_back_where_memory_is_tight) {
+  const test::FakeGroups group(512 * mib);
+  MemoryRoom room{ControlGroup(group.root())};
+  const auto pool = LargePool::create(512 * mib, 512 * mib, OwnerThread::calling(), &room);
+  pool->take(256 * mib).reset();
+  EXPECT_EQ(pool->bytes_kept(), 256 * mib);
+  const Lease larger = pool->take(320 * mib);
+  EXPECT_TRUE(larger);
+  EXPECT_EQ(pool->bytes_kept(), 0U);
 }
 
 }  // namespace

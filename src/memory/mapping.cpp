@@ -16,7 +16,7 @@ namespace {
 constexpr int reserved_huge_pages = MAP_HUGETLB | (21 << 26);  // of 2 MiB, the default or not
 
 // False when there is no memory, or this kernel cannot (errno EINVAL, before 5.14).
-bool populate(std::span<std::byte> bytes) noexcept {
+bool fault_in(std::span<std::byte> bytes) noexcept {
   return madvise(bytes.data(), bytes.size(), MADV_POPULATE_WRITE) == 0;
 }
 void touch(std::span<std::byte> bytes) noexcept {
@@ -37,9 +37,9 @@ Mapping::Mapping(std::size_t bytes, Fill fill) noexcept {
   if (bytes == 0 || bytes > bytes_max) return;
   const bool large = bytes >= huge_page_bytes;
   const std::size_t to_huge_page = (huge_page_bytes - bytes % huge_page_bytes) % huge_page_bytes;
-  if (fill == Fill::now && large && map(bytes + to_huge_page, reserved_huge_pages)) {
+  if (fill != Fill::lazy && large && map(bytes + to_huge_page, reserved_huge_pages)) {
     bytes_ = mapped_.first(bytes);
-    huge_pages_ = populate(bytes_);  // Never touched: who is not given a huge page is killed.
+    huge_pages_ = fault_in(bytes_);  // Never touched: who is not given a huge page is killed.
     if (huge_pages_) return;
     unmap();
   }
@@ -49,12 +49,16 @@ Mapping::Mapping(std::size_t bytes, Fill fill) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(mapped_.data());
   bytes_ = mapped_.subspan(large ? huge_page_bytes - address % huge_page_bytes : 0, bytes);
   if (large) madvise(bytes_.data(), bytes, MADV_HUGEPAGE);  // a wish
-  if (fill == Fill::lazy || populate(bytes_)) return;
-  if (errno == EINVAL) {
-    touch(bytes_);
-  } else {
-    unmap();
-  }
+  if (fill == Fill::now && !populate(0, bytes)) unmap();
+}
+
+bool Mapping::populate(std::size_t offset, std::size_t bytes) noexcept {
+  if (huge_pages_) return true;
+  const std::span<std::byte> part = bytes_.subspan(offset, bytes);
+  if (fault_in(part)) return true;
+  if (errno != EINVAL) return false;
+  touch(part);
+  return true;
 }
 
 bool Mapping::map(std::size_t bytes, int flags) noexcept {

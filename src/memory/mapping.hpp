@@ -18,8 +18,10 @@ void leave_out_of_core_files(std::span<const std::byte> payload) noexcept;
 class Mapping {
  public:
   enum class Fill {
-    lazy,  // address space; memory only where it is written to
-    now,   // faulted in: reserved huge pages if the machine has any, else transparent ones
+    lazy,     // address space; memory only where it is written to
+    now,      // faulted in: reserved huge pages if the machine has any, else transparent ones
+    as_used,  // address space, and populate() before it is written to; but reserved huge pages,
+              // which nobody else can have, are faulted in
   };
   // Without memory, bytes() is empty.
   Mapping(std::size_t bytes, Fill fill) noexcept;
@@ -28,6 +30,8 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  // Faults in a part that has been written to nowhere. False if the system has no memory for it.
+  [[nodiscard]] bool populate(std::size_t offset, std::size_t bytes) noexcept;
   // Lies on huge pages that the machine had reserved.
   [[nodiscard]] bool huge_pages() const noexcept { return huge_pages_; }
 

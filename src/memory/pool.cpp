@@ -1,6 +1,7 @@
 // Pool: set-up and the free list. See pool.hpp.
 #include "memory/pool.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <string>
@@ -22,15 +23,27 @@ std::size_t region_bytes(std::size_t block_bytes, std::size_t blocks) noexcept {
 
 Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks, Owner owner,
                        std::shared_ptr<SharedMemory> shared) {
-  return Ptr(new Pool(block_bytes, blocks, std::move(owner), std::move(shared)));
+  Ptr pool(new Pool(block_bytes, blocks, Mapping::Fill::now, std::move(owner), std::move(shared)));
+  // It was taken already.
+  pool->add_blocks(pool->region().size());
+  return pool;
 }
 
-Pool::Pool(std::size_t block_bytes, std::size_t blocks, Owner owner,
+Pool::Ptr Pool::create_as_used(std::size_t block_bytes, std::size_t blocks, MemoryRoom* room,
+                               Owner owner, std::shared_ptr<SharedMemory> shared) {
+  Ptr pool(
+      new Pool(block_bytes, blocks, Mapping::Fill::as_used, std::move(owner), std::move(shared)));
+  if (pool->huge_pages()) pool->add_blocks(pool->region().size());
+  pool->room_ = room;
+  return pool;
+}
+
+Pool::Pool(std::size_t block_bytes, std::size_t blocks, Mapping::Fill fill, Owner owner,
            std::shared_ptr<SharedMemory> shared)
     : Store(std::move(owner)),
       block_bytes_(block_bytes),
       shared_(std::move(shared)),
-      region_(shared_ ? 0 : region_bytes(block_bytes, blocks), Mapping::Fill::now) {
+      region_(shared_ ? 0 : region_bytes(block_bytes, blocks), fill) {
   const std::span<std::byte> all = shared_ ? shared_->bytes() : region_.bytes();
   if (all.empty()) {
     const bool sound = region_bytes(block_bytes, blocks) != 0;
@@ -40,10 +53,48 @@ Pool::Pool(std::size_t block_bytes, std::size_t blocks, Owner owner,
                        sound ? "lower the memory bound of the context, or free some memory"
                              : "choose a page size that is a multiple of 4096");
   }
-  // The last one made is the first one taken: the region is used from its start.
-  for (std::size_t index = blocks; index-- > 0;) {
+  for (std::size_t index = 0; index < blocks; ++index) {
     blocks_.emplace_back(*this, all.data() + index * block_bytes, block_bytes);
-    recycle(blocks_.back());
+  }
+  blocks_free_ = blocks;
+}
+
+bool Pool::take_step() noexcept {
+  if (blocks_without_memory() == 0) return false;
+  if (refused_ && room_ != nullptr && refused_round_ == room_->round()) return false;
+  const std::size_t least = (blocks_with_memory_ + 1) * block_bytes_;
+  const std::size_t steps = (least + step_bytes - 1) / step_bytes;
+  const std::size_t end = std::min(steps * step_bytes, blocks_.size() * block_bytes_);
+  const std::size_t bytes = end - bytes_with_memory_;
+  const bool taken = (room_ == nullptr || room_->fits(bytes)) &&
+                     (shared_ ? shared_->take(bytes_with_memory_, bytes)
+                              : region_.populate(bytes_with_memory_, bytes));
+  if (taken) {
+    if (std::exchange(refused_, false)) blocks_free_ += blocks_without_memory();
+    add_blocks(end);
+    return true;
+  }
+  if (!std::exchange(refused_, true)) blocks_free_ -= blocks_without_memory();
+  if (room_ != nullptr) {
+    refused_round_ = room_->round();
+    room_->refuse();
+  }
+  return false;
+}
+
+bool Pool::take_all() noexcept {
+  while (blocks_without_memory() != 0) {
+    if (!take_step()) return false;
+  }
+  return true;
+}
+
+// The first one is taken first: the region is used from its start.
+void Pool::add_blocks(std::size_t end) noexcept {
+  bytes_with_memory_ = end;
+  const std::size_t first = std::exchange(blocks_with_memory_, end / block_bytes_);
+  for (std::size_t index = blocks_with_memory_; index-- > first;) {
+    blocks_[index].next = std::exchange(free_, &blocks_[index]);
   }
 }
 

@@ -1,13 +1,16 @@
-// A fixed number of equal blocks in one region, taken at set-up, reused last in, first out.
+// A fixed number of equal blocks in one region, reused last in, first out. Their memory is taken at
+// set-up, or as far as blocks were ever out at a time.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include "memory/mapping.hpp"
+#include "memory/memory_room.hpp"
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
 
@@ -22,6 +25,12 @@ class Pool final : public Store {
   static Ptr create(std::size_t block_bytes, std::size_t blocks,
                     Owner owner = OwnerThread::calling(),
                     std::shared_ptr<SharedMemory> shared = {});
+  // The same, but memory is taken in steps when there is no free block, if `room` has room for it
+  // (null: always). Where it is refused, the pool has fewer blocks until room->retry(). Of `shared`
+  // nothing may be taken so far.
+  static Ptr create_as_used(std::size_t block_bytes, std::size_t blocks, MemoryRoom* room,
+                            Owner owner = OwnerThread::calling(),
+                            std::shared_ptr<SharedMemory> shared = {});
 
   // Empty when there is none or the quota is spent: wait() for one then. Owner thread.
   [[nodiscard]] Lease take(Quota* quota = nullptr) noexcept {
@@ -30,6 +39,7 @@ class Pool final : public Store {
     if (look) [[unlikely]] {
       takes_ = 0;
       if (!waited_for()) collect();
+      if (free_ == nullptr) take_step();
       if (free_ == nullptr) give_up_reserves([this] { return free_ != nullptr; });
       if (free_ == nullptr || (quota != nullptr && !quota->fits(block_bytes_))) return {};
     }
@@ -39,6 +49,13 @@ class Pool final : public Store {
 
   // Joins those that hold blocks of this pool which they do not need now, until it gives them up.
   void add(Reserve& reserve) noexcept { reserve.join(reserves_); }
+  // Memory was taken for a block, or for all.
+  [[nodiscard]] bool has_memory() const noexcept { return blocks_with_memory_ != 0; }
+  // Takes memory for at least one more block. False if all have theirs, or it was refused.
+  bool take_step() noexcept;
+  // Takes the memory of all blocks, for who registers the region. False if it was refused.
+  [[nodiscard]] bool take_all() noexcept;
+
   // Asks them for it one after the other, until there is enough.
   template <typename Enough>
   void give_up_reserves(Enough&& enough) noexcept {
@@ -76,7 +93,8 @@ class Pool final : public Store {
   }
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
-  // Without those that other threads returned since the last collect(). Owner thread.
+  // Without those that other threads returned since the last collect(), and those whose memory was
+  // refused. Owner thread.
   [[nodiscard]] std::size_t blocks_free() const noexcept { return blocks_free_; }
   // For registration with a fabric.
   [[nodiscard]] std::span<std::byte> region() const noexcept {
@@ -94,9 +112,16 @@ class Pool final : public Store {
   // returned is reused while it is warm. Outside of a turn it is each time, because what this
   // thread releases comes home in the same way.
   static constexpr std::size_t takes_between_looks = 64;
+  // What is taken at a time, at least: a huge page.
+  static constexpr std::size_t step_bytes = huge_page_bytes;
 
-  Pool(std::size_t block_bytes, std::size_t blocks, Owner owner,
+  Pool(std::size_t block_bytes, std::size_t blocks, Mapping::Fill fill, Owner owner,
        std::shared_ptr<SharedMemory> shared);
+  // Those that lie in the first `end` bytes of the region have memory from now on, and are free.
+  void add_blocks(std::size_t end) noexcept;
+  [[nodiscard]] std::size_t blocks_without_memory() const noexcept {
+    return blocks_.size() - blocks_with_memory_;
+  }
   ~Pool() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the region
@@ -108,7 +133,12 @@ class Pool final : public Store {
   std::deque<PoolBlock> blocks_;
   Block* free_ = nullptr;
   std::size_t blocks_free_ = 0;
-  std::size_t takes_ = 0;  // since the last look
+  std::size_t blocks_with_memory_ = 0;  // the first so many of them
+  std::size_t bytes_with_memory_ = 0;   // of the region, from its start
+  MemoryRoom* room_ = nullptr;
+  bool refused_ = false;             // memory for the rest, in this round of the room
+  std::uint64_t refused_round_ = 0;  // of it
+  std::size_t takes_ = 0;            // since the last look
   bool peer_writes_ = false;
   RingNode reserves_;  // the head
 };

@@ -2,13 +2,19 @@
 #include "memory/pool.hpp"
 
 #include <cstring>
+#include <memory>
 #include <set>
+#include <span>
+#include <string>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <netio/status.hpp>
+
+#include "support/fake_groups.hpp"
 
 namespace netio::detail {
 namespace {
@@ -163,6 +169,147 @@ TEST(Pool, without_a_loop_belongs_to_the_thread_that_made_it) {
   EXPECT_EQ(pool->blocks_free(), 1U);
   pool->collect();
   EXPECT_EQ(pool->blocks_free(), 2U);
+}
+
+// --- Memory that is taken as it is used.
+
+using test::mib;
+constexpr std::size_t page_bytes = 64U << 10U;
+
+std::size_t resident_bytes(std::span<std::byte> memory) {
+  std::vector<unsigned char> pages(memory.size() / small_page_bytes);
+  EXPECT_EQ(::mincore(memory.data(), memory.size(), pages.data()), 0);
+  std::size_t resident = 0;
+  for (const unsigned char page : pages) resident += page & 1U;
+  return resident * small_page_bytes;
+}
+
+std::vector<Lease> take(Pool& pool, std::size_t blocks) {
+  std::vector<Lease> leases;
+  while (leases.size() < blocks) {
+    leases.push_back(pool.take());
+    if (!leases.back()) {
+      leases.pop_back();
+      break;
+    }
+    std::memset(leases.back()->data(), 0x5a, leases.back()->capacity());
+  }
+  return leases;
+}
+
+class PoolAsUsed : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr std::size_t blocks = 512;  // 32 MiB
+  Pool::Ptr create(std::size_t each_bytes = page_bytes) {
+    std::shared_ptr<SharedMemory> shared;
+    if (GetParam()) {
+      shared =
+          std::make_shared<SharedMemory>(SharedMemory::create("as used", blocks * each_bytes, 0));
+    }
+    return Pool::create_as_used(each_bytes, blocks, &room_, OwnerThread::calling(), shared);
+  }
+  void SetUp() override {
+    if (create()->huge_pages()) GTEST_SKIP() << "this machine has reserved huge pages";
+    room_.when_refused = [this] { ++refused_; };
+  }
+
+  const test::FakeGroups group_{1024 * mib};
+  MemoryRoom room_{ControlGroup(group_.root())};
+  int refused_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Memory, PoolAsUsed, testing::Bool(), [](const auto& shared) {
+  return std::string(shared.param ? "shared" : "own");
+});
+
+TEST_P(PoolAsUsed, takes_no_more_memory_than_blocks_were_out_at_a_time) {
+  const auto pool = create();
+  EXPECT_EQ(pool->blocks_free(), blocks);
+  EXPECT_EQ(resident_bytes(pool->region()), 0U);
+  for (int round = 0; round < 1000; ++round) {
+    ASSERT_EQ(take(*pool, 8).size(), 8U);
+    if (round == 0) {
+      EXPECT_LE(resident_bytes(pool->region()), 2 * mib);
+    }
+  }
+  EXPECT_LE(resident_bytes(pool->region()), 2 * mib) << "8 blocks of 64 KiB";
+  const auto half = take(*pool, 256);
+  EXPECT_LE(resident_bytes(pool->region()), 16 * mib);
+  EXPECT_EQ(pool->blocks_free(), 256U);
+}
+
+TEST_P(PoolAsUsed, has_all_its_blocks_and_each_of_them_once) {
+  for (const std::size_t size : {std::size_t{4096}, page_bytes, std::size_t{68} << 10U, 3 * mib}) {
+    SCOPED_TRACE(size);
+    const auto pool = create(size);
+    std::set<std::byte*> places;
+    std::vector<Lease> leases;
+    while (Lease lease = pool->take()) {
+      lease->data()[0] = lease->data()[size - 1] = std::byte{1};
+      places.insert(lease->data());
+      leases.push_back(std::move(lease));
+      if (leases.size() * size > 256 * mib) break;
+    }
+    EXPECT_EQ(places.size(), leases.size());
+    EXPECT_EQ(*places.begin(), pool->region().data());
+    EXPECT_EQ(*places.rbegin(), pool->region().data() + (places.size() - 1) * size);
+    EXPECT_EQ(pool->blocks_free(), blocks - leases.size());
+    EXPECT_EQ(refused_, 0);
+  }
+}
+
+TEST_P(PoolAsUsed, is_smaller_where_the_group_has_no_room_and_goes_on_when_it_has) {
+  const auto pool = create();
+  group_.use(1024 * mib - 40 * mib);
+  auto leases = take(*pool, 64);
+  ASSERT_EQ(leases.size(), 64U);
+  group_.use(1024 * mib - 10 * mib);
+  EXPECT_FALSE(pool->take());
+  EXPECT_FALSE(pool->take());
+  EXPECT_EQ(refused_, 1) << "it asks once a round";
+  EXPECT_EQ(pool->blocks_free(), 0U);
+  EXPECT_TRUE(pool->runs_low());
+  leases.resize(60);
+  EXPECT_EQ(pool->blocks_free(), 4U);
+  for (Lease& lease : take(*pool, 4)) leases.push_back(std::move(lease));
+  EXPECT_EQ(leases.size(), 64U) << "what comes home goes out again";
+  room_.retry();
+  EXPECT_FALSE(pool->take());
+  EXPECT_EQ(refused_, 2);
+  group_.use(0);
+  room_.retry();
+  for (Lease& lease : take(*pool, blocks)) leases.push_back(std::move(lease));
+  EXPECT_EQ(leases.size(), blocks);
+  leases.clear();
+  EXPECT_EQ(pool->blocks_free(), blocks);
+}
+
+TEST_P(PoolAsUsed, gives_all_of_it_at_once_to_who_registers_it) {
+  const auto pool = create();
+  group_.use(1024 * mib - 10 * mib);
+  EXPECT_FALSE(pool->take_all());
+  group_.use(0);
+  room_.retry();
+  EXPECT_TRUE(pool->take_all());
+  EXPECT_EQ(pool->blocks_free(), blocks);
+  EXPECT_EQ(take(*pool, blocks).size(), blocks);
+}
+
+// Memory that cannot be faulted in is address space that is not there: as if the system had none.
+TEST(Pool, answers_an_empty_lease_where_the_system_refuses_memory) {
+  MemoryRoom room;
+  const auto pool = Pool::create_as_used(page_bytes, 512, &room);
+  if (pool->huge_pages()) GTEST_SKIP() << "this machine has reserved huge pages";
+  ASSERT_TRUE(pool->take());
+  const std::span<std::byte> rest = pool->region().subspan(2 * mib);
+  ASSERT_EQ(::munmap(rest.data(), rest.size()), 0);
+  const auto leases = take(*pool, 512);
+  EXPECT_EQ(leases.size(), 32U);
+  EXPECT_FALSE(pool->take());
+  ASSERT_EQ(::mmap(rest.data(), rest.size(), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            rest.data());
+  room.retry();
+  EXPECT_EQ(take(*pool, 512).size(), 480U);
 }
 
 }  // namespace

@@ -18,14 +18,16 @@ struct RangePool::Range final : Block, RingNode {
 };
 
 RangePool::Ptr RangePool::create(std::shared_ptr<SharedMemory> memory, std::size_t offset,
-                                 Owner owner) {
-  return Ptr(new RangePool(std::move(memory), offset, std::move(owner)));
+                                 Owner owner, MemoryRoom* room) {
+  return Ptr(new RangePool(std::move(memory), offset, std::move(owner), room));
 }
 
-RangePool::RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset, Owner owner)
+RangePool::RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset, Owner owner,
+                     MemoryRoom* room)
     : Store(std::move(owner)),
       memory_(std::move(memory)),
       offset_(offset),
+      room_(room),
       taken_to_(offset),
       strangers_(Quota::create(bytes_all() / 4 * 3)) {
   const std::span<std::byte> all = memory_->bytes().subspan(offset);
@@ -71,12 +73,20 @@ RangePool::Range* RangePool::find_free(std::size_t bytes) noexcept {
     auto& range = static_cast<Range&>(*node);
     if (range.capacity() < bytes) continue;
     const auto end = static_cast<std::size_t>(range.data() - memory_->bytes().data()) + bytes;
-    if (end <= taken_to_) return &range;
-    if (!memory_->take(taken_to_, end - taken_to_)) return nullptr;
-    taken_to_ = end;
-    return &range;
+    return take_to(end) ? &range : nullptr;
   }
   return nullptr;
+}
+
+bool RangePool::take_to(std::size_t end) noexcept {
+  if (end <= taken_to_) return true;
+  const std::size_t bytes = end - taken_to_;
+  if ((room_ == nullptr || room_->fits(bytes)) && memory_->take(taken_to_, bytes)) {
+    taken_to_ = end;
+    return true;
+  }
+  if (room_ != nullptr) room_->refuse();
+  return false;
 }
 
 bool RangePool::scarce(const Block& like) noexcept {

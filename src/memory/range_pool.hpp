@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "memory/memory_room.hpp"
 #include "memory/ring.hpp"
 #include "memory/shared_memory.hpp"
 #include "memory/store.hpp"
@@ -16,11 +17,12 @@ class RangePool final : public Store {
  public:
   using Ptr = std::unique_ptr<RangePool, Store::Retire>;
   // The part of `memory` from `offset`, a multiple of 4096, to its end; not taken from the system.
+  // It is taken if `room` has room for it (null: always).
   static Ptr create(std::shared_ptr<SharedMemory> memory, std::size_t offset,
-                    Owner owner = OwnerThread::calling());
+                    Owner owner = OwnerThread::calling(), MemoryRoom* room = nullptr);
 
   // At least `bytes`, aligned to 4096. Empty when no free range is as large, or the system has no
-  // memory: wait() for others to come home.
+  // memory: wait() for others to come home, or for room->retry().
   [[nodiscard]] Lease take(std::size_t bytes) noexcept;
   [[nodiscard]] bool could_ever_take(std::size_t bytes) const noexcept {
     return bytes <= bytes_all();
@@ -41,19 +43,22 @@ class RangePool final : public Store {
 
  private:
   struct Range;
-  RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset, Owner owner);
+  RangePool(std::shared_ptr<SharedMemory> memory, std::size_t offset, Owner owner,
+            MemoryRoom* room);
   ~RangePool() override;
   void recycle(Block& block) noexcept override;
   void discard(Block& block) noexcept override;
   void forget_quotas() noexcept override;
 
   [[nodiscard]] Range* find_free(std::size_t bytes) noexcept;
+  [[nodiscard]] bool take_to(std::size_t end) noexcept;
   [[nodiscard]] bool cut(Range& range, std::size_t bytes) noexcept;
   void swallow_next(Range& range) noexcept;
   Range* make_range(std::byte* data, std::size_t bytes) noexcept;
 
   const std::shared_ptr<SharedMemory> memory_;
   const std::size_t offset_;
+  MemoryRoom* const room_;
   std::size_t taken_to_;  // from the system
   const Quota::Ptr strangers_;
   Range* first_;  // at the lowest address; it is never joined to another

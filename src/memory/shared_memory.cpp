@@ -13,6 +13,7 @@
 
 #include <netio/status.hpp>
 
+#include "base/amount.hpp"
 #include "base/system_error.hpp"
 #include "memory/mapping.hpp"
 
@@ -31,11 +32,6 @@ constexpr int all_seals = size_seals | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 int make_memfd(const char* name) noexcept {
   const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
   return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
-
-std::string amount_text(std::size_t bytes) {
-  const std::size_t mebibytes = bytes >> 20U;
-  return mebibytes != 0 ? std::to_string(mebibytes) + " MiB" : std::to_string(bytes) + " bytes";
 }
 
 std::span<std::byte> map(int fd, std::size_t bytes, int protection) {

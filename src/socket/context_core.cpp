@@ -2,7 +2,8 @@
 #include "socket/context_core.hpp"
 
 #include <algorithm>
-#include <array>
+#include <chrono>
+#include <span>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "base/on_core.hpp"
 #include "base/url.hpp"
 #include "memory/mapping.hpp"
+#include "socket/memory_fit.hpp"
 #include "socket/socket_core.hpp"
 
 namespace netio::detail {
@@ -23,10 +25,8 @@ namespace {
 
 constexpr std::size_t page_bytes_min = 4U << 10U;
 constexpr std::size_t page_bytes_most = 16U << 20U;
-// Receive blocks hold several pages, so that one read can take many.
-constexpr std::size_t pages_per_block = 4;
-// Fewer would leave a socket unable to fill one page while another is on the wire.
-constexpr std::size_t blocks_min = 4;
+// Memory that was refused is asked for again after this time.
+constexpr std::chrono::milliseconds ask_again_after{100};
 
 void check(const ContextOptions& options) {
   const std::size_t page = options.page_bytes;
@@ -46,56 +46,45 @@ void check(const ContextOptions& options) {
   }
 }
 
-// Memory taken while this lives comes from `node` if it can. Best effort, as the kernel's is. The
-// calling thread's earlier policy (numactl, say) is back at the end.
-class PreferNode {
- public:
-  explicit PreferNode(int node) {
-    if (node < 0 || node >= 64) return;
-    if (syscall(SYS_get_mempolicy, &mode_, nodes_.data(), nodes_max, nullptr, 0UL) != 0) return;
-    const unsigned long mask = 1UL << static_cast<unsigned>(node);
-    set_ = syscall(SYS_set_mempolicy, mpol_preferred, &mask, sizeof mask * 8) == 0;
-  }
-  ~PreferNode() {
-    if (set_) syscall(SYS_set_mempolicy, mode_, nodes_.data(), nodes_max);
-  }
-  PreferNode(const PreferNode&) = delete;
-  PreferNode& operator=(const PreferNode&) = delete;
-
- private:
-  static constexpr int mpol_preferred = 1;          // of <linux/mempolicy.h>
-  static constexpr unsigned long nodes_max = 1024;  // as many as a kernel may be built for
-  bool set_ = false;
-  int mode_ = 0;
-  std::array<unsigned long, nodes_max / 64> nodes_{};
-};
+// What is taken of this address space comes from `node` if it can, whenever and by whichever thread
+// it is taken. Best effort, as the kernel's is.
+void prefer_node(std::span<const std::byte> memory, int node) {
+  constexpr int mpol_preferred = 1;  // of <linux/mempolicy.h>
+  constexpr unsigned move_what_is_there = 2;
+  if (node < 0 || node >= 64) return;
+  const unsigned long mask = 1UL << static_cast<unsigned>(node);
+  syscall(SYS_mbind, memory.data(), memory.size(), mpol_preferred, &mask, sizeof mask * 8,
+          move_what_is_there);
+}
 
 }  // namespace
 
 ContextCore::ContextCore(const ContextOptions& options)
-    : loop(options.idle), options_(options), memory_came_home_(loop, [this] {
-        send_pool_->serve_waiters();
-        receive_pool_->serve_waiters();
-        if (receive_pages_) receive_pages_->serve_waiters();
-        large_pool_->serve_waiters();
-      }) {
+    : loop(options.idle),
+      options_(options),
+      memory_came_home_(loop,
+                        [this] {
+                          send_pool_->serve_waiters();
+                          receive_pool_->serve_waiters();
+                          if (receive_pages_) receive_pages_->serve_waiters();
+                          large_pool_->serve_waiters();
+                        }),
+      ask_again_(loop, [this] { room_.retry(); }) {
   check(options);
+  options_ = fit_memory(options, room_.groups());
   const OnCore on_core(options.cpu);  // the core on which the memory is used touches it first
   loop.run_on(options.cpu);
-  const PreferNode prefer(options.numa_node);
-  const std::size_t block = options.page_bytes * pages_per_block;
-  send_pool_ =
-      Pool::create(options.page_bytes, options.send_pool_bytes / options.page_bytes, loop.owner());
-  receive_pool_ = Pool::create(block, options.receive_pool_bytes / block, loop.owner());
-  large_pool_ =
-      LargePool::create(options.large_bytes_max, options.large_kept_bytes_max, loop.owner());
-  for (Store* store :
-       {static_cast<Store*>(send_pool_.get()), static_cast<Store*>(receive_pool_.get()),
-        static_cast<Store*>(large_pool_.get())}) {
-    store->set_wake([this] { serve_waiters(); });
-  }
   loop.at_begin(
       [this] { collect(); });  // what was released outside of turns goes first, still warm
+  room_.when_refused = [this] {
+    if (!ask_again_.running()) ask_again_.start_once(ask_again_after);
+  };
+  room_.add(*this);
+  send_pool_ = make_pool(options_.page_bytes, options_.send_pool_bytes);
+  receive_pool_ = make_pool(options_.page_bytes * pages_per_block, options_.receive_pool_bytes);
+  large_pool_ = LargePool::create(options_.large_bytes_max, options_.large_kept_bytes_max,
+                                  loop.owner(), &room_);
+  large_pool_->set_wake([this] { serve_waiters(); });
   loop.at_fork([this] {
     for (SocketCore* socket : sockets_) socket->freeze();
   });
@@ -123,14 +112,20 @@ void ContextCore::collect() noexcept {
   }
 }
 
+Pool::Ptr ContextCore::make_pool(std::size_t block_bytes, std::size_t bytes) {
+  Pool::Ptr pool = Pool::create_as_used(block_bytes, bytes / block_bytes, &room_, loop.owner());
+  prefer_node(pool->region(), options_.numa_node);
+  if (!pool->has_memory() && !pool->take_step()) throw room_.error("make a context");
+  pool->set_wake([this] { serve_waiters(); });
+  return pool;
+}
+
 Pool& ContextCore::receive_pages() {
   if (!receive_pages_) {
-    const PreferNode prefer(options_.numa_node);
     // A message as large as a page has a head of its own, and fits too; but where pages are small.
     const std::size_t head = options_.page_bytes / 16 / small_page_bytes * small_page_bytes;
     const std::size_t block = options_.page_bytes + head;
-    receive_pages_ = Pool::create(block, options_.receive_pool_bytes / block, loop.owner());
-    receive_pages_->set_wake([this] { serve_waiters(); });
+    receive_pages_ = make_pool(block, options_.receive_pool_bytes);
   }
   return *receive_pages_;
 }
@@ -142,7 +137,8 @@ TransportResources ContextCore::resources() {
           *large_pool_,
           inquiries_,
           options_.page_bytes,
-          [this]() -> Pool& { return receive_pages(); }};
+          [this]() -> Pool& { return receive_pages(); },
+          room_};
 }
 
 void ContextCore::add_transport(const std::string& scheme, const MakeTransport& make) {
@@ -238,6 +234,7 @@ Context::Context(const ContextOptions& options)
     : core_(std::make_unique<detail::ContextCore>(options)) {}
 Context::~Context() = default;
 
+const ContextOptions& Context::options() const noexcept { return core_->options(); }
 Loop& Context::loop() noexcept { return core_->loop; }
 void Context::run() { core_->loop.run(); }
 void Context::stop() noexcept { core_->loop.stop(); }

@@ -14,6 +14,7 @@
 #include <netio/loop.hpp>
 
 #include "memory/large_pool.hpp"
+#include "memory/memory_room.hpp"
 #include "memory/pool.hpp"
 #include "socket/buriable.hpp"
 #include "transport/transport.hpp"
@@ -22,13 +23,14 @@ namespace netio::detail {
 
 class SocketCore;
 
-class ContextCore final : private Deferred {
+class ContextCore final : private Deferred, private MemoryRoom::Waiter {
  public:
   explicit ContextCore(const ContextOptions& options);
   ~ContextCore() override;
 
   Loop loop;
 
+  // As they are in force: fitted to the control group.
   [[nodiscard]] const ContextOptions& options() const noexcept { return options_; }
   [[nodiscard]] Pool& receive_pool() noexcept { return *receive_pool_; }
   // The same, a page and its head in a block: for wires that need a place for each page in advance.
@@ -63,11 +65,16 @@ class ContextCore final : private Deferred {
 
  private:
   [[nodiscard]] TransportResources resources();
+  // Faulted in as it is used.
+  [[nodiscard]] Pool::Ptr make_pool(std::size_t block_bytes, std::size_t bytes);
+  void on_room() noexcept override { serve_waiters(); }
   void run_deferred() noexcept override;
   [[nodiscard]] bool all_closed() const noexcept;
 
   ContextOptions options_;
   Signal memory_came_home_;
+  MemoryRoom room_;
+  Timer ask_again_;
   Pool::Ptr send_pool_;
   Pool::Ptr receive_pool_;
   Pool::Ptr receive_pages_;

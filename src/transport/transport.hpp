@@ -15,6 +15,7 @@
 #include "base/url.hpp"
 #include "memory/copies.hpp"
 #include "memory/large_pool.hpp"
+#include "memory/memory_room.hpp"
 #include "memory/pool.hpp"
 #include "memory/quota.hpp"
 #include "transport/inquiry_line.hpp"
@@ -33,6 +34,7 @@ struct TransportResources {
   // Blocks for a page and its head each, for wires that need a place for each in advance. Made at
   // the first call, as large as receive_pool; throws Error without memory.
   std::function<Pool&()> receive_pages;
+  MemoryRoom& room;  // for what a transport takes beside
 };
 
 // What a socket asks of its links. Outlives them.

@@ -20,6 +20,7 @@ namespace {
 struct Use {
   double core_percent = 0;
   double switches_per_s = 0;
+  double resident_bytes = 0;
 
   Use(const nlohmann::json& from, const nlohmann::json& to) {
     const auto difference = [&](const char* what) {
@@ -28,9 +29,12 @@ struct Use {
     const double ns = difference("ns");
     core_percent = difference("cpu_ns") / ns * 100;
     switches_per_s = difference("switches") / ns * 1e9;
+    resident_bytes = to.at("resident_bytes").get<double>();
   }
   [[nodiscard]] nlohmann::ordered_json to_json() const {
-    return {{"core_percent", core_percent}, {"context_switches_per_s", switches_per_s}};
+    return {{"core_percent", core_percent},
+            {"context_switches_per_s", switches_per_s},
+            {"resident_bytes", resident_bytes}};
   }
 };
 
@@ -71,8 +75,9 @@ ExitCode run_idle(const BenchArguments& arguments) {
     for (std::size_t i = 0; i < ends.size(); ++i) {
       const auto& [called, end] = ends[i];
       const Use use(from[i], end->ask("snap"));
-      text += fmt::format("  {:<9} {:.3f} % of a core, {:.1f} context switches/s\n", called,
-                          use.core_percent, use.switches_per_s);
+      text += fmt::format("  {:<9} {:.3f} % of a core, {:.1f} context switches/s, {} resident\n",
+                          called, use.core_percent, use.switches_per_s,
+                          scaled(use.resident_bytes, "B"));
       said[called] = use.to_json();
       most = std::max(most, use.core_percent);
     }

@@ -28,6 +28,10 @@ Device::Device(const TransportResources& resources, FabricPort& port, const Info
     : resources_(resources), port_(port), domain_(port.fabric, info) {
   if (domain_.registers_local()) {
     using Use = MemoryRegion::Use;
+    // A registration faults all of it in: better refused here than by the kernel.
+    if (!resources_.send_pool.take_all() || !resources_.receive_pages().take_all()) {
+      throw resources_.room.error("register memory with a fabric");
+    }
     send_region_.emplace(domain_, resources_.send_pool.region(), Use::local);
     receive_region_.emplace(domain_, resources_.receive_pages().region(), Use::local);
   }

@@ -38,13 +38,15 @@ ShmShared::ShmShared(const TransportResources& its_resources)
       std::min(resources.large_pool.bytes_max(),
                shm_memory_bytes_max - std::min(pages_bytes, shm_memory_bytes_max));
   memory = std::make_shared<SharedMemory>(
-      SharedMemory::create("netio pages", pages_bytes + loans_bytes, pages_bytes));
+      SharedMemory::create("netio pages", pages_bytes + loans_bytes, 0));
   leave_out_of_core_files(memory->bytes());
-  arena = Pool::create(block, blocks, resources.loop.owner(), memory);
-  loans = RangePool::create(memory, pages_bytes, resources.loop.owner());
+  arena = Pool::create_as_used(block, blocks, &resources.room, resources.loop.owner(), memory);
+  if (!arena->take_step()) throw resources.room.error("take shared memory for pages");
+  loans = RangePool::create(memory, pages_bytes, resources.loop.owner(), &resources.room);
   empty = std::make_shared<EmptyMemory>(resources.large_pool.bytes_max());
   arena->set_wake([this] { memory_came_home.notify(); });
   loans->set_wake([this] { memory_came_home.notify(); });
+  resources.room.add(*this);
 }
 
 ShmLink::ShmLink(ShmShared& shared, const LinkOptions& options, const Url& url)

@@ -32,8 +32,10 @@
 namespace netio::detail {
 
 // What the shm links of a context share.
-struct ShmShared {
+struct ShmShared final : MemoryRoom::Waiter {
   explicit ShmShared(const TransportResources& its_resources);
+  void on_room() noexcept override { memory_came_home.notify(); }
+
   TransportResources resources;
   Signal memory_came_home;
   std::shared_ptr<SharedMemory> memory;  // that peers map
