@@ -331,6 +331,17 @@ NETIO_API int netio_listen(struct netio_socket* socket, const char* address);
 NETIO_API const char* netio_address(const struct netio_socket* socket);
 // Begins to connect; the other side need not exist yet, nor its host name.
 NETIO_API int netio_connect(struct netio_socket* socket, const char* address);
+// Lets the peer of this id (netio_peer.id) go, as netio::Socket::disconnect() does: what was sent
+// to it before is delivered within `linger_ms`, no later message is; then it is forgotten, and the
+// call-back for its end comes, with NETIO_DOWN_CLOSED_HERE. NETIO_NOT_CONNECTED: there is no such
+// peer (any more), or the socket was closed:
+NETIO_API int netio_disconnect(struct netio_socket* socket, uint64_t id, uint64_t linger_ms);
+// The same for all that netio_connect() was told to dial at this address, connected or not:
+NETIO_API int netio_disconnect_address(struct netio_socket* socket, const char* address,
+                                       uint64_t linger_ms);
+// Stops listening at an address, as it was given to netio_listen(), or as netio_address() gave it;
+// accepted connections stay. NETIO_INVALID: this socket does not listen there.
+NETIO_API int netio_unlisten(struct netio_socket* socket, const char* address);
 // Takes no more messages. When all are acknowledged, or `linger_ms` has passed, cb_closed comes.
 NETIO_API int netio_close(struct netio_socket* socket, uint64_t linger_ms);
 // Ends it at once: connections are cut, no call-back comes any more (lent memory is the caller's

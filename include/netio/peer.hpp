@@ -16,8 +16,8 @@ namespace netio {
 // A peer, as call-backs are given it.
 struct PeerInfo {
   // Unique within a socket, from 1 on; 0 in the on_down of a listener. A peer that this side dialed
-  // keeps its id for as long as the socket lives. A peer that connected to this side has the same
-  // id again when it comes back, unless it is another run, or this side had to forget it.
+  // keeps its id until it is let go (Socket::disconnect). A peer that connected to this side has
+  // the same id again when it comes back, unless it is another run, or this side had to forget it.
   std::uint64_t id = 0;
   std::string address;  // of the other end
   std::string name;     // SocketOptions::name of the other end; empty if it has none

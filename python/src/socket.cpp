@@ -153,6 +153,29 @@ void bind_addresses(nb::class_<SocketBase>& type) {
           },
           nb::arg("address"), "Begins to connect to `address`; the peer need not exist yet.")
       .def(
+          "disconnect",
+          [](SocketBase& self, std::uint64_t peer, double linger_s) {
+            return self.socket("disconnect").disconnect(peer, duration(linger_s));
+          },
+          nb::arg("peer"), nb::arg("linger_s") = 5.0,
+          "Lets one peer go (PeerInfo.id): what was sent to it before is delivered within "
+          "`linger_s` seconds, then it is forgotten. False if there is no such peer.")
+      .def(
+          "disconnect",
+          [](SocketBase& self, std::string_view address, double linger_s) {
+            return self.socket("disconnect").disconnect(address, duration(linger_s));
+          },
+          nb::arg("address"), nb::arg("linger_s") = 5.0,
+          "The same for all peers that are dialed at `address`. Returns how many there are.")
+      .def(
+          "unbind",
+          [](SocketBase& self, std::string_view address) {
+            return self.socket("unbind").unbind(address);
+          },
+          nb::arg("address"),
+          "Stops listening at `address`, as it was given to bind(), or as bind() returned it. "
+          "Connections stay. False if this socket does not listen there.")
+      .def(
           "peers", [](SocketBase& self) { return self.socket("list peers").peers(); },
           "The peers as they are now.")
       .def_prop_ro(

@@ -325,6 +325,29 @@ class Events(AsyncCase):
 
 
 class Figures(AsyncCase):
+    async def test_a_peer_is_let_go_and_an_address_is_free_again(self):
+        async with netio.Context() as context:
+            push, pull = netio.Push(context), netio.Pull(context)
+            address = pull.bind(TCP)
+            push.connect(address)
+            for _ in range(10):
+                await push.send(b"before")
+            self.assertTrue(pull.unbind(address))
+            self.assertFalse(pull.unbind(address))
+            self.assertFalse(push.disconnect(99))
+            self.assertTrue(push.disconnect(push.peers()[0].id))
+            for _ in range(10):
+                self.assertEqual(bytes(await pull.receive()), b"before")
+            await self.until(lambda: not push.peers())
+            push.connect(address)
+            push.connect(address)
+            self.assertEqual(push.disconnect(address, linger_s=1.0), 2)
+            await self.until(lambda: not push.peers())
+            self.assertEqual(push.disconnect(address), 0)
+            with self.assertRaises(netio.Error):
+                push.disconnect("nonsense")
+            self.assertEqual(netio.Pull(context).bind(address), address)
+
     async def test_books_counters_and_peers_say_what_happened(self):
         async with netio.Context() as context:
             push, pull = pair_of(context)

@@ -232,6 +232,16 @@ Url parse_url(std::string_view text, UrlForm form) {
   return url;
 }
 
+// The case of a host name means nothing.
+bool same_place(const Url& one, const Url& other) noexcept {
+  const auto alike = [](char a, char b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+    return lower(a) == lower(b);
+  };
+  return one.scheme == other.scheme && one.port == other.port && one.name == other.name &&
+         std::equal(one.host.begin(), one.host.end(), other.host.begin(), other.host.end(), alike);
+}
+
 std::string to_string(const Url& url) {
   std::string text = url.scheme + "://";
   if (!url.name.empty()) {

@@ -31,6 +31,9 @@ struct Url {
 // Throws netio::Error, which quotes the address and says how to write it.
 [[nodiscard]] Url parse_url(std::string_view text, UrlForm form = UrlForm::host_port);
 
+// The same scheme, and the same host and port or name there. Options are not compared.
+[[nodiscard]] bool same_place(const Url& one, const Url& other) noexcept;
+
 // The address as parse_url() takes it.
 [[nodiscard]] std::string to_string(const Url& url);
 

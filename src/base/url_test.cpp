@@ -160,6 +160,17 @@ TEST(Url, with_bad_options_is_refused) {
   EXPECT_REFUSED("tcp://host:1?a=1&a=2", "option \"a\" is given twice");
 }
 
+TEST(Url, means_the_same_place_whatever_its_options) {
+  const Url url = parse_url("tcp://Daq-1.example:5000?a=1");
+  EXPECT_TRUE(same_place(url, parse_url("tcp://daq-1.EXAMPLE:5000")));
+  EXPECT_FALSE(same_place(url, parse_url("tcp://daq-1.example:5001")));
+  EXPECT_FALSE(same_place(url, parse_url("tcp://daq-1.exampl:5000")));
+  EXPECT_FALSE(same_place(url, parse_url("netio://daq-1.example:5000")));
+  const Url name = parse_url("shm://One", UrlForm::name);
+  EXPECT_TRUE(same_place(name, parse_url("shm://One?a=1", UrlForm::name)));
+  EXPECT_FALSE(same_place(name, parse_url("shm://one", UrlForm::name)));
+}
+
 TEST(Url, without_a_name_is_refused) {
   EXPECT_NE(refusal("shm://", UrlForm::name).find("the name is missing"), std::string::npos);
   EXPECT_NE(refusal("shm://?a=b", UrlForm::name).find("the name is missing"), std::string::npos);

@@ -210,6 +210,17 @@ std::string QueuedPull::bind(std::string_view address) {
 void QueuedPull::connect(std::string_view address) {
   state_->thread.call([&](auto& feeder) { feeder.socket().connect(address); });
 }
+bool QueuedPull::unbind(std::string_view address) {
+  return state_->thread.call([&](auto& feeder) { return feeder.socket().unbind(address); });
+}
+bool QueuedPull::disconnect(std::uint64_t peer, std::chrono::nanoseconds linger) {
+  return state_->thread.call(
+      [&](auto& feeder) { return feeder.socket().disconnect(peer, linger); });
+}
+std::size_t QueuedPull::disconnect(std::string_view address, std::chrono::nanoseconds linger) {
+  return state_->thread.call(
+      [&](auto& feeder) { return feeder.socket().disconnect(address, linger); });
+}
 
 Received QueuedPull::receive_next_page(std::chrono::nanoseconds timeout) {
   Received received;

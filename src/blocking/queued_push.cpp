@@ -116,6 +116,16 @@ std::string QueuedPush::bind(std::string_view address) {
 void QueuedPush::connect(std::string_view address) {
   state_->thread.call([&](auto& drain) { drain.socket().connect(address); });
 }
+bool QueuedPush::unbind(std::string_view address) {
+  return state_->thread.call([&](auto& drain) { return drain.socket().unbind(address); });
+}
+bool QueuedPush::disconnect(std::uint64_t peer, std::chrono::nanoseconds linger) {
+  return state_->thread.call([&](auto& drain) { return drain.socket().disconnect(peer, linger); });
+}
+std::size_t QueuedPush::disconnect(std::string_view address, std::chrono::nanoseconds linger) {
+  return state_->thread.call(
+      [&](auto& drain) { return drain.socket().disconnect(address, linger); });
+}
 
 Status QueuedPush::send(std::span<const std::byte> message, std::chrono::nanoseconds timeout,
                         std::uint64_t tag) {

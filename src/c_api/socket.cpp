@@ -115,6 +115,30 @@ NETIO_API int netio_connect(netio_socket* socket, const char* address) {
   });
 }
 
+NETIO_API int netio_disconnect(netio_socket* socket, uint64_t id, uint64_t linger_ms) {
+  return with<SocketObject>(__func__, socket, [id, linger_ms](SocketObject& object) -> int {
+    if (object.socket->disconnect(id, linger_of(linger_ms))) return NETIO_OK;
+    return fail(NETIO_NOT_CONNECTED, "netio_disconnect", "there is no peer of this id");
+  });
+}
+
+NETIO_API int netio_disconnect_address(netio_socket* socket, const char* address,
+                                       uint64_t linger_ms) {
+  if (address == nullptr) return fail_null(__func__);
+  return with<SocketObject>(__func__, socket, [address, linger_ms](SocketObject& object) -> int {
+    if (object.socket->disconnect(address, linger_of(linger_ms)) != 0) return NETIO_OK;
+    return fail(NETIO_NOT_CONNECTED, "netio_disconnect_address", "nobody is dialed there");
+  });
+}
+
+NETIO_API int netio_unlisten(netio_socket* socket, const char* address) {
+  if (address == nullptr) return fail_null(__func__);
+  return with<SocketObject>(__func__, socket, [address](SocketObject& object) -> int {
+    if (object.socket->unbind(address)) return NETIO_OK;
+    return fail(NETIO_INVALID, "netio_unlisten", "this socket does not listen there");
+  });
+}
+
 NETIO_API int netio_close(netio_socket* socket, uint64_t linger_ms) {
   return with<SocketObject>(__func__, socket, [linger_ms](SocketObject& object) {
     object.socket->close(linger_of(linger_ms));

@@ -26,6 +26,10 @@ class Distribution {
   virtual void ready(Peer& peer) noexcept = 0;
   // The peer takes nothing until ready() is called again.
   virtual void not_ready(Peer& peer) noexcept = 0;
+  // The user lets the peer go: it gets no new message any more. Never calls the user.
+  virtual void let_go(Peer& peer) noexcept { not_ready(peer); }
+  // The peer is still to answer what it was asked: a good-bye waits for that.
+  [[nodiscard]] virtual bool expects(const Peer&) const noexcept { return false; }
   // From the loop: the connection ended. Messages that were taken for the peer and not posted stay
   // with it for the next connection, unless the pattern drops them here.
   virtual void connection_ended(Peer& peer, DropReason reason) noexcept = 0;

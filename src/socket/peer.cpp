@@ -90,7 +90,7 @@ void Peer::on_down(const Down& down) noexcept {
 // The link may be on the stack.
 void Peer::fail(Down down) noexcept {
   if (down_) return;
-  link_->cut();
+  if (link_) link_->cut();
   guard_memory([&] { down.detail = who() + ": " + down.detail; }, []() noexcept {});
   on_down(down);
 }
@@ -122,6 +122,7 @@ void Peer::run_deferred() noexcept {
     end_connection();
     return;
   }
+  if (closing_) advance_ending();
   if (choice_ && choice_->pending()) go_on_with_choice();
   if (phase_ == Phase::confirmed) {
     guard_memory([this] { take_up(); }, [this]() noexcept { fail(out_of_memory()); });
@@ -133,7 +134,7 @@ void Peer::run_deferred() noexcept {
 }
 
 void Peer::end_connection() noexcept {
-  const Down down = std::move(*down_);
+  Down down = std::move(*down_);
   down_.reset();
   if (const auto lost = std::exchange(lost_, {}); lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
@@ -161,7 +162,9 @@ void Peer::end_connection() noexcept {
   }
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
-  const DropReason reason = in_order ? DropReason::peer_closed : DropReason::not_sent;
+  const DropReason reason = in_order    ? DropReason::peer_closed
+                            : lingered_ ? DropReason::linger_expired
+                                        : DropReason::not_sent;
   if (in_order) {
     socket_.distribution().ended_in_order(*this);
     outgoing.drop_posted(reason);
@@ -176,14 +179,21 @@ void Peer::end_connection() noexcept {
   if (may_come_back) outgoing.keep_pending_to_resend();
   const bool stays = retrying() || (awaited && may_come_back && socket_.has_room_for_absent(*this));
   if (!stays) {
-    socket_.distribution().given_up(*this, reason);
-    outgoing.drop_pending(reason);
-    phase_ = Phase::gone;
-    resume_timer_.stop();
+    give_up_for_good(reason);
   } else if ((awaited || outgoing.has_to_resend()) && !resume_timer_.running()) {
     start_resume_timer();
   }
-  socket_.peer_down(*this, down, was_up, expired || told_before);
+  const bool last = closing_ && !stays;
+  if (last && !was_up) down.reason = DownReason::closed_here;
+  socket_.peer_down(*this, down, was_up, (expired || told_before) && !last);
+}
+
+void Peer::give_up_for_good(DropReason reason) noexcept {
+  socket_.distribution().given_up(*this, reason);
+  outgoing.drop_pending(reason);
+  if (closing_) outgoing.give_up_resend();
+  phase_ = Phase::gone;
+  resume_timer_.stop();
 }
 
 // Connections between that did not come up do not begin the time anew.
@@ -202,7 +212,9 @@ void Peer::give_up_resend() noexcept {
   outgoing.give_up_resend();
   socket_.distribution().given_up(*this, DropReason::not_sent);
   if (gone()) return;  // the user destroyed the socket in a call-back
-  if (!dialed() || !wanted()) cut();
+  if (!dialed() || !wanted()) {
+    closing_ ? depart() : cut();
+  }
   socket_.touch();
   socket_.fill_changed();
   socket_.distribution().tell_writable();
@@ -248,21 +260,57 @@ void Peer::release_link() noexcept {
 
 void Peer::close() noexcept {
   closing_ = true;
-  incoming_.acknowledge_the_rest();
+  deaf_ = !expects_answers();
+  if (deaf_) incoming_.acknowledge_the_rest();
   if (down_) return;  // run_deferred is about to end the connection, and sees closing_
   if (up()) {
-    // What is held is not wanted any more; the peer's good-bye comes behind it.
-    resume_ = false;
-    incoming_.end();
-    link_->assembling(false);
-    link_->pause(false);
-    look_whether_unread();
+    if (deaf_) stop_delivery();
     advance_ending();
   } else if (!dialed() || !wanted()) {
     // The user is told of what is given up, and from the loop only.
     if (socket_.distribution().awaits(*this)) return resume_timer_.start_once({});
-    cut();
+    depart();
   }
+}
+
+// What is held is not wanted any more; the peer's good-bye comes behind it.
+void Peer::stop_delivery() noexcept {
+  resume_ = false;
+  incoming_.end();
+  link_->assembling(false);
+  link_->pause(false);
+  look_whether_unread();
+}
+
+bool Peer::expects_answers() const noexcept {
+  return !deaf_ && socket_.distribution().expects(*this);
+}
+
+void Peer::expects_less() noexcept {
+  if (closing_) socket_.context().loop.defer(*this);
+}
+
+void Peer::linger(std::chrono::nanoseconds within) {
+  if (!linger_timer_) {
+    linger_timer_.emplace(socket_.context().loop, [this] {
+      lingered_ = true;
+      depart();
+    });
+  }
+  linger_timer_->start_once(std::max(within, std::chrono::nanoseconds(0)));
+}
+
+// There is nothing to wait for any more, or no time. The user is told, from the loop, unless the
+// whole socket closes.
+void Peer::depart() noexcept {
+  if (gone() || down_) return;
+  if (socket_.closing() && !up()) {
+    cut();
+    return socket_.touch();
+  }
+  if (dialer_) dialer_->stop();
+  fail(DownReason::closed_here,
+       up() ? "was let go, and did not take in time what was sent to it" : "was let go");
 }
 
 void Peer::cut() noexcept {

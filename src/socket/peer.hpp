@@ -3,6 +3,7 @@
 // and leaves a record of its stream to the socket; unless its distribution keeps something for it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -89,6 +90,11 @@ class Peer final : public Newcomer,
   void give_up_for_other_half() noexcept;
   // Nothing more is taken for it: good-bye is said, or about to be.
   [[nodiscard]] bool leaving() const noexcept { return closing_ || bye_heard_ || dismissed_; }
+  // It is to be forgotten when its connection has ended in order: the user has let it go, or closes
+  // the socket.
+  [[nodiscard]] bool closing() const noexcept { return closing_; }
+  // Nothing that it sends is delivered any more.
+  [[nodiscard]] bool deaf() const noexcept { return deaf_; }
   [[nodiscard]] bool gone() const noexcept { return phase_ == Phase::gone; }
   // PeerInfo::id. The id of an accepted peer is known by its stream, once the connection is
   // confirmed.
@@ -162,8 +168,18 @@ class Peer final : public Newcomer,
   // This peer alone.
   void pause_alone(bool paused) noexcept;
   [[nodiscard]] bool paused() const noexcept { return paused_; }
-  // Posts all that was taken, then says good-bye; then the peer goes.
+  // Posts all that was taken, then says good-bye; then the peer goes. Nothing more that it sends is
+  // delivered, except answers that its distribution expects: the good-bye waits for these.
   void close() noexcept;
+  // Once so much time has passed, a peer that closes is given up. Throws std::bad_alloc, the first
+  // time.
+  void linger(std::chrono::nanoseconds within);
+  // connect() was told to dial it there.
+  [[nodiscard]] bool dials(const Url& place) const noexcept {
+    return dialed() && same_place(dialer_->url(), place);
+  }
+  // A request that it was asked has ended without its answer.
+  void expects_less() noexcept;
   // Ends at once, without events.
   void cut() noexcept;
 
@@ -197,10 +213,16 @@ class Peer final : public Newcomer,
 
   // Another attempt to connect is scheduled or under way.
   [[nodiscard]] bool retrying() const noexcept { return dialer_ && dialer_->retrying(); }
-  // A dialed peer is to come back, because the socket is open, or for what was taken for it.
+  // A dialed peer is to come back: it does not close, or for what was taken for it or is expected
+  // from it.
   [[nodiscard]] bool wanted() const noexcept {
-    return !closing_ || outgoing.pending() || outgoing.has_to_resend();
+    if (!closing_) return true;
+    return !lingered_ && (outgoing.pending() || outgoing.has_to_resend() || expects_answers());
   }
+  [[nodiscard]] bool expects_answers() const noexcept;
+  void depart() noexcept;
+  void stop_delivery() noexcept;
+  void give_up_for_good(DropReason reason) noexcept;
   // Up, and its end is not known of.
   [[nodiscard]] bool open() const noexcept { return up() && !down_; }
   void dial() noexcept;
@@ -272,6 +294,7 @@ class Peer final : public Newcomer,
   std::uint64_t nonce_ = 0;             // of the accepting side
   Timer confirm_timer_;                 // runs from the hellos until the peer has confirmed
   Timer resume_timer_;                  // runs while it is away, and messages are kept for it
+  std::optional<Timer> linger_timer_;   // of a peer that is let go
   std::int64_t resume_until_ns_ = 0;    // then it ends, however often; 0: it is not away
   ConfirmFrame confirmed_{};            // by the peer
   std::uint32_t their_silence_ms_ = 0;  // what its hello asked for
@@ -287,6 +310,8 @@ class Peer final : public Newcomer,
   bool place_is_free_ = false;  // by the last look at place_
   bool messages_expected_ = true;
   bool closing_ = false;
+  bool deaf_ = false;
+  bool lingered_ = false;  // its time to close is over
   bool bye_said_ = false;
   bool bye_heard_ = false;
   bool dismissed_ = false;

@@ -50,7 +50,7 @@ void Peer::on_page(const PageHeader& header, Block& block,
     fail(DownReason::protocol_error, "sends messages to a socket that takes none");
     return;
   }
-  if (closing_) return;  // neither delivered nor acknowledged
+  if (deaf_) return;  // neither delivered nor acknowledged
   if (!messages_expected_) {
     fail(DownReason::protocol_error, "sends messages before it has answered the subscription");
     return;
@@ -76,8 +76,8 @@ bool Peer::not_to_be_read() const noexcept { return paused_ || socket_.receiving
 void Peer::after_delivery(IncomingStream::Result result) noexcept {
   socket_.receiving.end_page();
   // The user may have closed or destroyed the socket in a call-back.
-  if (closing_) incoming_.end();
-  if (gone() || down_ || closing_) return;
+  if (deaf_) incoming_.end();
+  if (gone() || down_ || deaf_) return;
   // A peer that waits for a large buffer keeps the memory that its parts are read into: if it gave
   // that up, it could get the buffer while all the other memory is with peers that wait for it.
   link_->assembling(incoming_.assembling() || result == IncomingStream::Result::starved);
@@ -85,6 +85,8 @@ void Peer::after_delivery(IncomingStream::Result result) noexcept {
   if (result != IncomingStream::Result::done) [[unlikely]]
     return after_part(result);
   socket_.page_received();
+  if (closing_) [[unlikely]]
+    advance_ending();
 }
 
 // The page was not delivered to its end.
@@ -117,7 +119,7 @@ void Peer::after_part(IncomingStream::Result result) noexcept {
 
 // The rest of a page that was held, then the link again.
 void Peer::go_on() noexcept {
-  if (closing_) return;
+  if (deaf_) return;
   if (incoming_.holding()) {
     socket_.receiving.begin_page(id_, paused_);
     RequestTaker* const requests = socket_.receiving.delivery.requests;
@@ -133,7 +135,7 @@ void Peer::on_memory() noexcept {
 }
 
 void Peer::pause(bool paused) noexcept {
-  if (!open()) return;
+  if (!open() || deaf_) return;
   look_whether_unread();
   if (paused) {
     link_->pause(true);
@@ -152,7 +154,7 @@ void Peer::look_whether_unread() noexcept {
       socket_.pattern().receives && (not_to_be_read() || starved_for_long_ ||
                                      (incoming_.holding() && !socket_.receiving.taken()));
   const bool gives_way = untaken || socket_.distribution().may_drop(*this);
-  if (!outgoing.set_unread(gives_way && !closing_)) return;
+  if (!outgoing.set_unread(gives_way && !deaf_)) return;
   room_found_ = true;
   socket_.context().loop.defer(*this);
 }
@@ -235,7 +237,7 @@ void Peer::take_control(std::span<const std::byte> body) {
     } else if (frame.control() == ControlKind::confirm) {
       defect = "said where it stands though the connection is up";
     } else if (defect = not_offered(frame.control(), socket_.receiving.delivery.offered);
-               defect == nullptr) {
+               defect == nullptr && !deaf_) {
       defect = socket_.distribution().take_control(*this, frame);
       if (down_ || gone()) return;  // a call-back of the user's, or the pattern, has ended it
     }
@@ -261,6 +263,7 @@ void Peer::advance_ending() noexcept {
     if (!bye_heard_ && outgoing.post_pending() != Status::ok) return;
     // The answer carries the last acknowledgement. The peer bounds the time: by its linger time.
     if (reader_is_behind()) return;
+    if (!bye_heard_ && expects_answers()) return link_->flush();
     if (outgoing.post_control(ControlKind::bye, {}) != Status::ok) return;
     bye_said_ = true;
     link_->flush();
@@ -268,15 +271,17 @@ void Peer::advance_ending() noexcept {
   if (bye_heard_) link_->finish();
 }
 
-// The peer has said good-bye, and what it sent before that still waits for the reader.
+// What was delivered of the peer still waits for the reader. A socket that closes does not wait for
+// its reader.
 bool Peer::reader_is_behind() const noexcept {
   const ReceiveBooks& books = incoming_.books();
-  return bye_heard_ && !closing_ && socket_.receiving.position(books) != books.expected;
+  const bool ends = (bye_heard_ || closing_) && !socket_.closing();
+  return ends && socket_.receiving.position(books) != books.expected;
 }
 
 void Peer::acknowledge(const ReceiveBooks::Place& taken) noexcept {
   incoming_.acknowledge(taken);
-  if (bye_heard_) advance_ending();
+  if (bye_heard_ || closing_) advance_ending();
 }
 
 void Peer::look_at_released() noexcept {

@@ -386,7 +386,7 @@ void Peer::come_up() {
   start_heartbeat();
   outgoing.attach(*link_);
   look_whether_unread();
-  if (closing_ || !not_to_be_read()) link_->pause(false);
+  if (deaf_ || !not_to_be_read()) link_->pause(false);
   const auto lost = std::exchange(lost_, {});
   socket_.peer_up(*this);
   if (open() && lost.count != 0) {

@@ -52,6 +52,10 @@ class ReceiveCore {
   // Closing or destroyed: nothing is delivered any more.
   void stop() noexcept { delivery.stopped = stopped_ = true; }
 
+  // Nothing more is delivered of this peer, unless answers are expected from it: not the rest of
+  // its page either.
+  void closes(const Peer& peer) noexcept;
+
   // begin_page(): a page of this peer is about to be delivered. end_page(): it was. In between the
   // pause of this peer stops delivery as that of the socket does, so that one flag is checked for
   // each message.

@@ -320,7 +320,7 @@ void SendCore::add_to(Counters& counters) const noexcept {
 
 void SendCore::ready(Peer& peer) noexcept {
   peer.behind_since_ns = 0;
-  if (stopped_) return;
+  if (stopped_ || peer.closing()) return;
   guard_memory([&] { join(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
 }
 

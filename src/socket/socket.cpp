@@ -16,6 +16,13 @@ Socket::~Socket() { core_->context().bury(std::move(core_)); }
 
 std::string Socket::bind(std::string_view address) { return core_->bind(address); }
 void Socket::connect(std::string_view address) { core_->connect(address); }
+bool Socket::unbind(std::string_view address) { return core_->unbind(address); }
+bool Socket::disconnect(std::uint64_t peer, std::chrono::nanoseconds linger) {
+  return core_->disconnect(peer, linger);
+}
+std::size_t Socket::disconnect(std::string_view address, std::chrono::nanoseconds linger) {
+  return core_->disconnect(address, linger);
+}
 void Socket::on_up(std::function<void(const PeerInfo&)> call) { core_->on_up = std::move(call); }
 void Socket::on_down(std::function<void(const PeerInfo&, const Down&)> call) {
   core_->on_down = std::move(call);

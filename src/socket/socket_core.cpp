@@ -3,6 +3,7 @@
 #include "socket/socket_core.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/out_of_memory.hpp"
@@ -18,6 +19,14 @@ namespace {
 template <typename Entries>
 void make_room(Entries& entries) {
   if (entries.size() == entries.capacity()) entries.reserve(2 * entries.size() + 4);
+}
+
+// What was asked for, with the port that it became.
+Url with_port_of(Url asked, const std::string& bound) {
+  const std::size_t colon = bound.rfind(':');
+  if (!asked.name.empty() || colon == std::string::npos) return asked;
+  (void)std::from_chars(bound.data() + colon + 1, bound.data() + bound.size(), asked.port);
+  return asked;
 }
 
 }  // namespace
@@ -74,13 +83,16 @@ std::string SocketCore::bind(std::string_view address) {
   if (closing_) throw Error("bind " + std::string(address), "the socket was closed");
   Transport& transport = context_.transport(address);
   const Url url = parse_address(address);
+  std::unique_ptr<Listener> listener;
   if (is_netio(url)) {
     NetioListener::Owner& owner = *this;
-    listeners_.push_back(std::make_unique<NetioListener>(context_, url, link_options_, owner));
+    listener = std::make_unique<NetioListener>(context_, url, link_options_, owner);
   } else {
-    listeners_.push_back(transport.listen(url, link_options_, *this));
+    listener = transport.listen(url, link_options_, *this);
   }
-  return listeners_.back()->address();
+  std::string bound = listener->address();
+  listeners_.push_back({url, with_port_of(url, bound), std::move(listener)});
+  return bound;
 }
 
 void SocketCore::connect(std::string_view address) {
@@ -188,7 +200,8 @@ Refusal SocketCore::stream_objection(const Hello& theirs, std::string& text) con
 
 const StreamIdentity* SocketCore::find_stream(const StreamId& stream) const noexcept {
   for (const auto& peer : peers_) {
-    if (peer->adopted() && peer->stream().id == stream) return &peer->stream();
+    const bool known = peer->adopted() && !peer->closing();
+    if (known && peer->stream().id == stream) return &peer->stream();
   }
   const StreamRecord* const record = records_.find(stream);
   return record != nullptr ? &record->identity : nullptr;
@@ -237,14 +250,15 @@ bool SocketCore::has_other_half(const Peer& peer) const noexcept {
 }
 
 void SocketCore::half_ended() noexcept {
-  for (const auto& listener : listeners_) listener->retry();
+  for (const Bound& each : listeners_) each.listener->retry();
   touch();
 }
 
 std::optional<StreamRecord> SocketCore::recall(Peer& newer) {
   const StreamId& stream = newer.stream().id;
   for (const auto& peer : peers_) {
-    if (peer.get() == &newer || !peer->adopted() || peer->stream().id != stream) continue;
+    const bool goes_on = peer.get() != &newer && peer->adopted() && !peer->closing();
+    if (!goes_on || peer->stream().id != stream) continue;
     distribution_->comes_as(*peer, newer);
     StreamRecord record = peer->surrender();
     peer->retire_for(newer);
@@ -259,7 +273,8 @@ void SocketCore::remember(Peer& peer) {
   counters_.resent += peer.outgoing.resent();
   counters_.bytes_arrived += peer.bytes_arrived();
   counters_.ring_writes += peer.ring_writes();
-  if (peer.dialed() || !peer.adopted()) {
+  const bool let_go = peer.closing() && !closing_;
+  if (peer.dialed() || !peer.adopted() || let_go) {
     counters_.resume_given_up += peer.outgoing.resume_given_up();
     peer.add_to(forgotten_);
     return;
@@ -295,11 +310,18 @@ void SocketCore::give_up_resend() noexcept {
   if (next_ns != 0) records_timer_.start_once(std::chrono::nanoseconds(next_ns - now_ns));
 }
 
-void SocketCore::forget_a_stream() noexcept {
-  StreamRecord least = records_.take_least();
-  least.resend.give_up();
-  counters_.resume_given_up += least.resend.given_up();
-  least.add_to(forgotten_);
+void SocketCore::forget_a_stream() noexcept { forget(records_.take_least()); }
+
+void SocketCore::forget(StreamRecord record) noexcept {
+  record.resend.give_up();
+  counters_.resume_given_up += record.resend.given_up();
+  record.add_to(forgotten_);
+}
+
+bool SocketCore::forget_stream_of(std::uint64_t id) noexcept {
+  auto record = records_.take_of_peer(id);
+  if (record) forget(std::move(*record));
+  return record.has_value();
 }
 
 void SocketCore::peer_up(Peer& peer) {
@@ -315,83 +337,16 @@ void SocketCore::peer_down(Peer& peer, const Down& down, bool was_up, bool quiet
   if (was_up) {
     --peers_up_;
     ++counters_.disconnects;
-  } else {
+  } else if (down.reason != DownReason::closed_here) {
     ++counters_.rejected;
   }
   if (peers_up_ == 0) stall_timer_.stop();
-  for (const auto& listener : listeners_) listener->retry();
+  for (const Bound& each : listeners_) each.listener->retry();
   touch();
   if (peer.gone()) distribution_->not_ready(peer);
   if (on_down && !abandoned_ && !quiet) on_down(peer.info(was_up), down);
   distribution_
       ->tell_writable();  // a message that only this peer could take is refused for good now
-}
-
-void SocketCore::close(std::chrono::nanoseconds linger) {
-  context_.loop.require_owner("close a socket");
-  if (closed_ || abandoned_) return;
-  linger_timer_.start_once(std::max(linger, std::chrono::nanoseconds(0)));
-  if (std::exchange(closing_, true)) return;
-  listeners_.clear();
-  half_open_.clear();
-  crowd_timer_.stop();
-  if (pattern_.sends) distribution_->flush();
-  distribution_->stop();
-  receiving.stop();
-  for (const auto& peer : peers_) peer->close();
-  for (StreamRecord& record : records_.used()) record.resend.give_up();
-  records_timer_.stop();
-  touch();
-}
-
-void SocketCore::give_up_lingering() {
-  for (const auto& peer : peers_) cut(*peer);
-  touch();
-}
-
-void SocketCore::cut(Peer& peer) {
-  if (peer.up()) {
-    --peers_up_;
-    ++counters_.disconnects;
-  }
-  peer.cut();
-}
-
-void SocketCore::abandon() noexcept {
-  if (abandoned_) return;
-  abandoned_ = closing_ = true;
-  if (context_.loop.copied_by_fork()) cut_copies();
-  distribution_->stop();
-  sending.lent().mute();
-  receiving.stop();
-  listeners_.clear();
-  half_open_.clear();
-  for (const auto& peer : peers_) cut(*peer);
-  for (Timer* timer : {&flush_timer_, &acknowledge_timer_, &stall_timer_, &linger_timer_,
-                       &crowd_timer_, &kept_timer_, &released_timer_, &records_timer_}) {
-    timer->stop();
-  }
-  kept_memory_.close();
-  cancel();
-  context_.socket_closed();
-}
-
-// No descriptor and no memory that the parent's peers see is touched.
-void SocketCore::freeze() noexcept {
-  sending.stop();
-  distribution_->freeze();
-  receiving.stop();
-}
-
-// Cuts all links before anything else is released. When a peer goes, a pattern may post to others;
-// in the child that must not reach their peers, which are connected to the parent, nor write to
-// pages that the parent uses.
-void SocketCore::cut_copies() noexcept {
-  distribution_->freeze();
-  for (const auto& peer : peers_) {
-    if (peer->link() != nullptr) peer->link()->cut();
-    peer->outgoing.detach();
-  }
 }
 
 }  // namespace netio::detail

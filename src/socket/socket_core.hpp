@@ -75,6 +75,9 @@ class SocketCore final : public Buriable,
   // The user's side.
   std::string bind(std::string_view address);
   void connect(std::string_view address);
+  bool unbind(std::string_view address);
+  bool disconnect(std::uint64_t id, std::chrono::nanoseconds linger);
+  std::size_t disconnect(std::string_view address, std::chrono::nanoseconds linger);
   void close(std::chrono::nanoseconds linger);
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   [[nodiscard]] Books books() const noexcept;
@@ -204,6 +207,11 @@ class SocketCore final : public Buriable,
   Refusal stream_objection(const Hello& theirs, std::string& text) const;
   void remember(Peer& peer);
   void forget_a_stream() noexcept;
+  void forget(StreamRecord record) noexcept;
+  // Of an accepted peer that went. False if there is none.
+  bool forget_stream_of(std::uint64_t id) noexcept;
+  [[nodiscard]] Url place_at(std::string_view address);
+  void let_go(Peer& peer, std::chrono::nanoseconds linger);
   void give_up_resend() noexcept;
   void watch_memory() noexcept;
   void check_watermarks();
@@ -229,7 +237,12 @@ class SocketCore final : public Buriable,
 
   std::unique_ptr<Distribution> own_distribution_;
   Distribution* distribution_ = &sending;
-  std::vector<std::unique_ptr<Listener>> listeners_;
+  struct Bound {
+    Url asked;
+    Url real;  // the same with the real port
+    std::unique_ptr<Listener> listener;
+  };
+  std::vector<Bound> listeners_;
   std::uint64_t turned_away_ = 0;  // for lack of memory, to be told in the next turn
   std::vector<std::pair<PeerInfo, Down>> exhausted_;  // listeners, to be told of in the next turn
   std::vector<std::unique_ptr<Peer>> peers_;

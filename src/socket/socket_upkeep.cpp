@@ -59,7 +59,7 @@ void SocketCore::look_at_half_open() noexcept {
 // Those that connect meanwhile wait in the kernel's queue.
 void SocketCore::pause_listeners(bool paused) noexcept {
   if (std::exchange(listeners_paused_, paused) == paused) return;
-  for (const auto& listener : listeners_) listener->pause(paused);
+  for (const Bound& each : listeners_) each.listener->pause(paused);
 }
 
 void SocketCore::tell_exhausted() {
@@ -105,8 +105,12 @@ void ReceiveCore::take_changes() noexcept {
 
 void ReceiveCore::stop_or_go() noexcept {
   const Peer* const at_hand = socket_.find_peer(delivering_id_);
-  delivery.stopped =
-      stopped_ || paused_ || changed_ || !taken() || (at_hand != nullptr && at_hand->paused());
+  delivery.stopped = stopped_ || paused_ || changed_ || !taken() ||
+                     (at_hand != nullptr && (at_hand->paused() || at_hand->deaf()));
+}
+
+void ReceiveCore::closes(const Peer& peer) noexcept {
+  if (peer.id() == delivering_id_) stop_or_go();
 }
 
 void ReceiveCore::pause(bool paused) noexcept {

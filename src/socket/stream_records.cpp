@@ -16,6 +16,15 @@ std::optional<StreamRecord> StreamRecords::take(const StreamId& stream) noexcept
   return take_out(found);
 }
 
+std::optional<StreamRecord> StreamRecords::take_of_peer(std::uint64_t id) noexcept {
+  for (const List* const list : {&unused_, &used_}) {
+    for (const StreamRecord& record : *list) {
+      if (record.peer_id == id) return take(record.identity.id);
+    }
+  }
+  return std::nullopt;
+}
+
 StreamRecord StreamRecords::take_out(ById::iterator place) noexcept {
   const auto [list, at] = place->second;
   StreamRecord record = std::move(*at);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <optional>
@@ -20,6 +21,8 @@ class StreamRecords {
   [[nodiscard]] const StreamRecord* find(const StreamId& stream) const noexcept;
   // Takes it out.
   std::optional<StreamRecord> take(const StreamId& stream) noexcept;
+  // The same by the PeerInfo::id. Looks at all.
+  std::optional<StreamRecord> take_of_peer(std::uint64_t id) noexcept;
   // There is none of this stream, and it is not full. Throws std::bad_alloc, and has changed
   // nothing, the record included.
   StreamRecord& add(StreamRecord& record);

@@ -40,6 +40,20 @@ TEST(StreamRecords, are_found_and_taken_out_by_their_id) {
   ASSERT_NE(records.find(id_of(1)), nullptr);
 }
 
+TEST(StreamRecords, are_taken_out_by_the_id_of_their_peer) {
+  StreamRecords records;
+  for (const std::uint64_t number : {1U, 2U, 3U}) {
+    StreamRecord record = record_of(number, number - 1);
+    record.peer_id = 10 * number;
+    records.add(record);
+  }
+  EXPECT_EQ(records.take_of_peer(20)->identity.id, id_of(2));
+  EXPECT_FALSE(records.take_of_peer(20));
+  EXPECT_EQ(records.take_of_peer(10)->identity.id, id_of(1));
+  EXPECT_EQ(records.find(id_of(1)), nullptr);
+  ASSERT_NE(records.find(id_of(3)), nullptr);
+}
+
 TEST(StreamRecords, are_forgotten_the_oldest_first_and_those_first_on_which_nothing_was_sent) {
   StreamRecords records;
   add(records, 1, 5);

@@ -55,6 +55,9 @@ static void refuse_sockets(struct netio_socket* socket, struct netio_publish_soc
   void* room = &books;
   CHECK_FAILS(netio_listen(socket, "tcp://127.0.0.1:0"), NETIO_INVALID);
   CHECK_FAILS(netio_connect(socket, "tcp://127.0.0.1:1"), NETIO_INVALID);
+  CHECK_FAILS(netio_disconnect(socket, 1, 1), NETIO_INVALID);
+  CHECK_FAILS(netio_disconnect_address(socket, "tcp://127.0.0.1:1", 1), NETIO_INVALID);
+  CHECK_FAILS(netio_unlisten(socket, "tcp://127.0.0.1:1"), NETIO_INVALID);
   CHECK_FAILS(netio_close(socket, 1), NETIO_INVALID);
   CHECK_FAILS(netio_send(socket, "x", 1), NETIO_INVALID);
   CHECK_FAILS(netio_send_tagged(socket, 1, "x", 1), NETIO_INVALID);

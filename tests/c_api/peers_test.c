@@ -142,6 +142,64 @@ static void on_caught_up(struct netio_publish_socket* socket,
   ++caught_up;
 }
 
+static int closed_here, closed_there;
+
+static void note_end(struct netio_socket* socket, const struct netio_peer* peer,
+                     const struct netio_down* why) {
+  (void)socket, (void)peer;
+  if (why->reason == NETIO_DOWN_CLOSED_HERE) ++closed_here;
+  if (why->reason == NETIO_DOWN_CLOSED_BY_PEER) ++closed_there;
+}
+
+static void a_peer_is_let_go_and_an_address_is_free_again(void) {
+  static struct netio_listen_socket in, successor;
+  static struct netio_buffered_send_socket out;
+  const struct netio_peer_snapshot* peers = NULL;
+  size_t count = 0;
+  char address[128];
+  make_context(&here);
+  make_context(&there);
+  memset(received, 0, sizeof received);
+  CHECK_OK(netio_listen_socket_init(&there, &in, NULL));
+  in.socket.cb_msg_received = count_by_sender;
+  in.socket.cb_connection_closed = note_end;
+  CHECK_OK(netio_listen(&in.socket, "tcp://127.0.0.1:0"));
+  (void)snprintf(address, sizeof address, "%s", netio_address(&in.socket));
+  CHECK_OK(netio_buffered_send_socket_init(&here, &out, NULL));
+  out.socket.cb_connection_closed = note_end;
+  out.socket.cb_connection_failed = note_end;
+  CHECK_OK(netio_connect(&out.socket, address));
+  TURN_UNTIL(here, there, netio_connections(&out.socket) == 1);
+  CHECK_OK(netio_unlisten(&in.socket, address));
+  CHECK_FAILS(netio_unlisten(&in.socket, address), NETIO_INVALID);
+  CHECK_FAILS(netio_unlisten(&in.socket, "nonsense"), NETIO_BAD_ADDRESS);
+  CHECK_FAILS(netio_unlisten(&in.socket, NULL), NETIO_INVALID);
+  CHECK_OK(netio_listen_socket_init(&there, &successor, NULL));
+  CHECK_OK(netio_listen(&successor.socket, address));
+  for (int i = 0; i < 10; ++i) CHECK_OK(netio_send(&out.socket, "one", 3));
+  CHECK_OK(netio_get_peers(&out.socket, &peers, &count));
+  CHECK(count == 1);
+  CHECK(netio_disconnect(&out.socket, 99, 1000) == NETIO_NOT_CONNECTED);
+  CHECK(strstr(netio_last_error(), "netio_disconnect: there is no peer of this id") != NULL);
+  CHECK_OK(netio_disconnect(&out.socket, peers[0].id, 60000));
+  CHECK(closed_here == 0);
+  TURN_UNTIL(here, there, closed_here == 1 && closed_there == 1);
+  CHECK(received[1] == 10);
+  CHECK_OK(netio_get_peers(&out.socket, &peers, &count));
+  CHECK(count == 0 && netio_connections(&successor.socket) == 0);
+  CHECK_OK(netio_connect(&out.socket, "tcp://127.0.0.1:1"));
+  CHECK_FAILS(netio_disconnect_address(&out.socket, "nonsense", 0), NETIO_BAD_ADDRESS);
+  CHECK_FAILS(netio_disconnect_address(&out.socket, NULL, 0), NETIO_INVALID);
+  CHECK_OK(netio_disconnect_address(&out.socket, "tcp://127.0.0.1:1", 0));
+  TURN_UNTIL(here, there, closed_here == 2);
+  CHECK(netio_disconnect_address(&out.socket, "tcp://127.0.0.1:1", 0) == NETIO_NOT_CONNECTED);
+  CHECK_OK(netio_socket_free(&out.socket));
+  CHECK_OK(netio_socket_free(&in.socket));
+  CHECK_OK(netio_socket_free(&successor.socket));
+  CHECK_OK(netio_context_free(&here));
+  CHECK_OK(netio_context_free(&there));
+}
+
 static void ignore(struct netio_socket* socket, const struct netio_message* message) {
   (void)socket, (void)message;
 }
@@ -202,5 +260,6 @@ int main(void) {
   a_message_reaches_every_receiver("tcp://127.0.0.1:0");
   a_message_reaches_every_receiver("shm://*");
   a_slow_subscriber_is_named();
+  a_peer_is_let_go_and_an_address_is_free_again();
   return 0;
 }

@@ -227,6 +227,23 @@ TEST_P(Blocking, a_queue_says_who_sent_and_went_too) {
   EXPECT_EQ(end.gone->down.reason, DownReason::closed_by_peer) << end.gone->down.detail;
 }
 
+TEST(QueuedSockets, let_peers_and_addresses_go) {
+  blocking::QueuedPull pull;
+  blocking::QueuedPush push;
+  const std::string address = pull.bind("tcp://127.0.0.1:0");
+  push.connect(address);
+  ASSERT_EQ(push.send("before", 30s), Status::ok);
+  ASSERT_EQ(pull.receive(30s).status, Status::ok);
+  EXPECT_TRUE(pull.unbind(address));
+  EXPECT_FALSE(pull.unbind(address));
+  EXPECT_FALSE(push.disconnect(std::uint64_t{99}));
+  EXPECT_EQ(push.disconnect(address), 1U);
+  const blocking::Received gone = pull.receive(30s);
+  ASSERT_EQ(gone.status, Status::not_connected);
+  EXPECT_EQ(gone.gone->down.reason, DownReason::closed_by_peer);
+  EXPECT_EQ(pull.disconnect(address), 0U);
+}
+
 TEST(QueuedSockets, have_room_and_an_end) {
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{1} << 25U, std::size_t{1} << 60U, SIZE_MAX}) {

@@ -1,6 +1,6 @@
-// What a call-back may do: destroy its object, close it, destroy other objects of the context, and
-// set another call in its own place. And what it must not: throw, which ends the process. A test of
-// this suite tries all of it in one call-back.
+// What a call-back may do: destroy its object, close it, let its peers go, destroy other objects of
+// the context, and set another call in its own place. And what it must not: throw, which ends the
+// process. A test of this suite tries all of it in one call-back.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <sys/resource.h>
+#include <type_traits>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@
 
 namespace netio::test {
 
-enum class Deed : std::uint8_t { destroy, close, destroy_others, set_anew, raise };
+enum class Deed : std::uint8_t { destroy, close, let_go, destroy_others, set_anew, raise };
 
 // What close() is called in each class; a class without one is destroyed.
 inline void close_it(std::optional<ReadoutUnit>& unit) {
@@ -46,6 +47,15 @@ inline void close_it(std::optional<Probe>& probe) { probe.reset(); }
 template <typename Socket>
 void close_it(std::optional<Socket>& socket) {
   socket->close(1h);
+}
+
+// Of what has peers that may be let go, and addresses.
+template <typename Object>
+void let_go_in(std::optional<Object>& object, const std::string& address) {
+  if constexpr (std::is_base_of_v<Socket, Object>) {
+    for (const PeerSnapshot& peer : object->peers()) EXPECT_TRUE(object->disconnect(peer.id, 1h));
+    (void)object->unbind(address);
+  }
 }
 
 // Two contexts with one object of each class, as far as a test makes them.
@@ -212,10 +222,11 @@ struct Nothing {
 // Copied by nobody but std::function, which has one of them in the end.
 struct DoesTheDeed {
   DoesTheDeed(Scene& of, std::function<void()> destroys, std::function<void()> closes,
-              std::function<void()> sets_anew)
+              std::function<void()> lets_go, std::function<void()> sets_anew)
       : scene(&of),
         destroy(std::move(destroys)),
         close(std::move(closes)),
+        let_go(std::move(lets_go)),
         set_anew(std::move(sets_anew)) {
     of.captured = alive;
   }
@@ -223,7 +234,8 @@ struct DoesTheDeed {
   template <typename... Arguments>
   void operator()(const Arguments&...) const {
     if (std::exchange(scene->called, true)) {
-      EXPECT_TRUE(scene->deed == Deed::close || scene->deed == Deed::destroy_others)
+      EXPECT_TRUE(scene->deed == Deed::close || scene->deed == Deed::let_go ||
+                  scene->deed == Deed::destroy_others)
           << "called once more";
       return;
     }
@@ -235,6 +247,9 @@ struct DoesTheDeed {
         break;
       case Deed::close:
         close();
+        break;
+      case Deed::let_go:
+        let_go();
         break;
       case Deed::destroy_others:
         here.others_here.reset();
@@ -252,6 +267,7 @@ struct DoesTheDeed {
   Scene* scene;
   std::function<void()> destroy;
   std::function<void()> close;
+  std::function<void()> let_go;
   std::function<void()> set_anew;
   std::shared_ptr<int> alive = std::make_shared<int>(7);
 };
@@ -260,12 +276,13 @@ template <typename Object, typename Set>
 void Scene::arm(std::optional<Object>& object, Set set) {
   set(object, DoesTheDeed(
                   *this, [&object] { object.reset(); }, [&object] { close_it(object); },
+                  [&object, this] { let_go_in(object, row.address); },
                   [&object, set] { set(object, Nothing()); }));
 }
 
 inline std::function<void()> Scene::armed() {
   return DoesTheDeed(
-      *this, [] {}, [] {}, [] {});
+      *this, [] {}, [] {}, [] {}, [] {});
 }
 
 // Sets the call-back of this name.
@@ -289,6 +306,7 @@ class CallBackDeeds : public testing::TestWithParam<Row> {
   static void each(Play play) {
     expect_done(play, Deed::destroy, "destroys its object");
     expect_done(play, Deed::close, "closes its object");
+    expect_done(play, Deed::let_go, "lets its peers go");
     expect_done(play, Deed::destroy_others, "destroys others");
     expect_done(play, Deed::set_anew, "sets another call in its place");
     EXPECT_EQ(in_a_child([play] { return raise(play); }), 128 + SIGABRT)

@@ -64,6 +64,10 @@ class NETIO_API QueuedPull {
   // As Socket has them; they wait for the loop's thread:
   std::string bind(std::string_view address);
   void connect(std::string_view address);
+  bool unbind(std::string_view address);
+  bool disconnect(std::uint64_t peer, std::chrono::nanoseconds linger = std::chrono::seconds(5));
+  std::size_t disconnect(std::string_view address,
+                         std::chrono::nanoseconds linger = std::chrono::seconds(5));
 
   // Waits for the next message, or that a peer goes, at most so long: see Received. Throws
   // std::bad_alloc if there was no memory to remember which peer went, nor is now to say so.
@@ -102,6 +106,10 @@ class NETIO_API QueuedPush {
   // As Socket has them; they wait for the loop's thread:
   std::string bind(std::string_view address);
   void connect(std::string_view address);
+  bool unbind(std::string_view address);
+  bool disconnect(std::uint64_t peer, std::chrono::nanoseconds linger = std::chrono::seconds(5));
+  std::size_t disconnect(std::string_view address,
+                         std::chrono::nanoseconds linger = std::chrono::seconds(5));
 
   // ok: the queue has it. again: it was full until the time was over. Never not_connected: the
   // queue waits for the peer:

@@ -62,6 +62,7 @@ class PublishCore final : public Distribution {
   // The socket's side.
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override;
+  void let_go(Peer& peer) noexcept override;
   void connection_ended(Peer& peer, DropReason reason) noexcept override;
   void given_up(Peer& peer, DropReason reason) noexcept override;
   [[nodiscard]] bool awaits(const Peer& peer) const noexcept override;

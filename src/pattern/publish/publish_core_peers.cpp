@@ -46,6 +46,12 @@ void PublishCore::not_ready(Peer& peer) noexcept {
   }
 }
 
+// Also one that is away.
+void PublishCore::let_go(Peer& peer) noexcept {
+  Subscriber* const known = subscribers.find(peer);
+  if (known != nullptr) leave(*known);
+}
+
 void PublishCore::leave(Subscriber& subscriber) noexcept {
   worth_trying_ |= subscriber.blocking;
   hold_ups.end(subscriber, hold_ups.holds(subscriber));

@@ -59,6 +59,7 @@ class ReplyCore final : public Distribution, private RequestTaker, private Defer
   // The socket's side.
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer&) noexcept override {}
+  void let_go(Peer& peer) noexcept override;
   void ended_in_order(Peer& peer) noexcept override;
   void connection_ended(Peer& peer, DropReason reason) noexcept override;
   void given_up(Peer& peer, DropReason reason) noexcept override;
@@ -106,6 +107,7 @@ class ReplyCore final : public Distribution, private RequestTaker, private Defer
   template <typename Answer>
   Status finish(ReplyTicket*& ticket, Answer& answer) noexcept;
   void refuse_to_answer(ReplyTicket& ticket) noexcept;
+  void refuse_to_answer_all(Requester& requester) noexcept;
   // Nobody waits for its answer any more.
   void leave(ReplyTicket& ticket) noexcept {
     if (&ticket != called_with_) return leave_open(ticket);

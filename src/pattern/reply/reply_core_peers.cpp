@@ -157,11 +157,21 @@ void ReplyCore::flush() noexcept {
 void ReplyCore::stop() noexcept {
   if (stopped_) return;
   stopped_ = socket_.abandoned();
-  if (called_with_ != nullptr && !stopped_) refuse_to_answer(*called_with_);
   for (auto& [peer, requester] : requesters_) {
-    while (requester.open != nullptr && !stopped_) refuse_to_answer(*requester.open);
+    if (!stopped_) refuse_to_answer_all(requester);
   }
   stopped_ = true;
+}
+
+// Its good-bye goes behind that.
+void ReplyCore::let_go(Peer& peer) noexcept {
+  Requester* const known = find(peer);
+  if (known != nullptr) refuse_to_answer_all(*known);
+}
+
+void ReplyCore::refuse_to_answer_all(Requester& requester) noexcept {
+  if (asks_now(requester)) refuse_to_answer(*called_with_);
+  while (requester.open != nullptr) refuse_to_answer(*requester.open);
 }
 
 void ReplyCore::freeze() noexcept { stopped_ = true; }

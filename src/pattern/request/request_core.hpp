@@ -71,6 +71,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   // The socket's side.
   void ready(Peer& peer) noexcept override;
   void not_ready(Peer& peer) noexcept override { ready_.leave(peer); }
+  [[nodiscard]] bool expects(const Peer& peer) const noexcept override;
   void settled(Peer& peer, std::uint64_t arrived) noexcept override;
   void ended_in_order(Peer& peer) noexcept override;
   void connection_ended(Peer& peer, DropReason reason) noexcept override;

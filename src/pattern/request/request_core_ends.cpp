@@ -51,6 +51,7 @@ void RequestCore::end(PendingRequest& request, Outcome outcome, bool owes_cancel
     if (!peer.up()) peer.outgoing.request_fields().set(request.position, withdrawn);
   }
   const bool told = outcome == Outcome::cancelled;
+  if (request.to != nullptr) request.to->peer->expects_less();
   // One that is repeated stands in a queue, and is taken out there.
   request.state = told ? PendingRequest::State::ended : PendingRequest::State::failed;
   if (!request.owes_cancel) leave_list(request);

@@ -29,13 +29,23 @@ void RequestCore::ready(Peer& peer) noexcept {
       [&] {
         Replier& replier = repliers_.try_emplace(&peer, peer).first->second;
         fail_from(replier, peer.outgoing.next_position(), Outcome::not_executed);
-        if (!full(replier)) ready_.join(peer);
+        if (!full(replier) && !peer.closing()) ready_.join(peer);
         worth_trying_ = true;
         if (replier.owed.empty() && repeating_.empty()) return;
         cancels_owed_ = true;
         socket_.context().loop.defer(*this);
       },
       [&]() noexcept { peer.fail(out_of_memory()); });
+}
+
+// A request that has ended, and is to be withdrawn there, is no reason to wait.
+bool RequestCore::expects(const Peer& peer) const noexcept {
+  const auto found = repliers_.find(&peer);
+  if (found == repliers_.end()) return false;
+  for (const PendingRequest* each = found->second.first; each != nullptr; each = each->next) {
+    if (each->state == PendingRequest::State::under_way) return true;
+  }
+  return false;
 }
 
 // Ends what stands at this position in the stream, or behind it.

@@ -116,7 +116,7 @@ void SubscribeCore::tell_those_who_wait() {
 }
 
 void SubscribeCore::ready(Peer& peer) noexcept {
-  if (stopped_) return;
+  if (stopped_ || peer.closing()) return;
   guard_memory([&] { begin(peer); }, [&]() noexcept { peer.fail(out_of_memory()); });
 }
 
