@@ -347,7 +347,7 @@ std::vector<PeerSnapshot> SocketCore::snapshots() const {
 std::size_t SocketCore::peers_away() const noexcept {
   std::size_t away = 0;
   for (const auto& peer : peers_) {
-    if (peer->send_state.connected) continue;
+    if (peer->send_state.connected || peer->closing()) continue;
     // One that had connected may be gone, and not have left its record yet.
     const bool awaited = peer->dialed() ? !peer->gone() : peer->outgoing.has_to_resend();
     if (awaited) ++away;
