@@ -95,7 +95,7 @@ struct ReplyBooks {
   std::uint64_t answered = 0;      // ReplyTo::send() answered ok
   std::uint64_t not_answered = 0;  // ReplyTo was destroyed, and the requester was told
   std::uint64_t unwanted = 0;      // cancelled, or the requester is gone for good, or timed out
-  std::uint64_t open = 0;          // not ended yet
+  std::uint64_t open = 0;          // not ended yet, as far as the loop knows (ReplyTo)
   std::uint64_t expired = 0;       // received and not given to on_request: their time was over
   std::uint64_t withdrawn = 0;     // the same: they had ended before they were sent
 };

@@ -49,17 +49,17 @@ class NETIO_API Socket {
   // Lets one peer go (PeerInfo::id). No later message is sent to the peer, and a connection attempt
   // is given up at once. Messages that were taken for the peer are delivered; if this side dialed
   // the peer, and the connection breaks, also on the next connection. Then the socket says
-  // good-bye, dials no more, forgets the peer, and calls on_down with DownReason::closed_here and
-  // the last books. After `linger` the peer is given up, as by close(). Never blocks, and calls no
-  // call-back before the loop turns. May be called in every call-back. A second call only sets a
-  // new `linger`. Returns false if there is no such peer, or the socket was closed.
+  // good-bye, dials no more, forgets the peer, and calls on_down with DownReason::closed_here (or
+  // what its connection ended for before that) and the last books. After `linger` the peer is given
+  // up, as by close(). Never blocks; calls no call-back before the loop turns. May be called in all
+  // of them. A second call sets a new `linger`. False: no such peer, or the socket was closed.
   //
   // Messages from the peer are not delivered any more; the peer counts them as dropped, by
   // DropReason::peer_closed. A Request still takes the answers of the peer: the good-bye waits for
   // all requests that are under way there. After `linger` they end as if the peer were gone for
   // good. A Reply ends the peer's open requests, as Outcome::not_answered. A peer that connected to
-  // this side may connect again by itself, and is a new peer then; if it is away, it is given up at
-  // once.
+  // this side may connect again by itself, and is a new peer then. If it is away, it is given up at
+  // once; a Push, a Pull or a Pair calls nothing then.
   bool disconnect(std::uint64_t peer, std::chrono::nanoseconds linger = std::chrono::seconds(5));
   // The same for all peers that connect() was told to dial at this address, whether they were ever
   // connected or not. Options behind a '?' are not compared. Returns how many there are. Throws
@@ -75,9 +75,9 @@ class NETIO_API Socket {
 
   // Sets the call for a peer that is connected and has been greeted.
   void on_up(std::function<void(const PeerInfo&)> call);
-  // Sets the call for a connection that ended, or for an attempt that failed or was given up by
-  // disconnect(); then no on_up came before it. It is also called if a listener has no descriptor for a connection: with the id 0,
-  // the bound address, and DownReason::resources. That is told once, until all connections that
+  // Sets the call for a connection that ended, or for an attempt that failed or was given up; then
+  // no on_up came before it. It is also called if a listener has no descriptor for a connection:
+  // with the id 0, the bound address, and DownReason::resources. That is told once, until all that
   // waited have been accepted. They wait in the queue of the kernel, and are accepted as soon as
   // descriptors are free; the user need not do anything else.
   void on_down(std::function<void(const PeerInfo&, const Down&)> call);

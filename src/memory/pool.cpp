@@ -70,11 +70,11 @@ bool Pool::take_step() noexcept {
                      (shared_ ? shared_->take(bytes_with_memory_, bytes)
                               : region_.populate(bytes_with_memory_, bytes));
   if (taken) {
-    if (std::exchange(refused_, false)) blocks_free_ += blocks_without_memory();
+    refused_ = false;
     add_blocks(end);
     return true;
   }
-  if (!std::exchange(refused_, true)) blocks_free_ -= blocks_without_memory();
+  refused_ = true;
   if (room_ != nullptr) {
     refused_round_ = room_->round();
     room_->refuse();
@@ -87,6 +87,12 @@ bool Pool::take_all() noexcept {
     if (!take_step()) return false;
   }
   return true;
+}
+
+// Whoever waits for them asks again in the next round.
+std::size_t Pool::blocks_refused() const noexcept {
+  const bool still = room_ == nullptr || refused_round_ == room_->round();
+  return still ? blocks_without_memory() : 0;
 }
 
 // The first one is taken first: the region is used from its start.

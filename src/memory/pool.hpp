@@ -84,18 +84,20 @@ class Pool final : public Store {
   // Who waits for blocks of its own to come home takes more only then: the first blocks of many
   // who are slow must not leave the others without any.
   [[nodiscard]] bool runs_low() const noexcept override {
-    return blocks_free_ < blocks_.size() / 2;
+    return blocks_free() < blocks_.size() / 2;
   }
   [[nodiscard]] bool plenty() noexcept {
     const std::size_t many = blocks_.size() / 4 * 3;
     if (blocks_free_ < many && !owner_here() && !waited_for()) collect();
-    return blocks_free_ >= many;
+    return blocks_free() >= many;
   }
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
-  // Without those that other threads returned since the last collect(), and those whose memory was
-  // refused. Owner thread.
-  [[nodiscard]] std::size_t blocks_free() const noexcept { return blocks_free_; }
+  // Without those that other threads returned since the last collect(), and those whose memory is
+  // refused until room->retry(). Owner thread.
+  [[nodiscard]] std::size_t blocks_free() const noexcept {
+    return refused_ ? blocks_free_ - blocks_refused() : blocks_free_;
+  }
   // For registration with a fabric.
   [[nodiscard]] std::span<std::byte> region() const noexcept {
     return shared_ ? shared_->bytes().first(block_bytes_ * blocks_.size()) : region_.bytes();
@@ -122,6 +124,7 @@ class Pool final : public Store {
   [[nodiscard]] std::size_t blocks_without_memory() const noexcept {
     return blocks_.size() - blocks_with_memory_;
   }
+  [[nodiscard]] std::size_t blocks_refused() const noexcept;
   ~Pool() override = default;
   void recycle(Block& block) noexcept override;
   void discard(Block&) noexcept override {}  // goes with the region
@@ -132,11 +135,11 @@ class Pool final : public Store {
   Mapping region_;  // nothing if it is shared
   std::deque<PoolBlock> blocks_;
   Block* free_ = nullptr;
-  std::size_t blocks_free_ = 0;
+  std::size_t blocks_free_ = 0;         // those without memory included
   std::size_t blocks_with_memory_ = 0;  // the first so many of them
   std::size_t bytes_with_memory_ = 0;   // of the region, from its start
   MemoryRoom* room_ = nullptr;
-  bool refused_ = false;             // memory for the rest, in this round of the room
+  bool refused_ = false;             // memory for the rest, when it was last asked for
   std::uint64_t refused_round_ = 0;  // of it
   std::size_t takes_ = 0;            // since the last look
   bool peer_writes_ = false;

@@ -272,7 +272,9 @@ TEST_P(PoolAsUsed, is_smaller_where_the_group_has_no_room_and_goes_on_when_it_ha
   EXPECT_EQ(pool->blocks_free(), 4U);
   for (Lease& lease : take(*pool, 4)) leases.push_back(std::move(lease));
   EXPECT_EQ(leases.size(), 64U) << "what comes home goes out again";
+  EXPECT_EQ(pool->blocks_free(), 0U);
   room_.retry();
+  EXPECT_EQ(pool->blocks_free(), blocks - 64) << "who waits for more than one asks again";
   EXPECT_FALSE(pool->take());
   EXPECT_EQ(refused_, 2);
   group_.use(0);

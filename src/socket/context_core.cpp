@@ -77,7 +77,7 @@ ContextCore::ContextCore(const ContextOptions& options)
   loop.at_begin(
       [this] { collect(); });  // what was released outside of turns goes first, still warm
   room_.when_refused = [this] {
-    if (!ask_again_.running()) ask_again_.start_once(ask_again_after);
+    if (!loop.copied_by_fork() && !ask_again_.running()) ask_again_.start_once(ask_again_after);
   };
   room_.add(*this);
   send_pool_ = make_pool(options_.page_bytes, options_.send_pool_bytes);
@@ -106,8 +106,8 @@ ContextCore::~ContextCore() {
 
 void ContextCore::collect() noexcept {
   for (Store* const store :
-       {static_cast<Store*>(receive_pool_.get()), static_cast<Store*>(receive_pages_.get()),
-        static_cast<Store*>(large_pool_.get())}) {
+       {static_cast<Store*>(send_pool_.get()), static_cast<Store*>(receive_pool_.get()),
+        static_cast<Store*>(receive_pages_.get()), static_cast<Store*>(large_pool_.get())}) {
     if (store != nullptr && !store->waited_for()) store->collect();
   }
 }

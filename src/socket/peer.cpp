@@ -136,6 +136,7 @@ void Peer::run_deferred() noexcept {
 void Peer::end_connection() noexcept {
   Down down = std::move(*down_);
   down_.reset();
+  ends_ = true;
   if (const auto lost = std::exchange(lost_, {}); lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
     if (gone()) return;  // the user destroyed the socket in that call
@@ -145,6 +146,7 @@ void Peer::end_connection() noexcept {
   if (!was_up && (was_asked_ || socket_.has_other_half(*this))) {
     release_link();
     phase_ = Phase::gone;
+    ends_ = false;
     return socket_.half_ended();
   }
   const bool over_tcp = comes_again_over_tcp(down, was_up);
@@ -158,7 +160,10 @@ void Peer::end_connection() noexcept {
   }
   if (dialed() && (expired || over_tcp)) {
     dialer_->dial_at_once(wanted());
-    if (dialer_->retrying()) return;
+    if (dialer_->retrying()) {
+      ends_ = false;
+      return;
+    }
   }
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
@@ -183,6 +188,7 @@ void Peer::end_connection() noexcept {
   } else if ((awaited || outgoing.has_to_resend()) && !resume_timer_.running()) {
     start_resume_timer();
   }
+  ends_ = false;
   const bool last = closing_ && !stays;
   if (last && !was_up) down.reason = DownReason::closed_here;
   socket_.peer_down(*this, down, was_up, (expired || told_before) && !last);
@@ -262,7 +268,7 @@ void Peer::close() noexcept {
   closing_ = true;
   deaf_ = !expects_answers();
   if (deaf_) incoming_.acknowledge_the_rest();
-  if (down_) return;  // run_deferred is about to end the connection, and sees closing_
+  if (down_ || ends_) return;  // run_deferred ends the connection, and sees closing_
   if (up()) {
     if (deaf_) stop_delivery();
     advance_ending();

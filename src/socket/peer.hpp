@@ -115,6 +115,11 @@ class Peer final : public Newcomer,
   // It has been silent for SocketOptions::replace_silent_after, and is still: a newcomer may have
   // its place. For how long; 0 if it has not.
   [[nodiscard]] std::int64_t silent_ns() const noexcept;
+  // It is gone, and does not stay on record.
+  void forget_stream() noexcept {
+    closing_ = true;
+    outgoing.give_up_resend();
+  }
   // Ends its connection, because a newcomer is to have its place.
   void give_place() noexcept;
   // While messages are not expected, a message is a breach of the protocol. A connection begins
@@ -310,6 +315,7 @@ class Peer final : public Newcomer,
   bool place_is_free_ = false;  // by the last look at place_
   bool messages_expected_ = true;
   bool closing_ = false;
+  bool ends_ = false;  // end_connection() is under way
   bool deaf_ = false;
   bool lingered_ = false;  // its time to close is over
   bool bye_said_ = false;

@@ -286,7 +286,7 @@ void Peer::acknowledge(const ReceiveBooks::Place& taken) noexcept {
 
 void Peer::look_at_released() noexcept {
   incoming_.look_at_all_released();
-  if (bye_heard_) advance_ending();
+  if (bye_heard_ || closing_) advance_ending();
 }
 
 bool Peer::send_acknowledgement() noexcept {

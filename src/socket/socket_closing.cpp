@@ -28,8 +28,17 @@ bool SocketCore::disconnect(std::uint64_t id, std::chrono::nanoseconds linger) {
   context_.loop.require_owner("disconnect");
   if (closing_) return false;
   Peer* const peer = find_peer(id);
-  if (peer == nullptr) return forget_stream_of(id);
-  let_go(*peer, linger);
+  if (peer != nullptr) {
+    let_go(*peer, linger);
+    return true;
+  }
+  // In its on_down it is gone already, and not on record yet.
+  const auto ended_now = [id](const auto& each) {
+    return each->gone() && each->adopted() && !each->closing() && each->id() == id;
+  };
+  const auto found = std::ranges::find_if(peers_, ended_now);
+  if (found == peers_.end()) return forget_stream_of(id);
+  (*found)->forget_stream();
   return true;
 }
 

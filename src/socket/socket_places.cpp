@@ -49,6 +49,7 @@ bool SocketCore::busy(const StreamId& stream, const Peer& from, std::string& tex
 }
 
 bool SocketCore::replace_silent(Peer& newer) noexcept {
+  if (newer.closing()) return false;  // it comes back to end
   std::size_t others = 0;
   Peer* silent = nullptr;
   for (const auto& peer : peers_) {

@@ -226,6 +226,26 @@ TEST_P(DisconnectPublish, of_a_subscriber_in_on_subscribe) {
   ASSERT_SOON(pump_, reader.inbox.size() == 1);
 }
 
+// The call comes while the connection ends: that is told once.
+TEST_P(DisconnectPublish, of_a_subscriber_in_on_unsubscribe) {
+  Publish publish(here_, {}, options());
+  Seen at_publish(publish);
+  bool let_go = false;
+  publish.on_unsubscribe([&](const PeerInfo& peer, std::span<const TagRange>) {
+    let_go = true;
+    (void)publish.disconnect(peer.id);
+  });
+  auto reader = std::make_unique<Reader>(*this, bind(publish));
+  reader->socket.subscribe(7);
+  ASSERT_SOON(pump_, reader->told());
+  reader.reset();
+  ASSERT_SOON(pump_, let_go && at_publish.downs.size() == 1);
+  Reader next(*this, bind(publish));
+  next.socket.subscribe(8);
+  ASSERT_SOON(pump_, next.told());
+  EXPECT_EQ(at_publish.downs.size(), 1U) << at_publish.why();
+}
+
 TEST_P(DisconnectPublish, of_a_publisher_ends_the_subscription_there) {
   Publish publish(here_, {}, options());
   Publish other(here_, {}, options());
@@ -282,6 +302,38 @@ TEST_P(DisconnectAway, of_a_subscriber_that_is_away_forgets_it) {
   ASSERT_EQ(send(publish, 1, 7), Status::ok);
   ASSERT_SOON(pump_, reader.inbox.size() == 1);
   EXPECT_NE(publish.peers().front().id, id);
+}
+
+// It is not on record yet.
+TEST_P(DisconnectAway, of_a_receiver_in_its_on_down_forgets_what_is_kept_for_it) {
+  Push push(here_, keeping());
+  Pull pull(there_, keeping());
+  Inbox inbox(pull);
+  bool known = false;
+  int downs = 0;
+  push.on_down([&](const PeerInfo& peer, const Down&) {
+    ++downs;
+    known = push.disconnect(peer.id);
+  });
+  Relay relay(bind(push));
+  pull.connect(relay.address());
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  relay.hold(true);
+  ASSERT_EQ(push.send(payload(0, 10)), Status::ok);
+  push.flush();
+  pump_.turns(5);
+  relay.forbid(true);
+  relay.cut();
+  relay.hold(false);
+  ASSERT_SOON(pump_, downs == 1);
+  EXPECT_TRUE(known);
+  pump_.turns(2);
+  EXPECT_EQ(push.books().unacknowledged, 0U);
+  EXPECT_EQ(push.send_to_all(payload(1, 10)).away, 0U);
+  relay.forbid(false);
+  ASSERT_EQ(send(push, payload(1, 10)), Status::ok);
+  ASSERT_SOON(pump_, inbox.size() == 1);
+  EXPECT_TRUE(is_payload(inbox[0].bytes, 1));
 }
 
 // Its kept messages go with it.

@@ -92,6 +92,7 @@ std::string Machine::end() {
 
 bool Machine::turn() {
   last_turn_ns_ = World::now_ns();
+  ++turns_;
   if (world_ != nullptr) world_->tally.add(Happened::turn);
   return context_.loop().run_once(std::chrono::nanoseconds(0));
 }

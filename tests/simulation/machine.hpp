@@ -35,6 +35,7 @@ class Machine {
   // Among all machines.
   [[nodiscard]] std::size_t place() const noexcept { return place_; }
   [[nodiscard]] std::size_t page_bytes() const noexcept { return page_bytes_; }
+  [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
   [[nodiscard]] std::int64_t last_turn_ns() const noexcept { return last_turn_ns_; }
   [[nodiscard]] bool in_turn() { return context_.loop().in_turn(); }
 
@@ -49,6 +50,7 @@ class Machine {
   SimTransport* transport_ = nullptr;  // the context's
   World* world_ = nullptr;
   std::int64_t last_turn_ns_ = 0;
+  std::uint64_t turns_ = 0;
 };
 
 }  // namespace netio::test

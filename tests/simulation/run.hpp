@@ -283,6 +283,8 @@ class Run {
   std::array<std::uint64_t, static_cast<std::size_t>(Outcome::count_)> ended_{};
   std::size_t first_open_ = 0;  // all before it have ended
   std::deque<Held> held_;
+  std::uint64_t gave_up_in_ = 0;  // the turns of the machine before it gave some up, and how many
+  std::uint64_t given_up_untold_ = 0;
   std::uint64_t answers_drawn_ = 0;
   std::uint64_t answers_ok_ = 0;
   RequestBooks last_requests_;

@@ -108,8 +108,12 @@ bool ShmLink::nothing_to_do() const noexcept {
 bool ShmLink::take_turn(int budget) {
   if (!moves_pages()) return false;
   wire_->doorbell.wake_up();
-  home_waiter_.stop_waiting();
-  wire_->memory->collect();
+  // What is released outside of turns would ring for who waited before the last sleep.
+  if (home_waiter_.waiting()) {
+    wire_->memory->serve_waiters();
+  } else {
+    wire_->memory->collect();
+  }
   const bool took = take_pages(budget);
   if (!moves_pages()) return true;
   const bool reaped = reap();  // what somebody waits for goes first
