@@ -28,7 +28,7 @@ struct ContextOptions {
   // there it neither asks the system nor faults. If memory is refused, the pool stays as it is,
   // send() answers `again`, and receivers hold their peers back; the context tries again ten times
   // a second. Huge pages that the machine has reserved are taken all at once, and so is what a
-  // fabric registers.
+  // fabric registers:
   std::size_t send_pool_bytes = 32U << 20U;
   std::size_t receive_pool_bytes = 32U << 20U;
 

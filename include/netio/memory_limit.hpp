@@ -10,6 +10,7 @@
 
 namespace netio {
 
+// A control group that bounds the memory of this process.
 struct MemoryLimit {
   std::string group;              // the path of the control group, as far as this process sees it
   std::uint64_t limit_bytes = 0;  // for all processes of the group together

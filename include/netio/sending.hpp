@@ -22,6 +22,7 @@ class SendCore;
 
 // What became of a message to all: send_to_all().
 struct [[nodiscard]] ToAll {
+  // As send() answers, for all peers together; send_to_all() says when it is what.
   Status status = Status::ok;
   // The number of peers that take the message: all that are up, or none.
   std::size_t peers = 0;

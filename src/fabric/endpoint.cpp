@@ -18,6 +18,7 @@ Endpoint::Endpoint(const Domain& domain, const Info& info, const CompletionQueue
   check_fabric(fi_ep_bind(opened, &completions.get()->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION),
                "bind a completion queue");
   check_fabric(fi_enable(opened), "enable the endpoint");
+  events_.add(&opened->fid);
 }
 
 void Endpoint::connect(const void* address) {

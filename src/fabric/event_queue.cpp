@@ -83,6 +83,7 @@ void EventQueue::tell_all() {
   while (!events_.empty()) {
     Event event = std::move(events_.front());
     events_.pop_front();
+    if (!std::ranges::binary_search(objects_, event.object)) continue;
     auto& owner = *static_cast<ConnectionOwner*>(event.object->context);
     if (event.error != 0) {
       owner.on_connection_failed(event.error);
@@ -96,6 +97,10 @@ void EventQueue::tell_all() {
   }
 }
 
+void EventQueue::add(fid* object) {
+  objects_.insert(std::ranges::upper_bound(objects_, object), object);
+}
+
 // May run inside a call of the user's: what is read of others waits for the loop.
 void EventQueue::forget(fid* object) {
   if (loop_.copied_by_fork()) return;  // what comes is the parent's, and no turn looks at the rest
@@ -106,6 +111,7 @@ void EventQueue::forget(fid* object) {
     if (event.request) reject(event);
     return true;
   });
+  std::erase(objects_, object);
   if (!events_.empty()) loop_.defer(*this);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include <rdma/fi_eq.h>
 
@@ -36,6 +37,8 @@ class EventQueue final : private Deferred {
   [[nodiscard]] fid_eq* get() const noexcept { return queue_.get(); }
   // Tells what there is. Not from inside a call of the user's.
   void read_all();
+  // The object is open; its owner is told of what comes, until forget(). Throws std::bad_alloc.
+  void add(fid* object);
   // Before the object is closed: nothing is told of it any more, its requests are rejected.
   void forget(fid* object);
 
@@ -57,6 +60,8 @@ class EventQueue final : private Deferred {
   Loop& loop_;
   fid_fabric* fabric_;
   std::deque<Event> events_;
+  // Sorted. The tcp provider tells of objects that were closed before: they are no memory any more.
+  std::vector<fid*> objects_;
   FabricHandle<fid_eq> queue_;
   std::optional<Watch> watch_;
 };

@@ -15,6 +15,7 @@ PassiveEndpoint::PassiveEndpoint(const Fabric& fabric, const Info& info, EventQu
   endpoint_.reset(opened);
   check_fabric(fi_pep_bind(opened, &events.get()->fid, 0), "bind the passive endpoint");
   check_fabric(fi_listen(opened), "listen");
+  events_.add(&opened->fid);
 }
 
 PassiveEndpoint::~PassiveEndpoint() { events_.forget(&endpoint_->fid); }
