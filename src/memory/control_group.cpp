@@ -145,9 +145,10 @@ ControlGroup::ControlGroup(const std::string& root) {
     if (!version_2 && !has_word(names, "memory")) continue;
     for (const GroupMount& mount : mounts) {
       if (mount.version_2 != version_2) continue;
+      const std::string place = root + mount.place;
       std::string group = below(mount, line.substr(path));
-      if (!is_folder(root + mount.place + group)) group.clear();
-      add_levels(root + mount.place, group, version_2);
+      if (!is_folder(place + group)) group.clear();
+      add_levels(place, group, version_2);
       break;
     }
   }
