@@ -6,14 +6,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "build/event_id.hpp"
 
 namespace netio::detail {
-
-// How a refusal ends whose only cause is that another process has the number.
-inline constexpr std::string_view taken_already = " is connected already";
 
 struct BuildPlan {
   static constexpr std::uint64_t units_max = 65'536;  // sources, and builders

@@ -64,38 +64,38 @@ bool BuilderProtocol::has_turn(const BuilderSource& source) const noexcept {
   }
 }
 
-std::string BuilderProtocol::why_not(const BuildPlan& plan, std::uint32_t source,
-                                     std::uint32_t builder) const {
+Objection BuilderProtocol::objection_to(const BuildPlan& plan, std::uint32_t source,
+                                        std::uint32_t builder) const {
   if (std::string why = settings_.plan.difference("builder", "unit", plan); !why.empty()) {
-    return "another plan: " + why;
+    return {"another plan: " + why};
   }
-  std::string name = "source " + std::to_string(source);
+  const std::string name = "source " + std::to_string(source);
   if (source >= sources_.size()) {
-    return "no " + name + ": there are 0 to " + std::to_string(sources_.size() - 1);
+    return {"no " + name + ": there are 0 to " + std::to_string(sources_.size() - 1)};
   }
   if (builder != settings_.builder) {
-    return "it looks for builder " + std::to_string(builder) + ", and this is builder " +
-           std::to_string(settings_.builder);
+    return {"it looks for builder " + std::to_string(builder) + ", and this is builder " +
+            std::to_string(settings_.builder)};
   }
-  return sources_[source].connected ? name.append(taken_already) : "";
+  if (sources_[source].connected) return {name + " is connected already", true};
+  return {};
 }
 
-std::string BuilderProtocol::why_not(const UnitHello& hello) const {
-  if (std::string why = why_not(hello.plan, hello.source, settings_.builder); !why.empty())
-    return why;
+Objection BuilderProtocol::objection_to(const UnitHello& hello) const {
+  if (Objection first = objection_to(hello.plan, hello.source, settings_.builder)) return first;
   const bool mine = hello.builder_run == settings_.builder_run;
-  if (hello.unit_run == 0) return "a run of a unit is never 0";
-  if (mine && hello.settled > settled_) return "it knows more of what is settled than this builder";
+  if (hello.unit_run == 0) return {"a run of a unit is never 0"};
+  if (mine && hello.settled > settled_)
+    return {"it knows more of what is settled than this builder"};
   const EventId known = std::max({hello.settled, hello.sent_below, hello.sent_before});
   if (hello.builder_run == 0 && (hello.runs_before != 0 || known != EventId{})) {
-    return "it knows of an earlier run of this builder, and none has greeted it";
+    return {"it knows of an earlier run of this builder, and none has greeted it"};
   }
   return {};
 }
 
-std::string BuilderProtocol::connected(const UnitHello& hello) {
-  std::string why = why_not(hello);
-  if (!why.empty()) return why;
+Objection BuilderProtocol::connected(const UnitHello& hello) {
+  if (Objection objection = objection_to(hello)) return objection;
   BuilderSource& source = sources_[hello.source];
   make_room();
   if (!source.lost.make_room()) throw std::bad_alloc();

@@ -15,6 +15,7 @@
 #include "build/builder_source.hpp"
 #include "build/fragment_run.hpp"
 #include "build/kept_events.hpp"
+#include "build/objection.hpp"
 #include "build/open_events.hpp"
 #include "build/plan_range.hpp"
 
@@ -86,13 +87,12 @@ class BuilderProtocol {
   // The settings have no fault(). Throws std::bad_alloc.
   BuilderProtocol(const BuilderSettings& settings, BuilderOutput& output);
 
-  // Why this builder cannot work with a unit of this plan and source, which looks for this builder;
-  // empty if it can.
-  [[nodiscard]] std::string why_not(const BuildPlan& plan, std::uint32_t source,
-                                    std::uint32_t builder) const;
-  // A connection began with this hello. The answer says why it is refused. If it is empty, the
-  // connection belongs to hello.source from now on. Throws std::bad_alloc.
-  [[nodiscard]] std::string connected(const UnitHello& hello);
+  // To working with a unit of this plan and source, which looks for this builder.
+  [[nodiscard]] Objection objection_to(const BuildPlan& plan, std::uint32_t source,
+                                       std::uint32_t builder) const;
+  // A connection began with this hello. Without an objection it belongs to hello.source from now
+  // on. Throws std::bad_alloc.
+  [[nodiscard]] Objection connected(const UnitHello& hello);
   void disconnected(std::uint32_t source) noexcept;
   // Throws std::bad_alloc.
   void received(std::uint32_t source, const UnitMessage& message);
@@ -168,7 +168,7 @@ class BuilderProtocol {
   void take(std::uint32_t number, const UnitWants& wants);
   void take(std::uint32_t number, const UnitRests& rests);
   void take(std::uint32_t number, const UnitShort& is_short);
-  [[nodiscard]] std::string why_not(const UnitHello& hello) const;
+  [[nodiscard]] Objection objection_to(const UnitHello& hello) const;
   [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment);
   [[nodiscard]] bool has_turn(const BuilderSource& source) const noexcept;
   [[nodiscard]] bool flows(const BuilderSource& source, const FragmentRun& run) noexcept;

@@ -35,10 +35,10 @@ TEST_F(BuilderProtocolTest, refuses_a_unit_that_knows_of_a_run_which_has_not_gre
   hello.plan = one_builder;
   hello.unit_run = 5;
   hello.settled = end_of_all;
-  EXPECT_EQ(builder->connected(hello),
+  EXPECT_EQ(builder->connected(hello).why,
             "it knows of an earlier run of this builder, and none has greeted it");
   hello.builder_run = 77;
-  EXPECT_EQ(builder->connected(hello), "it knows more of what is settled than this builder");
+  EXPECT_EQ(builder->connected(hello).why, "it knows more of what is settled than this builder");
   EXPECT_EQ(builder->settled(), EventId{});
 }
 
@@ -74,11 +74,13 @@ TEST_F(BuilderProtocolTest, does_not_take_two_units_with_one_source) {
   make();
   meet(0);
   UnitHello other{one_builder, 0, 9, {}, {}, 0, 0, {}, {}};
-  EXPECT_EQ(builder->connected(other), "source 0 is connected already");
+  EXPECT_EQ(builder->connected(other).why, "source 0 is connected already");
+  EXPECT_TRUE(builder->connected(other).number_taken);
   other.source = 2;
-  EXPECT_EQ(builder->connected(other), "no source 2: there are 0 to 1");
+  EXPECT_EQ(builder->connected(other).why, "no source 2: there are 0 to 1");
+  EXPECT_FALSE(builder->connected(other).number_taken);
   other.plan.range_events = 8;
-  EXPECT_EQ(builder->connected(other),
+  EXPECT_EQ(builder->connected(other).why,
             "another plan: events of a range: 4 at the builder, 8 at the unit");
 }
 

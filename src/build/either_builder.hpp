@@ -24,7 +24,7 @@ class EitherBuilder {
   }
 
   // As of BuilderProtocol, or of ManagedBuilder.
-  [[nodiscard]] std::string connected(const UnitHello& hello) {
+  [[nodiscard]] Objection connected(const UnitHello& hello) {
     return managed_ ? managed_->connected(hello) : plain_->connected(hello);
   }
   void disconnected(std::uint32_t source) noexcept {

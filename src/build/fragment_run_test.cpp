@@ -113,7 +113,7 @@ void play(std::uint64_t seed, std::uint64_t& events) {
     hello.source = source;
     hello.unit_run = source + 1;
     for (NotingBuilder* each : {&one_by_one, &in_runs})
-      ASSERT_EQ(each->protocol.connected(hello), "");
+      ASSERT_EQ(each->protocol.connected(hello).why, "");
   }
   for (int step = 0; step < 200; ++step) {
     const std::uint32_t source = random() % 2;

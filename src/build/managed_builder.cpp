@@ -62,10 +62,10 @@ void ManagedBuilder::retry() noexcept {
   note_done();
 }
 
-std::string ManagedBuilder::connected(const UnitHello& hello) {
-  std::string why = building_.connected(hello);
+Objection ManagedBuilder::connected(const UnitHello& hello) {
+  Objection objection = building_.connected(hello);
   note_done();
-  return why;
+  return objection;
 }
 
 void ManagedBuilder::disconnected(std::uint32_t source) noexcept {

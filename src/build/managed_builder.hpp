@@ -50,7 +50,7 @@ class ManagedBuilder final : private BuilderOutput {
 
   // The connections to units, the user, and the time: as of BuilderProtocol. at() is told the time
   // of clock_ns().
-  [[nodiscard]] std::string connected(const UnitHello& hello);
+  [[nodiscard]] Objection connected(const UnitHello& hello);
   void disconnected(std::uint32_t source) noexcept;
   void received(std::uint32_t source, const UnitMessage& message);
   void add(std::uint32_t source, const Fragment& fragment, std::uint64_t memory);

@@ -26,7 +26,8 @@ class ManagedBuilderTest : public testing::Test, public ManagedBuilderOutput {
     ASSERT_EQ(settings.fault(), "");
     builder.emplace(settings, *this);
     builder->at(0);
-    ASSERT_EQ(builder->connected(UnitHello{plan_of_one_builder, 0, 5, {}, {}, 0, 0, {}, {}}), "");
+    ASSERT_EQ(builder->connected(UnitHello{plan_of_one_builder, 0, 5, {}, {}, 0, 0, {}, {}}).why,
+              "");
     builder->manager_connected();
   }
 

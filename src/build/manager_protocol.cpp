@@ -49,35 +49,39 @@ bool ManagerProtocol::is_superseded(std::uint64_t term) {
   return true;
 }
 
-std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
+static Objection taken(const char* kind, std::uint32_t number) {
+  return {std::string(kind) + ' ' + std::to_string(number) + " is connected already", true};
+}
+
+Objection ManagerProtocol::unit_connected(const UnitJoins& hello) {
   if (std::string why = settings_.plan.difference("manager", "unit", hello.plan); !why.empty()) {
-    return "another plan: " + why;
+    return {"another plan: " + why};
   }
   if (hello.source >= units_.size()) {
-    return "no source " + std::to_string(hello.source) + ": there are 0 to " +
-           std::to_string(units_.size() - 1);
+    return {"no source " + std::to_string(hello.source) + ": there are 0 to " +
+            std::to_string(units_.size() - 1)};
   }
   Unit& unit = units_[hello.source];
-  if (unit.connected) return ("source " + std::to_string(hello.source)).append(taken_already);
-  if (hello.unit_run == 0) return "a run of a unit is never 0";
-  if (hello.term > term_max) return "a term that makes no sense";
+  if (unit.connected) return taken("source", hello.source);
+  if (hello.unit_run == 0) return {"a run of a unit is never 0"};
+  if (hello.term > term_max) return {"a term that makes no sense"};
   const auto is_open = [&](const EventSpan& span) {
     return !span.empty() && span.from.run == span.below.run && span.below <= hello.assigned;
   };
   if (!std::all_of(hello.open.begin(), hello.open.end(), is_open)) {
-    return "an open range that makes no sense";
+    return {"an open range that makes no sense"};
   }
   const auto overlap = [](const EventSpan& one, const EventSpan& next) {
     return next.from < one.below;
   };
   if (std::adjacent_find(hello.open.begin(), hello.open.end(), overlap) != hello.open.end()) {
-    return "open ranges that overlap, or are not in their order";
+    return {"open ranges that overlap, or are not in their order"};
   }
   if (hello.term == 0 && (hello.assigned != EventId{} || !hello.open.empty())) {
-    return "it knows what is assigned, and no manager has told it";
+    return {"it knows what is assigned, and no manager has told it"};
   }
   const bool mine = hello.term == term_ && hello.manager_run == settings_.manager_run;
-  if (superseded_ || (!mine && is_superseded(hello.term))) return "this manager is superseded";
+  if (superseded_ || (!mine && is_superseded(hello.term))) return {"this manager is superseded"};
   if (unit.run != hello.unit_run) unit.produced = {};
   if (hello.begins == end_of_all && term_ != 0) unit.behind = unit.behind || is_late_for_run();
   unit.hello = hello;
@@ -92,25 +96,25 @@ std::string ManagerProtocol::unit_connected(const UnitJoins& hello) {
   return {};
 }
 
-std::string ManagerProtocol::builder_connected(const BuilderJoins& hello) {
+Objection ManagerProtocol::builder_connected(const BuilderJoins& hello) {
   if (std::string why = settings_.plan.difference("manager", "builder", hello.plan); !why.empty()) {
-    return "another plan: " + why;
+    return {"another plan: " + why};
   }
   if (hello.builder >= builders_.size()) {
-    return "no builder " + std::to_string(hello.builder) + ": there are 0 to " +
-           std::to_string(builders_.size() - 1);
+    return {"no builder " + std::to_string(hello.builder) + ": there are 0 to " +
+            std::to_string(builders_.size() - 1)};
   }
   Builder& builder = builders_[hello.builder];
-  if (builder.connected) return ("builder " + std::to_string(hello.builder)).append(taken_already);
-  if (hello.builder_run == 0) return "a run of a builder is never 0";
-  if (std::max(hello.term, hello.newest_term) > term_max) return "a term that makes no sense";
-  if (hello.weight == 0) return "the weight is 0";
+  if (builder.connected) return taken("builder", hello.builder);
+  if (hello.builder_run == 0) return {"a run of a builder is never 0"};
+  if (std::max(hello.term, hello.newest_term) > term_max) return {"a term that makes no sense"};
+  if (hello.weight == 0) return {"the weight is 0"};
   const bool mine = hello.term == term_ && hello.manager_run == settings_.manager_run;
   // Units tell a builder of the current term before its manager does.
   const bool newer = hello.newest_term > term_;
   const bool other = !mine && is_superseded(hello.term);
   if (superseded_ || other || (newer && is_superseded(hello.newest_term))) {
-    return "this manager is superseded";
+    return {"this manager is superseded"};
   }
   builder.run = hello.builder_run;
   builder.weight = hello.weight;

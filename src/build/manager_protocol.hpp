@@ -9,6 +9,7 @@
 
 #include "base/growing_ring.hpp"
 #include "build/manager_messages.hpp"
+#include "build/objection.hpp"
 
 namespace netio::detail {
 
@@ -83,10 +84,10 @@ class ManagerProtocol {
   // std::bad_alloc.
   ManagerProtocol(const ManagerSettings& settings, ManagerOutput& output);
 
-  // A connection began with this hello. The answer says why it is refused. If it is empty, the
-  // connection belongs to this source or builder from now on. They throw std::bad_alloc.
-  [[nodiscard]] std::string unit_connected(const UnitJoins& hello);
-  [[nodiscard]] std::string builder_connected(const BuilderJoins& hello);
+  // A connection began with this hello. Without an objection it belongs to this source or builder
+  // from now on. They throw std::bad_alloc.
+  [[nodiscard]] Objection unit_connected(const UnitJoins& hello);
+  [[nodiscard]] Objection builder_connected(const BuilderJoins& hello);
   void received(std::uint32_t source, const UnitProduced& produced);
   void received(std::uint32_t builder, const BuilderReports& report);
   void unit_disconnected(std::uint32_t source) noexcept;

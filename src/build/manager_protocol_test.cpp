@@ -78,13 +78,13 @@ class ManagerProtocolTest : public testing::Test, public ManagerOutput {
     hello.plan = settings.plan;
     hello.source = source;
     hello.unit_run = source + 1;
-    return manager->unit_connected(hello);
+    return manager->unit_connected(hello).why;
   }
   std::string join_builder(std::uint32_t builder, BuilderJoins hello = {}) {
     hello.plan = settings.plan;
     hello.builder = builder;
     hello.builder_run = builder + 1;
-    return manager->builder_connected(hello);
+    return manager->builder_connected(hello).why;
   }
   void produce(std::uint32_t source, std::uint64_t below, bool busy = false) {
     manager->received(source, UnitProduced{{0, below}, {0, 0}, {}, busy, manager->term()});

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/out_of_memory.hpp"
-#include "build/build_plan.hpp"
 #include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 #include "units/manager_codec.hpp"
@@ -49,11 +48,11 @@ void BuildSocket::fail(const Down& down) noexcept {
   }
 }
 
-void BuildSocket::give_number_up(std::uint64_t peer, std::string& why) {
-  Peer* const silent = why.ends_with(taken_already) ? core_->find_peer(peer) : nullptr;
+void BuildSocket::give_number_up(std::uint64_t peer, Objection& objection) {
+  Peer* const silent = objection.number_taken ? core_->find_peer(peer) : nullptr;
   if (silent == nullptr || silent->silent_ns() == 0) return;
   silent->give_place();
-  why += "; that process is silent and given up now: come again";
+  objection.why += "; that process is silent and given up now: come again";
 }
 
 void BuildSocket::forget_unsent() noexcept {

@@ -9,6 +9,8 @@
 #include <netio/sending.hpp>
 #include <netio/socket.hpp>
 
+#include "build/objection.hpp"
+
 namespace netio::detail {
 
 class ContextCore;
@@ -25,9 +27,9 @@ class BuildSocket : public Socket, public Sending, public Receiving {
   void abandon() noexcept;
   // Ends the connections that are up, for this reason.
   void fail(const Down& down) noexcept;
-  // A newcomer was refused for `why`. If that is because a peer has its number that has been silent
-  // for too long, ends the connection of that peer, and says so in `why`.
-  void give_number_up(std::uint64_t peer, std::string& why);
+  // A newcomer is refused. If that is because `peer` has its number, and has been silent for too
+  // long, ends the connection of that peer, and says so in the objection.
+  void give_number_up(std::uint64_t peer, Objection& objection);
   // What was for peers that are not up, and is not posted: on their next connections something else
   // has to come first.
   void forget_unsent() noexcept;

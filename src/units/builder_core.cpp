@@ -221,11 +221,13 @@ const char* BuilderCore::take_control(std::uint64_t peer, Unit& unit,
 const char* BuilderCore::take_introduction(std::uint64_t peer, Unit& unit,
                                            const UnitIntroduces& unit_is) {
   if (std::exchange(unit.introduced, true)) return "introduced itself twice";
-  std::string why = protocol_.building().why_not(unit_is.plan, unit_is.source, unit_is.builder);
-  if (!why.empty()) {
-    if (unit_is.source < sources_.size())
-      socket_.give_number_up(sources_[unit_is.source].peer, why);
-    refuse(peer, unit, why, ": ");
+  Objection objection =
+      protocol_.building().objection_to(unit_is.plan, unit_is.source, unit_is.builder);
+  if (objection) {
+    if (objection.number_taken) {
+      socket_.give_number_up(sources_[unit_is.source].peer, objection);
+    }
+    refuse(peer, unit, objection.why, ": ");
   } else {
     unit.accept_due = true;
     accept(peer, unit);
@@ -245,17 +247,17 @@ const char* BuilderCore::take_hello(std::uint64_t peer, Unit& unit, const UnitHe
   const bool there_is = hello.source < sources_.size();
   const std::uint64_t before = there_is ? sources_[hello.source].peer : 0;
   if (there_is && before == 0) sources_[hello.source].peer = peer;
-  std::string why;
+  Objection objection;
   try {
-    why = protocol_.connected(hello);
+    objection = protocol_.connected(hello);
   } catch (...) {
     if (there_is) sources_[hello.source].peer = before;
     throw;
   }
-  if (!why.empty()) {
+  if (objection) {
     if (there_is) sources_[hello.source].peer = before;
-    if (before != 0) socket_.give_number_up(before, why);
-    refuse(peer, unit, why, ": ");
+    socket_.give_number_up(before, objection);
+    refuse(peer, unit, objection.why, ": ");
     return nullptr;
   }
   unit.source = hello.source;

@@ -96,7 +96,7 @@ const char* ManagerCore::take_hello(std::uint64_t peer, Member& member, const Bu
               [&] { return protocol_.builder_connected(hello); });
 }
 
-// `connect` answers why the peer is refused, as the protocol does.
+// `connect` answers with the protocol's objection.
 template <typename Connect>
 const char* ManagerCore::join(std::uint64_t peer, Member& member, Kind kind, std::uint32_t number,
                               Connect&& connect) {
@@ -107,12 +107,12 @@ const char* ManagerCore::join(std::uint64_t peer, Member& member, Kind kind, std
   std::uint64_t& place = number < peers.size() ? peers[number] : nowhere;
   const std::uint64_t before = place;
   if (before == 0) place = peer;
-  std::string why;
-  if (!done([&] { why = connect(); })) return nullptr;
-  if (!why.empty()) {
+  Objection objection;
+  if (!done([&] { objection = connect(); })) return nullptr;
+  if (objection) {
     place = before;
-    if (before != 0) socket_.give_number_up(before, why);
-    refuse(peer, why, ": ");
+    socket_.give_number_up(before, objection);
+    refuse(peer, objection.why, ": ");
     return nullptr;
   }
   place = peer;

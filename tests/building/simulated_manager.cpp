@@ -83,7 +83,7 @@ void SimulatedManager::received(std::uint32_t number, bool unit, const ToManager
   if (unit) {
     const auto& said = std::get<UnitToManager>(message);
     if (const auto* hello = std::get_if<UnitJoins>(&said)) {
-      why = protocol_->unit_connected(*hello);
+      why = protocol_->unit_connected(*hello).why;
       joined_at_[number] = play_.clock.now();
     } else {
       protocol_->received(number, std::get<UnitProduced>(said));
@@ -91,7 +91,7 @@ void SimulatedManager::received(std::uint32_t number, bool unit, const ToManager
   } else {
     const auto& said = std::get<BuilderToManager>(message);
     if (const auto* hello = std::get_if<BuilderJoins>(&said)) {
-      why = protocol_->builder_connected(*hello);
+      why = protocol_->builder_connected(*hello).why;
     } else {
       protocol_->received(number, std::get<BuilderReports>(said));
     }

@@ -200,7 +200,7 @@ void Wires::hand_to_builder(Wire& wire, const OnWire& what) {
   note_return(wire.builder);
   wire.greeted = true;
   wire.greeted_since = play_.clock.now();
-  const std::string why = builder.protocol->connected(*hello);
+  const std::string why = builder.protocol->connected(*hello).why;
   if (!why.empty()) play_.wrong("builder " + text(wire.builder) + " does not take: " + why);
 }
 

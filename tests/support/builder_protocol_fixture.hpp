@@ -57,7 +57,7 @@ class BuilderProtocolTest : public testing::Test, public BuilderOutput {
     hello.plan = one_builder;
     hello.source = source;
     if (hello.unit_run == 0) hello.unit_run = source + 1;
-    ASSERT_EQ(builder->connected(hello), "");
+    ASSERT_EQ(builder->connected(hello).why, "");
     fragments[source] = 0;
   }
   void give(std::uint32_t source, std::uint64_t number, std::uint64_t bytes = 36) {
