@@ -219,11 +219,8 @@ TEST_P(BooksOf, counters_count_messages_bytes_and_pages) {
 // Each page that carries messages is counted once, also one that a pause cuts in two; greetings,
 // acknowledgements and good-byes are not.
 TEST_P(BooksOf, pages_are_counted_exactly) {
-  SocketOptions patient = options();
-  patient.flush_when_idle = false;
-  patient.flush_after = 1h;
   Pull pull(there_, options());
-  Push push(here_, patient);
+  Push push(here_, patient());
   Seen at_push(push);
   std::uint64_t delivered = 0;
   pull.on_message([&](const MessageView&) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/conformance.hpp"
+#include "conformance/push_to_many.hpp"
 #include "support/relay.hpp"
 
 namespace netio::test {
@@ -15,40 +15,13 @@ namespace {
 
 using Where = std::map<std::uint64_t, std::size_t>;  // the index of the pull that has a tag
 
-class ByTag : public Conformance {
+class ByTag : public PushToMany {
  protected:
-  struct Puller {
-    Puller(Context& context, const SocketOptions& options) : pull(context, options), inbox(pull) {}
-    Pull pull;
-    Inbox inbox;
-  };
-
-  void SetUp() override {
-    Conformance::SetUp();
-    if (IsSkipped()) return;
-    push_.emplace(here_, by_tag(options()));
-    books_ = std::make_unique<BooksCheck>(*push_);
-    pump_.after_each_turn([this] {
-      if (push_) (*books_)();
-    });
-    push_->on_writable([this] { ++writable_; });
-  }
-  void TearDown() override {
-    if (push_) {
-      EXPECT_TRUE(add_up(push_->books()));
-    }
-  }
   static SocketOptions by_tag(SocketOptions options) {
     options.distribute = Distribute::by_tag;
     return options;
   }
 
-  Puller& add(const SocketOptions& options) {
-    pullers_.push_back(std::make_unique<Puller>(there_, options));
-    join(pullers_.back()->pull, *push_);
-    return *pullers_.back();
-  }
-  Puller& add() { return add(options()); }
   // Sends one message of each tag and sees where they arrive.
   Where look(Push& push) {
     for (const auto& puller : pullers_) puller->inbox.messages.clear();
@@ -74,29 +47,13 @@ class ByTag : public Conformance {
     ADD_FAILURE() << "no tag of " << index;
     return 0;
   }
-  std::uint64_t fill_up(std::uint64_t tag, std::size_t size) {
-    std::uint64_t taken = 0;
-    for (int refusals = 0; refusals < 20;) {
-      const Status status = push_->send(payload(taken, size), tag);
-      if (status == Status::ok) {
-        ++taken;
-        refusals = 0;
-        continue;
-      }
-      EXPECT_EQ(status, Status::again);
-      if (status != Status::again) break;
-      ++refusals;
-      pump_.turns(8);
-      pump_.turn();
-    }
-    return taken;
+  [[nodiscard]] SocketOptions push_options() const override { return by_tag(options()); }
+  std::uint64_t fill_up_by(std::uint64_t tag, std::size_t size) {
+    return count_until_again(
+        [&](std::uint64_t number) { return push_->send(payload(number, size), tag); });
   }
 
   static constexpr std::uint64_t tags = 300;
-  std::optional<Push> push_;
-  std::unique_ptr<BooksCheck> books_;
-  std::vector<std::unique_ptr<Puller>> pullers_;
-  int writable_ = 0;
 };
 
 TEST_P(ByTag, the_same_tag_goes_to_the_same_peer_in_order) {
@@ -172,7 +129,7 @@ TEST_P(ByTag, a_slow_peer_holds_only_its_own_tags_back) {
   slow.pull.pause();
   slow.inbox.messages.clear();
   fast.inbox.messages.clear();
-  const std::uint64_t taken = fill_up(held, 5000);
+  const std::uint64_t taken = fill_up_by(held, 5000);
   ASSERT_GT(taken, 0U);
   EXPECT_DOUBLE_EQ(push_->fill(), 1.0);
   writable_ = 0;
@@ -219,7 +176,7 @@ TEST_P(ByTag, a_refused_tag_is_told_when_its_peer_goes_or_another_takes_it_over)
   add();
   const Where where = look();
   pullers_[0]->pull.pause();
-  (void)fill_up(tag_of(0, where), 5000);
+  (void)fill_up_by(tag_of(0, where), 5000);
   writable_ = 0;
   Puller& heir = add();
   ASSERT_SOON(pump_, writable_ > 0);
@@ -231,7 +188,7 @@ TEST_P(ByTag, a_refused_tag_is_told_when_its_peer_goes_or_another_takes_it_over)
   ASSERT_SOON(pump_, heir.inbox.size() > 0);
   // It is full too, and goes.
   heir.pull.pause();
-  (void)fill_up(held, 5000);
+  (void)fill_up_by(held, 5000);
   EXPECT_EQ(push_->send("refused", held), Status::again);
   writable_ = 0;
   pullers_.pop_back();
@@ -340,8 +297,7 @@ TEST_P(ByTagCut, a_lost_peer_has_its_tags_again_when_it_is_back) {
   SocketOptions patient = by_tag(eager());
   patient.flush_when_idle = false;
   patient.flush_after = 50ms;
-  push_.emplace(here_, patient);
-  books_ = std::make_unique<BooksCheck>(*push_);
+  make_push(here_, patient);
   pullers_.push_back(std::make_unique<Puller>(there_, eager()));
   Relay relay(bind(pullers_[0]->pull));
   push_->connect(relay.address());

@@ -10,13 +10,6 @@ namespace {
 
 class Close : public Conformance {
  protected:
-  // What is sent waits in its page until the end.
-  [[nodiscard]] SocketOptions patient() const {
-    SocketOptions patient = options();
-    patient.flush_when_idle = false;
-    patient.flush_after = 1h;
-    return patient;
-  }
   // A peer takes nothing of what it is sent and goes; the socket is closed; the peer returns.
   template <class Peer, class Sender, class Closing>
   void delivers_to_who_returns(Sender& sender, Closing&& close) {
@@ -275,10 +268,7 @@ TEST_P(Close, is_not_held_up_by_a_peer_that_is_away_and_owes_nothing) {
 
 // Messages that no connection was handed so far wait for the peer to return, and not for ever.
 TEST_P(Close, gives_up_on_a_peer_that_is_away_when_linger_expires) {
-  SocketOptions patient = options();
-  patient.flush_when_idle = false;
-  patient.flush_after = 1h;
-  Push push(here_, patient);
+  Push push(here_, patient());
   Seen at_push(push);
   {
     Pull pull(there_, options());

@@ -257,15 +257,13 @@ void Conformance::send_numbered(Sending& socket, std::uint64_t first, std::uint6
   }
 }
 
-std::uint64_t Conformance::send_until_again(Sending& socket, std::size_t size) {
-  // The kernel's buffers grow while the peer does not read: fill until nothing moves any more. A
-  // sender is told of room only when a third of its buffer is free, which may take many turns.
+// The kernel's buffers grow while the peer does not read: fill until nothing moves any more. A
+// sender is told of room only when a third of its buffer is free, which may take many turns.
+std::uint64_t Conformance::count_until_again(const std::function<Status(std::uint64_t)>& send) {
   std::uint64_t taken = 0;
-  std::vector<std::byte> message(size);
   int refusals = 0;
   while (refusals < 20) {
-    fill_payload(message, taken);
-    const Status status = socket.send(message);
+    const Status status = send(taken);
     if (status == Status::ok) {
       ++taken;
       refusals = 0;
@@ -278,6 +276,14 @@ std::uint64_t Conformance::send_until_again(Sending& socket, std::size_t size) {
     }
   }
   return taken;
+}
+
+std::uint64_t Conformance::send_until_again(Sending& socket, std::size_t size) {
+  std::vector<std::byte> message(size);
+  return count_until_again([&](std::uint64_t number) {
+    fill_payload(message, number);
+    return socket.send(message);
+  });
 }
 
 void Conformance::settle(const Socket& socket) {
@@ -293,6 +299,12 @@ SocketOptions Conformance::options() const {
 SocketOptions Conformance::eager(SocketOptions options) {
   options.reconnect_after_min = 2ms;
   options.reconnect_after_max = 20ms;
+  return options;
+}
+
+SocketOptions Conformance::patient(SocketOptions options) {
+  options.flush_when_idle = false;
+  options.flush_after = 1h;
   return options;
 }
 

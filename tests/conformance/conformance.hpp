@@ -72,7 +72,10 @@ class Conformance : public testing::TestWithParam<Row> {
   // Sends payload(number, size) for all numbers in [first, last).
   void send_numbered(Sending& socket, std::uint64_t first, std::uint64_t last,
                      const std::function<std::size_t(std::uint64_t)>& size_of);
-  // Fills the socket up: sends messages of `size` until the answer is again; how many it took.
+  // Calls `send` with 0, 1, ... until it answers again and nothing moves any more: how many it
+  // took.
+  std::uint64_t count_until_again(const std::function<Status(std::uint64_t)>& send);
+  // The same with messages of `size`.
   std::uint64_t send_until_again(Sending& socket, std::size_t size);
   // Nothing is in doubt any more.
   void settle(const Socket& socket);
@@ -81,7 +84,10 @@ class Conformance : public testing::TestWithParam<Row> {
   // These, but a connection that breaks comes back soon.
   static SocketOptions eager(SocketOptions options);
   [[nodiscard]] SocketOptions eager() const { return eager(options()); }
-  // The same, of a socket that keeps what is not acknowledged.
+  // What is sent waits in its page until it is flushed or the socket closes.
+  static SocketOptions patient(SocketOptions options);
+  [[nodiscard]] SocketOptions patient() const { return patient(options()); }
+  // The same as eager(), of a socket that keeps what is not acknowledged.
   [[nodiscard]] SocketOptions keeping(std::size_t resume_bytes_max = std::size_t{1} << 20U) const;
   // Small messages, some that are split or lent, and some that fill a page.
   static std::size_t size_of(std::uint64_t number);

@@ -273,6 +273,24 @@ class DisconnectAway : public Publishing {
  protected:
   using Conformance::send;
   using Publishing::send;
+  // The receiver is away, and payload(0) is kept for it.
+  void cut_off_with_a_message(Push& push, Pull& pull, Relay& relay) {
+    pull.connect(relay.address());
+    ASSERT_SOON(pump_, push.peers_connected() == 1);
+    relay.hold(true);
+    ASSERT_EQ(push.send(payload(0, 10)), Status::ok);
+    push.flush();
+    pump_.turns(5);
+    relay.forbid(true);
+    relay.cut();
+    relay.hold(false);
+  }
+  // payload(0) is forgotten.
+  void expect_the_next_alone(Push& push, const Inbox& inbox) {
+    ASSERT_EQ(send(push, payload(1, 10)), Status::ok);
+    ASSERT_SOON(pump_, inbox.size() == 1);
+    EXPECT_TRUE(is_payload(inbox[0].bytes, 1));
+  }
 };
 
 TEST_P(DisconnectAway, of_a_subscriber_that_is_away_forgets_it) {
@@ -316,24 +334,14 @@ TEST_P(DisconnectAway, of_a_receiver_in_its_on_down_forgets_what_is_kept_for_it)
     known = push.disconnect(peer.id);
   });
   Relay relay(bind(push));
-  pull.connect(relay.address());
-  ASSERT_SOON(pump_, push.peers_connected() == 1);
-  relay.hold(true);
-  ASSERT_EQ(push.send(payload(0, 10)), Status::ok);
-  push.flush();
-  pump_.turns(5);
-  relay.forbid(true);
-  relay.cut();
-  relay.hold(false);
+  cut_off_with_a_message(push, pull, relay);
   ASSERT_SOON(pump_, downs == 1);
   EXPECT_TRUE(known);
   pump_.turns(2);
   EXPECT_EQ(push.books().unacknowledged, 0U);
   EXPECT_EQ(push.send_to_all(payload(1, 10)).away, 0U);
   relay.forbid(false);
-  ASSERT_EQ(send(push, payload(1, 10)), Status::ok);
-  ASSERT_SOON(pump_, inbox.size() == 1);
-  EXPECT_TRUE(is_payload(inbox[0].bytes, 1));
+  expect_the_next_alone(push, inbox);
 }
 
 // Its kept messages go with it.
@@ -343,23 +351,13 @@ TEST_P(DisconnectAway, of_a_receiver_that_is_away_forgets_what_is_kept_for_it) {
   Inbox inbox(pull);
   Seen at_push(push);
   Relay relay(bind(push));
-  pull.connect(relay.address());
-  ASSERT_SOON(pump_, push.peers_connected() == 1);
-  relay.hold(true);
-  ASSERT_EQ(push.send(payload(0, 10)), Status::ok);
-  push.flush();
-  pump_.turns(5);
-  relay.forbid(true);
-  relay.cut();
-  relay.hold(false);
+  cut_off_with_a_message(push, pull, relay);
   ASSERT_SOON(pump_, at_push.downs.size() == 1);
   EXPECT_TRUE(push.disconnect(at_push.downs[0].peer.id));
   EXPECT_TRUE(add_up(push.books()));
   EXPECT_EQ(push.books().unacknowledged, 0U);
   relay.forbid(false);
-  ASSERT_EQ(send(push, payload(1, 10)), Status::ok);
-  ASSERT_SOON(pump_, inbox.size() == 1);
-  EXPECT_TRUE(is_payload(inbox[0].bytes, 1));
+  expect_the_next_alone(push, inbox);
 }
 
 // What was taken for it is sent again within the time.

@@ -13,13 +13,6 @@ namespace {
 
 class Disconnect : public Conformance {
  protected:
-  // What is sent waits in its page until the end.
-  [[nodiscard]] SocketOptions patient() const {
-    SocketOptions patient = eager();
-    patient.flush_when_idle = false;
-    patient.flush_after = 1h;
-    return patient;
-  }
   static std::uint64_t only_peer(const Socket& socket) {
     const std::vector<PeerSnapshot> peers = socket.peers();
     EXPECT_EQ(peers.size(), 1U);
@@ -64,7 +57,7 @@ class Disconnect : public Conformance {
 
 TEST_P(Disconnect, delivers_what_was_sent_before_and_dials_no_more) {
   std::optional<Pull> pull(std::in_place, there_, options());
-  Push push(here_, patient());
+  Push push(here_, patient(eager()));
   Seen at_push(push);
   Seen at_pull(*pull);
   Inbox inbox(*pull);
@@ -176,7 +169,7 @@ TEST_P(Disconnect, while_the_attempt_is_under_way) {
 }
 
 TEST_P(Disconnect, delivers_to_a_peer_that_is_away_and_returns) {
-  Push push(here_, patient());
+  Push push(here_, patient(eager()));
   Seen at_push(push);
   std::string address;
   {

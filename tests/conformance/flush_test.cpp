@@ -4,16 +4,7 @@
 namespace netio::test {
 namespace {
 
-class Flush : public Conformance {
- protected:
-  // Leaves neither by deadline nor when idle, unless the test says so.
-  static SocketOptions patient() {
-    SocketOptions options;
-    options.flush_after = 1h;
-    options.flush_when_idle = false;
-    return options;
-  }
-};
+using Flush = Conformance;
 
 TEST_P(Flush, a_page_that_is_not_full_waits) {
   Pull pull(there_);

@@ -154,10 +154,7 @@ TEST_P(Reserve, what_is_reserved_and_not_committed_does_not_hold_up_close) {
 // The room goes with the peer it was in, one that dialed as well as one that was dialed.
 TEST_P(Reserve, what_is_reserved_goes_with_its_peer) {
   for (const bool dialed : {false, true}) {
-    SocketOptions patient;
-    patient.flush_when_idle = false;
-    patient.flush_after = 1h;
-    Push push(here_, patient);
+    Push push(here_, patient({}));
     Seen at_push(push);
     auto pull = std::make_unique<Pull>(there_);
     if (dialed) {

@@ -4,80 +4,19 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/conformance.hpp"
+#include "conformance/push_to_many.hpp"
 #include "support/relay.hpp"
 
 namespace netio::test {
 namespace {
 
-class SendTo : public Conformance {
+class SendTo : public PushToMany {
  protected:
-  struct Puller {
-    Puller(Context& context, const SocketOptions& options) : pull(context, options), inbox(pull) {}
-    Pull pull;
-    Inbox inbox;
-  };
-
-  void SetUp() override {
-    Conformance::SetUp();
-    if (IsSkipped()) return;
-    push_.emplace(here_, options());
-    books_ = std::make_unique<BooksCheck>(*push_);
-    pump_.after_each_turn([this] {
-      if (push_) (*books_)();
-    });
-    push_->on_writable([this] { ++writable_; });
-  }
-  void TearDown() override {
-    if (push_) {
-      EXPECT_TRUE(add_up(push_->books()));
-    }
-  }
-
-  // The ids at the push are 1, 2, ... It connects to all of them.
-  Puller& add() {
-    pullers_.push_back(std::make_unique<Puller>(there_, options()));
-    join(pullers_.back()->pull, *push_);
-    return *pullers_.back();
-  }
-  // The same, but this one connects to the push.
-  Puller& add_accepted() {
-    if (bound_.empty()) bound_ = bind(*push_);
-    pullers_.push_back(std::make_unique<Puller>(there_, options()));
-    const std::size_t before = push_->peers_connected();
-    pullers_.back()->pull.connect(bound_);
-    EXPECT_SOON(pump_, push_->peers_connected() == before + 1);
-    return *pullers_.back();
-  }
   Status send_to(std::uint64_t id, std::span<const std::byte> message, std::uint64_t tag = 0) {
     Status status = Status::again;
     EXPECT_SOON(pump_, (status = push_->send_to(id, message, tag)) != Status::again);
     return status;
   }
-  // Until nothing moves any more, as send_until_again() does. How many it took.
-  std::uint64_t fill_up(std::uint64_t id, std::size_t size) {
-    std::uint64_t taken = 0;
-    for (int refusals = 0; refusals < 20;) {
-      const Status status = push_->send_to(id, payload(taken, size));
-      if (status == Status::ok) {
-        ++taken;
-        refusals = 0;
-        continue;
-      }
-      EXPECT_EQ(status, Status::again);
-      if (status != Status::again) break;
-      ++refusals;
-      pump_.turns(8);
-      pump_.turn();
-    }
-    return taken;
-  }
-
-  std::string bound_;
-  std::optional<Push> push_;
-  std::unique_ptr<BooksCheck> books_;
-  std::vector<std::unique_ptr<Puller>> pullers_;
-  int writable_ = 0;
 };
 
 TEST_P(SendTo, reaches_the_peer_that_is_named_and_no_other) {

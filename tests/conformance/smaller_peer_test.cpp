@@ -15,11 +15,7 @@ class SmallerPeer : public Conformance {
   // A paused receiver comes and goes, and leaves up to `count` messages of `size`, as many as are
   // taken; a receiver with `limits` comes to its place, and is sent one message more.
   void replace(std::size_t count, std::size_t size, const SocketOptions& limits) {
-    SocketOptions patient = options();
-    patient.flush_when_idle = false;
-    patient.flush_after = 1h;
-    patient.reconnect_after_max = 10ms;
-    Push push(here_, patient);
+    Push push(here_, patient(eager()));
     Seen at_push(push);
     std::string address;
     {

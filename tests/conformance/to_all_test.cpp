@@ -9,7 +9,7 @@
 
 #include <netio/blocking.hpp>
 
-#include "conformance/conformance.hpp"
+#include "conformance/push_to_many.hpp"
 #include "support/relay.hpp"
 
 namespace netio::test {
@@ -17,67 +17,13 @@ namespace {
 
 constexpr std::uint64_t to_all_tag = 99;
 
-class ToAllTest : public Conformance {
+class ToAllTest : public PushToMany {
  protected:
-  struct Puller {
-    Puller(Context& context, const SocketOptions& options) : pull(context, options), inbox(pull) {}
-    Pull pull;
-    Inbox inbox;
-  };
-
-  void SetUp() override {
-    Conformance::SetUp();
-    if (!IsSkipped()) make_push(options());
-  }
-  void TearDown() override {
-    if (push_) {
-      EXPECT_TRUE(add_up(push_->books()));
-    }
-  }
-  void make_push(const SocketOptions& options) {
-    push_.emplace(here_, options);
-    push_->on_writable([this] { ++writable_; });
-  }
-
-  // The ids at the push are 1, 2, ... It connects to all of them.
-  Puller& add(const SocketOptions& options) {
-    pullers_.push_back(std::make_unique<Puller>(there_, options));
-    join(pullers_.back()->pull, *push_);
-    return *pullers_.back();
-  }
-  Puller& add() { return add(options()); }
-  // The same, but this one connects to the push.
-  Puller& add_accepted() {
-    if (bound_.empty()) bound_ = bind(*push_);
-    pullers_.push_back(std::make_unique<Puller>(there_, options()));
-    const std::size_t before = push_->peers_connected();
-    pullers_.back()->pull.connect(bound_);
-    EXPECT_SOON(pump_, push_->peers_connected() == before + 1);
-    return *pullers_.back();
-  }
   ToAll to_all(std::uint64_t number, std::size_t size) {
     ToAll answer;
     EXPECT_SOON(pump_, (answer = push_->send_to_all(payload(number, size), to_all_tag)).status !=
                            Status::again);
     return answer;
-  }
-  // Until nothing moves any more. How many it took.
-  std::uint64_t fill_up(std::uint64_t id, std::size_t size) {
-    std::uint64_t taken = 0;
-    for (int refusals = 0; refusals < 20;) {
-      const Status status = push_->send_to(id, payload(taken, size));
-      if (status == Status::ok) {
-        ++taken;
-        refusals = 0;
-        continue;
-      }
-      EXPECT_EQ(status, Status::again);
-      if (status != Status::again) break;
-      ++refusals;
-      pump_.turns(8);
-      pump_.turn();
-    }
-    return taken;
   }
   // The messages to all that this one got, by their numbers.
   static std::vector<std::uint64_t> got(const Puller& puller) {
@@ -91,11 +37,6 @@ class ToAllTest : public Conformance {
     return numbers;
   }
   using Numbers = std::vector<std::uint64_t>;
-
-  std::string bound_;
-  std::optional<Push> push_;
-  std::vector<std::unique_ptr<Puller>> pullers_;
-  int writable_ = 0;
 };
 
 // Of sizes that fit a page, fill one, and are larger than one.
@@ -246,7 +187,7 @@ TEST_P(ToAllTest, the_others_get_it_when_the_one_that_is_full_dies) {
     SCOPED_TRACE(dialed ? "the push dials" : "the pull dials");
     pullers_.clear();
     bound_.clear();
-    make_push(options());
+    make_push(here_, options());
     dialed ? add() : add_accepted();
     add();
     add();
@@ -290,7 +231,7 @@ TEST_P(ToAllTest, closing_at_once_delivers_it_to_all) {
 TEST_P(ToAllTest, works_by_tag) {
   SocketOptions by_tag = options();
   by_tag.distribute = Distribute::by_tag;
-  make_push(by_tag);
+  make_push(here_, by_tag);
   EXPECT_EQ(push_->send_to_all("early", to_all_tag).status, Status::not_connected);
   for (int i = 0; i < 3; ++i) add();
   ASSERT_SOON(pump_, writable_ > 0);
@@ -398,7 +339,7 @@ TEST_P(ToAllShared, one_copy_of_a_large_message_serves_all) {
   pump_.add(sender);
   SocketOptions few = options();
   few.message_bytes_max = 700'000;
-  push_.emplace(sender, few);
+  make_push(sender, few);
   for (int i = 0; i < 3; ++i) add(few);
   for (std::uint64_t i = 0; i < 5; ++i) {
     ASSERT_EQ(to_all(i, 600'000).peers, 3U);
@@ -415,7 +356,7 @@ class ToAllCut : public ToAllTest {
  protected:
   // The push dials those with a true.
   void begin(const SocketOptions& options, const std::vector<bool>& dialed) {
-    make_push(options);
+    make_push(here_, options);
     bound_ = bind(*push_);
     for (const bool one : dialed) {
       pullers_.push_back(std::make_unique<Puller>(there_, options));
@@ -508,7 +449,7 @@ TEST_P(ToAllCut, one_page_serves_all) {
   little.send_pool_bytes = 4 * little.page_bytes;
   Context sender(little);
   pump_.add(sender);
-  push_.emplace(sender, options());
+  make_push(sender, options());
   for (int i = 0; i < 12; ++i) add();
   for (std::uint64_t i = 0; i < 5; ++i) {
     ASSERT_EQ(to_all(i, 1000).peers, 12U);
