@@ -244,6 +244,11 @@ void add_ping(CLI::App& app, PingArguments& ping) {
 
 void settle_send(SendArguments& send, SendChoice& choice) {
   settle_peer(send.peer, &choice.file);
+  if (send.wait_for > 1 && !send.peer.binds && !send.peer.channel) {
+    throw CLI::ValidationError("--wait-for",
+                               "only one peer is at an address that this side connects to; with "
+                               "--bind several can come");
+  }
   if (choice.generated) {
     if (!choice.file.empty() || choice.framed) {
       throw CLI::ValidationError(

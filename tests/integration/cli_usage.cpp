@@ -42,6 +42,8 @@ TEST(CliUsage, what_makes_no_sense_ends_with_2_and_says_why) {
       {{"send", address, "--rate", "0"}, "is not a rate"},
       {{"send", address, "--to-all", "--head", "4"}, "--head"},
       {{"send", address, "--wait-for", "0"}, "is at least 1"},
+      {{"send", address, "--wait-for", "2"}, "with --bind several can come"},
+      {{"pub", address, "--connect", "--wait-for", "2"}, "with --bind several can come"},
       {{"send", address, "--seconds", "soon"}, "is not a time"},
       {{"send", address, "--mode", "fast"}, "buffered or unbuffered"},
       {{"send", address, "--bind", "--connect"}, "--connect"},
