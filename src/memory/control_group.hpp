@@ -21,13 +21,11 @@ class ControlGroup {
   // Finds the groups of the calling process. `root` stands in front of every path: for tests.
   explicit ControlGroup(const std::string& root = {});
 
-  // False if no group can bound memory: then bound() answers nothing, at no cost.
-  [[nodiscard]] bool any() const noexcept { return !levels_.empty(); }
   // Reads the files anew, and answers for the group that leaves least; nothing if none has a limit.
   // Page cache that the kernel would drop first is looked at only where less than `enough` bytes
   // are left beside it. Takes no memory. Any thread.
   [[nodiscard]] std::optional<Bound> bound(std::uint64_t enough = UINT64_MAX) const noexcept;
-  // Whether the lowest limit of all groups is below so many bytes, and which it is.
+  // The same for the group with the lowest limit, which need not leave least.
   [[nodiscard]] std::optional<Bound> lowest_limit() const noexcept;
 
  private:

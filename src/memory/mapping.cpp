@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; older C libraries do not name it
@@ -25,6 +27,15 @@ void touch(std::span<std::byte> bytes) noexcept {
   }
 }
 
+// Best effort, as the kernel's is.
+void prefer_node(std::span<const std::byte> memory, int node) noexcept {
+  constexpr int mpol_preferred = 1;  // of <linux/mempolicy.h>
+  if (node < 0 || node >= 64) return;
+  const unsigned long mask = 1UL << static_cast<unsigned>(node);
+  (void)syscall(SYS_mbind, memory.data(), memory.size(), mpol_preferred, &mask, sizeof mask * 8,
+                0U);
+}
+
 }  // namespace
 
 // A wish: Linux has it since 3.4. madvise() changes no byte, though its argument is not const.
@@ -32,12 +43,13 @@ void leave_out_of_core_files(std::span<const std::byte> payload) noexcept {
   (void)madvise(const_cast<std::byte*>(payload.data()), payload.size(), MADV_DONTDUMP);
 }
 
-Mapping::Mapping(std::size_t bytes, Fill fill) noexcept {
+Mapping::Mapping(std::size_t bytes, Fill fill, int node) noexcept {
   constexpr std::size_t bytes_max = std::numeric_limits<std::size_t>::max() - 2 * huge_page_bytes;
   if (bytes == 0 || bytes > bytes_max) return;
   const bool large = bytes >= huge_page_bytes;
   const std::size_t to_huge_page = (huge_page_bytes - bytes % huge_page_bytes) % huge_page_bytes;
   if (fill != Fill::lazy && large && map(bytes + to_huge_page, reserved_huge_pages)) {
+    prefer_node(mapped_, node);
     bytes_ = mapped_.first(bytes);
     huge_pages_ = fault_in(bytes_);  // Never touched: who is not given a huge page is killed.
     if (huge_pages_) return;
@@ -49,6 +61,7 @@ Mapping::Mapping(std::size_t bytes, Fill fill) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(mapped_.data());
   bytes_ = mapped_.subspan(large ? huge_page_bytes - address % huge_page_bytes : 0, bytes);
   if (large) madvise(bytes_.data(), bytes, MADV_HUGEPAGE);  // a wish
+  prefer_node(mapped_, node);
   if (fill == Fill::now && !populate(0, bytes)) unmap();
 }
 

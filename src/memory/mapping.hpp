@@ -23,8 +23,9 @@ class Mapping {
     as_used,  // address space, and populate() before it is written to; but reserved huge pages,
               // which nobody else can have, are faulted in
   };
-  // Without memory, bytes() is empty.
-  Mapping(std::size_t bytes, Fill fill) noexcept;
+  // The memory comes from the NUMA node `node` if it can, whenever it is taken and by whichever
+  // thread; -1: from any. Without memory, bytes() is empty.
+  Mapping(std::size_t bytes, Fill fill, int node = -1) noexcept;
   ~Mapping() { unmap(); }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;

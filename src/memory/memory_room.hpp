@@ -1,5 +1,6 @@
-// Whether the control groups of this process have room for more memory: asked before memory is
-// taken, because the kernel does not refuse memory beyond a group's limit. It kills the process.
+// Which NUMA node the pools of a context prefer, and whether the control groups of this process
+// have room for more memory: asked before memory is taken, because the kernel does not refuse
+// memory beyond a group's limit. It kills the process.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,14 @@ namespace netio::detail {
 // Of one context, on its thread.
 class MemoryRoom {
  public:
-  explicit MemoryRoom(ControlGroup groups = ControlGroup()) noexcept
-      : groups_(std::move(groups)), limited_(groups_.bound(0).has_value()) {}
+  // The NUMA node `node` is preferred; -1: none.
+  explicit MemoryRoom(ControlGroup groups = ControlGroup(), int node = -1) noexcept
+      : groups_(std::move(groups)), node_(node), limited_(groups_.bound(0).has_value()) {}
   MemoryRoom(const MemoryRoom&) = delete;
   MemoryRoom& operator=(const MemoryRoom&) = delete;
 
   [[nodiscard]] const ControlGroup& groups() const noexcept { return groups_; }
+  [[nodiscard]] int node() const noexcept { return node_; }
   // True if so many bytes more fit in, beside what was promised and a little for the kernel. Reads
   // some files of the system if there is a limit: it is for new memory, never for each message.
   [[nodiscard]] bool fits(std::size_t bytes) noexcept;
@@ -45,7 +48,7 @@ class MemoryRoom {
   // Tells everybody who waits for the system.
   void retry() noexcept;
 
-  // Someone whose stores are served again then. Leaves when destroyed, before the room is.
+  // Someone whose stores are served again then. Leaves when destroyed.
   class Waiter : private RingNode {
    public:
     virtual ~Waiter() = default;
@@ -61,6 +64,7 @@ class MemoryRoom {
   static constexpr std::uint64_t asks_between_looks = 64;
 
   const ControlGroup groups_;
+  const int node_;
   bool limited_;
   std::uint64_t asks_ = 0;
   std::uint64_t round_ = 0;

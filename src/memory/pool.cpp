@@ -23,7 +23,8 @@ std::size_t region_bytes(std::size_t block_bytes, std::size_t blocks) noexcept {
 
 Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks, Owner owner,
                        std::shared_ptr<SharedMemory> shared) {
-  Ptr pool(new Pool(block_bytes, blocks, Mapping::Fill::now, std::move(owner), std::move(shared)));
+  Ptr pool(new Pool(block_bytes, blocks, Mapping::Fill::now, nullptr, std::move(owner),
+                    std::move(shared)));
   // It was taken already.
   pool->add_blocks(pool->region().size());
   return pool;
@@ -31,19 +32,20 @@ Pool::Ptr Pool::create(std::size_t block_bytes, std::size_t blocks, Owner owner,
 
 Pool::Ptr Pool::create_as_used(std::size_t block_bytes, std::size_t blocks, MemoryRoom* room,
                                Owner owner, std::shared_ptr<SharedMemory> shared) {
-  Ptr pool(
-      new Pool(block_bytes, blocks, Mapping::Fill::as_used, std::move(owner), std::move(shared)));
+  Ptr pool(new Pool(block_bytes, blocks, Mapping::Fill::as_used, room, std::move(owner),
+                    std::move(shared)));
   if (pool->huge_pages()) pool->add_blocks(pool->region().size());
-  pool->room_ = room;
   return pool;
 }
 
-Pool::Pool(std::size_t block_bytes, std::size_t blocks, Mapping::Fill fill, Owner owner,
-           std::shared_ptr<SharedMemory> shared)
+Pool::Pool(std::size_t block_bytes, std::size_t blocks, Mapping::Fill fill, MemoryRoom* room,
+           Owner owner, std::shared_ptr<SharedMemory> shared)
     : Store(std::move(owner)),
       block_bytes_(block_bytes),
       shared_(std::move(shared)),
-      region_(shared_ ? 0 : region_bytes(block_bytes, blocks), fill) {
+      region_(shared_ ? 0 : region_bytes(block_bytes, blocks), fill,
+              room != nullptr ? room->node() : -1),
+      room_(room) {
   const std::span<std::byte> all = shared_ ? shared_->bytes() : region_.bytes();
   if (all.empty()) {
     const bool sound = region_bytes(block_bytes, blocks) != 0;

@@ -26,8 +26,8 @@ class Pool final : public Store {
                     Owner owner = OwnerThread::calling(),
                     std::shared_ptr<SharedMemory> shared = {});
   // The same, but memory is taken in steps when there is no free block, if `room` has room for it
-  // (null: always). Where it is refused, the pool has fewer blocks until room->retry(). Of `shared`
-  // nothing may be taken so far.
+  // (null: always). Where it is refused, the pool has fewer blocks until room->retry(). Memory that
+  // is not shared prefers the room's NUMA node. Of `shared` nothing may be taken so far.
   static Ptr create_as_used(std::size_t block_bytes, std::size_t blocks, MemoryRoom* room,
                             Owner owner = OwnerThread::calling(),
                             std::shared_ptr<SharedMemory> shared = {});
@@ -117,8 +117,8 @@ class Pool final : public Store {
   // What is taken at a time, at least: a huge page.
   static constexpr std::size_t step_bytes = huge_page_bytes;
 
-  Pool(std::size_t block_bytes, std::size_t blocks, Mapping::Fill fill, Owner owner,
-       std::shared_ptr<SharedMemory> shared);
+  Pool(std::size_t block_bytes, std::size_t blocks, Mapping::Fill fill, MemoryRoom* room,
+       Owner owner, std::shared_ptr<SharedMemory> shared);
   // Those that lie in the first `end` bytes of the region have memory from now on, and are free.
   void add_blocks(std::size_t end) noexcept;
   [[nodiscard]] std::size_t blocks_without_memory() const noexcept {
@@ -138,7 +138,7 @@ class Pool final : public Store {
   std::size_t blocks_free_ = 0;         // those without memory included
   std::size_t blocks_with_memory_ = 0;  // the first so many of them
   std::size_t bytes_with_memory_ = 0;   // of the region, from its start
-  MemoryRoom* room_ = nullptr;
+  MemoryRoom* const room_;
   bool refused_ = false;             // memory for the rest, when it was last asked for
   std::uint64_t refused_round_ = 0;  // of it
   std::size_t takes_ = 0;            // since the last look

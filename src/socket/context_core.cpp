@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <utility>
 
 #include <netio/fabrics.hpp>
@@ -46,17 +43,6 @@ void check(const ContextOptions& options) {
   }
 }
 
-// What is taken of this address space comes from `node` if it can, whenever and by whichever thread
-// it is taken. Best effort, as the kernel's is.
-void prefer_node(std::span<const std::byte> memory, int node) {
-  constexpr int mpol_preferred = 1;  // of <linux/mempolicy.h>
-  constexpr unsigned move_what_is_there = 2;
-  if (node < 0 || node >= 64) return;
-  const unsigned long mask = 1UL << static_cast<unsigned>(node);
-  syscall(SYS_mbind, memory.data(), memory.size(), mpol_preferred, &mask, sizeof mask * 8,
-          move_what_is_there);
-}
-
 }  // namespace
 
 ContextCore::ContextCore(const ContextOptions& options)
@@ -69,13 +55,14 @@ ContextCore::ContextCore(const ContextOptions& options)
                           if (receive_pages_) receive_pages_->serve_waiters();
                           large_pool_->serve_waiters();
                         }),
+      room_(ControlGroup(), options.numa_node),
       ask_again_(loop, [this] { room_.retry(); }) {
   check(options);
   options_ = fit_memory(options, room_.groups());
   const OnCore on_core(options.cpu);  // the core on which the memory is used touches it first
   loop.run_on(options.cpu);
-  loop.at_begin(
-      [this] { collect(); });  // what was released outside of turns goes first, still warm
+  // What was released outside of turns goes first, still warm.
+  loop.at_begin([this] { collect(); });
   room_.when_refused = [this] {
     if (!loop.copied_by_fork() && !ask_again_.running()) ask_again_.start_once(ask_again_after);
   };
@@ -114,7 +101,6 @@ void ContextCore::collect() noexcept {
 
 Pool::Ptr ContextCore::make_pool(std::size_t block_bytes, std::size_t bytes) {
   Pool::Ptr pool = Pool::create_as_used(block_bytes, bytes / block_bytes, &room_, loop.owner());
-  prefer_node(pool->region(), options_.numa_node);
   if (!pool->has_memory() && !pool->take_step()) throw room_.error("make a context");
   pool->set_wake([this] { serve_waiters(); });
   return pool;

@@ -14,9 +14,9 @@ namespace netio::detail {
 
 namespace {
 
-// 1 TiB: more than any pool has, and far from where a size plus a header would wrap.
 constexpr std::chrono::milliseconds silence_least{silence_ms_least};
 constexpr std::chrono::milliseconds silence_most{silence_ms_most};
+// 1 TiB: more than any pool has, and far from where a size plus a header would wrap.
 constexpr std::size_t bytes_most = std::size_t{1} << 40U;
 
 // Each takes 16 bytes and more.

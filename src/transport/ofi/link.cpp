@@ -193,8 +193,8 @@ void OfiLink::make_ring(Device& device, const Info& info) {
   why_no_ring_ = fabrics_.ring_graves().why_full();
   if (!why_no_ring_.empty()) return;
   try {
-    wire_->ring =
-        std::make_unique<OfiRing>(loop_, device.domain(), address_.ring, options_.receive_quota);
+    wire_->ring = std::make_unique<OfiRing>(loop_, device.domain(), address_.ring,
+                                            options_.receive_quota, resources_.room);
     wire_->queue.own_immediates(wire_->receives.owner_of_immediates());
     why_no_ring_.clear();
   } catch (const Error& error) {

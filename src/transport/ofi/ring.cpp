@@ -24,6 +24,15 @@ std::size_t block_bytes(const RingOptions& options) noexcept {
   return whole_pages(options.slot_bytes + page_overhead);
 }
 
+// With the memory of all, which the peer writes to.
+Pool::Ptr make_slots(const RingOptions& options, MemoryRoom& room,
+                     std::shared_ptr<const OwnerThread> owner) {
+  Pool::Ptr slots =
+      Pool::create_as_used(block_bytes(options), options.slots, &room, std::move(owner));
+  if (!slots->take_all()) throw room.error("take memory for a ring");
+  return slots;
+}
+
 }  // namespace
 
 std::size_t RingOptions::window() const noexcept {
@@ -31,10 +40,11 @@ std::size_t RingOptions::window() const noexcept {
   return std::min<std::size_t>(2 * slots + notices_more, 1024);
 }
 
-OfiRing::OfiRing(Loop& loop, Domain& domain, const RingOptions& options, Quota* quota)
+OfiRing::OfiRing(Loop& loop, Domain& domain, const RingOptions& options, Quota* quota,
+                 MemoryRoom& room)
     : came_home_(loop, [this] { pool_->serve_waiters(); }),
       quota_(quota),
-      pool_(Pool::create(block_bytes(options), options.slots, loop.owner())),
+      pool_(make_slots(options, room, loop.owner())),
       notices_(Pool::create(whole_pages(options.window() * sizeof(RingNotice)), 1, loop.owner())),
       notices_count_(options.window()),
       slots_(pool_->blocks()),

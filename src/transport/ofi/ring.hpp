@@ -31,7 +31,7 @@ class OfiRing {
  public:
   // All slots are the peer's. Throws Error without the memory, or where it cannot be registered.
   // What lies in a slot is charged to the quota from lend_out() on, until the slot is free again.
-  OfiRing(Loop& loop, Domain& domain, const RingOptions& options, Quota* quota);
+  OfiRing(Loop& loop, Domain& domain, const RingOptions& options, Quota* quota, MemoryRoom& room);
   OfiRing(const OfiRing&) = delete;
   OfiRing& operator=(const OfiRing&) = delete;
 

@@ -164,7 +164,7 @@ class ShmLink final : public Link, private Source, private Deferred, private Shm
   void tell_room() noexcept;
   CallingWaiter room_waiter_{[this] { tell_room(); }, StoreWaiter::Lack::share};
   CallingWaiter pool_waiter_{[this] { on_memory_home(); }};
-  // Waits, while the loop sleeps, for pages that other threads give back.
+  // Waits, while the loop sleeps, for pages that are given back meanwhile.
   CallingWaiter home_waiter_{[] {}};
   bool polled_ = false;       // the loop has it as a Source
   bool polling_ = false;      // poll() is on the stack, which rings when its work is done
