@@ -7,6 +7,12 @@
 
 namespace netio::detail {
 
+// The shorter of two times, of which 0 is never.
+template <typename Time>
+[[nodiscard]] constexpr Time sooner(Time one, Time other) noexcept {
+  return one == 0 || other == 0 ? one + other : std::min(one, other);
+}
+
 class Heartbeat {
  public:
   // A connection is up. The peer gives it up when it hears nothing for `theirs_ms`, and this side
@@ -24,9 +30,7 @@ class Heartbeat {
   // a sixth of the peer's: what is said just behind one look may be followed by nothing until the
   // next but one, and the peer is to hear of this side three times. And an eighth of this side's.
   [[nodiscard]] std::int64_t period_ns() const noexcept {
-    if (theirs_ns_ == 0) return ours_ns_ / 8;
-    const std::int64_t beat_ns = theirs_ns_ * 3 / 20;
-    return ours_ns_ == 0 ? beat_ns : std::min(beat_ns, ours_ns_ / 8);
+    return sooner(theirs_ns_ * 3 / 20, ours_ns_ / 8);
   }
   [[nodiscard]] std::int64_t soon_ns() const noexcept {
     return std::max<std::int64_t>(ours_ns_ / 16, 1'000'000);

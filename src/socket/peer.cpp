@@ -137,17 +137,24 @@ void Peer::end_connection() noexcept {
   Down down = std::move(*down_);
   down_.reset();
   ends_ = true;
+  const std::optional<Ended> ended = settle_end(down);
+  ends_ = false;
+  if (ended) socket_.peer_down(*this, down, ended->was_up, ended->quiet);
+}
+
+// What the user is told of it; nothing if nobody is.
+std::optional<Peer::Ended> Peer::settle_end(Down& down) noexcept {
   if (const auto lost = std::exchange(lost_, {}); lost.count != 0) {
     socket_.distribution().lost(*this, lost.first, lost.count);
-    if (gone()) return;  // the user destroyed the socket in that call
+    if (gone()) return {};  // the user destroyed the socket in that call
   }
   const bool was_up = std::exchange(phase_, Phase::waiting) == Phase::up;
   const bool in_order = bye_heard_;
   if (!was_up && (was_asked_ || socket_.has_other_half(*this))) {
     release_link();
     phase_ = Phase::gone;
-    ends_ = false;
-    return socket_.half_ended();
+    socket_.half_ended();
+    return {};
   }
   const bool over_tcp = comes_again_over_tcp(down, was_up);
   release_link();
@@ -160,10 +167,7 @@ void Peer::end_connection() noexcept {
   }
   if (dialed() && (expired || over_tcp)) {
     dialer_->dial_at_once(wanted());
-    if (dialer_->retrying()) {
-      ends_ = false;
-      return;
-    }
+    if (dialer_->retrying()) return {};
   }
   if (id_ == 0) id_ = socket_.next_peer_id();
   // Its good-bye carried its last word on what it got.
@@ -188,10 +192,9 @@ void Peer::end_connection() noexcept {
   } else if ((awaited || outgoing.has_to_resend()) && !resume_timer_.running()) {
     start_resume_timer();
   }
-  ends_ = false;
   const bool last = closing_ && !stays;
   if (last && !was_up) down.reason = DownReason::closed_here;
-  socket_.peer_down(*this, down, was_up, (expired || told_before) && !last);
+  return Ended{.was_up = was_up, .quiet = (expired || told_before) && !last};
 }
 
 void Peer::give_up_for_good(DropReason reason) noexcept {

@@ -29,7 +29,7 @@ namespace netio::detail {
 
 class SocketCore;
 
-// What a SendCore notes of a peer.
+// What a SendCore notes of a peer, and of a message or a request to all.
 struct SendState {
   bool connected = false;     // it is up, and its end is not known of
   bool ready = false;         // it takes messages now
@@ -261,7 +261,12 @@ class Peer final : public Newcomer,
   void take_up();
   void come_up();
   void draw_stream();
+  struct Ended {
+    bool was_up;
+    bool quiet;
+  };
   void end_connection() noexcept;
+  std::optional<Ended> settle_end(Down& down) noexcept;
   void release_link() noexcept;
   void after_delivery(IncomingStream::Result result) noexcept;
   [[gnu::noinline]] void after_part(IncomingStream::Result result) noexcept;

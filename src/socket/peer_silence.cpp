@@ -1,6 +1,5 @@
 // What a peer is told when there is nothing else to say, and what becomes of a peer that says
 // nothing.
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -21,10 +20,7 @@ void Peer::start_heartbeat() noexcept {
 }
 
 void Peer::look_at_heartbeat_again() noexcept {
-  const std::int64_t one_ns = heartbeat_.period_ns();
-  const std::int64_t other_ns = place_.period_ns();
-  const std::int64_t next_ns =
-      one_ns == 0 || other_ns == 0 ? one_ns + other_ns : std::min(one_ns, other_ns);
+  const std::int64_t next_ns = sooner(heartbeat_.period_ns(), place_.period_ns());
   if (next_ns != 0) heartbeat_timer_.start_once(std::chrono::nanoseconds(next_ns));
 }
 

@@ -35,7 +35,7 @@ Silence SocketCore::silence() const noexcept {
 
 bool SocketCore::busy(const StreamId& stream, const Peer& from, std::string& text) const {
   const auto counts = [&](const auto& peer) {
-    return is_another(*peer, stream, from) && peer->silent_ns() == 0;
+    return is_another(*peer, stream, from) && !peer->ending() && peer->silent_ns() == 0;
   };
   const auto others = static_cast<std::size_t>(std::ranges::count_if(peers_, counts));
   if (others < places(!from.dialed())) return false;
@@ -51,15 +51,18 @@ bool SocketCore::busy(const StreamId& stream, const Peer& from, std::string& tex
 bool SocketCore::replace_silent(Peer& newer) noexcept {
   if (newer.closing()) return false;  // it comes back to end
   std::size_t others = 0;
+  bool ending = false;
   Peer* silent = nullptr;
   for (const auto& peer : peers_) {
     if (!is_another(*peer, newer.stream().id, newer)) continue;
     ++others;
+    ending = ending || peer->ending();
     if (peer->silent_ns() > (silent != nullptr ? silent->silent_ns() : 0)) silent = peer.get();
   }
-  if (silent == nullptr || others < places(!newer.dialed())) return false;
-  silent->give_place();
-  return true;
+  if (others < places(!newer.dialed())) return false;
+  if (ending) return true;
+  if (silent != nullptr) silent->give_place();
+  return silent != nullptr;
 }
 
 bool SocketCore::has_room_for_absent(const Peer& absent) const noexcept {
