@@ -9,9 +9,11 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <netio/message.hpp>
 #include <netio/socket.hpp>
+#include <netio/to_all.hpp>
 
 namespace netio {
 
@@ -68,6 +70,12 @@ struct Ask {
   bool idempotent = false;
 };
 
+// One of the requests that Request::send_to_all() made.
+struct Asked {
+  std::uint64_t peer = 0;  // PeerInfo::id
+  std::uint64_t id = 0;    // as Request::send() sets it
+};
+
 // The options of a Request, beside those of every socket.
 struct RequestOptions {
   // How many requests may be under way to each peer, from 1 to 1,048,576. A peer that has as many
@@ -108,6 +116,33 @@ class NETIO_API Request : public Socket {
                                      const Ask& ask = {}) noexcept {
     return send_segments(std::span(segments.begin(), segments.size()), id, ask);
   }
+
+  // Asks every peer that is up, each by a request of its own, in order with the others: "configure
+  // run 42". All are asked, or nobody is. On ok `asked` has the requests, by the ids of their
+  // peers, and each ends like any other; otherwise it is empty. Takes memory for it, and of one
+  // that is idempotent for a copy for each peer; that is sent again to its own peer only. Ask::peer
+  // must be 0: invalid. Look at `away` and `peers` too: see ToAll.
+  //
+  // again: one of the peers has no room now; on_writable follows when it has, or when its
+  // connection ends. Or there is no memory for `asked`: on_writable follows in the next turn.
+  //
+  // not_connected: no peer is up. on_writable follows when one is.
+  //
+  // too_big: for this side, or for one of the peers, or for all together. Each needs memory of its
+  // own, a page or, of what is larger than a page, its bytes: so many pages as there are peers in
+  // ContextOptions::send_pool_bytes, or so many times the bytes in three quarters of
+  // large_bytes_max.
+  ToAll send_to_all(std::span<const std::byte> request, std::vector<Asked>& asked,
+                    const Ask& ask = {}) noexcept;
+  // The same with text.
+  ToAll send_to_all(std::string_view text, std::vector<Asked>& asked,
+                    const Ask& ask = {}) noexcept {
+    return send_to_all(std::as_bytes(std::span(text)), asked, ask);
+  }
+  // Two texts in braces would be one text.
+  void send_to_all(std::initializer_list<const char*> texts, std::vector<Asked>& asked,
+                   const Ask& ask = {}) = delete;
+
   // Makes a message of `bytes` for a request, as Push::allocate() does.
   [[nodiscard]] Message allocate(std::size_t bytes, Status& status,
                                  std::size_t head_bytes = 0) noexcept;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <netio/reply.hpp>
 #include <netio/request.hpp>
@@ -42,6 +43,10 @@ Status Request::send(Message&& request, std::uint64_t& id, const Ask& ask) noexc
 Status Request::send_segments(std::span<const Segment> segments, std::uint64_t& id,
                               const Ask& ask) noexcept {
   return request_core_->send(detail::SegmentList(segments), id, ask);
+}
+ToAll Request::send_to_all(std::span<const std::byte> request, std::vector<Asked>& asked,
+                           const Ask& ask) noexcept {
+  return request_core_->send_to_all(request, asked, ask);
 }
 Message Request::allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept {
   return request_core_->allocate(bytes, status, head_bytes);

@@ -1,6 +1,8 @@
 // A message that every peer is to get, and the copies of it that peers share: one in each store
 // that their wires send from. A copy is a page with the message in its frame or, of a message that
-// is larger than a page, its bytes in large memory. On the stack of one call.
+// is larger than a page, its bytes in large memory. Where each peer has a label of its own, such as
+// the number of a request, nothing is shared: a wire may write the label next to the bytes. On the
+// stack of one call.
 #pragma once
 
 #include <array>
@@ -18,11 +20,15 @@ namespace netio::detail {
 
 class MessageToAll {
  public:
-  MessageToAll(std::span<const std::byte> bytes, Label label, Mode mode) noexcept
-      : bytes_(bytes), label_(label), mode_(mode) {}
+  // With one label for all peers, or one for each, as long as this one.
+  enum class Labels : bool { one, each };
+  MessageToAll(std::span<const std::byte> bytes, Label label, Mode mode,
+               Labels labels = Labels::one) noexcept
+      : bytes_(bytes), label_(label), mode_(mode), labels_(labels) {}
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] Label label() const noexcept { return label_; }
+  [[nodiscard]] bool one_label() const noexcept { return labels_ == Labels::one; }
   [[nodiscard]] bool buffered() const noexcept { return mode_ == Mode::buffered; }
   // What it takes in a page, if it is not too big for its peer.
   [[nodiscard]] std::size_t frame_bytes() const noexcept {
@@ -52,6 +58,7 @@ class MessageToAll {
   std::span<const std::byte> bytes_;
   Label label_;
   Mode mode_;
+  Labels labels_;
   std::array<Copy, 8> copies_;
   std::size_t copies_added_ = 0;
 };

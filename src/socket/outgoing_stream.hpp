@@ -128,7 +128,7 @@ class OutgoingStream final : private StoreWaiter {
   // A message to all peers, in this order (outgoing_stream_to_all.cpp).
   Status make_way_for(const MessageToAll& message) noexcept;
   Status take_copy(MessageToAll& message, Lease& copy) noexcept;
-  void put_to_all(const MessageToAll& message, Lease copy) noexcept;
+  void put_to_all(const MessageToAll& message, Label label, Lease copy) noexcept;
   // The peer takes them.
   void may_send_segments(bool may) noexcept { takes_segments_ = may; }
   [[nodiscard]] bool takes_segments() const noexcept { return takes_segments_; }

@@ -25,6 +25,7 @@ Status OutgoingStream::take_copy(MessageToAll& message, Lease& copy) noexcept {
   leaves_pages_ = false;
   if (copy) return resends_ ? share_to_resend() : Status::ok;
   if (const Status status = take_page(copy); status != Status::ok) return status;
+  if (!message.one_label()) return Status::ok;
   OpenPage page;
   page.open(copy, message.frame_bytes());
   page.append(message.bytes(), message.label());
@@ -39,7 +40,7 @@ Status OutgoingStream::take_large_copy(MessageToAll& message, Lease& copy) noexc
     if (!copy) {
       std::span<const std::byte> bytes = message.bytes();
       const Status status = copy_large(bytes, copy);
-      if (status == Status::ok) message.add(store, copy);
+      if (status == Status::ok && message.one_label()) message.add(store, copy);
       return status;
     }
     if (const Status status = may_begin_large(); status != Status::ok) return status;
@@ -54,14 +55,19 @@ Status OutgoingStream::take_large_copy(MessageToAll& message, Lease& copy) noexc
   });
 }
 
-void OutgoingStream::put_to_all(const MessageToAll& message, Lease copy) noexcept {
-  if (!copy) return page_.append(message.bytes(), message.label());
+void OutgoingStream::put_to_all(const MessageToAll& message, Label label, Lease copy) noexcept {
+  if (!copy) return page_.append(message.bytes(), label);
   if (message.frame_bytes() > body_max()) {
     const std::byte* const data = copy->data() + link_->fit().headroom();
-    (void)begin_large({std::move(copy), data, message.bytes().size(), 0, message.label(), {}});
+    (void)begin_large({std::move(copy), data, message.bytes().size(), 0, label, {}});
     return;
   }
-  page_.open_shared(std::move(copy), message.frame_bytes());
+  if (message.one_label()) {
+    page_.open_shared(std::move(copy), message.frame_bytes());
+  } else {
+    page_.open(std::move(copy), body_max());
+    page_.append(message.bytes(), label);
+  }
   owner_.on_page_opened();
   if (!message.buffered()) flush();
 }

@@ -64,11 +64,12 @@ ToAll SendCore::send_to_all(std::span<const std::byte> bytes, std::uint64_t tag)
     each_connected([&](Peer& peer) noexcept {
       Lease copy = std::move(peer.send_state.copy_to_all);
       if (answer.status != Status::ok) return;
-      peer.outgoing.put_to_all(message, std::move(copy));
+      peer.outgoing.put_to_all(message, message.label(), std::move(copy));
       ++answer.peers;
     });
   }
-  answer.away = socket_.peers_away();
+  answer.away =
+      socket_.peers_away([](const Peer& peer) noexcept { return peer.send_state.connected; });
   if (answer.status == Status::ok) {
     bytes_sent_ += bytes.size() * answer.peers;
     socket_.fill_changed();

@@ -19,6 +19,7 @@
 #include "memory/quota.hpp"
 #include "socket/buriable.hpp"
 #include "socket/half_open.hpp"
+#include "socket/heartbeat.hpp"
 #include "socket/netio_listener.hpp"
 #include "socket/peer.hpp"
 #include "socket/peers_by_id.hpp"
@@ -49,10 +50,7 @@ struct Silence {
   std::uint32_t given_up_ms = 0;  // their connection ends
   std::uint32_t replaced_ms = 0;  // a newcomer may have their place
   // What they are asked for.
-  [[nodiscard]] std::uint32_t asked_ms() const noexcept {
-    if (given_up_ms == 0 || replaced_ms == 0) return given_up_ms + replaced_ms;
-    return std::min(given_up_ms, replaced_ms);
-  }
+  [[nodiscard]] std::uint32_t asked_ms() const noexcept { return sooner(given_up_ms, replaced_ms); }
 };
 
 // What large messages one socket may hold at once: half of the context's, or all if one message may
@@ -86,8 +84,9 @@ class SocketCore final : public Buriable,
   [[nodiscard]] double fill() const noexcept;
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   [[nodiscard]] std::size_t peers_connected() const noexcept { return peers_up_; }
-  // Those that this side connects to and that are not up, and those that messages are kept for.
-  [[nodiscard]] std::size_t peers_away() const noexcept;
+  // Those that this side connects to and that take no messages now, and those that messages are
+  // kept for.
+  [[nodiscard]] std::size_t peers_away(bool (*takes)(const Peer&) noexcept) const noexcept;
   void abandon() noexcept override;
   // This is the copy in a child of fork(): calls answer closed from now on.
   void freeze() noexcept;
@@ -122,10 +121,10 @@ class SocketCore final : public Buriable,
   // Why a peer that says hello so cannot be taken.
   Refusal objection(const Hello& theirs, const Peer& from, std::string& text);
   // Whether there are as many peers as there may be, without counting `from`, older connections of
-  // its stream, and peers whose place it may have.
+  // its stream, and peers that end or whose place it may have.
   bool busy(const StreamId& stream, const Peer& from, std::string& text) const;
   // `newer` was confirmed. If all places are taken, ends the peer that has been silent for longest,
-  // if one has been for too long. True until the user was told that it ended.
+  // if one has been for too long and none ends anyway. True until the user was told of the end.
   [[nodiscard]] bool replace_silent(Peer& newer) noexcept;
   // Not as many accepted peers are away and awaited as may be connected.
   [[nodiscard]] bool has_room_for_absent(const Peer& absent) const noexcept;

@@ -344,10 +344,10 @@ std::vector<PeerSnapshot> SocketCore::snapshots() const {
   return snapshots;
 }
 
-std::size_t SocketCore::peers_away() const noexcept {
+std::size_t SocketCore::peers_away(bool (*takes)(const Peer&) noexcept) const noexcept {
   std::size_t away = 0;
   for (const auto& peer : peers_) {
-    if (peer->send_state.connected || peer->closing()) continue;
+    if (takes(*peer) || peer->closing()) continue;
     // One that had connected may be gone, and not have left its record yet.
     const bool awaited = peer->dialed() ? !peer->gone() : peer->outgoing.has_to_resend();
     if (awaited) ++away;

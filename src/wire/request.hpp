@@ -38,6 +38,10 @@ inline constexpr std::size_t cancel_bytes = 8;  // of the payload of *cancel*: a
   return static_cast<std::uint16_t>(mantissa |
                                     (static_cast<std::uint64_t>(shift) << mantissa_bits));
 }
+[[nodiscard]] constexpr std::uint16_t time_left_field_of_ns(std::int64_t ns) noexcept {
+  constexpr std::int64_t per_ms = 1'000'000;
+  return time_left_field(ns > 0 ? static_cast<std::uint64_t>((ns + per_ms - 1) / per_ms) : 0);
+}
 // Milliseconds; 0: no limit. Not of `withdrawn`.
 [[nodiscard]] constexpr std::uint64_t time_left(std::uint16_t field) noexcept {
   return std::uint64_t{field & 0xfffU} << (field >> 12U);

@@ -46,6 +46,20 @@ class Asker {
       if (status == Status::ok && i % 7 == 6) cancel(id);
     }
   }
+  void ask_all(int count) {
+    for (int i = 0; i < count; ++i) {
+      Ask how;
+      if (i % 2 == 1) how.within = 2s;
+      how.idempotent = i % 3 == 1;
+      ToAll answer;
+      {
+        const Armed while_asking(victim_);
+        answer = request_.send_to_all(i % 4 == 3 ? large_message : small_message, asked_, how);
+      }
+      if (asked_.size() != answer.peers) give_up("not as many were asked as the answer says");
+      for (const Asked& each : asked_) open_.push_back(each.id);
+    }
+  }
   // All have ended.
   [[nodiscard]] bool idle() const noexcept { return open_.empty(); }
   void check() const {
@@ -74,6 +88,7 @@ class Asker {
   Request& request_;
   bool victim_;
   std::vector<std::uint64_t> open_;
+  std::vector<Asked> asked_;
 };
 
 // Answers some at once, some later, and gives some up.
@@ -115,6 +130,7 @@ class Answerer {
 void exchange(Scene& scene, Asker& asker, Answerer& answerer) {
   for (int i = 0; i < 3; ++i) {
     asker.ask(8);
+    asker.ask_all(4);
     scene.turns(2);
     answerer.answer_kept();
     scene.turn();

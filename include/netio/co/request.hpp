@@ -290,6 +290,7 @@ class Request : public AwaitedSocket<netio::Request> {
   using netio::Request::on_failed;
   using netio::Request::on_reply;
   using netio::Request::on_writable;
+  using netio::Request::send_to_all;
 };
 
 }  // namespace netio::co

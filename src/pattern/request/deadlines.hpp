@@ -13,14 +13,15 @@ class Deadlines {
  public:
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::int64_t first_ns() const noexcept { return entries_.front().at_ns; }
-  // So that one more may be added without memory; `counts(id)`: the request is still under way.
+  // So that `more` may be added without memory; `counts(id)`: the request is still under way.
   // Throws std::bad_alloc.
   template <typename Counts>
-  void make_room(Counts&& counts) {
-    if (entries_.size() < entries_.capacity()) return;
+  void make_room(std::size_t more, Counts&& counts) {
+    if (entries_.capacity() - entries_.size() >= more) return;
     std::erase_if(entries_, [&](const Entry& entry) { return !counts(entry.id); });
     std::make_heap(entries_.begin(), entries_.end(), later);
-    if (2 * entries_.size() >= entries_.capacity()) entries_.reserve(2 * entries_.size() + 64);
+    const std::size_t most = 2 * (entries_.size() + more);
+    if (most > entries_.capacity()) entries_.reserve(most + 64);
   }
   void add(std::int64_t at_ns, std::uint64_t id) noexcept {
     entries_.push_back({at_ns, id});

@@ -1,6 +1,8 @@
 // See pending_requests.hpp.
 #include "pattern/request/pending_requests.hpp"
 
+#include <utility>
+
 #include "base/out_of_memory.hpp"
 
 namespace netio::detail {
@@ -8,6 +10,22 @@ namespace netio::detail {
 PendingRequest* PendingRequests::add_free() noexcept {
   if (count_ <= index_mask) guard_memory([this] { add_record(); }, []() noexcept {});
   return free_;
+}
+
+bool PendingRequests::has_free(std::size_t count) noexcept {
+  std::size_t free = 0;
+  for (const PendingRequest* each = free_; each != nullptr && free < count; each = each->next) {
+    ++free;
+  }
+  for (; free < count; ++free) {
+    PendingRequest* const others = std::exchange(free_, nullptr);
+    if (add_free() == nullptr) {
+      free_ = others;
+      return false;
+    }
+    free_->next = others;
+  }
+  return true;
 }
 
 void PendingRequests::add_record() {

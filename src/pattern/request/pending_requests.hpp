@@ -80,6 +80,8 @@ class PendingRequests {
   [[nodiscard]] PendingRequest* next_free() noexcept {
     return free_ != nullptr ? free_ : add_free();
   }
+  // Whether the next `count` have theirs.
+  [[nodiscard]] bool has_free(std::size_t count) noexcept;
   // Takes it, as one that is under way, without a limit and not idempotent. Its id is its own
   // already.
   void take(PendingRequest& request) noexcept {

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/out_of_memory.hpp"
 #include "socket/context_core.hpp"
+#include "socket/message_to_all.hpp"
 #include "socket/option_bounds.hpp"
 #include "socket/own_copy.hpp"
 #include "socket/socket_core.hpp"
@@ -16,18 +17,9 @@
 
 namespace netio::detail {
 
-namespace {
-
-std::uint16_t field_of_time(std::int64_t left_ns) noexcept {
-  return time_left_field(
-      static_cast<std::uint64_t>(std::max<std::int64_t>(left_ns + ns_per_ms - 1, 0) / ns_per_ms));
-}
-
-}  // namespace
-
 std::uint16_t RequestCore::field_of(const PendingRequest& request) const noexcept {
   if (!request.limited) return 0;
-  return field_of_time(request.deadline_ns - socket_.context().loop.now().count());
+  return time_left_field_of_ns(request.deadline_ns - socket_.context().loop.now().count());
 }
 
 RequestCore::RequestCore(SocketCore& socket, const RequestOptions& options)
@@ -128,24 +120,40 @@ Status RequestCore::begin_with_more(Payload& payload, std::uint64_t& id, const A
   Message copy;
   if (request == nullptr || !prepare(ask, payload, copy)) return refused(bytes);
   const std::int64_t within_ns = ask.within.count();
-  const Label label = request_label(request->id, within_ns == 0 ? 0 : field_of_time(within_ns));
+  const Label label =
+      request_label(request->id, within_ns == 0 ? 0 : time_left_field_of_ns(within_ns));
   Peer* asked = nullptr;
   const Status status = put(ask.peer, payload, label, asked);
   if (status != Status::ok) return not_begun(status, bytes, ask);
   id = request->id;
   begun(*request, *asked, bytes);
-  if (ask.idempotent) {
-    request->idempotent = true;
-    request->only_peer = ask.peer;
-    request->copy = std::move(copy);
-  }
-  if (within_ns != 0) {
-    request->limited = true;
-    request->deadline_ns = socket_.context().loop.now().count() + within_ns;
-    deadlines_.add(request->deadline_ns, id);
-    look_at_deadlines();
-  }
+  limit(*request, std::move(copy), ask);
   return status;
+}
+
+void RequestCore::limit(PendingRequest& request, Message copy, const Ask& ask) noexcept {
+  if (ask.idempotent) {
+    request.idempotent = true;
+    request.only_peer = ask.peer;
+    request.copy = std::move(copy);
+  }
+  if (ask.within.count() == 0) return;
+  request.limited = true;
+  request.deadline_ns = socket_.context().loop.now().count() + ask.within.count();
+  deadlines_.add(request.deadline_ns, request.user_id);
+  look_at_deadlines();
+}
+
+// Here, where begun() is compiled. Cannot fail: see send_to_all().
+std::uint64_t RequestCore::put_to_all(Peer& peer, const MessageToAll& request, Lease memory,
+                                      Message copy, const Ask& ask) noexcept {
+  PendingRequest& record = *pending_.next_free();
+  const std::uint64_t id = record.id;
+  peer.outgoing.put_to_all(request, request_label(id, request_field(request.label())),
+                           std::move(memory));
+  begun(record, peer, request.bytes().size());
+  limit(record, std::move(copy), ask);
+  return id;
 }
 
 Status RequestCore::not_begun(Status status, std::size_t bytes, const Ask& ask) noexcept {
@@ -158,7 +166,7 @@ Status RequestCore::not_begun(Status status, std::size_t bytes, const Ask& ask) 
 template <typename Payload>
 bool RequestCore::prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept {
   if (ask.within.count() == 0 && !ask.idempotent) return true;
-  bool prepared = ask.within.count() == 0 || make_room_for_deadline();
+  bool prepared = ask.within.count() == 0 || make_room_for_deadlines();
   if (!prepared || !ask.idempotent) return prepared;
   guard_memory([&] { copy = copy_of(payload); }, [&]() noexcept { prepared = false; });
   return prepared;

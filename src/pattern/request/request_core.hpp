@@ -8,6 +8,7 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <netio/loop.hpp>
 #include <netio/request.hpp>
@@ -22,6 +23,7 @@
 
 namespace netio::detail {
 
+class MessageToAll;
 class SocketCore;
 
 // A peer of a Request socket, by its stream.
@@ -60,6 +62,8 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Status send(std::span<const std::byte> request, std::uint64_t& id, const Ask& ask) noexcept;
   Status send(Message& request, std::uint64_t& id, const Ask& ask) noexcept;
   Status send(const SegmentList& segments, std::uint64_t& id, const Ask& ask) noexcept;
+  ToAll send_to_all(std::span<const std::byte> request, std::vector<Asked>& asked,
+                    const Ask& ask) noexcept;
   Message allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept;
   Status cancel(std::uint64_t id) noexcept;
   [[nodiscard]] RequestBooks books() const noexcept;
@@ -106,7 +110,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   [[nodiscard]] bool full(const Replier& replier) const noexcept {
     return replier.count >= options_.pending_max;
   }
-  [[nodiscard]] bool may_ask(const Peer& peer) const noexcept;
+  [[nodiscard]] static bool may_ask(const Peer& peer) noexcept;
   Status refused(std::size_t bytes) noexcept;
   // `payload`: the bytes, which are borrowed; or a message, which is taken.
   // Posts it to whom it is for: `peer`, by PeerInfo::id, or anybody if that is 0. `asked`: who it
@@ -127,6 +131,17 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void begun(PendingRequest& request, Peer& peer, std::size_t bytes) noexcept;
   template <typename Payload>
   [[nodiscard]] bool prepare(const Ask& ask, const Payload& payload, Message& copy) noexcept;
+  // A request to all (request_core_to_all.cpp).
+  template <typename Call>
+  Status ask_each(Call&& call) noexcept;
+  [[nodiscard]] Status prepare_for_all(MessageToAll& request, std::size_t count) noexcept;
+  [[nodiscard]] bool prepare_records(std::span<const std::byte> bytes, std::size_t count,
+                                     const Ask& ask, std::vector<Message>& copies,
+                                     std::vector<Asked>& asked) noexcept;
+  std::uint64_t put_to_all(Peer& peer, const MessageToAll& request, Lease memory, Message copy,
+                           const Ask& ask) noexcept;
+  // What a request has beside its bytes. There is room for its deadline.
+  void limit(PendingRequest& request, Message copy, const Ask& ask) noexcept;
   // The time that it has left, as a frame says it.
   [[nodiscard]] std::uint16_t field_of(const PendingRequest& request) const noexcept;
   void under_way(PendingRequest& request, Peer& peer) noexcept;
@@ -161,7 +176,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   void repeat() noexcept;
   void post_cancels(Replier& replier) noexcept;
   void expire() noexcept;
-  [[nodiscard]] bool make_room_for_deadline() noexcept;
+  [[nodiscard]] bool make_room_for_deadlines(std::size_t count = 1) noexcept;
   void look_at_deadlines() noexcept;
 
   SocketCore& socket_;

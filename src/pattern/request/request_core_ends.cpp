@@ -72,7 +72,7 @@ void RequestCore::end_or_repeat(PendingRequest& request, Outcome outcome,
   }
   // Without a limit of its own it is given up when nobody has taken it for as long as a peer may be
   // away.
-  if (!request.limited && !make_room_for_deadline()) return end(request, outcome, owes_cancel);
+  if (!request.limited && !make_room_for_deadlines()) return end(request, outcome, owes_cancel);
   leave_list(request);
   request.outcome = of_all_attempts(request, outcome);
   request.state = PendingRequest::State::repeating;
@@ -184,11 +184,11 @@ void RequestCore::forget_cancel(PendingRequest& request) noexcept {
   if (std::exchange(request.owes_cancel, false)) leave_list(request);
 }
 
-bool RequestCore::make_room_for_deadline() noexcept {
+bool RequestCore::make_room_for_deadlines(std::size_t count) noexcept {
   bool made = true;
   guard_memory(
       [&] {
-        deadlines_.make_room([this](std::uint64_t id) {
+        deadlines_.make_room(count, [this](std::uint64_t id) {
           const PendingRequest* const request = pending_.find_of_user(id);
           return request != nullptr && request->deadline_ns != 0 &&
                  (request->state == PendingRequest::State::under_way ||

@@ -18,7 +18,7 @@ Replier* RequestCore::look_up(const Peer& peer) noexcept {
 }
 
 // It is up, and nothing was said of its end.
-bool RequestCore::may_ask(const Peer& peer) const noexcept {
+bool RequestCore::may_ask(const Peer& peer) noexcept {
   return peer.up() && !peer.leaving() && !peer.ending();
 }
 
