@@ -82,8 +82,11 @@ class NETIO_API Context {
   [[nodiscard]] const ContextOptions& options() const noexcept;
   // The loop of this context: for timers, watches and signals, and for foreign loops.
   [[nodiscard]] Loop& loop() noexcept;
-  // The same as loop().run() and loop().stop():
+  // As loop().run(). If every socket of this context was closed before the call, and there is one,
+  // it also returns when they have closed: `push.close(); context.run();` delivers the rest. But
+  // if close() was given a `then`, that decides.
   void run();
+  // The same as loop().stop().
   void stop() noexcept;
 
   // Closes every socket in this context (Socket::close), all at once, in the order in which they

@@ -247,6 +247,9 @@ class NETIO_API Loop {
   void add_source(Source& source);
   void remove_source(Source& source) noexcept;
 
+  // For the library. As run(); calls `begun`, which must not throw, when the loop is this thread's.
+  void run_from(const std::function<void()>& begun);
+
   // For the library. run() pins its thread to this core while it runs; -1: it does not.
   void run_on(int cpu) noexcept { cpu_ = cpu; }
 

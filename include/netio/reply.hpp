@@ -23,8 +23,8 @@ struct ReplyTicket;
 
 // The right to answer one request, once. It names the requester, whichever connection it has: it
 // may be kept while the requester is away. If it is destroyed without an answer, the requester is
-// told (Outcome::not_answered). Movable. Owner thread only, except that it may be destroyed on any
-// thread, also after its socket is gone.
+// told (Outcome::not_answered), outside of a turn in the next one. Movable. Owner thread only,
+// except that it may be destroyed on any thread, also after its socket is gone.
 class NETIO_API ReplyTo {
  public:
   ReplyTo() noexcept = default;  // empty
@@ -95,7 +95,7 @@ struct ReplyBooks {
   std::uint64_t answered = 0;      // ReplyTo::send() answered ok
   std::uint64_t not_answered = 0;  // ReplyTo was destroyed, and the requester was told
   std::uint64_t unwanted = 0;      // cancelled, or the requester is gone for good, or timed out
-  std::uint64_t open = 0;          // not ended yet, as far as the loop knows (ReplyTo)
+  std::uint64_t open = 0;          // not ended yet; the next turn ends those dropped before it
   std::uint64_t expired = 0;       // received and not given to on_request: their time was over
   std::uint64_t withdrawn = 0;     // the same: they had ended before they were sent
 };

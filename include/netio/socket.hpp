@@ -66,7 +66,8 @@ class NETIO_API Socket {
   // Error only if the address makes no sense.
   std::size_t disconnect(std::string_view address,
                          std::chrono::nanoseconds linger = std::chrono::seconds(5));
-  // Stops listening at this address: the one that was given to bind(), or that bind() returned.
+  // Stops listening at this address: the one that bind() returned, or all that were given to bind()
+  // like this (port 0, say).
   // Anybody can bind the address again as soon as this returns. Connections that were accepted
   // there stay; so do those that have not greeted yet, but at a netio:// address they come up over
   // tcp. Returns false if this socket does not listen there. Throws Error only if the address makes

@@ -110,8 +110,11 @@ Loop::~Loop() {
   detail::FileDescriptor(epoll_fd_).reset();
 }
 
-void Loop::run() {
+void Loop::run() { run_from(nullptr); }
+
+void Loop::run_from(const std::function<void()>& begun) {
   const Owning owning(*this);
+  if (begun) begun();
   const detail::OnCore on_core(cpu_);
   while (!stopped_) turn(std::chrono::nanoseconds(-1));
   stopped_ = false;

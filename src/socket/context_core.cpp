@@ -170,6 +170,14 @@ void ContextCore::leave(SocketCore& socket) noexcept {
   socket_closed();
 }
 
+void ContextCore::run() {
+  loop.run_from([this] {
+    stops_when_closed_ = !sockets_.empty() && std::ranges::all_of(sockets_, &SocketCore::closing);
+    socket_closed();
+  });
+  stops_when_closed_ = false;
+}
+
 void ContextCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
   loop.require_owner("close the context");
   closing_ = true;
@@ -183,7 +191,7 @@ void ContextCore::close(std::chrono::nanoseconds linger, std::function<void()> t
 }
 
 void ContextCore::socket_closed() noexcept {
-  if (then_ && all_closed()) loop.defer(*this);
+  if (waited_for() && all_closed()) loop.defer(*this);
 }
 
 bool ContextCore::all_closed() const noexcept {
@@ -207,9 +215,13 @@ void ContextCore::run_deferred() noexcept {
     std::unique_ptr<Buriable> dead = std::move(buried_);
     while (dead) dead = std::move(dead->buried_before_);
   }
-  if (!then_ || !all_closed()) return;
-  const auto then = std::exchange(then_, nullptr);
-  then();
+  if (!waited_for() || !all_closed()) return;
+  stops_when_closed_ = false;
+  if (const auto then = std::exchange(then_, nullptr)) {
+    then();
+  } else {
+    loop.stop();
+  }
 }
 
 }  // namespace netio::detail
@@ -222,7 +234,7 @@ Context::~Context() = default;
 
 const ContextOptions& Context::options() const noexcept { return core_->options(); }
 Loop& Context::loop() noexcept { return core_->loop; }
-void Context::run() { core_->loop.run(); }
+void Context::run() { core_->run(); }
 void Context::stop() noexcept { core_->loop.stop(); }
 void Context::close(std::chrono::nanoseconds linger, std::function<void()> then) {
   core_->close(linger, std::move(then));

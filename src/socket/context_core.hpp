@@ -47,14 +47,16 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   using MakeTransport = std::function<std::unique_ptr<Transport>(const TransportResources&)>;
   void add_transport(const std::string& scheme, const MakeTransport& make);
 
-  // Brings home what other threads released, unless somebody waits for it.
+  // Brings home what other threads released, and this one outside of a turn, unless somebody waits
+  // for it.
   void collect() noexcept;
   // Who waits for memory, in whichever pool, is served from the loop. Any thread.
   void serve_waiters() noexcept { memory_came_home_.notify(); }
   // Every socket, from its construction to its destruction. Throws Error after close().
   void enter(SocketCore& socket);
   void leave(SocketCore& socket) noexcept;
-  // As Context has it.
+  // As Context has them.
+  void run();
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   // close() was called: nobody may make a socket any more.
   [[nodiscard]] bool closing() const noexcept { return closing_; }
@@ -70,6 +72,7 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   void on_room() noexcept override { serve_waiters(); }
   void run_deferred() noexcept override;
   [[nodiscard]] bool all_closed() const noexcept;
+  [[nodiscard]] bool waited_for() const noexcept { return then_ || stops_when_closed_; }
 
   ContextOptions options_;
   Signal memory_came_home_;
@@ -87,6 +90,7 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   std::unique_ptr<Buriable> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
   bool closing_ = false;
+  bool stops_when_closed_ = false;  // run() is under way, and returns once all are closed
 };
 
 }  // namespace netio::detail

@@ -1,5 +1,7 @@
 // Context::close(): all sockets at once, one call at the end.
 #include <memory>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "conformance/conformance.hpp"
@@ -92,6 +94,100 @@ TEST_P(ContextClose, without_sockets_it_is_done_in_the_next_turn) {
   here_.close(5s, [&] { done = true; });
   EXPECT_FALSE(done);
   ASSERT_SOON(pump_, done);
+}
+
+TEST_P(ContextClose, run_ends_when_what_was_closed_before_it_is_delivered) {
+  Pull pull(there_, options());
+  Inbox inbox(pull);
+  Push push(here_, options());
+  join(pull, push);
+  for (std::uint64_t n = 0; n < 20; ++n) ASSERT_EQ(send(push, payload(n, 100)), Status::ok);
+  push.close(30s);
+  std::thread receiver([&] { there_.run(); });
+  here_.run();
+  there_.loop().post([&] { there_.stop(); });
+  receiver.join();
+  EXPECT_TRUE(push.closed());
+  EXPECT_EQ(push.books().acknowledged, 20U);
+  // The context goes on; with a socket that is open, run() does until it is stopped.
+  Push next(here_, options());
+  bool stopped = false;
+  Timer timer(here_.loop(), [&] {
+    stopped = true;
+    here_.stop();
+  });
+  timer.start_once(20ms);
+  here_.run();
+  EXPECT_TRUE(stopped);
+}
+
+TEST_P(ContextClose, run_leaves_its_end_to_the_call_that_close_was_given) {
+  Push push(here_, options());
+  bool stopped = false;
+  Timer timer(here_.loop(), [&] {
+    stopped = true;
+    here_.stop();
+  });
+  here_.close(5s, [&] { timer.start_once(1ms); });
+  here_.run();
+  EXPECT_TRUE(stopped);
+}
+
+// Neither a call-back's call nor another thread's changes what the one under way does.
+TEST_P(ContextClose, a_run_that_is_refused_changes_nothing) {
+  std::optional<Push> open;
+  Push push(here_, options());
+  int refused = 0;
+  const auto is_refused = [&] {
+    try {
+      here_.run();
+    } catch (const Error&) {
+      ++refused;
+    }
+  };
+  here_.loop().post([&] {
+    open.emplace(here_, options());
+    is_refused();
+    std::thread(is_refused).join();
+    open->close();
+  });
+  push.close();
+  here_.run();
+  EXPECT_EQ(refused, 2);
+  EXPECT_TRUE(open->closed());
+  // Nor the other way round: with a socket that is open, until it is stopped.
+  Push last(here_, options());
+  bool stopped = false;
+  Timer timer(here_.loop(), [&] {
+    stopped = true;
+    here_.stop();
+  });
+  here_.loop().post([&] {
+    last.close();
+    is_refused();
+    timer.start_once(20ms);
+  });
+  here_.run();
+  EXPECT_EQ(refused, 3);
+  EXPECT_TRUE(stopped);
+}
+
+TEST_P(ContextClose, run_waits_for_a_socket_that_is_made_meanwhile) {
+  std::optional<Push> next;
+  Push push(here_, options());
+  bool stopped = false;
+  Timer timer(here_.loop(), [&] {
+    stopped = true;
+    next->close();
+  });
+  here_.loop().post([&] {
+    next.emplace(here_, options());
+    timer.start_once(20ms);
+  });
+  push.close();
+  here_.run();
+  EXPECT_TRUE(stopped);
+  EXPECT_TRUE(next->closed());
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(ContextClose);
