@@ -189,7 +189,7 @@ class PlayedBuilder final : public ManagedBuilderOutput {
             if (units_[source]) return;
             units_[source] = true;
             fragments_[source] = 0;
-            if (!builder_.connected(each).empty()) units_[source] = false;
+            if (builder_.connected(each)) units_[source] = false;
           } else if constexpr (std::is_constructible_v<UnitMessage, Message>) {
             if (units_[source]) builder_.received(source, each);
           }

@@ -64,10 +64,10 @@ class Played final : public ManagerOutput {
     bool& connected = is_unit ? units_[number] : builders_[number];
     if (auto* const hello = std::get_if<UnitJoins>(&said); hello != nullptr && is_unit) {
       hello->source = number;
-      if (!connected) connected = manager_.unit_connected(*hello).empty();
+      if (!connected) connected = !manager_.unit_connected(*hello);
     } else if (auto* const joins = std::get_if<BuilderJoins>(&said); joins != nullptr && !is_unit) {
       joins->builder = number;
-      if (!connected) connected = manager_.builder_connected(*joins).empty();
+      if (!connected) connected = !manager_.builder_connected(*joins);
     } else if (const auto* const produced = std::get_if<UnitProduced>(&said);
                produced != nullptr && is_unit && connected) {
       manager_.received(number, *produced);

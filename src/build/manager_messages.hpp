@@ -4,6 +4,8 @@
 // lost.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -24,6 +26,14 @@ namespace netio::detail {
   return assignment >> 32U;
 }
 inline constexpr std::uint64_t term_max = UINT32_MAX;
+// The least term of a manager that begins at this time of day: higher than the terms before, also
+// if no unit and no builder is left that knows them. A clock that is far ahead leaves terms for the
+// managers after it; so the time fits until the year 2106.
+[[nodiscard]] constexpr std::uint64_t least_term_at(std::chrono::seconds since_1970) noexcept {
+  constexpr std::int64_t managers_after = 1 << 20;
+  const auto most = static_cast<std::int64_t>(term_max) - managers_after;
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(since_1970.count(), 1, most));
+}
 inline constexpr std::uint32_t no_builder = UINT32_MAX;
 
 // A unit and a builder talk about the event `number` of an assignment as the position {number of

@@ -356,6 +356,22 @@ TEST_F(ManagerProtocolTest, has_stopped_when_everything_below_is_settled) {
   EXPECT_EQ(stopped, (EventId{0, 6}));
 }
 
+// A host's clock may be wrong by any number of years.
+TEST_F(ManagerProtocolTest, has_a_higher_term_than_one_whose_clock_was_ahead) {
+  using std::chrono::seconds;
+  EXPECT_EQ(least_term_at(seconds(-5)), 1U);
+  EXPECT_EQ(least_term_at(seconds(1'764'000'000)), 1'764'000'000U);
+  UnitJoins unit;
+  unit.term = least_term_at(seconds(INT64_MAX));
+  unit.manager_run = 4;
+  make(1, 0);
+  settings.term_least = least_term_at(seconds(1'764'000'000));
+  manager.emplace(settings, *this);
+  ASSERT_EQ(join_unit(0, unit), "");
+  pass(2 * lease_of_manager + lease_of_manager / 4);
+  EXPECT_EQ(manager->term(), unit.term + 1);
+}
+
 TEST_F(ManagerProtocolTest, refuses_peers_that_break_the_rules) {
   begin(1, 1);
   report(0, 0);

@@ -3,6 +3,7 @@
 #include "units/manager_core.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -11,14 +12,6 @@
 #include "units/reachable_address.hpp"
 
 namespace netio::detail {
-
-// The time in seconds. A term that begins with it is higher than the terms before also if no unit
-// and no builder is left that knows them. It fits until the year 2106.
-static std::uint64_t term_of_now() {
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  return std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(now.count(), 1)), term_max);
-}
 
 static void require_time(std::chrono::nanoseconds time, const char* what) {
   if (time >= std::chrono::milliseconds(10) && time <= std::chrono::hours(24)) return;
@@ -39,7 +32,8 @@ static ManagerSettings settings_of(const ManagerOptions& options) {
   settings.lease_ns = options.lease.count();
   settings.wait_ns = options.wait.count();
   settings.manager_run = random_run();
-  settings.term_least = term_of_now();
+  settings.term_least = least_term_at(std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch()));
   return require_sense(settings, "make an event manager");
 }
 
