@@ -364,7 +364,7 @@ TEST_F(ManagerProtocolTest, has_a_higher_term_than_one_whose_clock_was_ahead) {
   UnitJoins unit;
   unit.term = least_term_at(seconds(INT64_MAX));
   unit.manager_run = 4;
-  make(1, 0);
+  make(1, 1);
   settings.term_least = least_term_at(seconds(1'764'000'000));
   manager.emplace(settings, *this);
   ASSERT_EQ(join_unit(0, unit), "");
