@@ -3,41 +3,10 @@
 #include <map>
 #include <optional>
 
-#include "conformance/conformance.hpp"
+#include "conformance/requesting.hpp"
 
 namespace netio::test {
 namespace {
-
-// How requests ended, by id.
-class Answers {
- public:
-  explicit Answers(Request& request) {
-    request.on_reply([this](std::uint64_t id, const MessageView& answer) {
-      EXPECT_FALSE(texts.contains(id)) << "a second answer";
-      texts[id] = std::string(answer.text());
-    });
-    request.on_failed([this](std::uint64_t id, Outcome outcome) {
-      EXPECT_FALSE(failed.contains(id)) << "a second end";
-      failed[id] = outcome;
-    });
-  }
-  [[nodiscard]] std::size_t ended() const { return texts.size() + failed.size(); }
-
-  std::map<std::uint64_t, std::string> texts;
-  std::map<std::uint64_t, Outcome> failed;
-};
-
-void expect_law(const Request& request) {
-  const RequestBooks books = request.requests();
-  std::uint64_t ended = 0;
-  for (const std::uint64_t n : books.ended) ended += n;
-  EXPECT_EQ(books.asked, ended + books.under_way);
-}
-
-void expect_law(const Reply& reply) {
-  const ReplyBooks books = reply.requests();
-  EXPECT_EQ(books.requests, books.answered + books.not_answered + books.unwanted + books.open);
-}
 
 class RequestReply : public Conformance {
  protected:

@@ -1,9 +1,7 @@
 // Request::send_to_all(): every replier that is up is asked, each by a request of its own, or
 // nobody is.
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +10,7 @@
 namespace netio::test {
 namespace {
 
-class RequestToAll : public Requesting {
+class RequestToAll : public Conformance {
  protected:
   struct Replier {
     explicit Replier(Context& context, const SocketOptions& options) : reply(context, {}, options) {
@@ -36,20 +34,12 @@ class RequestToAll : public Requesting {
   void make_request(const RequestOptions& asking = {}) { make_request(here_, asking); }
   void make_request(Context& context, const RequestOptions& asking = {}) {
     request_.emplace(context, asking, options());
-    request_->on_reply([this](std::uint64_t id, const MessageView& answer) {
-      EXPECT_TRUE(answers_.emplace(id, answer.text()).second) << "a second answer";
-    });
-    request_->on_failed([this](std::uint64_t id, Outcome outcome) {
-      EXPECT_TRUE(failures_.emplace(id, outcome).second) << "a second end";
-    });
+    answers_.emplace(*request_);
     request_->on_writable([this] { ++writable_; });
   }
   void TearDown() override {
     if (!request_) return;
-    const RequestBooks books = request_->requests();
-    std::uint64_t ended = 0;
-    for (const std::uint64_t n : books.ended) ended += n;
-    EXPECT_EQ(books.asked, ended + books.under_way);
+    expect_law(*request_);
   }
   // The ids at the request are 1, 2, ..., and the answer of each is its id. Which is dialed.
   Replier& add(const SocketOptions& options) {
@@ -75,15 +65,14 @@ class RequestToAll : public Requesting {
   }
   void expect_answers_of_all() {
     for (const Asked& each : asked_) {
-      EXPECT_EQ(answers_[each.id], std::to_string(each.peer));
+      EXPECT_EQ(answers_->texts[each.id], std::to_string(each.peer));
     }
   }
 
   std::optional<Request> request_;
   std::vector<std::unique_ptr<Replier>> repliers_;
   std::vector<Asked> asked_;
-  std::map<std::uint64_t, std::string> answers_;
-  std::map<std::uint64_t, Outcome> failures_;
+  std::optional<Answers> answers_;
   int writable_ = 0;
 };
 
@@ -108,7 +97,7 @@ TEST_P(RequestToAll, asks_everybody_once_in_order_with_the_others) {
         sent[peer].emplace_back(i, bytes);
       }
       expected += 3;
-      ASSERT_SOON(pump_, answers_.size() + 3 >= expected);
+      ASSERT_SOON(pump_, answers_->texts.size() + 3 >= expected);
     } else {
       std::uint64_t id = 0;
       ASSERT_SOON(pump_, request_->send(payload(i, bytes), id, {.peer = 1 + i % 3}) == Status::ok);
@@ -116,7 +105,7 @@ TEST_P(RequestToAll, asks_everybody_once_in_order_with_the_others) {
       ++expected;
     }
   }
-  ASSERT_SOON(pump_, answers_.size() == expected);
+  ASSERT_SOON(pump_, answers_->texts.size() == expected);
   expect_answers_of_all();
   for (std::size_t peer = 0; peer < 3; ++peer) {
     const auto& got = repliers_[peer]->got;
@@ -136,7 +125,7 @@ TEST_P(RequestToAll, asks_nobody_while_one_has_as_many_as_it_may) {
   slow.answers = false;
   ASSERT_EQ(ask_all(payload(1, 20)).status, Status::ok);
   ASSERT_EQ(ask_all(payload(2, 20)).status, Status::ok);
-  ASSERT_SOON(pump_, answers_.size() == 2 && slow.held.size() == 2);
+  ASSERT_SOON(pump_, answers_->texts.size() == 2 && slow.held.size() == 2);
   pump_.turns(5);
   writable_ = 0;
   const ToAll answer = request_->send_to_all(payload(3, 20), asked_);
@@ -151,7 +140,7 @@ TEST_P(RequestToAll, asks_nobody_while_one_has_as_many_as_it_may) {
   ASSERT_SOON(pump_, writable_ > 0);
   slow.answers = true;
   ASSERT_EQ(ask_all(payload(3, 20)).status, Status::ok);
-  ASSERT_SOON(pump_, answers_.size() == 6);
+  ASSERT_SOON(pump_, answers_->texts.size() == 6);
   expect_answers_of_all();
 }
 
@@ -180,7 +169,7 @@ TEST_P(RequestToAll, asks_nobody_while_the_wire_to_one_is_full_and_the_others_wh
   EXPECT_EQ(answer.status, Status::ok);
   EXPECT_EQ(answer.peers, 1U);
   EXPECT_EQ(answer.away, 1U) << "it is dialed on";
-  ASSERT_SOON(pump_, answers_.size() == 1);
+  ASSERT_SOON(pump_, answers_->texts.size() == 1);
   expect_answers_of_all();
 }
 
@@ -203,7 +192,7 @@ TEST_P(RequestToAll, says_why_nobody_was_asked) {
   EXPECT_EQ(request_->send_to_all("late", asked_, {.within = -1ns}).status, Status::invalid);
   EXPECT_EQ(request_->requests().asked, 0U);
   EXPECT_EQ(ask_all(payload(1, 1000)).peers, 2U);
-  ASSERT_SOON(pump_, answers_.size() == 2);
+  ASSERT_SOON(pump_, answers_->texts.size() == 2);
   request_->close();
   EXPECT_EQ(request_->send_to_all("closed", asked_).status, Status::closed);
 }
@@ -214,23 +203,26 @@ TEST_P(RequestToAll, each_ends_by_itself) {
   Replier& silent = add();
   Replier& drops = add();
   silent.answers = drops.answers = false;
-  ASSERT_EQ(ask_all(payload(1, 20), {.within = 200ms}).status, Status::ok);
-  ASSERT_SOON(pump_, drops.held.size() == 1);
+  ASSERT_EQ(ask_all(payload(1, 20)).status, Status::ok);
+  ASSERT_SOON(pump_, drops.held.size() == 1 && silent.held.size() == 1);
   drops.held.clear();
-  ASSERT_SOON(pump_, answers_.size() == 1 && failures_.size() == 2);
-  EXPECT_EQ(answers_[asked_[0].id], "1");
-  EXPECT_EQ(failures_[asked_[1].id], Outcome::timed_out);
-  EXPECT_EQ(failures_[asked_[2].id], Outcome::not_answered);
-  silent.held.clear();
-  // One by one they can be cancelled, too.
-  drops.answers = true;
-  ASSERT_EQ(ask_all(payload(2, 20)).status, Status::ok);
+  ASSERT_SOON(pump_, answers_->texts.size() == 1 && answers_->failed.size() == 1);
+  EXPECT_EQ(answers_->texts[asked_[0].id], "1");
+  EXPECT_EQ(answers_->failed[asked_[2].id], Outcome::not_answered);
   EXPECT_EQ(request_->cancel(asked_[1].id), Status::ok);
-  ASSERT_SOON(pump_, answers_.size() == 3);
-  EXPECT_EQ(answers_[asked_[0].id], "1");
-  EXPECT_EQ(answers_[asked_[2].id], "3");
   EXPECT_EQ(request_->requests().of(Outcome::cancelled), 1U);
   EXPECT_EQ(request_->requests().under_way, 0U);
+}
+
+// However late it is by then, nobody answers.
+TEST_P(RequestToAll, each_has_the_time_limit) {
+  make_request();
+  for (int i = 0; i < 3; ++i) add().answers = false;
+  ASSERT_EQ(ask_all(payload(1, 20), {.within = 50ms}).status, Status::ok);
+  ASSERT_SOON(pump_, answers_->failed.size() == 3);
+  for (const Asked& each : asked_) EXPECT_EQ(answers_->failed[each.id], Outcome::timed_out);
+  EXPECT_TRUE(answers_->texts.empty());
+  for (const auto& replier : repliers_) replier->held.clear();
 }
 
 ON_EVERY_TRANSPORT_AND_MODE(RequestToAll);
@@ -249,15 +241,15 @@ TEST_P(RequestToAllCut, what_is_idempotent_comes_to_its_own_peer_again) {
   cut.reply.connect(relay.address());
   ASSERT_SOON(pump_, request_->peers_connected() == 2);
   ASSERT_EQ(ask_all(payload(1, 20), {.within = 1min, .idempotent = true}).status, Status::ok);
-  ASSERT_SOON(pump_, cut.held.size() == 1 && answers_.size() == 1);
+  ASSERT_SOON(pump_, cut.held.size() == 1 && answers_->texts.size() == 1);
   relay.cut();
   ASSERT_SOON(pump_, cut.held.size() == 2);
   cut.held.erase(cut.held.begin());
   cut.answer_all();
-  ASSERT_SOON(pump_, answers_.size() == 2);
+  ASSERT_SOON(pump_, answers_->texts.size() == 2);
   EXPECT_EQ(first.got.size(), 1U);
   expect_answers_of_all();
-  EXPECT_TRUE(failures_.empty());
+  EXPECT_TRUE(answers_->failed.empty());
   EXPECT_EQ(request_->requests().repeated, 1U);
 }
 
@@ -274,7 +266,7 @@ TEST_P(RequestToAllCut, more_than_the_memory_of_this_side_can_hold_is_too_big) {
   for (std::uint64_t i = 0; i < 20; ++i) {
     ASSERT_EQ(ask_all(payload(i, i % 2 == 0 ? 1000 : 700'000)).peers, 4U);
     answers += 4;
-    ASSERT_SOON(pump_, answers_.size() == answers);
+    ASSERT_SOON(pump_, answers_->texts.size() == answers);
   }
   expect_answers_of_all();
   EXPECT_EQ(request_->send_to_all(payload(1, 1'000'000), asked_).status, Status::too_big);

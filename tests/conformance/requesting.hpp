@@ -1,7 +1,9 @@
-// The fixture of tests of requests: who asks writes down how they ended, who is asked keeps them
-// open.
+// What tests of requests share: how requests ended, the law of their books, and a fixture in which
+// who asks writes the ends down and who is asked keeps requests open.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,37 @@
 #include "support/relay.hpp"
 
 namespace netio::test {
+
+// How requests ended, by id.
+class Answers {
+ public:
+  explicit Answers(Request& request) {
+    request.on_reply([this](std::uint64_t id, const MessageView& answer) {
+      EXPECT_FALSE(texts.contains(id)) << "a second answer";
+      texts[id] = std::string(answer.text());
+    });
+    request.on_failed([this](std::uint64_t id, Outcome outcome) {
+      EXPECT_FALSE(failed.contains(id)) << "a second end";
+      failed[id] = outcome;
+    });
+  }
+  [[nodiscard]] std::size_t ended() const { return texts.size() + failed.size(); }
+
+  std::map<std::uint64_t, std::string> texts;
+  std::map<std::uint64_t, Outcome> failed;
+};
+
+inline void expect_law(const Request& request) {
+  const RequestBooks books = request.requests();
+  std::uint64_t ended = 0;
+  for (const std::uint64_t n : books.ended) ended += n;
+  EXPECT_EQ(books.asked, ended + books.under_way);
+}
+
+inline void expect_law(const Reply& reply) {
+  const ReplyBooks books = reply.requests();
+  EXPECT_EQ(books.requests, books.answered + books.not_answered + books.unwanted + books.open);
+}
 
 class Requesting : public Conformance {
  protected:

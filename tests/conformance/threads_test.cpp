@@ -17,6 +17,8 @@ namespace {
 
 class Threads : public Conformance {
  protected:
+  // Each of 40 messages that are kept may hold a block of its own, of 256 KiB where pages have 64.
+  Threads() : Conformance(std::size_t{12} << 20U) {}
   // Runs the loop of `context` until `done`, at most as long as a test may take.
   static void run_until(Context& context, const std::function<bool()>& done) {
     Pump pump{&context};
