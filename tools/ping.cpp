@@ -81,6 +81,7 @@ void PingSession::peer_up(const PeerInfo& peer) {
 }
 
 void PingSession::begin_trip() {
+  if (closing_) return;
   stamp(message_, before_first_ + ++trips_.sent);
   trips_.pending = true;
   answer_overdue_.start_once(asked_.timeout);
