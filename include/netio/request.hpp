@@ -119,9 +119,9 @@ class NETIO_API Request : public Socket {
 
   // Asks every peer that is up, each by a request of its own, in order with the others: "configure
   // run 42". All are asked, or nobody is. On ok `asked` has the requests, by the ids of their
-  // peers, and each ends like any other; otherwise it is empty. Takes memory for it, and of one
-  // that is idempotent for a copy for each peer; that is sent again to its own peer only. Ask::peer
-  // must be 0: invalid. Look at `away` and `peers` too: see ToAll.
+  // peers, and each ends like any other; otherwise it is empty. The call takes memory for `asked`
+  // and, of an idempotent request, for a copy for each peer. An idempotent request is sent again to
+  // its own peer only. Ask::peer must be 0: invalid. Look at `away` and `peers` too: see ToAll.
   //
   // again: one of the peers has no room now; on_writable follows when it has, or when its
   // connection ends. Or there is no memory for `asked`: on_writable follows in the next turn.

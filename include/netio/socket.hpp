@@ -66,12 +66,11 @@ class NETIO_API Socket {
   // Error only if the address makes no sense.
   std::size_t disconnect(std::string_view address,
                          std::chrono::nanoseconds linger = std::chrono::seconds(5));
-  // Stops listening at this address: the one that bind() returned, or all that were given to bind()
-  // like this (port 0, say).
-  // Anybody can bind the address again as soon as this returns. Connections that were accepted
-  // there stay; so do those that have not greeted yet, but at a netio:// address they come up over
-  // tcp. Returns false if this socket does not listen there. Throws Error only if the address makes
-  // no sense.
+  // Stops listening at the address that bind() returned, or at all addresses that bind() was given
+  // in these words (with port 0, say). Anybody can bind them again as soon as this returns.
+  // Connections that were accepted there stay; so do those that have not greeted yet, but at a
+  // netio:// address they come up over tcp. Returns false if this socket does not listen there.
+  // Throws Error only if the address makes no sense.
   bool unbind(std::string_view address);
 
   // Sets the call for a peer that is connected and has been greeted.
