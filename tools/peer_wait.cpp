@@ -53,10 +53,11 @@ std::string_view advice_for(DownReason reason) {
       return "raise --message-max on both sides";
     case DownReason::resources:
       return "raise the limit of open files (ulimit -n), or free memory";
+    case DownReason::rejected:
+      return "it may take another peer later: --connect-timeout waits longer";
     case DownReason::closed_by_peer:
     case DownReason::closed_here:
     case DownReason::lost:
-    case DownReason::rejected:
     case DownReason::protocol_error:
     case DownReason::too_slow:
     case DownReason::stalled:
@@ -98,7 +99,7 @@ PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<voi
       dials_(!arguments.binds && !arguments.address.starts_with("shm://")),
       limit_(arguments.connect_timeout),
       on_give_up_(std::move(on_give_up)),
-      timer_(loop, [this] { give_up(); }) {
+      timer_(loop, [this] { time_is_up(); }) {
   by_user_ = limit_.has_value();
   if (!limit_ && !arguments.binds) limit_ = timeout_default;
 }
@@ -109,9 +110,9 @@ void PeerWait::wait_for_lost(std::chrono::nanoseconds limit) noexcept {
 
 void PeerWait::begin() { wait(limit_); }
 
-void PeerWait::up() {
+void PeerWait::up(bool enough) {
   met_ = true;
-  timer_.stop();
+  if (enough) timer_.stop();
 }
 
 void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connected) {
@@ -141,6 +142,18 @@ void PeerWait::wait(std::optional<std::chrono::nanoseconds> limit) {
   if (limit) timer_.start_once(*limit);
 }
 
+// Somebody is there, and turns this side away: the place of a peer that hangs is free soon after
+// SocketOptions::replace_silent_after, which is as long as the limit that nobody gave.
+void PeerWait::time_is_up() {
+  const bool turned_away = last_down_ && last_down_->reason == DownReason::rejected;
+  if (turned_away && !by_user_ && !met_ && !std::exchange(longer_, true)) {
+    timer_.start_once(*waited_);
+    *waited_ *= 2;
+    return;
+  }
+  give_up();
+}
+
 void PeerWait::give_up() {
   if (!std::exchange(gave_up_, true)) on_give_up_();
 }
@@ -149,12 +162,18 @@ std::string PeerWait::cause() const {
   std::string text =
       met_ ? fmt::format("the peer at {} {}", address_, ended_ ? "has ended" : "was lost")
            : fmt::format("no peer at {}", address_);
-  if (waited_) {
-    const double seconds = std::chrono::duration<double>(*waited_).count();
-    text += fmt::format("{} within {}", met_ ? " and none came back" : "", duration_text(seconds));
-  }
+  if (waited_) text += (met_ ? " and none came back" : "") + within();
   if (last_down_ && !ended_in_order(*last_down_)) text += ": " + last_why_;
   return text;
+}
+
+std::string PeerWait::cause(std::string_view gathered) const {
+  return fmt::format("{} at {}{}", gathered, address_, within());
+}
+
+std::string PeerWait::within() const {
+  if (!waited_) return {};
+  return " within " + duration_text(std::chrono::duration<double>(*waited_).count());
 }
 
 std::string PeerWait::advice() const {

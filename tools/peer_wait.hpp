@@ -37,8 +37,8 @@ class PeerWait {
   // For a peer that was there and is lost, unless --connect-timeout says so.
   void wait_for_lost(std::chrono::nanoseconds limit) noexcept;
   void begin();
-  // A peer came up.
-  void up();
+  // A peer came up. The limit of begin() goes on until there are `enough`.
+  void up(bool enough = true);
   // A connection or an attempt ended; `connected` peers are left.
   void down(const PeerInfo& peer, const Down& down, std::size_t connected);
   // The command has nothing more to say: from now on only a lost peer that is still to
@@ -51,11 +51,15 @@ class PeerWait {
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   // Why it gave up, and what can be done about it.
   [[nodiscard]] std::string cause() const;
+  // The same where some came, and more were waited for: "only 1 of 2 receivers".
+  [[nodiscard]] std::string cause(std::string_view gathered) const;
   [[nodiscard]] std::string advice() const;
 
  private:
   void wait(std::optional<std::chrono::nanoseconds> limit);
+  void time_is_up();
   void give_up();
+  [[nodiscard]] std::string within() const;
 
   std::string address_;
   bool dials_;  // over a network
@@ -66,6 +70,7 @@ class PeerWait {
   bool met_ = false;
   bool ended_ = false;
   bool closing_ = false;
+  bool longer_ = false;  // than the limit, because it was turned away
   bool gave_up_ = false;
   std::optional<Down> last_down_;
   std::string last_why_;

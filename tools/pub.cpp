@@ -37,6 +37,7 @@ class PubSession final : public SendingSession {
 
  private:
   [[nodiscard]] bool waits_for_peers() const override { return wanted_ != 0; }
+  [[nodiscard]] std::size_t present() const override { return subscribed_.size(); }
   void peer_up(const PeerInfo& peer) override;
   void peer_down(const PeerInfo& peer, const Down& down) override;
   void on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges);
@@ -115,7 +116,8 @@ void PubSession::peer_up(const PeerInfo& peer) {
 
 void PubSession::on_subscribe(const PeerInfo& peer, std::span<const TagRange> ranges) {
   if (!subscribed_.insert(peer.id).second) return;
-  progress_.note(fmt::format("subscriber {} wants {}", named(peer), tags_text(ranges)));
+  progress_.note(fmt::format("subscriber {} wants {}{}", named(peer), tags_text(ranges),
+                             gathers() ? ": " + gathered() : ""));
   if (subscribed_.size() >= wanted_) begin();
 }
 
@@ -168,6 +170,7 @@ void PubSession::judge(const Books& books) {
 }
 
 std::string PubSession::waits_for() const {
+  if (gathers()) return SendingSession::waits_for();
   if (phase_ == Phase::waiting) return "waiting for subscribers";
   if (phase_ == Phase::sending && held_up_) {
     const std::string behind = peer_table_.behind();

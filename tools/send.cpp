@@ -29,7 +29,7 @@ class SendSession final : public SendingSession {
  private:
   void peer_up(const PeerInfo& peer) override;
   void peer_down(const PeerInfo& peer, const Down& down) override;
-  void judge(const Books& books) override { fail_for_doubt(books); }
+  void judge(const Books& books) override;
   [[nodiscard]] std::string waits_for() const override;
   void complete(Summary& summary) const override;
 
@@ -41,12 +41,11 @@ class SendSession final : public SendingSession {
 
 void SendSession::peer_up(const PeerInfo& peer) {
   attempts_.clear();
-  const bool enough = push_.peers_connected() >= arguments_.wait_for;
-  if (phase_ == Phase::waiting && enough) {
-    begin();
-  } else {
-    progress_.note(fmt::format("connected to {}", named(peer)));
+  const std::string number = gathers() ? ": " + gathered() : "";
+  if (phase_ != Phase::waiting || gathers()) {
+    progress_.note(fmt::format("connected to {}{}", named(peer), number));
   }
+  if (present() >= arguments_.wait_for) begin();
 }
 
 void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
@@ -60,9 +59,23 @@ void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
   wait_.down(peer, down, push_.peers_connected());
 }
 
+void SendSession::judge(const Books& books) {
+  fail_for_doubt(books);
+  const ToAllOutlet::Reach& reach = to_all_.reach();
+  if (reach.receivers_max == 0 || reach.receivers_min >= arguments_.wait_for) return;
+  const std::string cause =
+      fmt::format("some messages went to {} of the {} that were waited for", reach.receivers_min,
+                  counted(arguments_.wait_for, "receiver"));
+  if (verdict_.error.empty()) {
+    verdict_.fail(ExitCode::peer_lost, cause, "the others had ended, or were lost, before");
+  } else {
+    verdict_.error += "; " + cause;
+  }
+}
+
 std::string SendSession::waits_for() const {
+  if (gathers()) return SendingSession::waits_for();
   if (up_.empty()) return "waiting for a receiver to come back";
-  if (phase_ == Phase::waiting) return "waiting for more receivers (--wait-for)";
   const std::string behind = peer_table_.behind();
   if (phase_ == Phase::sending && held_up_ && !behind.empty()) return "held up by " + behind;
   return SendingSession::waits_for();

@@ -81,6 +81,7 @@ void SendingSession::meet() {
   note_bound(progress_, bound);
   if (waits_for_peers()) {
     wait_.begin();
+    if (gathers()) progress_.start();
   } else {
     begin();
   }
@@ -101,7 +102,9 @@ ExitCode SendingSession::run() {
 void SendingSession::begin() {
   if (phase_ != Phase::waiting) return;
   phase_ = Phase::sending;
+  wait_.up();
   begun_ = context_.loop().now();
+  if (!up_.empty()) connected_.up(*begun_);
   pace_.start(*begun_);
   progress_.start();
   if (arguments_.seconds) time_is_up_.start_once(*arguments_.seconds);
@@ -153,8 +156,8 @@ void SendingSession::on_up(const PeerInfo& peer) {
   note_wire(progress_, peer);
   absent_.erase(peer.id);
   up_[peer.id] = peer.message_bytes_max;
-  connected_.up(context_.loop().now());
-  wait_.up();
+  if (phase_ != Phase::waiting) connected_.up(context_.loop().now());
+  wait_.up(!gathers());
   peer_table_.up(peer);
   peer_up(peer);
 }
@@ -207,6 +210,11 @@ void SendingSession::end_now() {
 
 void SendingSession::give_up() {
   gave_up_ = true;
+  if (gathers() && wait_.met()) {
+    verdict_.fail(ExitCode::failed, wait_.cause("only " + gathered()),
+                  "start the others; --connect-timeout waits longer");
+    return end_now();
+  }
   verdict_.fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(),
                 wait_.advice());
   end_now();
@@ -282,7 +290,12 @@ ProgressSample SendingSession::sample() {
   return result;
 }
 
+std::string SendingSession::gathered() const {
+  return fmt::format("{} of {}", present(), counted(arguments_.wait_for, peer_noun_));
+}
+
 std::string SendingSession::waits_for() const {
+  if (gathers()) return gathered() + " (--wait-for)";
   if (phase_ != Phase::closing) return {};
   const std::string behind = peer_table_.behind();
   return fmt::format("waiting for acknowledgements{} (Ctrl-C ends it at once)",

@@ -55,6 +55,11 @@ class SendingSession {
   void fail_for_doubt(const Books& books);
 
   [[nodiscard]] virtual bool waits_for_peers() const { return true; }
+  // Of those that --wait-for counts, how many are there.
+  [[nodiscard]] virtual std::size_t present() const { return up_.size(); }
+  // Several are waited for: "1 of 2 receivers".
+  [[nodiscard]] bool gathers() const { return phase_ == Phase::waiting && arguments_.wait_for > 1; }
+  [[nodiscard]] std::string gathered() const;
   // A peer came; one ended, or did not come.
   virtual void peer_up(const PeerInfo& peer) = 0;
   virtual void peer_down(const PeerInfo& peer, const Down& down) = 0;

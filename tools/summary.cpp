@@ -210,14 +210,15 @@ std::string_view first_word(const Summary& summary) {
 }
 
 std::string reach_text(const ToAllOutlet::Reach& reach) {
+  if (reach.receivers_max == 0) return "no message was sent";
   const std::string receivers =
       reach.receivers_min == reach.receivers_max
           ? counted(reach.receivers_max, "receiver")
           : fmt::format("{} to {} receivers", reach.receivers_min, reach.receivers_max);
-  const std::string away = reach.away_max == 0
-                               ? "none was away"
-                               : fmt::format("up to {} away, which did not get it", reach.away_max);
-  return fmt::format("each message to {}; {}", receivers, away);
+  const std::string away =
+      reach.away_max == 0 ? std::string()
+                          : fmt::format("; up to {} away, which did not get it", reach.away_max);
+  return fmt::format("each message to {}{}", receivers, away);
 }
 
 ordered_json json_of(const ToAllOutlet::Reach& reach) {

@@ -46,6 +46,13 @@ bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noe
          (quota == nullptr || charged <= quota->bytes_max());
 }
 
+std::size_t LargePool::largest(const Quota* quota) const noexcept {
+  const std::size_t most = std::min({bytes_max_, buffer_bytes_max,
+                                     quota != nullptr ? quota->bytes_max() : buffer_bytes_max});
+  if (most < buffer_bytes_min) return 0;
+  return most - most % std::max(std::bit_floor(most) / sizes_to_double, buffer_bytes_min);
+}
+
 Lease LargePool::take(std::size_t bytes, Quota* quota) noexcept {
   system_refused_ = false;
   if (!could_ever_take(bytes, quota)) return {};

@@ -51,6 +51,8 @@ class LargePool final : public Store {
   [[nodiscard]] bool system_refused() const noexcept { return system_refused_ && bytes_out_ == 0; }
   // The system refused memory since the last call: it is time to ask it again for who waits.
   [[nodiscard]] bool take_refusal() noexcept { return std::exchange(refused_, false); }
+  // The most bytes that a take could succeed with; 0 if there is no memory for any.
+  [[nodiscard]] std::size_t largest(const Quota* quota = nullptr) const noexcept;
   // What a take of `bytes` is charged: the size of its buffer; 0 if there is none of that size.
   [[nodiscard]] static std::size_t charged_bytes(std::size_t bytes) noexcept;
 

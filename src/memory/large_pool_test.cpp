@@ -97,6 +97,20 @@ TEST(LargePool, a_quota_is_charged_whole_buffers) {
   EXPECT_TRUE(pool->take(1, quota.get()));
 }
 
+TEST(LargePool, the_largest_take_is_known_before) {
+  const auto quota = Quota::create(5 * mib + 7);
+  for (const std::size_t bound : {1UL, 128 * kib - 1, 128 * kib, 300 * kib, 1 * mib, 1 * mib + 1,
+                                  3 * mib - 5, 4 * mib, 9 * mib, 1024 * mib + 1, SIZE_MAX}) {
+    const auto pool = LargePool::create(bound, 0);
+    for (const Quota* each : std::initializer_list<const Quota*>{nullptr, quota.get()}) {
+      const std::size_t most = pool->largest(each);
+      EXPECT_LE(most, bound);
+      EXPECT_EQ(pool->could_ever_take(most, each), most != 0) << most << " of " << bound;
+      EXPECT_FALSE(pool->could_ever_take(most + 1, each)) << most << " of " << bound;
+    }
+  }
+}
+
 TEST(LargePool, a_piece_of_a_shared_quota_leaves_room_for_others) {
   const auto pool = LargePool::create(64 * mib, 0);
   const Quota::Ptr quota = Quota::create_shared(16 * mib, [] {});

@@ -1,6 +1,7 @@
 // A transport makes Links by address. One per scheme and context; see schemes.cpp for the table.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,10 @@ struct TransportResources {
   MemoryRoom& room;  // for what a transport takes beside
 };
 
+// Of the buffer of a large message, the most that is not payload: where its page begins, the prefix
+// of its frame, and the padding.
+inline constexpr std::size_t around_large_message = 256;
+
 // What a socket asks of its links. Outlives them.
 struct LinkOptions {
   std::size_t queue_bytes_max = 0;
@@ -54,6 +59,17 @@ struct LinkOptions {
   // block in which it keeps one is not given back between reads: later pages fill the rest of it.
   bool fills_blocks = false;
 };
+
+// The largest message that a socket takes on a wire that copies messages over a page into the large
+// pool: what this says in its hello. Otherwise one that never fits the pool would break each
+// connection that it is sent on.
+[[nodiscard]] inline std::uint64_t largest_copied(const TransportResources& resources,
+                                                  const LinkOptions& options) noexcept {
+  const std::size_t buffer = resources.large_pool.largest(options.large_quota);
+  const std::size_t message = buffer - std::min(buffer, around_large_message);
+  return std::min<std::uint64_t>(options.message_bytes_max,
+                                 std::max(message, resources.page_bytes));
+}
 
 class ListenerEvents {
  public:

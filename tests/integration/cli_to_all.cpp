@@ -47,7 +47,7 @@ TEST_F(CliToAll, every_receiver_gets_every_message) {
     receivers_.clear();
     for (int i = 0; i < 3; ++i) receive(address);
     EXPECT_EQ(send.wait(), 0) << send.err();
-    EXPECT_THAT(send.out(), HasSubstr("to all     each message to 3 receivers; none was away\n"));
+    EXPECT_THAT(send.out(), HasSubstr("to all     each message to 3 receivers\n"));
     expect_receivers_end_well();
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(received(i), text);
     const auto report = read_json(json);
@@ -100,6 +100,56 @@ TEST_F(CliToAll, wait_for_holds_without_it_too) {
   expect_receivers_end_well();
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(received(i).size(), 500U);
   EXPECT_FALSE(read_json(json).contains("to_all"));
+}
+
+// A receiver that ends in order leaves nothing in doubt, but it was one of those waited for.
+TEST_F(CliToAll, fewer_than_were_waited_for_is_no_success) {
+  const std::string json = folder_.path("send.json");
+  Process send(netio_command({"send", any_port, "--frame", "line", "--bind", "--to-all",
+                              "--wait-for", "2", "--json=" + json}));
+  const std::string address = address_of(send);
+  receive(address, {"--count", "1"});
+  receive(address);
+  send.feed("one\n");
+  EXPECT_EQ(receivers_[0]->wait(), 0) << receivers_[0]->err();
+  EXPECT_TRUE(send.wait_for_err("has ended")) << send.err();
+  send.feed("two\n");
+  send.end_input();
+  EXPECT_EQ(send.wait(), 3) << send.err();
+  EXPECT_THAT(send.err(),
+              HasSubstr("some messages went to 1 of the 2 receivers that were waited for"));
+  EXPECT_THAT(send.out(), HasSubstr("to all     each message to 1 to 2 receivers\n"));
+  EXPECT_EQ(receivers_[1]->wait(), 0) << receivers_[1]->err();
+  EXPECT_EQ(received(0), "one\n");
+  EXPECT_EQ(received(1), "one\ntwo\n");
+}
+
+TEST_F(CliToAll, too_few_receivers_within_the_time_end_it) {
+  Process send(netio_command({"send", any_port, "--size", "1KiB", "--count", "5", "--bind",
+                              "--to-all", "--wait-for", "3", "--connect-timeout", "4s"}));
+  const std::string address = address_of(send);
+  receive(address);
+  receive(address);
+  EXPECT_EQ(send.wait(), 1) << send.err();
+  EXPECT_THAT(send.err(), HasSubstr(": 2 of 3 receivers\n"));
+  EXPECT_THAT(send.err(), HasSubstr("waits longer"));
+  EXPECT_THAT(send.err(),
+              HasSubstr(std::string(" of 3 receivers at ") + any_port + " within 4.000 s"));
+  EXPECT_THAT(send.out(), HasSubstr("to all     no message was sent\n"));
+  expect_receivers_end_well();
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(received(i), "");
+}
+
+TEST_F(CliToAll, a_publisher_waits_no_longer_than_it_was_told_either) {
+  Process pub(netio_command({"pub", any_port, "--size", "1KiB", "--count", "5", "--bind",
+                             "--wait-for", "2", "--connect-timeout", "4s"}));
+  const std::string address = address_of(pub);
+  Process sub(netio_command({"sub", address, "--out", "/dev/null"}));
+  EXPECT_EQ(pub.wait(), 1) << pub.err();
+  EXPECT_THAT(pub.err(), HasSubstr("wants all tags: 1 of 2 subscribers\n"));
+  EXPECT_THAT(pub.err(),
+              HasSubstr(std::string("only 1 of 2 subscribers at ") + any_port + " within 4.000 s"));
+  EXPECT_EQ(sub.wait(), 0) << sub.err();
 }
 
 }  // namespace

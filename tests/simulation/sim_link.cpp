@@ -142,7 +142,9 @@ bool SimLink::look_at_greeting() {
 }
 
 // Encoded and parsed as on any wire.
-void SimLink::send_hello(const Hello& hello) {
+void SimLink::send_hello(Hello hello) {
+  hello.message_bytes_max =
+      std::min(hello.message_bytes_max, detail::largest_copied(resources_, options_));
   Packet packet;
   packet.kind = Packet::Kind::hello;
   packet.copy.resize(detail::hello_bytes_max);

@@ -62,7 +62,7 @@ class SimLink final : public detail::Link, private detail::Deferred, private det
   // Greeting (sim_link.cpp)
   bool look_at_attempt();
   bool look_at_greeting();
-  void send_hello(const detail::Hello& hello);
+  void send_hello(detail::Hello hello);
   bool read_hello();
   void take_hello(const detail::Hello& theirs);
   void come_up(const detail::Hello& theirs);

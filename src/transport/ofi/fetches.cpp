@@ -13,6 +13,7 @@ namespace netio::detail {
 namespace {
 // The payload behind an 8-byte frame word is aligned to a cache line.
 constexpr std::size_t large_offset = 64 - frame_word_bytes;
+static_assert(large_offset + frame_prefix_bytes_max + wire_align <= around_large_message);
 // Reads are cut to this size: progress shows in pieces, and several messages are on their way.
 constexpr std::size_t piece_bytes_max = std::size_t{4} << 20U;
 }  // namespace

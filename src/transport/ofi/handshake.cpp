@@ -15,6 +15,8 @@ constexpr std::uint32_t receive_bytes_most = 32U << 20U;
 // One of the receives posted is for the peer's hello; the others are its to use.
 void OfiLink::send_hello(Hello hello) {
   refused_ = hello.refusal != Refusal::none;
+  hello.message_bytes_max =
+      std::min(hello.message_bytes_max, largest_copied(resources_, options_));
   hello.receives = wire_->credits.untold() - 1;
   wire_->credits.told(wire_->credits.untold());
   hello.receive_bytes = static_cast<std::uint32_t>(wire_->receives.pool().block_bytes());

@@ -33,7 +33,9 @@ void TcpLink::begin_greeting() {
   update_watch();
 }
 
-void TcpLink::send_hello(const Hello& hello) {
+void TcpLink::send_hello(Hello hello) {
+  hello.message_bytes_max =
+      std::min(hello.message_bytes_max, largest_copied(resources_, options_));
   hello_out_.resize(hello_bytes_max);
   hello_out_.resize(encode(hello, hello_out_));
   refused_ = hello.refusal != Refusal::none;

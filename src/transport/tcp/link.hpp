@@ -85,7 +85,7 @@ class TcpLink final : public Link, private Deferred, private StoreWaiter, privat
   void begin();
   void begin_greeting();
   void end_turn();
-  void send_hello(const Hello& hello);
+  void send_hello(Hello hello);
   void write_hello();
   void read_hello();
   void take_hello(const Hello& theirs);

@@ -20,6 +20,7 @@ namespace {
 // (rep movsb on AMD).
 constexpr std::size_t large_offset = 128 - frame_word_bytes;
 static_assert(large_offset - page_header_bytes >= 32);
+static_assert(large_offset + frame_prefix_bytes_max + wire_align <= around_large_message);
 }  // namespace
 
 TcpReader::TcpReader(const TransportResources& resources, const LinkOptions& options)
