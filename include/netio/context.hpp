@@ -94,8 +94,8 @@ class NETIO_API Context {
   // `linger`. Each socket that closes has its on_closed. When all sockets are closed or destroyed,
   // calls `then` once, from the loop. If there is no `then`, it stops the loop, so that run()
   // returns. From this call on, no socket can be made in this context. Never blocks. A second call
-  // sets a new `linger`, and a new `then` if it has one. For Ctrl-C: PosixSignals(context.loop(),
-  // {SIGINT}, [&](int) { context.close(); }).
+  // may shorten `linger`, not prolong it, and sets a new `then` if it has one. For Ctrl-C:
+  // PosixSignals(context.loop(), {SIGINT}, [&](int) { context.close(); }).
   void close(std::chrono::nanoseconds linger = std::chrono::seconds(5),
              std::function<void()> then = {});
 

@@ -71,7 +71,7 @@ struct Ask {
 };
 
 // One of the requests that Request::send_to_all() made.
-struct Asked {
+struct PeerRequest {
   std::uint64_t peer = 0;  // PeerInfo::id
   std::uint64_t id = 0;    // as Request::send() sets it
 };
@@ -132,15 +132,15 @@ class NETIO_API Request : public Socket {
   // own, a page or, of what is larger than a page, its bytes: so many pages as there are peers in
   // ContextOptions::send_pool_bytes, or so many times the bytes in three quarters of
   // large_bytes_max.
-  ToAll send_to_all(std::span<const std::byte> request, std::vector<Asked>& asked,
+  ToAll send_to_all(std::span<const std::byte> request, std::vector<PeerRequest>& asked,
                     const Ask& ask = {}) noexcept;
   // The same with text.
-  ToAll send_to_all(std::string_view text, std::vector<Asked>& asked,
+  ToAll send_to_all(std::string_view text, std::vector<PeerRequest>& asked,
                     const Ask& ask = {}) noexcept {
     return send_to_all(std::as_bytes(std::span(text)), asked, ask);
   }
   // Two texts in braces would be one text.
-  void send_to_all(std::initializer_list<const char*> texts, std::vector<Asked>& asked,
+  void send_to_all(std::initializer_list<const char*> texts, std::vector<PeerRequest>& asked,
                    const Ask& ask = {}) = delete;
 
   // Makes a message of `bytes` for a request, as Push::allocate() does.

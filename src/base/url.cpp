@@ -134,6 +134,10 @@ void check_ipv6(std::string_view text, const std::string& host) {
     refuse(text, quoted(interface) + " names no interface",
            "write the interface of this host behind the '%', like fe80::1%eth0");
   }
+  if (!is_link_local(host) && !interface.empty()) {
+    refuse(text, quoted(host) + " is no link-local address, and only those have an interface",
+           "write it without " + std::string(interface));
+  }
   if (is_link_local(host) && interface.empty()) {
     refuse(text, "a link-local address needs its interface",
            "write it like tcp://[" + host + "%eth0]:5000, with the interface of this host");

@@ -129,6 +129,8 @@ TEST(Url, with_a_number_that_can_be_read_in_two_ways_is_refused) {
   EXPECT_REFUSED("tcp://[::12345]:5000", "is not an IPv6 address");
   EXPECT_REFUSED("tcp://[fe80::1%]:5000", "names no interface");
   EXPECT_REFUSED("tcp://[fe80::1%02]:5000", "names no interface");
+  EXPECT_REFUSED("tcp://[::1%lo]:5000", "only those have an interface");
+  EXPECT_REFUSED("tcp://[2001:db8::1%2]:5000", "write it without %2");
   EXPECT_REFUSED("tcp://host:05000", "write 5000");
   EXPECT_REFUSED("tcp://host:00", "write 0");
   EXPECT_REFUSED("tcp://host:0x10", "after the port");

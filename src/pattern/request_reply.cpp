@@ -44,7 +44,7 @@ Status Request::send_segments(std::span<const Segment> segments, std::uint64_t& 
                               const Ask& ask) noexcept {
   return request_core_->send(detail::SegmentList(segments), id, ask);
 }
-ToAll Request::send_to_all(std::span<const std::byte> request, std::vector<Asked>& asked,
+ToAll Request::send_to_all(std::span<const std::byte> request, std::vector<PeerRequest>& asked,
                            const Ask& ask) noexcept {
   return request_core_->send_to_all(request, asked, ask);
 }

@@ -181,6 +181,10 @@ void ContextCore::run() {
 void ContextCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
   loop.require_owner("close the context");
   closing_ = true;
+  // Who is told twice to end, by a supervisor or a user, is not to end later.
+  const std::chrono::nanoseconds now = loop.now();
+  linger = std::max(std::min(linger, close_until_ - now), std::chrono::nanoseconds(0));
+  close_until_ = now + linger;
   if (then) {
     then_ = std::move(then);
   } else if (!then_) {

@@ -90,6 +90,7 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   std::unique_ptr<Buriable> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
   bool closing_ = false;
+  std::chrono::nanoseconds close_until_ = std::chrono::nanoseconds::max();  // on the loop's clock
   bool stops_when_closed_ = false;  // run() is under way, and returns once all are closed
 };
 

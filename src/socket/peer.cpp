@@ -309,6 +309,15 @@ void Peer::linger(std::chrono::nanoseconds within) {
   linger_timer_->start_once(std::max(within, std::chrono::nanoseconds(0)));
 }
 
+const char* Peer::why_let_go() const noexcept {
+  if (!up()) return "was let go";
+  const SendBooks& sent = outgoing.books();
+  const bool unsettled = outgoing.pending() || sent.expected != sent.next_sequence;
+  if (unsettled) return "was let go, and did not take in time what was sent to it";
+  return expects_answers() ? "was let go, and did not answer in time"
+                           : "was let go, and did not end in time";
+}
+
 // There is nothing to wait for any more, or no time. The user is told, from the loop, unless the
 // whole socket closes.
 void Peer::depart() noexcept {
@@ -318,8 +327,7 @@ void Peer::depart() noexcept {
     return socket_.touch();
   }
   if (dialer_) dialer_->stop();
-  fail(DownReason::closed_here,
-       up() ? "was let go, and did not take in time what was sent to it" : "was let go");
+  fail(DownReason::closed_here, why_let_go());
 }
 
 void Peer::cut() noexcept {

@@ -225,6 +225,7 @@ class Peer final : public Newcomer,
     return !lingered_ && (outgoing.pending() || outgoing.has_to_resend() || expects_answers());
   }
   [[nodiscard]] bool expects_answers() const noexcept;
+  [[nodiscard]] const char* why_let_go() const noexcept;
   void depart() noexcept;
   void stop_delivery() noexcept;
   void give_up_for_good(DropReason reason) noexcept;

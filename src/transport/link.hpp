@@ -229,7 +229,8 @@ class Link {
   // How the end of a peer that said nothing is told; `greeted`: it had said hello.
   [[nodiscard]] static Down gone_silently(const std::string& peer, bool greeted) {
     return {DownReason::lost,
-            peer + (greeted ? " closed the connection without a good-bye; it was killed or cut"
+            peer + (greeted ? " closed the connection without a good-bye: it was killed or cut, or "
+                              "gave this side up"
                             : " closed the connection without a hello: is it netio, and do both "
                               "sides use the same scheme (tcp://, ofi+tcp://)?")};
   }

@@ -66,6 +66,21 @@ TEST_P(ContextClose, a_shorter_linger_and_another_call_take_the_place_of_the_fir
   EXPECT_TRUE(push.closed());
 }
 
+TEST_P(ContextClose, a_second_call_does_not_prolong_the_first) {
+  Pull pull(there_, options());
+  Push push(here_, options());
+  join(pull, push);
+  pull.pause();
+  (void)send_until_again(push, 20'000);
+  int calls = 0;
+  here_.close(50ms, [&] { ++calls; });
+  here_.close(std::chrono::hours(1));
+  here_.close(std::chrono::nanoseconds::max());
+  ASSERT_SOON(pump_, calls != 0);
+  EXPECT_TRUE(push.closed());
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_P(ContextClose, sockets_that_are_destroyed_meanwhile_count_as_closed) {
   Pull pull(there_, options());
   auto push = std::make_unique<Push>(here_, options());

@@ -50,12 +50,14 @@ TEST_P(DisconnectRequest, gives_up_when_linger_expires_and_another_one_gets_what
   const std::uint64_t id = request.peers().front().id;
   other.on_request([](const MessageView&, ReplyTo to) { EXPECT_EQ(to.send("so"), Status::ok); });
   join(other, request);
+  ASSERT_SOON(pump_, request.books().unacknowledged == 0);
   EXPECT_TRUE(request.disconnect(id, 0s));
   ASSERT_SOON(pump_, failed_.size() == 1 && answered_ == 1);
   EXPECT_EQ(failed_[0], Outcome::in_doubt);
   EXPECT_EQ(request.requests().repeated, 1U);
   ASSERT_EQ(at_request.downs.size(), 1U);
   EXPECT_EQ(at_request.downs[0].down.reason, DownReason::closed_here) << at_request.why();
+  EXPECT_NE(at_request.why().find("did not answer in time"), std::string::npos);
   EXPECT_EQ(request.peers().size(), 1U);
 }
 

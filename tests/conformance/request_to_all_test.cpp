@@ -64,14 +64,14 @@ class RequestToAll : public Conformance {
     return answer;
   }
   void expect_answers_of_all() {
-    for (const Asked& each : asked_) {
+    for (const PeerRequest& each : asked_) {
       EXPECT_EQ(answers_->texts[each.id], std::to_string(each.peer));
     }
   }
 
   std::optional<Request> request_;
   std::vector<std::unique_ptr<Replier>> repliers_;
-  std::vector<Asked> asked_;
+  std::vector<PeerRequest> asked_;
   std::optional<Answers> answers_;
   int writable_ = 0;
 };
@@ -220,7 +220,7 @@ TEST_P(RequestToAll, each_has_the_time_limit) {
   for (int i = 0; i < 3; ++i) add().answers = false;
   ASSERT_EQ(ask_all(payload(1, 20), {.within = 50ms}).status, Status::ok);
   ASSERT_SOON(pump_, answers_->failed.size() == 3);
-  for (const Asked& each : asked_) EXPECT_EQ(answers_->failed[each.id], Outcome::timed_out);
+  for (const PeerRequest& each : asked_) EXPECT_EQ(answers_->failed[each.id], Outcome::timed_out);
   EXPECT_TRUE(answers_->texts.empty());
   for (const auto& replier : repliers_) replier->held.clear();
 }

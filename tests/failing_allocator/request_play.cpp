@@ -57,7 +57,7 @@ class Asker {
         answer = request_.send_to_all(i % 4 == 3 ? large_message : small_message, asked_, how);
       }
       if (asked_.size() != answer.peers) give_up("not as many were asked as the answer says");
-      for (const Asked& each : asked_) open_.push_back(each.id);
+      for (const PeerRequest& each : asked_) open_.push_back(each.id);
     }
   }
   // All have ended.
@@ -88,7 +88,7 @@ class Asker {
   Request& request_;
   bool victim_;
   std::vector<std::uint64_t> open_;
-  std::vector<Asked> asked_;
+  std::vector<PeerRequest> asked_;
 };
 
 // Answers some at once, some later, and gives some up.

@@ -81,6 +81,7 @@ class Request : public TurnedSocket<netio::Request> {
   using netio::Request::on_writable;
   using netio::Request::send;
   using netio::Request::send_segments;
+  using netio::Request::send_to_all;
 
   // Of Ask, 0 is for ever, and here it is the shortest.
   static Ask limited(std::chrono::nanoseconds within) noexcept {

@@ -62,7 +62,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   Status send(std::span<const std::byte> request, std::uint64_t& id, const Ask& ask) noexcept;
   Status send(Message& request, std::uint64_t& id, const Ask& ask) noexcept;
   Status send(const SegmentList& segments, std::uint64_t& id, const Ask& ask) noexcept;
-  ToAll send_to_all(std::span<const std::byte> request, std::vector<Asked>& asked,
+  ToAll send_to_all(std::span<const std::byte> request, std::vector<PeerRequest>& asked,
                     const Ask& ask) noexcept;
   Message allocate(std::size_t bytes, Status& status, std::size_t head_bytes) noexcept;
   Status cancel(std::uint64_t id) noexcept;
@@ -137,7 +137,7 @@ class RequestCore final : public Distribution, private RequestTaker, private Def
   [[nodiscard]] Status prepare_for_all(MessageToAll& request, std::size_t count) noexcept;
   [[nodiscard]] bool prepare_records(std::span<const std::byte> bytes, std::size_t count,
                                      const Ask& ask, std::vector<Message>& copies,
-                                     std::vector<Asked>& asked) noexcept;
+                                     std::vector<PeerRequest>& asked) noexcept;
   std::uint64_t put_to_all(Peer& peer, const MessageToAll& request, Lease memory, Message copy,
                            const Ask& ask) noexcept;
   // What a request has beside its bytes. There is room for its deadline.

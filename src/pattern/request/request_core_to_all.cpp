@@ -74,7 +74,7 @@ Status RequestCore::prepare_for_all(MessageToAll& request, std::size_t count) no
 // Without memory the user tries again in the next turn.
 bool RequestCore::prepare_records(std::span<const std::byte> bytes, std::size_t count,
                                   const Ask& ask, std::vector<Message>& copies,
-                                  std::vector<Asked>& asked) noexcept {
+                                  std::vector<PeerRequest>& asked) noexcept {
   bool prepared =
       pending_.has_free(count) && (ask.within.count() == 0 || make_room_for_deadlines(count));
   guard_memory(
@@ -91,7 +91,7 @@ bool RequestCore::prepare_records(std::span<const std::byte> bytes, std::size_t 
   return false;
 }
 
-ToAll RequestCore::send_to_all(std::span<const std::byte> bytes, std::vector<Asked>& asked,
+ToAll RequestCore::send_to_all(std::span<const std::byte> bytes, std::vector<PeerRequest>& asked,
                                const Ask& ask) noexcept {
   asked.clear();
   if (stopped_) return {Status::closed, 0, 0};
@@ -118,7 +118,7 @@ ToAll RequestCore::send_to_all(std::span<const std::byte> bytes, std::vector<Ask
     asked.push_back({peer->id(), id});
     ++answer.peers;
   }
-  std::ranges::sort(asked, {}, &Asked::peer);
+  std::ranges::sort(asked, {}, &PeerRequest::peer);
   if (answer.status == Status::again || answer.status == Status::not_connected) {
     (void)refused(bytes.size());
   }

@@ -181,7 +181,9 @@ bool ShmLink::take_pages(int budget) {
       if (!ended_ || state_ != State::up || receives.waiting()) break;
       [[fallthrough]];
     case ShmReceives::Result::over:
-      go_bad(DownReason::lost, "closed the connection without a good-bye; it was killed or cut");
+      go_bad(DownReason::lost,
+             "closed the connection without a good-bye: it was killed or cut, or gave this side "
+             "up");
       return true;
     case ShmReceives::Result::starved:
       starved_ = true;
