@@ -28,8 +28,9 @@ struct PeerArguments {
   std::string address;
   bool binds = false;
   std::string name;
-  // Without it: 10 s for who connects, for ever for who binds.
+  // Without it: `usual_timeout` for who connects, for ever for who binds.
   std::optional<std::chrono::nanoseconds> connect_timeout;
+  std::chrono::seconds usual_timeout{10};
   IdlePolicy wait = IdlePolicy::sleep;
   std::size_t message_bytes_max = SocketOptions{}.message_bytes_max;
   std::size_t resume_bytes_max = SocketOptions{}.resume_bytes_max;

@@ -58,7 +58,7 @@ std::string bind_when_there(const std::string& address,
                             const PeerArguments& peer, Progress& progress) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  const auto limit = peer.connect_timeout.value_or(PeerWait::timeout_default);
+  const auto limit = peer.connect_timeout.value_or(peer.usual_timeout);
   for (bool noted = false;; noted = true) {
     try {
       std::string bound = bind(address);

@@ -38,7 +38,8 @@ inline constexpr std::string_view send_footer =
   netio send shm://name --size 64 --count 10M              to a process of this machine and user
   netio send tcp://host:5555 --size 1MiB --head 64         a header and a body, as two segments
   echo "run 42 starts" | netio send 'tcp://*:5555' --bind --to-all --wait-for 3
-      one message to each of three receivers, once all are there (netio recv --connect)
+      one message to each of three receivers, once all are there (netio recv --connect);
+      exit code 3 if one of them had gone before
   netio send --channel name=data,type=push,method=connect,address=tcp://host:5555 run42.dat
 
 Sizes, counts and rates: k, M, G are powers of 1000, Ki, Mi, Gi of 1024. Times: 100ms, 5s, 2min.

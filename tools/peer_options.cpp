@@ -135,9 +135,8 @@ void add_settings(CLI::App& app, PeerArguments& peer, const Side& side) {
                     ? fmt::format("Give up when no {} came for so long (for ever; connecting: 10s)",
                                   side.peer)
                     : fmt::format("Give up when no {} came, or a lost one did not return, for "
-                                  "so long (10s, 20s where another peer has the place; binding: "
-                                  "for ever)",
-                                  side.peer));
+                                  "so long ({}s; binding: for ever)",
+                                  side.peer, peer.usual_timeout.count()));
   add_wait(app, peer.wait);
   add_parsed_to(app, "--message-max", "BYTES", parse_message_bytes, peer.message_bytes_max,
                 "The largest message (1GiB)");

@@ -71,7 +71,9 @@ std::string_view advice_for(DownReason reason) {
 std::string_view advice_for(std::string_view address, DownReason reason) {
   const bool memory = address.starts_with("shm://");
   const std::string_view in_memory = memory ? advice_in_memory(reason) : std::string_view();
-  if (!in_memory.empty() || (memory && reason == DownReason::resources)) return in_memory;
+  // In memory they say what to do themselves.
+  const bool said = reason == DownReason::resources || reason == DownReason::rejected;
+  if (!in_memory.empty() || (memory && said)) return in_memory;
   return advice_for(reason);
 }
 
@@ -97,11 +99,12 @@ std::string why(const PeerInfo& peer, const Down& down) {
 PeerWait::PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up)
     : address_(arguments.address),
       dials_(!arguments.binds && !arguments.address.starts_with("shm://")),
+      usual_(arguments.usual_timeout),
       limit_(arguments.connect_timeout),
       on_give_up_(std::move(on_give_up)),
-      timer_(loop, [this] { time_is_up(); }) {
+      timer_(loop, [this] { give_up(); }) {
   by_user_ = limit_.has_value();
-  if (!limit_ && !arguments.binds) limit_ = timeout_default;
+  if (!limit_ && !arguments.binds) limit_ = usual_;
 }
 
 void PeerWait::wait_for_lost(std::chrono::nanoseconds limit) noexcept {
@@ -112,7 +115,13 @@ void PeerWait::begin() { wait(limit_); }
 
 void PeerWait::up(bool enough) {
   met_ = true;
+  gathers_ = !enough;
   if (enough) timer_.stop();
+}
+
+void PeerWait::enough() {
+  gathers_ = false;
+  timer_.stop();
 }
 
 void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connected) {
@@ -127,31 +136,20 @@ void PeerWait::down(const PeerInfo& peer, const Down& down, std::size_t connecte
     give_up();
     return;
   }
+  if (gathers_) return;  // within the limit of begin(), if there is one
   const auto limit = lost_limit_ ? lost_limit_ : limit_;
-  if (met_ && !timer_.running()) wait(closing_ && !limit ? timeout_default : limit);
+  if (met_ && !timer_.running()) wait(closing_ && !limit ? usual_ : limit);
 }
 
 void PeerWait::closing(std::size_t connected) {
   closing_ = true;
   const auto limit = lost_limit_ ? lost_limit_ : limit_;
-  if (connected == 0 && !timer_.running()) wait(limit ? limit : timeout_default);
+  if (connected == 0 && !timer_.running()) wait(limit ? limit : usual_);
 }
 
 void PeerWait::wait(std::optional<std::chrono::nanoseconds> limit) {
   waited_ = limit;
   if (limit) timer_.start_once(*limit);
-}
-
-// Somebody is there, and turns this side away: the place of a peer that hangs is free soon after
-// SocketOptions::replace_silent_after, which is as long as the limit that nobody gave.
-void PeerWait::time_is_up() {
-  const bool turned_away = last_down_ && last_down_->reason == DownReason::rejected;
-  if (turned_away && !by_user_ && !met_ && !std::exchange(longer_, true)) {
-    timer_.start_once(*waited_);
-    *waited_ *= 2;
-    return;
-  }
-  give_up();
 }
 
 void PeerWait::give_up() {
@@ -163,12 +161,15 @@ std::string PeerWait::cause() const {
       met_ ? fmt::format("the peer at {} {}", address_, ended_ ? "has ended" : "was lost")
            : fmt::format("no peer at {}", address_);
   if (waited_) text += (met_ ? " and none came back" : "") + within();
-  if (last_down_ && !ended_in_order(*last_down_)) text += ": " + last_why_;
-  return text;
+  return text + last_reason();
 }
 
 std::string PeerWait::cause(std::string_view gathered) const {
-  return fmt::format("{} at {}{}", gathered, address_, within());
+  return fmt::format("{} at {}{}{}", gathered, address_, within(), last_reason());
+}
+
+std::string PeerWait::last_reason() const {
+  return last_down_ && !ended_in_order(*last_down_) ? ": " + last_why_ : std::string();
 }
 
 std::string PeerWait::within() const {
@@ -177,6 +178,8 @@ std::string PeerWait::within() const {
 }
 
 std::string PeerWait::advice() const {
+  const bool some_left = gathers_ && (!last_down_ || ended_in_order(*last_down_));
+  if (some_left) return "start the others; --connect-timeout waits longer";
   if (!last_down_ && met_) return {};
   if (!last_down_) {
     return dials_

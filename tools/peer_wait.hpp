@@ -22,6 +22,10 @@ namespace netio::cli {
 // What can be done about it, for a person; may be empty.
 [[nodiscard]] std::string_view advice_for(std::string_view address, DownReason reason);
 
+// What can be done about a message that is larger than the peer takes.
+inline constexpr const char* advice_for_size =
+    "raise its --message-max, or the memory limit of its container";
+
 // One side had closed, and the other has heard it.
 [[nodiscard]] inline bool ended_in_order(const Down& down) noexcept {
   return down.reason == DownReason::closed_by_peer || down.reason == DownReason::closed_here;
@@ -29,8 +33,6 @@ namespace netio::cli {
 
 class PeerWait {
  public:
-  static constexpr std::chrono::seconds timeout_default{10};
-
   // `on_give_up` is called in the loop, once: no peer came in time, or none ever will.
   PeerWait(Loop& loop, const PeerArguments& arguments, std::function<void()> on_give_up);
 
@@ -39,6 +41,7 @@ class PeerWait {
   void begin();
   // A peer came up. The limit of begin() goes on until there are `enough`.
   void up(bool enough = true);
+  void enough();
   // A connection or an attempt ended; `connected` peers are left.
   void down(const PeerInfo& peer, const Down& down, std::size_t connected);
   // The command has nothing more to say: from now on only a lost peer that is still to
@@ -57,20 +60,21 @@ class PeerWait {
 
  private:
   void wait(std::optional<std::chrono::nanoseconds> limit);
-  void time_is_up();
   void give_up();
   [[nodiscard]] std::string within() const;
+  [[nodiscard]] std::string last_reason() const;
 
   std::string address_;
   bool dials_;  // over a network
+  std::chrono::seconds usual_;
   std::optional<std::chrono::nanoseconds> limit_;
   std::optional<std::chrono::nanoseconds> lost_limit_;  // else limit_
   std::optional<std::chrono::nanoseconds> waited_;      // the limit that ran out; none: hopeless
   bool by_user_ = false;                                // limit_
   bool met_ = false;
+  bool gathers_ = false;  // some are there, and not enough
   bool ended_ = false;
   bool closing_ = false;
-  bool longer_ = false;  // than the limit, because it was turned away
   bool gave_up_ = false;
   std::optional<Down> last_down_;
   std::string last_why_;

@@ -101,7 +101,7 @@ void PingSession::send() {
       too_big ? fmt::format("{} are too much for {}, which takes up to {}",
                             counted(message_.size(), "byte"), echo_, binary_bytes(echo_bytes_max_))
               : fmt::format("cannot send: {}", to_string(status)),
-      too_big ? "raise its --message-max" : "");
+      too_big ? advice_for_size : "");
   close();
 }
 

@@ -226,7 +226,7 @@ void RequestSession::fail_to_ask(Status status) {
     verdict_.fail(ExitCode::failed,
                   fmt::format("a request of {} is too much for the replier, which takes up to {}",
                               counted(input_.kept.size(), "byte"), binary_bytes(most)),
-                  "raise its --message-max");
+                  advice_for_size);
   } else {
     verdict_.fail(ExitCode::failed, fmt::format("cannot ask: {}", to_string(status)), {});
   }

@@ -55,6 +55,8 @@ void SendSession::peer_down(const PeerInfo& peer, const Down& down) {
     progress_.note(fmt::format("lost {}: {}", named(peer), why(peer, down)));
   } else if (peer.retrying && attempts_.is_new(peer, down)) {
     progress_.note(fmt::format("waiting for {}: {}", named(peer), why(peer, down)));
+  } else if (peer.dialed && !peer.retrying && gathers() && present() != 0) {
+    progress_.note(fmt::format("{} cannot be used: {}", named(peer), why(peer, down)));
   }
   wait_.down(peer, down, push_.peers_connected());
 }

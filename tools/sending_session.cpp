@@ -102,7 +102,7 @@ ExitCode SendingSession::run() {
 void SendingSession::begin() {
   if (phase_ != Phase::waiting) return;
   phase_ = Phase::sending;
-  wait_.up();
+  wait_.enough();
   begun_ = context_.loop().now();
   if (!up_.empty()) connected_.up(*begun_);
   pace_.start(*begun_);
@@ -211,8 +211,7 @@ void SendingSession::end_now() {
 void SendingSession::give_up() {
   gave_up_ = true;
   if (gathers() && wait_.met()) {
-    verdict_.fail(ExitCode::failed, wait_.cause("only " + gathered()),
-                  "start the others; --connect-timeout waits longer");
+    verdict_.fail(ExitCode::failed, wait_.cause("only " + gathered()), wait_.advice());
     return end_now();
   }
   verdict_.fail(wait_.met() ? ExitCode::peer_lost : ExitCode::failed, wait_.cause(),
@@ -244,7 +243,7 @@ void SendingSession::fail_for_defect() {
   verdict_.fail(
       ExitCode::failed,
       fmt::format("{}, the {} takes up to {}", source_->defect(), peer_noun_, binary_bytes(most)),
-      "raise its --message-max");
+      advice_for_size);
 }
 
 void SendingSession::fail_for_doubt(const Books& books) {

@@ -222,6 +222,8 @@ void add_echo(CLI::App& app, PairArguments& echo) {
 }
 
 void add_ping(CLI::App& app, PingArguments& ping) {
+  // The place of a peer that hangs is free after SocketOptions::replace_silent_after and a look.
+  ping.peer.usual_timeout = std::chrono::seconds(15);
   add_pair(app, ping, {"peer", false, true, false}, "End after N pings");
   add_parsed_to(
       app, "--size", "BYTES",

@@ -47,7 +47,7 @@ const char* advice_on(Status status) noexcept {
     case Status::closed:
       return "nothing can be sent after netio_close(), nor in a child of fork()";
     case Status::too_big:
-      return "split the message, or raise message_bytes_max at both ends";
+      return "split the message, or raise message_bytes_max at both ends, or large_bytes_max there";
     default:
       return "see netio.h for when it may be called";
   }

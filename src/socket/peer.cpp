@@ -314,8 +314,8 @@ const char* Peer::why_let_go() const noexcept {
   const SendBooks& sent = outgoing.books();
   const bool unsettled = outgoing.pending() || sent.expected != sent.next_sequence;
   if (unsettled) return "was let go, and did not take in time what was sent to it";
-  return expects_answers() ? "was let go, and did not answer in time"
-                           : "was let go, and did not end in time";
+  if (expects_answers()) return "was let go, and did not answer in time";
+  return bye_said_ ? "was let go, and did not end in time" : "was let go";
 }
 
 // There is nothing to wait for any more, or no time. The user is told, from the loop, unless the

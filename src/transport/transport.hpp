@@ -21,6 +21,8 @@
 #include "memory/quota.hpp"
 #include "transport/inquiry_line.hpp"
 #include "transport/link.hpp"
+#include "wire/frame.hpp"
+#include "wire/page.hpp"
 
 namespace netio::detail {
 
@@ -38,9 +40,9 @@ struct TransportResources {
   MemoryRoom& room;  // for what a transport takes beside
 };
 
-// Of the buffer of a large message, the most that is not payload: where its page begins, the prefix
-// of its frame, and the padding.
-inline constexpr std::size_t around_large_message = 256;
+// Of the buffer of a message that is a page of its own, the most that is not payload: where the
+// page begins, the prefix of the frame, and the padding.
+inline constexpr std::uint64_t around_large_message = 256;
 
 // What a socket asks of its links. Outlives them.
 struct LinkOptions {
@@ -61,14 +63,23 @@ struct LinkOptions {
 };
 
 // The largest message that a socket takes on a wire that copies messages over a page into the large
-// pool: what this says in its hello. Otherwise one that never fits the pool would break each
-// connection that it is sent on.
+// pool: its hello says so. Otherwise one that never fits the pool would break each connection that
+// it is sent on.
 [[nodiscard]] inline std::uint64_t largest_copied(const TransportResources& resources,
                                                   const LinkOptions& options) noexcept {
   const std::size_t buffer = resources.large_pool.largest(options.large_quota);
-  const std::size_t message = buffer - std::min(buffer, around_large_message);
-  return std::min<std::uint64_t>(options.message_bytes_max,
-                                 std::max(message, resources.page_bytes));
+  const std::size_t in_page = resources.page_bytes - page_header_bytes - frame_prefix_bytes_max;
+  return std::min<std::uint64_t>(options.message_bytes_max, std::max(buffer, in_page));
+}
+
+// Fit::whole_page_bytes_max of such a wire. The body's size has 32 bits; half of that keeps every
+// sum far from the edge. And a message that takes the peer's largest buffer goes in parts, around
+// which nothing else lies in the buffer.
+[[nodiscard]] inline std::size_t whole_page_copied(const LinkLimits& limits) noexcept {
+  constexpr std::uint64_t most = std::uint64_t{1} << 31U;
+  const std::uint64_t message = limits.message_bytes_max;
+  const std::uint64_t whole = std::min(most, message - std::min(message, around_large_message));
+  return std::max<std::size_t>(whole, limits.page_bytes_max);
 }
 
 class ListenerEvents {

@@ -171,16 +171,18 @@ bool ReadoutCore::send_message(Builder& builder, const Message& message) noexcep
   return status == Status::ok;
 }
 
-// The builder was made with a smaller SocketOptions::message_bytes_max.
+// The builder was made with a smaller SocketOptions::message_bytes_max, or with little memory.
 void ReadoutCore::refuse_smaller(Builder& builder, std::size_t bytes) noexcept {
   Link* const link = link_of(builder);
   if (link == nullptr) return;
   guard_memory(
       [&] {
-        refuse(static_cast<std::uint32_t>(&builder - builders_.data()),
-               "takes fragments of at most " + std::to_string(link->limits().message_bytes_max) +
-                   " bytes (its SocketOptions::message_bytes_max), and has to be sent one of " +
-                   std::to_string(bytes));
+        refuse(
+            static_cast<std::uint32_t>(&builder - builders_.data()),
+            "takes fragments of at most " + std::to_string(link->limits().message_bytes_max) +
+                " bytes (its SocketOptions::message_bytes_max, or what its large_bytes_max holds), "
+                "and has to be sent one of " +
+                std::to_string(bytes));
       },
       [&]() noexcept { builder.socket->fail(out_of_memory()); });
 }

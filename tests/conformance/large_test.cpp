@@ -140,7 +140,9 @@ TEST_P(Large, a_message_beyond_the_receivers_memory_is_too_big) {
     EXPECT_EQ(most > 4 * mebi, in_place) << most;
     EXPECT_GT(most, 3 * mebi);
     std::size_t sent = 0;
-    for (const std::size_t bytes : {in_place ? 4 * mebi : most, most + 1, 16 * mebi}) {
+    const std::size_t largest = in_place ? 4 * mebi : most;
+    for (const std::size_t bytes :
+         {largest, largest - 1, largest - 200, largest - 300, largest - 400, most + 1, 16 * mebi}) {
       const bool taken = bytes <= most;
       if (bytes > options().message_bytes_max) continue;
       ASSERT_SOON(pump_, push.send(payload(sent, bytes)) == (taken ? Status::ok : Status::too_big));

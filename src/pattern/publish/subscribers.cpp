@@ -326,7 +326,7 @@ GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
   return {peer.their_mode(),
           link.fit(),
           limits.page_bytes_max - page_header_bytes,
-          limits.message_bytes_max,
+          std::min<std::uint64_t>(limits.message_bytes_max, socket_.options().message_bytes_max),
           peer.outgoing.takes_segments(),
           peer.outgoing.resends(),
           peer.outgoing.resends() ? &link.receive_store() : nullptr};

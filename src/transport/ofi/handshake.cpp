@@ -15,8 +15,7 @@ constexpr std::uint32_t receive_bytes_most = 32U << 20U;
 // One of the receives posted is for the peer's hello; the others are its to use.
 void OfiLink::send_hello(Hello hello) {
   refused_ = hello.refusal != Refusal::none;
-  hello.message_bytes_max =
-      std::min(hello.message_bytes_max, largest_copied(resources_, options_));
+  hello.message_bytes_max = std::min(hello.message_bytes_max, largest_copied(resources_, options_));
   hello.receives = wire_->credits.untold() - 1;
   wire_->credits.told(wire_->credits.untold());
   hello.receive_bytes = static_cast<std::uint32_t>(wire_->receives.pool().block_bytes());
@@ -81,9 +80,9 @@ void OfiLink::come_up(const Hello& theirs) {
   fit_ = {.pages = &resources_.send_pool, .large = &resources_.large_pool};
   wire_->sends.describe(fit_);
   fit_.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
-  fit_.whole_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
+  fit_.whole_page_bytes_max = whole_page_copied(limits_);
   wire_->sends.limit(std::min(theirs.receive_bytes, receive_bytes_most));
   if (wire_->ring_engine != nullptr) {
     const std::size_t slot = theirs.ring.slot_bytes;

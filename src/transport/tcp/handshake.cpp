@@ -34,8 +34,7 @@ void TcpLink::begin_greeting() {
 }
 
 void TcpLink::send_hello(Hello hello) {
-  hello.message_bytes_max =
-      std::min(hello.message_bytes_max, largest_copied(resources_, options_));
+  hello.message_bytes_max = std::min(hello.message_bytes_max, largest_copied(resources_, options_));
   hello_out_.resize(hello_bytes_max);
   hello_out_.resize(encode(hello, hello_out_));
   refused_ = hello.refusal != Refusal::none;
@@ -137,10 +136,9 @@ void TcpLink::come_up(const Hello& theirs) {
   fit_ = {.pages = &resources_.send_pool, .large = &resources_.large_pool};
   fit_.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
   fit_.reads_borrowed = true;
-  // The body's size has 32 bits; half of that keeps every sum far from the edge.
-  fit_.whole_page_bytes_max = std::size_t{1} << 31U;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
+  fit_.whole_page_bytes_max = whole_page_copied(limits_);
   if (chosen_) shared_.good_addresses.note(peer_address_, *chosen_);
   state_ = State::up;
   if (loop_.idle_policy() != IdlePolicy::sleep && shared_.links_polled < links_polled_max) {
