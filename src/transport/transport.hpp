@@ -62,24 +62,20 @@ struct LinkOptions {
   bool fills_blocks = false;
 };
 
-// The largest message that a socket takes on a wire that copies messages over a page into the large
-// pool: its hello says so. Otherwise one that never fits the pool would break each connection that
-// it is sent on.
+// Fit::whole_page_bytes_max of a wire that copies messages over a page into the large pool. The
+// body's size has 32 bits; half of that keeps every sum far from the edge.
+inline constexpr std::uint64_t whole_page_copied = std::uint64_t{1} << 31U;
+
+// The largest message that a socket takes on such a wire: its hello says so. Otherwise one that
+// never fits the pool would break each connection that it is sent on. Parts need nothing around
+// them in the buffer.
 [[nodiscard]] inline std::uint64_t largest_copied(const TransportResources& resources,
                                                   const LinkOptions& options) noexcept {
-  const std::size_t buffer = resources.large_pool.largest(options.large_quota);
-  const std::size_t in_page = resources.page_bytes - page_header_bytes - frame_prefix_bytes_max;
-  return std::min<std::uint64_t>(options.message_bytes_max, std::max(buffer, in_page));
-}
-
-// Fit::whole_page_bytes_max of such a wire. The body's size has 32 bits; half of that keeps every
-// sum far from the edge. And a message that takes the peer's largest buffer goes in parts, around
-// which nothing else lies in the buffer.
-[[nodiscard]] inline std::size_t whole_page_copied(const LinkLimits& limits) noexcept {
-  constexpr std::uint64_t most = std::uint64_t{1} << 31U;
-  const std::uint64_t message = limits.message_bytes_max;
-  const std::uint64_t whole = std::min(most, message - std::min(message, around_large_message));
-  return std::max<std::size_t>(whole, limits.page_bytes_max);
+  const std::uint64_t buffer = resources.large_pool.largest(options.large_quota);
+  const bool in_parts = buffer > whole_page_copied + around_large_message;
+  const std::uint64_t large = in_parts ? buffer : buffer - std::min(buffer, around_large_message);
+  const std::uint64_t in_page = resources.page_bytes - page_header_bytes - frame_prefix_bytes_max;
+  return std::min<std::uint64_t>(options.message_bytes_max, std::max(large, in_page));
 }
 
 class ListenerEvents {

@@ -181,8 +181,8 @@ TEST_F(CliToAll, a_publisher_waits_no_longer_than_it_was_told_either) {
 // A publisher that waits for nobody has met nobody if nobody comes.
 TEST_F(CliToAll, a_publisher_that_waits_for_nobody_meets_nobody) {
   Process echo(netio_command({"echo", any_port}));
-  Process pub(netio_command(
-      {"pub", address_of(echo), "--connect", "--wait-for", "0", "--size", "1KiB", "--count", "5"}));
+  Process pub(netio_command({"pub", address_of(echo), "--connect", "--wait-for", "0", "--size",
+                             "1KiB", "--rate", "100", "--seconds", "30s"}));
   EXPECT_EQ(pub.wait(), 1) << pub.err();
   EXPECT_THAT(pub.err(), HasSubstr("error: no peer at "));
   echo.signal(SIGTERM);

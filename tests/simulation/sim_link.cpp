@@ -224,8 +224,7 @@ void SimLink::come_up(const Hello& theirs) {
   fit_.borrowed_bytes_max = page - detail::page_header_bytes - detail::frame_prefix_bytes_max;
   limits_.queue_bytes_max = std::min(options_.queue_bytes_max, traits().queue_bytes_max);
   limits_.message_bytes_max = theirs.message_bytes_max;
-  fit_.whole_page_bytes_max =
-      std::max(page, std::min(traits().lent_page_bytes_max, detail::whole_page_copied(limits_)));
+  fit_.whole_page_bytes_max = std::max(page, traits().lent_page_bytes_max);
   state_ = State::up;
   handshake_until_ns_ = never;
   if (!wire_->was_up[0] && !wire_->was_up[1]) ++wire_->dial.connections;

@@ -82,7 +82,7 @@ void OfiLink::come_up(const Hello& theirs) {
   fit_.borrowed_bytes_max = page - page_header_bytes - frame_prefix_bytes_max;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
-  fit_.whole_page_bytes_max = whole_page_copied(limits_);
+  fit_.whole_page_bytes_max = whole_page_copied;
   wire_->sends.limit(std::min(theirs.receive_bytes, receive_bytes_most));
   if (wire_->ring_engine != nullptr) {
     const std::size_t slot = theirs.ring.slot_bytes;

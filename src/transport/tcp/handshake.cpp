@@ -138,7 +138,7 @@ void TcpLink::come_up(const Hello& theirs) {
   fit_.reads_borrowed = true;
   limits_.queue_bytes_max = options_.queue_bytes_max;
   limits_.message_bytes_max = theirs.message_bytes_max;
-  fit_.whole_page_bytes_max = whole_page_copied(limits_);
+  fit_.whole_page_bytes_max = whole_page_copied;
   if (chosen_) shared_.good_addresses.note(peer_address_, *chosen_);
   state_ = State::up;
   if (loop_.idle_policy() != IdlePolicy::sleep && shared_.links_polled < links_polled_max) {
