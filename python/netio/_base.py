@@ -21,7 +21,10 @@ READABLE, WRITABLE, EVENT, CLOSED = range(4)
 OK, AGAIN, NOT_CONNECTED = Status.ok, Status.again, Status.not_connected
 
 _words = {
-    Status.too_big: ("the message exceeds a limit", "see message_bytes_max at both ends, and large_bytes_max at the other"),
+    Status.too_big: (
+        "the message exceeds a limit",
+        "see message_bytes_max at both ends, and large_bytes_max at the other",
+    ),
     Status.invalid: ("the call makes no sense in this state", ""),
     Status.not_connected: ("no peer with this id is connected", "peers() says which ones are"),
 }

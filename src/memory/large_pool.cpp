@@ -47,8 +47,8 @@ bool LargePool::could_ever_take(std::size_t bytes, const Quota* quota) const noe
 }
 
 std::size_t LargePool::largest(const Quota* quota) const noexcept {
-  const std::size_t most = std::min({bytes_max_, buffer_bytes_max,
-                                     quota != nullptr ? quota->bytes_max() : buffer_bytes_max});
+  const std::size_t most = std::min(
+      {bytes_max_, buffer_bytes_max, quota != nullptr ? quota->bytes_max() : buffer_bytes_max});
   if (most < buffer_bytes_min) return 0;
   return most - most % std::max(std::bit_floor(most) / sizes_to_double, buffer_bytes_min);
 }
