@@ -65,14 +65,9 @@ void SendSession::judge(const Books& books) {
   fail_for_doubt(books);
   const ToAllOutlet::Reach& reach = to_all_.reach();
   if (reach.receivers_max == 0 || reach.receivers_min >= arguments_.wait_for) return;
-  const std::string cause =
-      fmt::format("some messages went to {} of the {} that were waited for", reach.receivers_min,
-                  counted(arguments_.wait_for, "receiver"));
-  if (verdict_.error.empty()) {
-    verdict_.fail(ExitCode::peer_lost, cause, "the others had ended, or were lost, before");
-  } else {
-    verdict_.error += "; " + cause;
-  }
+  add_doubt(fmt::format("some messages went to {} of the {} that were waited for",
+                        reach.receivers_min, counted(arguments_.wait_for, "receiver")),
+            "the others had ended, or were lost, before");
 }
 
 std::string SendSession::waits_for() const {

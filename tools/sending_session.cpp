@@ -257,8 +257,12 @@ void SendingSession::fail_for_doubt(const Books& books) {
     cause += fmt::format("{}{} not acknowledged", cause.empty() ? "" : ", ",
                          counted(books.unsettled(), "message"));
   }
+  add_doubt(cause, "they may not have arrived");
+}
+
+void SendingSession::add_doubt(const std::string& cause, const std::string& advice) {
   if (verdict_.error.empty()) {
-    verdict_.fail(ExitCode::peer_lost, cause, "they may not have arrived");
+    verdict_.fail(ExitCode::peer_lost, cause, advice);
   } else {
     verdict_.error += "; " + cause;
   }

@@ -51,6 +51,8 @@ class SendingSession {
   void on_writable();
   // The first message may go.
   void begin();
+  // What is not as it was asked for: exit code 3 if nothing has failed so far.
+  void add_doubt(const std::string& cause, const std::string& advice);
   // For what became of `books` that was not asked for: "3 messages dropped (...)".
   void fail_for_doubt(const Books& books);
 
