@@ -194,19 +194,18 @@ TEST_F(WireChoice, refuses_options_that_it_does_not_know) {
   EXPECT_THROW(pull.connect("netio://*:5000"), AddressError);
 }
 
-TEST_F(WireChoice, costs_no_more_than_fifty_milliseconds) {
+// One side says what it offers and the other answers: done in a few turns, each of which waits for
+// a millisecond at the most if there is nothing to do, and nowhere near the end of a timer.
+TEST_F(WireChoice, waits_for_no_timer) {
+  constexpr int turns_most = 40;
   Pull pull(there_);
-  const std::string bound = bind(pull);
-  std::chrono::nanoseconds best = 1h;
-  for (int i = 0; i < 5; ++i) {
-    Push push(here_);
-    push.connect(bound);
-    const auto begun = std::chrono::steady_clock::now();
-    ASSERT_SOON(pump_, push.peers_connected() == 1);
-    best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - begun);
-    EXPECT_EQ(push.peers().at(0).wire, "shm");
-  }
-  EXPECT_LT(best, 50ms);
+  Push push(here_);
+  push.connect(bind(pull));
+  int turns = 0;
+  for (; push.peers_connected() == 0 && turns < turns_most; ++turns) pump_.turn(1ms);
+  EXPECT_LT(turns, turns_most);
+  ASSERT_SOON(pump_, push.peers_connected() == 1);
+  EXPECT_EQ(push.peers().at(0).wire, "shm");
 }
 
 // An accepting side that is played: it offers what it is told to.

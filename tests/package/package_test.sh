@@ -86,19 +86,25 @@ soname() { readelf -d "$prefix/lib/libnetio.so" | grep -F "SONAME" | grep -F "[l
 
 command_runs() { diff <("$prefix/bin/netio" --version) <(echo "netio $version"); }
 
-# --- Headers, each as the only one of a program.
+# --- Headers, each as the only one of a program. With a compiler cache once for all clones.
+ccache=$(command -v ccache)
+export ccache CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1 prefix
+alone() {  # HEADER
+  local program=$prefix.alone/${1//\//_}.cpp
+  cd "$prefix" && echo "#include <$1>" >"$program" &&
+    $ccache "$CXX" -std=c++20 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -c "$program" -o "$program.o"
+}
+export -f alone
 compiles() {  # COMPILER LANGUAGE STANDARD HEADER
   echo "#include <$4>" |
     "$1" -x "$2" -std="$3" -pedantic -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -
 }
-export -f compiles
-export prefix
 headers_alone() {
   local asio=.
   echo '#include <asio.hpp>' | "$CXX" -x c++ -E - >/dev/null 2>&1 || asio=asio.hpp
   # shellcheck disable=SC2016  # the inner shell expands it
-  (cd "$prefix/include" && find netio -name '*.hpp' ! -path "netio/$asio") |
-    xargs -P "$(nproc)" -n 1 bash -c 'compiles "$CXX" c++ c++20 "$0"'
+  mkdir "$prefix.alone" && (cd "$prefix/include" && find netio -name '*.hpp' ! -path "netio/$asio") |
+    xargs -P "$(nproc)" -n 1 bash -c 'alone "$0"'
 }
 
 says_which_standard() {

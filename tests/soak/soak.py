@@ -145,6 +145,11 @@ class Soak:
                      {"NETIO_TEST_SEED": str(seed), "NETIO_TEST_FAILING_STRIDE": str(max(3, round(8 / self.fraction))),
                       "NETIO_TEST_LIMIT": "600"})
 
+    # Whether script/bench --against-build tells a build that is slow on purpose by its times.
+    def comparison(self, _):
+        self.program("comparison", [sys.executable, "-B", "bench/compare/compare_test.py", "build/release",
+                                    "build/release/bench/compare", "--times"], 60, "tests", r"Ran (\d+) tests")
+
     def fuzz(self, seed):
         targets = sorted((root / "build/asan-ubsan/fuzz").glob("*_fuzz"))
         targets = random.Random(seed).sample(targets, min(len(targets), 4))
@@ -211,6 +216,7 @@ PARTS = {
     "faults": (Soak.faults, "units, builders and event managers are killed, stopped and cut off"),
     "cuts": (Soak.cuts, "connections are cut under load"),
     "memory": (Soak.memory, "memory runs out at other allocations"),
+    "comparison": (Soak.comparison, "a build against itself and against a slow one, by their times"),
     "fuzz": (Soak.fuzz, "four fuzz targets"),
     "tests": (Soak.tests, "a sixth of the release tests in random order, beside a load"),
     "tests-asan": (Soak.tests_asan, "a twelfth of the sanitizer build's tests likewise"),
