@@ -83,6 +83,8 @@ class TimesTest(Control):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[3:] not in ([], ["--times"]):
+        sys.exit(__doc__.rpartition("\n\n")[2])
     BUILD, SLOWED = sys.argv[1:3]
-    TIMES = sys.argv[3:] == ["--times"]
+    TIMES = len(sys.argv) == 4
     unittest.main(argv=sys.argv[:1])

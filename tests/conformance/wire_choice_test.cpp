@@ -194,8 +194,8 @@ TEST_F(WireChoice, refuses_options_that_it_does_not_know) {
   EXPECT_THROW(pull.connect("netio://*:5000"), AddressError);
 }
 
-// One side says what it offers and the other answers: done in a few turns, each of which waits for
-// a millisecond at the most if there is nothing to do, and nowhere near the end of a timer.
+// One side says what it offers and the other answers: the choice takes seven turns of the loops. A
+// turn with nothing to do waits for a millisecond, so that a timer of 50 ms would take 50 turns.
 TEST_F(WireChoice, waits_for_no_timer) {
   constexpr int turns_most = 40;
   Pull pull(there_);

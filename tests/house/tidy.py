@@ -102,12 +102,15 @@ class Kept:
 def main():
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--build", type=lambda word: pathlib.Path(word).resolve(), default=root / "build/asan-ubsan", metavar="FOLDER",
+    parser.add_argument("--build", type=lambda word: pathlib.Path(word).resolve(), metavar="FOLDER",
+                        default=root / "build/asan-ubsan",
                         help="where CMake wrote the commands of clang (build/asan-ubsan)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="units at once (cores)")
     parser.add_argument("--kept", type=pathlib.Path, default=cache / "netio-tidy", metavar="FOLDER",
                         help="where what was found clean is kept (~/.cache/netio-tidy)")
     options = parser.parse_args()
+    if not (options.build / "compile_commands.json").exists():
+        parser.error(f"{options.build} has no commands of a compiler: run cmake --preset asan-ubsan")
     kept = Kept(options.kept)
     common = output(["clang-tidy-14", "--version"]) + (root / ".clang-tidy").read_bytes()
 
