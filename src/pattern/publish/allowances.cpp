@@ -38,8 +38,9 @@ std::string host_of(const std::string& address) {
 
 }  // namespace
 
-Account::Account(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept
-    : changes(changes_most, changes_a_second, now_ns),
+Account::Account(std::int64_t block_for_max_ns, std::int64_t now_ns,
+                 std::int64_t changes_now_ns) noexcept
+    : changes(changes_most, changes_a_second, changes_now_ns),
       holding(hold_times * static_cast<double>(block_for_max_ns), 1e9 / hold_part, now_ns) {}
 
 std::int64_t Account::uncharged_ns(std::int64_t from_ns, std::int64_t to_ns) const noexcept {
@@ -57,24 +58,24 @@ Allowances::Allowances(std::int64_t block_for_max_ns, std::size_t aside_bytes_ma
                        std::int64_t now_ns) noexcept
     : block_for_max_ns_(block_for_max_ns),
       aside_bytes_max_(aside_bytes_max),
+      looked_ns_(now_ns),
       all_changes_(all_parts * changes_most, all_parts * changes_a_second, now_ns) {}
 
 std::shared_ptr<Account> Allowances::account_of(const std::string& address, std::int64_t now_ns) {
   const std::string host = host_of(address);
   if (const auto found = accounts_.find(host); found != accounts_.end()) return found->second;
+  const std::int64_t changes_now_ns = changes_clock_ns(now_ns);
   if (accounts_.size() >= accounts_max) {
-    std::erase_if(accounts_, [now_ns](const auto& entry) {
+    std::erase_if(accounts_, [&](const auto& entry) {
       Account& account = *entry.second;
-      return entry.second.use_count() == 1 && account.changes.full(now_ns) &&
+      return entry.second.use_count() == 1 && account.changes.full(changes_now_ns) &&
              account.holding.full(now_ns);
     });
   }
-  if (accounts_.size() >= accounts_max) {
-    if (!others_) others_ = std::make_shared<Account>(block_for_max_ns_, now_ns);
-    return others_;
-  }
-  return accounts_.emplace(host, std::make_shared<Account>(block_for_max_ns_, now_ns))
-      .first->second;
+  if (accounts_.size() >= accounts_max && others_) return others_;
+  auto account = std::make_shared<Account>(block_for_max_ns_, now_ns, changes_now_ns);
+  if (accounts_.size() >= accounts_max) return others_ = std::move(account);
+  return accounts_.emplace(host, std::move(account)).first->second;
 }
 
 bool Allowances::may_block(Account& account, std::int64_t now_ns) const noexcept {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace netio::detail {
 
@@ -38,7 +39,8 @@ class Allowance {
 
 // Of one host.
 struct Account {
-  Account(std::int64_t block_for_max_ns, std::int64_t now_ns) noexcept;
+  // `changes_now_ns` is the time by the clock that only Allowances knows.
+  Account(std::int64_t block_for_max_ns, std::int64_t now_ns, std::int64_t changes_now_ns) noexcept;
 
   // One of the host's subscribers held the publisher up from then to then, by a clock that only
   // HoldUps knows, and for nothing. Time that was charged for another one is not charged again.
@@ -76,11 +78,11 @@ class Allowances {
 
   // Whether another change may be looked at now.
   [[nodiscard]] bool may_change(Account& account, std::int64_t now_ns) noexcept {
-    return account.changes.left(now_ns) >= 0 && may_change(now_ns);
+    return account.changes.left(changes_clock_ns(now_ns)) >= 0 && may_change(now_ns);
   }
   // The same, as far as all hosts together are concerned.
   [[nodiscard]] bool may_change(std::int64_t now_ns) noexcept {
-    return all_changes_.left(now_ns) >= 0;
+    return all_changes_.left(changes_clock_ns(now_ns)) >= 0;
   }
   void charge_change(Account& account, double cost) noexcept {
     account.changes.spend(cost);
@@ -96,6 +98,7 @@ class Allowances {
   void put_aside(Account& account, std::size_t bytes) noexcept {
     account.aside_bytes += bytes;
     aside_bytes_ += bytes;
+    waited_ = true;
   }
   void take_from_aside(Account& account, std::size_t bytes) noexcept {
     account.aside_bytes -= bytes;
@@ -106,9 +109,25 @@ class Allowances {
   [[nodiscard]] bool may_block(Account& account, std::int64_t now_ns) const noexcept;
 
  private:
+  // The clock that allowances for changes fill up by. A turn of the loop in which changes waited
+  // counts as turn_max_ns at most. Where a change takes long, because the machine is slow or hardly
+  // runs this thread, the changes that a turn allows would else take longer than the turn, and so
+  // each turn longer than the one before, until the loop is held for seconds at a time.
+  [[nodiscard]] std::int64_t changes_clock_ns(std::int64_t now_ns) noexcept {
+    if (now_ns == looked_ns_) return now_ns - lost_ns_;
+    const std::int64_t passed_ns = now_ns - std::exchange(looked_ns_, now_ns);
+    if (waited_) lost_ns_ += std::max<std::int64_t>(passed_ns - turn_max_ns, 0);
+    waited_ = aside_bytes_ != 0;
+    return now_ns - lost_ns_;
+  }
+  static constexpr std::int64_t turn_max_ns = 10'000'000;
+
   std::int64_t block_for_max_ns_;
   std::size_t aside_bytes_max_;
   std::size_t aside_bytes_ = 0;
+  std::int64_t looked_ns_;    // in the last turn of the loop in which somebody asked
+  bool waited_ = false;       // changes did, in that turn
+  std::int64_t lost_ns_ = 0;  // of the clock for changes
   Allowance all_changes_;
   std::unordered_map<std::string, std::shared_ptr<Account>> accounts_;
   std::shared_ptr<Account> others_;

@@ -21,7 +21,7 @@ class HoldingAccount : public testing::Test {
   [[nodiscard]] double left(std::int64_t at = 0) {
     return account_.holding.left(at * account_second_ns) / static_cast<double>(account_second_ns);
   }
-  Account account_{block_for_max_ns, 0};
+  Account account_{block_for_max_ns, 0, 0};
 };
 
 TEST_F(HoldingAccount, has_four_times_the_longest_time) { EXPECT_EQ(left(), 40); }
@@ -79,6 +79,29 @@ TEST(Accounts, may_put_aside_as_much_as_they_leave_for_others) {
   EXPECT_EQ(allowances.may_put_aside(other), 0U);
   allowances.take_from_aside(one, 1100);
   EXPECT_EQ(allowances.may_put_aside(other), 500U);
+}
+
+// A host is allowed 2^21 in advance, and 2^18 a second.
+TEST(Accounts, fill_up_by_a_few_milliseconds_a_turn_while_changes_wait) {
+  constexpr std::int64_t ms = 1'000'000;
+  constexpr double a_millisecond = 262'144 / 1000.0;
+  Allowances allowances(block_for_max_ns, aside_bytes_max, 0);
+  Account& account = *allowances.account_of("tcp://192.0.2.1:4000", 0);
+  allowances.charge_change(account, 2'097'152 + 15 * a_millisecond);
+  allowances.put_aside(account, 1);
+  EXPECT_FALSE(allowances.may_change(account, 9 * ms));
+  EXPECT_FALSE(allowances.may_change(account, 14 * ms));
+  EXPECT_TRUE(allowances.may_change(account, 16 * ms));
+  // A turn of ten seconds.
+  allowances.charge_change(account, 16 * a_millisecond);
+  EXPECT_FALSE(allowances.may_change(account, 10'000 * ms));
+  EXPECT_TRUE(allowances.may_change(account, 10'006 * ms));
+  // The turn in which the last one was done, and then, when nothing waits, all time.
+  allowances.take_from_aside(account, 1);
+  allowances.charge_change(account, 900 * a_millisecond);
+  EXPECT_FALSE(allowances.may_change(account, 10'500 * ms));
+  EXPECT_FALSE(allowances.may_change(account, 11'380 * ms));
+  EXPECT_TRUE(allowances.may_change(account, 11'400 * ms));
 }
 
 TEST(Accounts, are_one_for_each_host_whatever_the_scheme_and_port) {

@@ -69,6 +69,8 @@ void ChangeLine::forget(Subscriber& subscriber) noexcept {
 void ChangeLine::go_on() {
   Allowances& allowances = subscribers_.allowances;
   const std::int64_t now_ns = socket_.context().loop.now().count();
+  // The allowances learn from the look after the last change that none waits any more.
+  const bool done = turns_.empty();
   turns_.begin_round();
   for (int left = changes_at_once; left > 0 && timer_.running(); --left) {
     if (!allowances.may_change(now_ns)) break;
@@ -79,7 +81,7 @@ void ChangeLine::go_on() {
     Peer& peer = *next->peer;
     guard_memory([&] { go_on_with(*next); }, [&]() noexcept { peer.fail(out_of_memory()); });
   }
-  if (turns_.empty()) timer_.stop();
+  if (done && turns_.empty()) timer_.stop();
 }
 
 void ChangeLine::go_on_with(Subscriber& subscriber) {

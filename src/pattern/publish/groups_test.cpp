@@ -72,7 +72,7 @@ class GroupsOfSubscribers : public testing::Test {
 
   const std::uint64_t seed_ = test::seed();
   std::mt19937_64 random_{seed_};
-  std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0);
+  std::shared_ptr<Account> account_ = std::make_shared<Account>(1, 0, 0);
   // Of all of them: nothing is sent.
   Pool::Ptr pool_ = Pool::create(test::fake_page_bytes, 4);
   test::UnwatchedStream stream_;

@@ -46,7 +46,8 @@ class HostTurn : public testing::Test {
 
  private:
   Account& account_of(char host) {
-    while (accounts_.size() <= static_cast<std::size_t>(host - 'a')) accounts_.emplace_back(1, 0);
+    while (accounts_.size() <= static_cast<std::size_t>(host - 'a'))
+      accounts_.emplace_back(1, 0, 0);
     return accounts_[static_cast<std::size_t>(host - 'a')];
   }
   char host_of(const Account& account) {
