@@ -276,9 +276,9 @@ TEST_P(RestartedPublisher, is_subscribed_again_and_tells_what_it_dropped) {
       subscribe.pause();
       pump.run_for(slow_for);
       subscribe.resume();
-      pump.run_for(5ms);
+      const bool told = pump.until([&] { return check.gaps > 0; }, "gap", slow_for);
       slow_for = std::min(2 * slow_for, std::chrono::milliseconds(2s));
-      return check.gaps > 0;
+      return told;
     }());
     const std::size_t downs = at_subscribe.downs.size();
     children[i]->kill();

@@ -274,6 +274,20 @@ bool Process::wait_for_err(std::string_view text, std::chrono::milliseconds with
   return holds();
 }
 
+bool Process::wait_for_new_err(std::string_view text, int times, std::chrono::milliseconds within) {
+  std::unique_lock lock(mutex_);
+  std::size_t from = err_text_.size();
+  const auto holds = [&] {
+    for (std::size_t at = 0; times > 0; --times, from = at + text.size()) {
+      at = err_text_.find(text, from);
+      if (at == std::string::npos) return false;
+    }
+    return true;
+  };
+  changed_.wait_for(lock, within, [&] { return holds() || !err_open_; });
+  return holds();
+}
+
 bool Process::wait_for_out_bytes(std::size_t bytes, std::chrono::milliseconds within) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, within, [&] { return out_text_.size() >= bytes || !out_open_; });

@@ -56,6 +56,9 @@ class Process {
   // Waits until standard error holds `text`. False if that does not happen in time.
   bool wait_for_err(std::string_view text,
                     std::chrono::milliseconds within = std::chrono::seconds(30));
+  // The same, but what it wrote before the call does not count, and the text comes so many times.
+  bool wait_for_new_err(std::string_view text, int times,
+                        std::chrono::milliseconds within = std::chrono::seconds(30));
   // Waits for a line on standard error that begins with `prefix`; what follows it on that line.
   std::optional<std::string> line_after(
       std::string_view prefix, std::chrono::milliseconds within = std::chrono::seconds(30));
