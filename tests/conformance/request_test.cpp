@@ -157,7 +157,7 @@ TEST_P(RequestReply, ends_when_its_time_is_over) {
     open = std::move(to);
   });
   join(reply, request);
-  ask_in_vain(request, answers, open);
+  ASSERT_NO_FATAL_FAILURE(ask_in_vain(request, answers, open));
   // The replier is told, and so nobody waits there any more.
   ASSERT_SOON(pump_, !open->wanted() && reply.requests().unwanted == 1);
   EXPECT_EQ(open->send("late"), Status::not_connected);
@@ -182,7 +182,7 @@ TEST_P(RequestReply, is_not_answered_once_its_time_is_over) {
     reply.pause();
   });
   join(reply, request);
-  ask_in_vain(request, answers, open);
+  ASSERT_NO_FATAL_FAILURE(ask_in_vain(request, answers, open));
   ASSERT_SOON(pump_, !open->wanted());
   EXPECT_EQ(reply.requests().open, 1U);
   EXPECT_EQ(open->send("late"), Status::not_connected);

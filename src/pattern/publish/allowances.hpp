@@ -125,9 +125,9 @@ class Allowances {
   std::int64_t block_for_max_ns_;
   std::size_t aside_bytes_max_;
   std::size_t aside_bytes_ = 0;
-  std::int64_t looked_ns_;    // in the last turn of the loop in which somebody asked
-  bool waited_ = false;       // changes did, in that turn
-  std::int64_t lost_ns_ = 0;  // of the clock for changes
+  std::int64_t looked_ns_;    // the loop's time when the clock for changes was last read
+  bool waited_ = false;       // changes waited in that turn of the loop
+  std::int64_t lost_ns_ = 0;  // by which the clock for changes is behind the loop's time
   Allowance all_changes_;
   std::unordered_map<std::string, std::shared_ptr<Account>> accounts_;
   std::shared_ptr<Account> others_;

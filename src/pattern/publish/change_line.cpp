@@ -69,7 +69,7 @@ void ChangeLine::forget(Subscriber& subscriber) noexcept {
 void ChangeLine::go_on() {
   Allowances& allowances = subscribers_.allowances;
   const std::int64_t now_ns = socket_.context().loop.now().count();
-  // The allowances learn from the look after the last change that none waits any more.
+  // One look more follows the last change: in it the allowances learn that no change waits.
   const bool done = turns_.empty();
   turns_.begin_round();
   for (int left = changes_at_once; left > 0 && timer_.running(); --left) {
