@@ -327,7 +327,9 @@ std::string BuilderSession::slowest(const BuilderBooks& books) {
     most = books.open - here;
     slow = source;
   }
-  return most == 0 ? "" : fmt::format(", {} wait for unit {}", grouped(most), slow);
+  if (most == 0) return "";
+  return fmt::format(", {} wait for unit {}{}", grouped(most), slow,
+                     books.sources[slow].busy ? ", whose store is full" : "");
 }
 
 ProgressSample BuilderSession::sample() {

@@ -414,7 +414,7 @@ std::string ReadoutSession::waits_for(bool held_up) const {
                        counted(unit_.books().held, "fragment"));
   }
   if (!held_up) return {};
-  return missed.empty() ? "held up: the store is full"
+  return missed.empty() ? "held up: the store is full" + mostly_for(unit_.held_for_builders())
                         : fmt::format("held up: the store is full, {} missing", missed);
 }
 
@@ -434,6 +434,7 @@ ReadoutSummary ReadoutSession::summary() const {
   result.first = course_.begin();
   result.next = outlet_.next();
   result.books = unit_.books();
+  result.held_for = unit_.held_for_builders();
   result.busy = busy_;
   result.busy_seconds = seconds_of(busy_for_);
   return result;

@@ -171,18 +171,39 @@ ordered_json builder_json(std::size_t number, const ManagerBooks::Builder& build
           {"done", builder.done}};
 }
 
+ordered_json held_json(std::size_t number, const HeldForBuilder& held) {
+  return {{"builder", number},
+          {"connected", held.connected},
+          {"held", held.fragments},
+          {"held_bytes", held.bytes},
+          {"oldest", held.fragments == 0 ? ordered_json() : event_json(held.oldest)}};
+}
+
 ordered_json source_json(std::size_t number, const BuilderBooks::Source& source,
                          std::uint64_t without) {
   ordered_json missing = ordered_json::object();
   for (std::size_t i = 1; i < source.missing_by.size(); ++i) {
     missing[std::string(to_string(static_cast<Missing>(i)))] = source.missing_by[i];
   }
-  return {{"source", number},      {"connected", source.connected},   {"received", source.received},
-          {"built", source.built}, {"incomplete", source.incomplete}, {"late", source.late},
-          {"open", source.open},   {"events_without", without},       {"missing", missing}};
+  return {{"source", number},          {"connected", source.connected},
+          {"busy", source.busy},       {"received", source.received},
+          {"built", source.built},     {"incomplete", source.incomplete},
+          {"late", source.late},       {"open", source.open},
+          {"events_without", without}, {"missing", missing}};
 }
 
 }  // namespace
+
+std::string mostly_for(const std::vector<HeldForBuilder>& held) {
+  if (held.size() < 2) return {};
+  std::uint64_t all = 0;
+  for (const HeldForBuilder& each : held) all += each.bytes;
+  const auto most = std::ranges::max_element(held, {}, &HeldForBuilder::bytes);
+  if (most->bytes <= all / 2) return {};
+  return fmt::format(", {:.0f} % of it for builder {}",
+                     100 * static_cast<double>(most->bytes) / static_cast<double>(all),
+                     most - held.begin());
+}
 
 std::string missing_word(Missing missing) {
   std::string word(to_string(missing));
@@ -342,6 +363,10 @@ std::string to_json(const ReadoutSummary& summary) {
   json["busy"] = summary.busy;
   json["busy_seconds"] = summary.busy_seconds;
   json["builders"] = peers_json(summary);
+  json["per_builder"] = ordered_json::array();
+  for (std::size_t i = 0; i < summary.held_for.size(); ++i) {
+    json["per_builder"].push_back(held_json(i, summary.held_for[i]));
+  }
   json["manager"] = manager_json(summary);
   return json.dump(2) + "\n";
 }

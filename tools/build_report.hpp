@@ -41,6 +41,7 @@ struct ReadoutSummary : BuildSummary {
   EventId next;
   std::optional<EventId> stop;  // what the manager said
   ReadoutBooks books;
+  std::vector<HeldForBuilder> held_for;
   std::uint64_t busy = 0;  // how often the store was full
   double busy_seconds = 0;
 };
@@ -76,6 +77,8 @@ struct ManagerSummary : BuildSummary {  // `peers` are units
 [[nodiscard]] std::string to_json(const BuilderSummary& summary);
 [[nodiscard]] std::string to_json(const ManagerSummary& summary);
 
+// ", 97 % of it for builder 1"; empty if no builder has most of it, or there is only one.
+[[nodiscard]] std::string mostly_for(const std::vector<HeldForBuilder>& held);
 // "not connected"
 [[nodiscard]] std::string missing_word(Missing missing);
 

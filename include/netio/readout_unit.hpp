@@ -52,6 +52,15 @@ struct ReadoutBooks {
   std::uint64_t resent = 0;      // put on a wire once more, to the same builder
 };
 
+// What a read-out unit holds for one builder: it says which builder fills the store.
+struct HeldForBuilder {
+  bool connected = false;          // on_up() was called, and on_down() was not
+  std::uint64_t fragments = 0;     // in the store; with an event manager, of what it has assigned
+  std::uint64_t bytes = 0;         // of the store, as store_bytes_max counts them
+  EventId oldest;                  // the oldest of their events, if there are fragments
+  std::uint64_t window_bytes = 0;  // so many may be sent before the builder is done with more
+};
+
 // Holds the fragments of one source until their events are settled. They are sent to each builder
 // as far as it has room, and sent again if the connection or the builder was lost before. So
 // nothing is lost while this unit lives, whatever happens to builders.
@@ -165,6 +174,8 @@ class NETIO_API ReadoutUnit {
 
   // Snapshots:
   [[nodiscard]] ReadoutBooks books() const noexcept;
+  // By the numbers of builders. Allocates memory, and looks at each fragment that is held.
+  [[nodiscard]] std::vector<HeldForBuilder> held_for_builders() const;
   [[nodiscard]] std::size_t builders_connected() const noexcept;
   // Everything below it was sent, or does not exist.
   [[nodiscard]] EventId advanced() const noexcept;

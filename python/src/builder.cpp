@@ -72,6 +72,7 @@ nb::dict books(SocketBase& self) {
     each["late"] = source.late;
     each["open"] = source.open;
     each["connected"] = source.connected;
+    each["busy"] = source.busy;
     sources.append(each);
   }
   books["sources"] = sources;

@@ -75,8 +75,16 @@ struct UnitRests {};
 // The unit's store is full. The builder tells what is settled as soon as it can.
 struct UnitShort {};
 
-using UnitMessage =
-    std::variant<UnitHello, UnitDropped, UnitMark, UnitWaits, UnitWants, UnitRests, UnitShort>;
+// Whether the unit is busy: its store is full, and what its source has next has to wait outside,
+// until half of the store is free. It is not busy before it has said so on a connection. A unit
+// that is busy may wait for any builder, so it is late for none. It says so again when it is asked,
+// because one that hangs is late.
+struct UnitBusy {
+  bool busy = false;
+};
+
+using UnitMessage = std::variant<UnitHello, UnitDropped, UnitMark, UnitWaits, UnitWants, UnitRests,
+                                 UnitShort, UnitBusy>;
 
 // --- From builder to unit.
 
@@ -111,7 +119,10 @@ struct BuilderWanted {
 // The unit has a turn until it gives it back.
 struct BuilderTurn {};
 
+// An event waits for the unit, which was busy: is it still? It answers.
+struct BuilderAsks {};
+
 using BuilderMessage =
-    std::variant<BuilderHello, BuilderDone, BuilderGrant, BuilderWanted, BuilderTurn>;
+    std::variant<BuilderHello, BuilderDone, BuilderGrant, BuilderWanted, BuilderTurn, BuilderAsks>;
 
 }  // namespace netio::detail

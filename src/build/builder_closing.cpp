@@ -8,6 +8,8 @@ namespace netio::detail {
 namespace {
 // While something waits, at() is called this often in a deadline. A longer pause is a leap.
 constexpr std::int64_t steps_of_deadline = 8;
+// A unit that is busy is asked so often in a deadline whether it still is.
+constexpr std::int64_t asks_of_deadline = 4;
 }  // namespace
 
 void BuilderProtocol::at(std::int64_t now_ns) noexcept {
@@ -126,6 +128,7 @@ bool BuilderProtocol::is_over(const Waiting& waiting) noexcept {
       if (over > now_ns_) {
         due_ns_ = over;
         awaits_ = true;
+        ask_if_busy(awaited_);
         return false;
       }
     }
@@ -142,7 +145,8 @@ bool BuilderProtocol::awaits(const Waiting& waiting, const BuilderSource& source
 
 // When the source is not waited for any more. A unit that has been gone for a deadline is not
 // waited for at all. A unit that was waited for in vain, and has said nothing since, is given no
-// more time by a connection, a window or a turn.
+// more time by a connection, a window or a turn. One that is busy is not waited for if it does not
+// answer.
 std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
                                       const BuilderSource& source) const noexcept {
   const std::int64_t deadline = settings_.deadline_ns;
@@ -153,8 +157,22 @@ std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
   const UnitConnection& connection = source.connection;
   if (source.suspect) return waiting.since_ns + deadline;
   if (connection.turn == Turn::wanted) return INT64_MAX;
+  if (connection.is_busy) return connection.asked_ns ? *connection.asked_ns + deadline : INT64_MAX;
   const std::int64_t able = std::max(waiting.since_ns, connection.able_ns);
   return std::max(able, std::min(waiting.moved_ns, able + deadline)) + deadline;
+}
+
+// It is waited for as long as it is, unless it hangs.
+void BuilderProtocol::ask_if_busy(std::uint32_t number) noexcept {
+  UnitConnection& connection = sources_[number].connection;
+  if (!connection.is_busy || connection.asked_ns) return;
+  const std::int64_t ask_ns = connection.able_ns + settings_.deadline_ns / asks_of_deadline;
+  due_ns_ = std::min(due_ns_, ask_ns);
+  if (now_ns_ < ask_ns) return;
+  connection.asked_ns = now_ns_;
+  connection.ask_due = true;
+  due_ns_ = now_ns_ + settings_.deadline_ns;
+  pump(number);
 }
 
 void BuilderProtocol::suspect_missing(const Waiting& waiting) noexcept {

@@ -361,6 +361,17 @@ void BuilderProtocol::take(std::uint32_t number, const UnitShort&) {
   pump(number);
 }
 
+// Its time begins when it is busy no more.
+void BuilderProtocol::take(std::uint32_t number, const UnitBusy& is) {
+  BuilderSource& source = sources_[number];
+  source.connection.is_busy = is.busy;
+  source.connection.ask_due = false;
+  source.connection.asked_ns.reset();
+  source.connection.able_ns = now_ns_;
+  source.suspect = false;
+  go_on();
+}
+
 void BuilderProtocol::forsake(EventId below) noexcept {
   if (below > closed_) take_settled(below);
   go_on();

@@ -138,6 +138,10 @@ class BuilderProtocol {
   [[nodiscard]] const SourceBooks& books(std::uint32_t source) const noexcept {
     return sources_[source].books;
   }
+  // It has said that its store is full, and that its events wait for builders.
+  [[nodiscard]] bool is_busy(std::uint32_t source) const noexcept {
+    return sources_[source].connection.is_busy;
+  }
   [[nodiscard]] std::size_t open_events() const noexcept { return events_.size(); }
   // Everything below was handed over, or never will be.
   [[nodiscard]] EventId closed() const noexcept { return closed_; }
@@ -168,6 +172,7 @@ class BuilderProtocol {
   void take(std::uint32_t number, const UnitWants& wants);
   void take(std::uint32_t number, const UnitRests& rests);
   void take(std::uint32_t number, const UnitShort& is_short);
+  void take(std::uint32_t number, const UnitBusy& is);
   [[nodiscard]] Objection objection_to(const UnitHello& hello) const;
   [[nodiscard]] const char* breach(const BuilderSource& source, const Fragment& fragment);
   [[nodiscard]] bool has_turn(const BuilderSource& source) const noexcept;
@@ -199,6 +204,7 @@ class BuilderProtocol {
   [[nodiscard]] std::int64_t over_ns(const Waiting& waiting,
                                      const BuilderSource& source) const noexcept;
   [[nodiscard]] bool user_has_room(const OpenEvent& event) noexcept;
+  void ask_if_busy(std::uint32_t number) noexcept;
   void suspect_missing(const Waiting& waiting) noexcept;
   void hand_over(OpenEvent& event) noexcept;
   [[nodiscard]] bool find_missing(const OpenEvent& event) noexcept;

@@ -58,6 +58,67 @@ TEST_F(BuilderProtocolTest, hands_an_event_over_at_its_deadline) {
   EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::no, Missing::late}));
 }
 
+// Another builder, whose events fill its store, may be stopped.
+TEST_F(BuilderProtocolTest, waits_for_a_unit_that_is_busy) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  builder->received(1, UnitBusy{true});
+  for (int i = 0; i < 20; ++i) {  // it answers as often as it is asked
+    pass(deadline / 2);
+    ASSERT_TRUE(events.empty());
+    builder->received(1, UnitBusy{true});
+  }
+  builder->received(1, UnitBusy{false});
+  pass(deadline - deadline / 8);
+  EXPECT_TRUE(events.empty());
+  give(1, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
+  give(0, 1);
+  pass(deadline + deadline / 8);
+  ASSERT_EQ(events.size(), 2U) << "it is busy no more";
+  EXPECT_EQ(events[1].missing, (std::vector<Missing>{Missing::no, Missing::late}));
+}
+
+TEST_F(BuilderProtocolTest, asks_a_unit_that_is_busy_and_does_not_wait_for_one_that_hangs) {
+  make();
+  meet(0);
+  meet(1);
+  builder->received(0, UnitBusy{true});
+  pass(2 * deadline);
+  EXPECT_EQ(count<BuilderAsks>(), 0U) << "no event waits for it";
+  give(1, 0);
+  EXPECT_EQ(count<BuilderAsks>(), 1U);
+  pass(deadline - deadline / 8);
+  builder->received(0, UnitBusy{true});
+  EXPECT_TRUE(events.empty());
+  pass(deadline);
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(count<BuilderAsks>(), 2U) << "it has not answered the second time";
+  pass(deadline / 2);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::late, Missing::no}));
+  give(1, 1);
+  pass(deadline + deadline / 8);
+  EXPECT_EQ(events.size(), 2U) << "and is given no more time";
+}
+
+// What a unit said holds for its connection.
+TEST_F(BuilderProtocolTest, does_not_wait_for_a_unit_that_is_gone_because_it_was_busy) {
+  make();
+  meet(0);
+  meet(1);
+  give(0, 0);
+  builder->received(1, UnitBusy{true});
+  pass(deadline / 2);
+  builder->disconnected(1);
+  pass(deadline + deadline / 8);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::no, Missing::not_connected}));
+}
+
 TEST_F(BuilderProtocolTest, waits_for_a_unit_that_sends_much_which_the_others_do_not_have) {
   make();
   meet(0);

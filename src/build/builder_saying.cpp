@@ -121,7 +121,11 @@ void BuilderProtocol::pump(std::uint32_t number) noexcept {
     if (!output_.say(number, BuilderGrant{{behind.run, behind.number - 1}})) return;
     connection.grant_due = false;
   }
-  if (connection.turn_due && output_.say(number, BuilderTurn{})) connection.turn_due = false;
+  if (connection.turn_due) {
+    if (!output_.say(number, BuilderTurn{})) return;
+    connection.turn_due = false;
+  }
+  if (connection.ask_due && output_.say(number, BuilderAsks{})) connection.ask_due = false;
 }
 
 bool BuilderProtocol::pump_hello(std::uint32_t number, BuilderSource& source) noexcept {

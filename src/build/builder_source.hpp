@@ -36,9 +36,12 @@ struct UnitConnection {
   std::uint64_t returned = 0;   // since then
   std::uint64_t returned_said = 0;
   EventId settled_said;
-  bool is_short = false;  // the unit's store is full
-  EventId granted;        // the position behind the granted event, so that none is 0
-  // When the unit last became able to send: by its connection, a window, a turn, or room.
+  bool is_short = false;                 // the unit's store is full
+  bool is_busy = false;                  // as it has said: it waits for builders
+  bool ask_due = false;                  // whether it still is
+  std::optional<std::int64_t> asked_ns;  // when it was asked that, if it has not answered
+  EventId granted;                       // the position behind the granted event, so that none is 0
+  // When the unit last became able to send: by its connection, a window, a turn, or its store.
   std::int64_t able_ns = 0;
   std::int64_t turn_ns = 0;  // when the turn was given
   Turn turn = Turn::none;

@@ -56,6 +56,9 @@ class EitherUnit {
   [[nodiscard]] const UnitBooks& books() const noexcept {
     return plain_ ? plain_->books() : managed_->books();
   }
+  [[nodiscard]] HeldForOne held_for(std::uint32_t builder) const noexcept {
+    return plain_ ? plain_->held_for(builder) : managed_->held_for(builder);
+  }
   [[nodiscard]] EventId advanced() const noexcept {
     return plain_ ? plain_->advanced() : managed_->advanced();
   }

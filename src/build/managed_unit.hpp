@@ -59,7 +59,8 @@ class ManagedUnit {
   void writable(std::uint32_t builder) noexcept { sending_.writable(builder); }
 
   [[nodiscard]] const UnitBooks& books() const noexcept { return books_; }
-  // As of UnitProtocol.
+  // As of UnitProtocol, of what was assigned.
+  [[nodiscard]] HeldForOne held_for(std::uint32_t builder) const noexcept;
   [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
     return window_cost(bytes) <= settings_.store_bytes_max - books_.held_cost;
   }

@@ -83,6 +83,14 @@ class UnitOutbox {
   [[nodiscard]] bool empty() const noexcept { return held_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
 
+  // From the oldest, without those that tell of dropped ones.
+  template <typename Look>
+  void each_fragment(Look&& look) const noexcept {
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+      if (!held_[i].dropped) look(held_[i]);
+    }
+  }
+
   // The next entry that was not sent, or null.
   [[nodiscard]] const HeldFragment* next() const noexcept {
     return sent_ < held_.size() ? &held_[sent_] : nullptr;

@@ -111,8 +111,11 @@ Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t
     ++books_.late;
     output_.forget(memory);
   } else if (cost > settings_.store_bytes_max - books_.held_cost) {
-    if (!std::exchange(short_, true)) pump_all();
-    full_ = settings_.when_full == WhenFull::again || !drop(event, number, memory);
+    const bool waits = settings_.when_full == WhenFull::again;
+    const bool told = std::exchange(short_, true) && busy_ == waits;
+    busy_ = waits;
+    if (!told) pump_all();
+    full_ = waits || !drop(event, number, memory);
     if (full_) return Status::again;
   } else {
     full_ = !builder.outbox.add(event, bytes, memory, status);
@@ -179,6 +182,18 @@ void UnitProtocol::forsake(std::uint32_t number, EventId below) noexcept {
   pump(number);
 }
 
+HeldForOne UnitProtocol::held_for(std::uint32_t builder) const noexcept {
+  const Connection& connection = builders_[builder].connection;
+  HeldForOne held;
+  held.window = connection.window - std::min(connection.window, connection.used);
+  builders_[builder].outbox.each_fragment([&held](const HeldFragment& each) {
+    if (held.fragments == 0) held.oldest = each.event;
+    ++held.fragments;
+    held.cost += window_cost(each.bytes);
+  });
+  return held;
+}
+
 bool UnitProtocol::idle() const noexcept {
   if (books_.held != 0) return false;
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {
@@ -235,9 +250,10 @@ void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
   connection.flows = !hello.turns;
   connection.window = connection.at_hello = hello.window;
   connection.said = hello.wanted;
+  const bool was_busy = busy_;
   settle(builder, hello.settled);
   builder.outbox.go_to(hello.wanted);
-  pump(number);
+  pump_settled(number, was_busy);
 }
 
 void UnitProtocol::take(std::uint32_t number, const BuilderDone& done) {
@@ -248,8 +264,9 @@ void UnitProtocol::take(std::uint32_t number, const BuilderDone& done) {
   }
   connection.window = std::max(connection.window, connection.at_hello + done.returned);
   connection.short_said = false;
+  const bool was_busy = busy_;
   settle(builder, done.settled);
-  pump(number);
+  pump_settled(number, was_busy);
 }
 
 void UnitProtocol::take(std::uint32_t number, const BuilderGrant& grant) {
@@ -271,6 +288,11 @@ void UnitProtocol::take(std::uint32_t number, const BuilderTurn&) {
   pump(number);
 }
 
+void UnitProtocol::take(std::uint32_t number, const BuilderAsks&) {
+  builders_[number].connection.busy_asked = true;
+  pump(number);
+}
+
 void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
   builder.settled = std::max(builder.settled, below);
   if (settings_.plan.managed) {
@@ -288,7 +310,14 @@ void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
   books_.held_cost -= cost;
   if (books_.held_cost > settings_.store_bytes_max / 2) return;
   short_ = asks_;
+  busy_ = false;
   if (std::exchange(full_, false)) output_.on_room();
+}
+
+// What this builder has settled may have ended a wait that all builders were told of.
+void UnitProtocol::pump_settled(std::uint32_t number, bool was_busy) noexcept {
+  if (was_busy && !busy_) return pump_all();
+  pump(number);
 }
 
 void UnitProtocol::pump_all() noexcept {
@@ -301,6 +330,11 @@ void UnitProtocol::pump(std::uint32_t number) noexcept {
   Connection& connection = builder.connection;
   if (!connection.up || !pump_hello(number, builder)) return;
   if (!connection.welcome) return;
+  if (busy_ != connection.busy_said || connection.busy_asked) {
+    if (!output_.say(number, UnitBusy{busy_})) return;
+    connection.busy_said = busy_;
+    connection.busy_asked = false;
+  }
   if (short_ && !connection.short_said && !builder.outbox.empty()) {
     connection.short_said = output_.say(number, UnitShort{});
     if (!connection.short_said) return;

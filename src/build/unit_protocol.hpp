@@ -39,6 +39,14 @@ struct UnitBooks {
   std::uint64_t resent = 0;  // put on a wire once more
 };
 
+// What a unit holds for one builder.
+struct HeldForOne {
+  std::uint64_t fragments = 0;
+  std::uint64_t cost = 0;
+  EventId oldest;            // of their positions, if there are fragments
+  std::uint64_t window = 0;  // the cost of fragments that may be sent
+};
+
 // These are called from within calls of the protocol. They must not call it back.
 class UnitOutput {
  public:
@@ -119,6 +127,8 @@ class UnitProtocol {
   void writable(std::uint32_t builder) noexcept;
 
   [[nodiscard]] const UnitBooks& books() const noexcept { return books_; }
+  // It looks at each fragment that is held.
+  [[nodiscard]] HeldForOne held_for(std::uint32_t builder) const noexcept;
   [[nodiscard]] EventId advanced() const noexcept { return advanced_; }
   // Nothing is held, and every builder that is connected knows how far this unit is.
   [[nodiscard]] bool idle() const noexcept;
@@ -130,8 +140,10 @@ class UnitProtocol {
     bool welcome = false;  // the builder's hello came
     bool wants_said = false;
     bool short_said = false;
-    bool turns = false;  // the builder gives turns
-    bool flows = false;  // it has greeted, and gives no turns
+    bool busy_said = false;   // the unit is busy
+    bool busy_asked = false;  // whether it is
+    bool turns = false;       // the builder gives turns
+    bool flows = false;       // it has greeted, and gives no turns
     bool turn = false;
     EventId waits_for;         // the position behind the event with which the unit said it waits
     EventId granted;           // the position behind the granted event, so that none is 0
@@ -158,6 +170,7 @@ class UnitProtocol {
   void take(std::uint32_t number, const BuilderGrant& grant);
   void take(std::uint32_t number, const BuilderWanted& wanted);
   void take(std::uint32_t number, const BuilderTurn& turn);
+  void take(std::uint32_t number, const BuilderAsks& asks);
   [[nodiscard]] bool flows(EventId event, std::uint64_t cost) const noexcept;
   Status send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
                    FragmentStatus status) noexcept;
@@ -169,6 +182,7 @@ class UnitProtocol {
   [[nodiscard]] bool drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept;
   void moved_to(EventId begins, EventId below) noexcept;
   void settle(Builder& builder, EventId below) noexcept;
+  void pump_settled(std::uint32_t number, bool was_busy) noexcept;
   void pump(std::uint32_t number) noexcept;
   void pump_all() noexcept;
   [[nodiscard]] bool pump_hello(std::uint32_t number, Builder& builder) noexcept;
@@ -190,6 +204,7 @@ class UnitProtocol {
   bool full_ = false;   // send() has answered `again`
   bool short_ = false;  // the store was full, and less than half of it is free; or:
   bool asks_ = false;   // ask_settled() was called
+  bool busy_ = false;   // send() has answered `again` since half of the store was free last
   UnitBooks books_;
 };
 

@@ -160,6 +160,32 @@ TEST_F(UnitProtocolTest, answers_again_while_its_store_is_full_and_tells_builder
   EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{0}));
 }
 
+TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (const std::uint64_t number : {4, 5, 6}) {  // of the other builder
+    ASSERT_EQ(give(number, 100), Status::ok);
+  }
+  EXPECT_EQ(give(7, 100), Status::again);
+  EXPECT_EQ(give(7, 100), Status::again);
+  ASSERT_EQ(count<UnitBusy>(), 1U);
+  EXPECT_TRUE(std::get<UnitBusy>(said.back()).busy);
+  EXPECT_EQ(count<UnitShort>(), 0U) << "it holds nothing of this builder";
+  unit.disconnected(0);
+  greet(8, 0);
+  ASSERT_EQ(count<UnitBusy>(), 2U) << "on each connection";
+  unit.received(0, BuilderAsks{});
+  ASSERT_EQ(count<UnitBusy>(), 3U) << "and when it is asked";
+  EXPECT_TRUE(std::get<UnitBusy>(said.back()).busy);
+  unit.connected(1);
+  unit.received(1, BuilderHello{plan_of_two, 1, 9, {}, {0, 5}, 1000, false});
+  EXPECT_EQ(count<UnitBusy>(), 3U) << "less than half of the store is free";
+  unit.received(1, BuilderDone{{0, 6}, 0});
+  ASSERT_EQ(count<UnitBusy>(), 4U);
+  EXPECT_FALSE(std::get<UnitBusy>(said.back()).busy);
+  EXPECT_EQ(give(7, 100), Status::ok);
+}
+
 TEST_F(UnitProtocolTest, asks_at_its_end_what_is_settled_within_a_range) {
   unit.advance({0, 0});
   greet(8, 0);
@@ -184,6 +210,7 @@ TEST_F(UnitProtocolTest, drops_and_tells_if_that_was_chosen) {
   ASSERT_EQ(dropping.send({0, 1}, 400, 71, FragmentStatus::good), Status::ok);
   EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{71}));
   EXPECT_EQ(count<UnitDropped>(), 1U);
+  EXPECT_EQ(count<UnitBusy>(), 0U) << "its source need not wait";
   EXPECT_EQ(dropping.books().sent, 2U);
   EXPECT_EQ(dropping.books().dropped, 1U);
 }

@@ -38,6 +38,8 @@ constexpr std::uint64_t BuildCodec::kind<NextStatus> = 9;
 template <>
 constexpr std::uint64_t BuildCodec::kind<UnitIntroduces> = 10;
 template <>
+constexpr std::uint64_t BuildCodec::kind<UnitBusy> = 11;
+template <>
 constexpr std::uint64_t BuildCodec::kind<BuilderHello> = 17;
 template <>
 constexpr std::uint64_t BuildCodec::kind<BuilderDone> = 18;
@@ -49,6 +51,8 @@ template <>
 constexpr std::uint64_t BuildCodec::kind<BuilderTurn> = 21;
 template <>
 constexpr std::uint64_t BuildCodec::kind<BuilderAccepts> = 22;
+template <>
+constexpr std::uint64_t BuildCodec::kind<BuilderAsks> = 23;
 template <>
 constexpr std::uint64_t BuildCodec::kind<Refused> = 32;
 
@@ -72,6 +76,8 @@ void BuildCodec::fields(Code& code, Fields& message) {
     code(message.below, message.fragments);
   } else if constexpr (std::same_as<Message, UnitWaits>) {
     code(message.event, message.bytes, message.before);
+  } else if constexpr (std::same_as<Message, UnitBusy>) {
+    code(message.busy);
   } else if constexpr (std::same_as<Message, NextRun>) {
     code(message.run);
   } else if constexpr (std::same_as<Message, NextStatus>) {

@@ -35,9 +35,9 @@ struct NextStatus {
 };
 
 using UnitSaid = std::variant<UnitHello, UnitDropped, UnitMark, UnitWaits, UnitWants, UnitRests,
-                              UnitShort, UnitIntroduces, NextRun, NextStatus, Refused>;
+                              UnitShort, UnitBusy, UnitIntroduces, NextRun, NextStatus, Refused>;
 using BuilderSaid = std::variant<BuilderHello, BuilderDone, BuilderGrant, BuilderWanted,
-                                 BuilderTurn, BuilderAccepts, Refused>;
+                                 BuilderTurn, BuilderAsks, BuilderAccepts, Refused>;
 
 // The bytes of one message. A text that is longer is cut.
 class BuildBytes {

@@ -46,6 +46,9 @@ TEST(BuildCodec, what_a_unit_says_comes_back) {
   back<UnitSaid, UnitWants>(BuildBytes(UnitMessage(UnitWants{})));
   back<UnitSaid, UnitRests>(BuildBytes(UnitMessage(UnitRests{})));
   back<UnitSaid, UnitShort>(BuildBytes(UnitMessage(UnitShort{})));
+  for (const bool busy : {false, true}) {
+    EXPECT_EQ((back<UnitSaid, UnitBusy>(BuildBytes(UnitMessage(UnitBusy{busy}))).busy), busy);
+  }
   const auto introduced = back<UnitSaid, UnitIntroduces>(BuildBytes(UnitIntroduces{plan, 2, 1}));
   EXPECT_EQ(introduced.plan, plan);
   EXPECT_EQ(introduced.source, 2U);
@@ -77,6 +80,7 @@ TEST(BuildCodec, what_a_builder_says_comes_back) {
       (EventId{1, 2}));
   back<BuilderSaid, BuilderAccepts>(BuildBytes(BuilderAccepts{}));
   back<BuilderSaid, BuilderTurn>(BuildBytes(BuilderMessage(BuilderTurn{})));
+  back<BuilderSaid, BuilderAsks>(BuildBytes(BuilderMessage(BuilderAsks{})));
 }
 
 TEST(BuildCodec, a_reason_comes_back_and_a_long_one_is_cut) {
@@ -114,6 +118,7 @@ TEST(BuildCodec, numbers_that_are_out_of_range_are_not_taken) {
   refuses(BuildBytes(UnitMessage(UnitHello{})), 1, build_version + 1);
   refuses(BuildBytes(UnitMessage(UnitHello{})), 2, std::uint64_t{1} << 32U);
   refuses(BuildBytes(UnitMessage(UnitDropped{})), 6, static_cast<std::uint64_t>(Missing::count_));
+  refuses(BuildBytes(UnitMessage(UnitBusy{})), 1, 2);
   refuses(BuildBytes(NextStatus{}), 1, 3);
 }
 

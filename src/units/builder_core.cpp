@@ -432,7 +432,8 @@ netio::BuilderBooks BuilderCore::books() const {
     const SourceBooks& of = building.books(number);
     books.sources.push_back({of.received, of.built, of.incomplete, of.late,
                              of.received - of.built - of.incomplete - of.late,
-                             sources_[number].peer != 0, sources_[number].missing_by});
+                             sources_[number].peer != 0, building.is_busy(number),
+                             sources_[number].missing_by});
   }
   return books;
 }

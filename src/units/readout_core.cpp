@@ -372,6 +372,17 @@ ReadoutBooks ReadoutCore::books() noexcept {
           books.held, books.held_cost, books.resent};
 }
 
+std::vector<HeldForBuilder> ReadoutCore::held_for_builders() {
+  const EitherUnit& unit = protocol();
+  std::vector<HeldForBuilder> all;
+  for (std::uint32_t number = 0; number < builders_.size(); ++number) {
+    const HeldForOne held = unit.held_for(number);
+    all.push_back(
+        {builders_[number].accepted, held.fragments, held.cost, held.oldest, held.window});
+  }
+  return all;
+}
+
 std::size_t ReadoutCore::builders_connected() const noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(builders_, [](const Builder& builder) { return builder.accepted; }));

@@ -55,6 +55,7 @@ class ReadoutCore final : public Buriable,
   void flush() noexcept;
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] ReadoutBooks books() noexcept;
+  [[nodiscard]] std::vector<HeldForBuilder> held_for_builders();
   [[nodiscard]] std::size_t builders_connected() const noexcept;
   [[nodiscard]] EventId advanced() noexcept { return protocol().advanced(); }
 

@@ -67,6 +67,10 @@ void ReadoutUnit::finish(std::chrono::nanoseconds linger, std::function<void()> 
   core_->finish(linger, std::move(then));
 }
 ReadoutBooks ReadoutUnit::books() const noexcept { return core_->books(); }
+
+std::vector<HeldForBuilder> ReadoutUnit::held_for_builders() const {
+  return core_->held_for_builders();
+}
 std::size_t ReadoutUnit::builders_connected() const noexcept { return core_->builders_connected(); }
 EventId ReadoutUnit::advanced() const noexcept { return core_->advanced(); }
 

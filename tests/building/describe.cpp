@@ -22,6 +22,7 @@ struct InWords {
   std::string operator()(const UnitWants&) const { return "wants a turn"; }
   std::string operator()(const UnitRests&) const { return "gives its turn back"; }
   std::string operator()(const UnitShort&) const { return "is short"; }
+  std::string operator()(const UnitBusy& m) const { return m.busy ? "is busy" : "is busy no more"; }
   std::string operator()(const BuilderHello& m) const {
     return "hello of builder " + text(m.builder) + ", wanted " + text(m.wanted) + ", settled " +
            text(m.settled) + ", window " + text(m.window);
@@ -32,6 +33,7 @@ struct InWords {
   std::string operator()(const BuilderGrant& m) const { return "grants " + text(m.event); }
   std::string operator()(const BuilderWanted& m) const { return "wanted " + text(m.from); }
   std::string operator()(const BuilderTurn&) const { return "gives a turn"; }
+  std::string operator()(const BuilderAsks&) const { return "asks whether it is busy"; }
 };
 
 std::string in_words(const EventSpan& span) { return text(span.from) + " to " + text(span.below); }

@@ -24,6 +24,7 @@ void SimulatedUnit::begin() {
   ++incarnation;
   begun_at = play_.clock.now();
   backlog_.clear();
+  refused_.reset();
   held.clear();
   runs_seen.assign(play_.drawn.plan.builders, {});
   const detail::UnitSettings settings{
@@ -119,8 +120,14 @@ bool SimulatedUnit::give(EventId event, std::uint64_t bytes) {
   held.erase(memory);
   if (status != Status::again) play_.wrong("send() answers neither ok nor again");
   ++play_.tally.busy;
+  if (refused_ != event) refused_at_ = play_.clock.now();
   refused_ = event;
   return false;
+}
+
+std::optional<std::int64_t> SimulatedUnit::busy_with(EventId event) const {
+  if (backlog_.empty() || refused_ != backlog_.front().first || *refused_ > event) return {};
+  return refused_at_;
 }
 
 bool SimulatedUnit::say(std::uint32_t builder, const detail::UnitMessage& message) noexcept {

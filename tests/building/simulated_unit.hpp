@@ -33,6 +33,8 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   [[nodiscard]] bool lives() const { return protocol.has_value(); }
   [[nodiscard]] bool worked_off() const { return backlog_.empty() && inbox_.empty(); }
   [[nodiscard]] bool busy() const { return !backlog_.empty(); }
+  // Since this time its store has had no room for this event, or for one in front of it.
+  [[nodiscard]] std::optional<std::int64_t> busy_with(detail::EventId event) const;
   [[nodiscard]] bool stopped() const { return inbox_.busy(); }
   // From the first time to the second, or longer.
   [[nodiscard]] bool was_stopped(std::int64_t from, std::int64_t until) const;
@@ -65,6 +67,7 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   std::vector<std::pair<std::int64_t, std::int64_t>> stops_;
   std::uint64_t memories_ = 0;
   std::optional<detail::EventId> refused_;  // the last event for which the store had no room
+  std::int64_t refused_at_ = 0;             // for the first time
   std::deque<std::pair<detail::EventId, std::uint64_t>> backlog_;
 };
 

@@ -137,7 +137,7 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
   judge_late(builder, built, position, source);
 }
 
-// It was given its time, and a unit that is well is not late.
+// It was given its time, and a unit that is well, or is busy, is not late.
 void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built, EventId position,
                        std::uint32_t source) {
   const std::int64_t now = play_.clock.now();
@@ -147,6 +147,11 @@ void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built,
   const bool gone_long = !wire.greeted && now - gone >= deadline;
   const bool early = now - builder.opened.at(position) < deadline - deadline / 4;
   if (early && !gone_long) play_.wrong(name(built, source) + " before its deadline");
+  const std::optional<std::int64_t> busy_since = play_.units[source]->busy_with(built.id);
+  if (!play_.drawn.plan.managed && busy_since && now - *busy_since > deadline / 2 &&
+      unit_is_well(builder, source, *busy_since)) {
+    play_.wrong(name(built, source) + ", whose unit is busy");
+  }
   const TrueFragment& real = of(built.id, source);
   if (real.kind != TrueKind::sent || real.gone) return;
   const std::int64_t since = std::max(real.at, builder.opened.at(position));

@@ -243,6 +243,50 @@ TEST_P(CliBuildWires, a_unit_that_is_killed_is_missing_in_its_events_and_holds_u
   EXPECT_EQ(lines.back().sources, (Words{"300", "300", "not_connected"}));
 }
 
+class CliStoppedBuilder : public CliBuild, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(wires, CliStoppedBuilder,
+                         ::testing::Values("tcp://127.0.0.1:0", "shm://*", "netio://127.0.0.1:0"),
+                         [](const auto& address) {
+                           const std::string text(address.param);
+                           return text.substr(0, text.find(':'));
+                         });
+
+// The store of unit 1 is full before that of unit 0, which is ahead of it from then on.
+TEST_P(CliStoppedBuilder, leaves_the_events_of_another_one_whole) {
+  const Words checks = {"--verify", "--complete", "--deadline", "3s"};
+  const auto healthy = builder(GetParam(), 0, 2, 2, checks);
+  const auto stopped = builder(GetParam(), 1, 2, 2, checks);
+  const Words addresses = {address_of(*healthy), address_of(*stopped)};
+  const auto first = unit(addresses, 0, 2, {"--rate", "10k", "--size", "10kB"});
+  const auto second = unit(addresses, 1, 2, {"--rate", "10k", "--size", "12kB"});
+  for (const char* const name : {"unit 0 ", "unit 1 "}) {
+    ASSERT_TRUE(stopped->wait_for_err(name)) << stopped->err();
+  }
+  stopped->signal(SIGSTOP);
+  for (const auto* each : {&first, &second}) {
+    EXPECT_TRUE((*each)->wait_for_err("held up: the store is full, ")) << (*each)->err();
+    EXPECT_THAT((*each)->err(), HasSubstr(" % of it for builder 1"));
+  }
+  // There is a line each second, so that is more than a deadline.
+  EXPECT_TRUE(healthy->wait_for_new_err(" wait for unit 1, whose store is full", 5))
+      << healthy->err();
+  stopped->signal(SIGCONT);
+  EXPECT_TRUE(stopped->wait_for_new_err(" event", 2)) << stopped->err();
+  for (const auto* each : {&first, &second}) (*each)->signal(SIGINT);
+  for (const auto* each : {&first, &second}) EXPECT_EQ((*each)->wait(), 130) << (*each)->err();
+  std::uint64_t events = 0;
+  for (const auto* each : {&healthy, &stopped}) {
+    EXPECT_EQ((*each)->wait(), 0) << (*each)->err();
+    const auto said = report(each == &healthy ? "builder-0" : "builder-1");
+    EXPECT_EQ(said["incomplete"], 0);
+    EXPECT_EQ(said["sources"][1]["busy"], false);
+    events += said["events"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(events, std::max(report("unit-0")["settled"].get<std::uint64_t>(),
+                             report("unit-1")["settled"].get<std::uint64_t>()));
+}
+
 TEST_P(CliBuildWires, files_come_out_as_they_went_in) {
   std::vector<std::string> files = {
       folder_.write("a", datagrams(std::vector<std::size_t>(900, 1'000))),
