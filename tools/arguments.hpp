@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <netio/builder_unit.hpp>
 #include <netio/channels.hpp>
 #include <netio/event_building.hpp>
 #include <netio/event_manager.hpp>
@@ -178,6 +179,7 @@ struct BuilderArguments : BuildArguments {
   std::uint32_t builder = 0;
   // Longer than the library's, for units that are started by hand.
   std::chrono::nanoseconds deadline = std::chrono::seconds(10);
+  std::chrono::nanoseconds meet_within = BuilderOptions().meet_within;
   std::size_t window_bytes = 0;
   std::uint32_t turns = 0;
   std::string out;  // a folder; empty: count and discard

@@ -241,6 +241,9 @@ void add_build_builder(CLI::App& app, BuilderArguments& builder) {
   add_parsed_to(app, "--deadline", "TIME", parse_more_than_no_time, builder.deadline,
                 "How long an event waits for a unit that could send its fragment, or is away "
                 "(10s); then it is incomplete");
+  add_parsed_to(app, "--meet-within", "TIME", parse_duration, builder.meet_within,
+                "The same without --manager for units that have not come since the builder was "
+                "started, or was away from all of them; the deadline at least (10s)");
   add_parsed_to(app, "--window", "BYTES", parse_window_bytes, builder.window_bytes,
                 "How much each unit may have sent of events that are not built (up to 4MiB)");
   add_parsed_to(app, "--turns", "N", parse_units, builder.turns,

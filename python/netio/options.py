@@ -105,6 +105,7 @@ class BuilderOptions(PlanOptions, total=False):
 
     builder: int
     deadline_s: float
+    meet_within_s: float
     window_bytes: int
     keep_bytes_max: int
     settle_released: bool

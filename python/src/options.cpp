@@ -149,6 +149,7 @@ const Option<AllOptions> of_patterns[] = {
     NETIO_OPTION("readout", "when_full", readout.when_full, as<WhenFull>),
     NETIO_OPTION("builder", "builder", builder.builder, number),
     NETIO_OPTION("builder", "deadline_s", builder.deadline, time),
+    NETIO_OPTION("builder", "meet_within_s", builder.meet_within, time),
     NETIO_OPTION("builder", "window_bytes", builder.window_bytes, count),
     NETIO_OPTION("builder", "keep_bytes_max", builder.keep_bytes_max, count),
     NETIO_OPTION("builder", "settle_released", builder.settle_released, as<bool>),

@@ -52,7 +52,7 @@ class Building(AsyncCase):
 
     async def test_a_builder_says_who_and_what_is_missing(self):
         async with netio.Context() as context:
-            builder = netio.BuilderUnit(context, sources=2, deadline_s=0.05)
+            builder = netio.BuilderUnit(context, sources=2, deadline_s=0.05, meet_within_s=0.0)
             with self.assertRaisesRegex(TimeoutError, "in time; units that are not connected: 0, 1$"):
                 await builder.receive(0.01)
             unit = netio.ReadoutUnit(context, sources=2, source=0)
@@ -122,7 +122,7 @@ class Building(AsyncCase):
 
     async def test_a_fragment_that_does_not_come_is_missing(self):
         async with netio.Context() as context:
-            builder = netio.BuilderUnit(context, sources=2, deadline_s=0.2)
+            builder = netio.BuilderUnit(context, sources=2, deadline_s=0.2, meet_within_s=0.0)
             unit = netio.ReadoutUnit(context, sources=2, source=1)
             unit.connect(0, builder.bind(TCP))
             await unit.send((1, 0), b"alone", netio.FragmentStatus.truncated)

@@ -143,6 +143,11 @@ bool BuilderProtocol::awaits(const Waiting& waiting, const BuilderSource& source
   return source.position <= waiting.at && !waiting.event->fragments[number].here;
 }
 
+// How long a source that is not connected is waited for.
+std::int64_t BuilderProtocol::waits_ns(const BuilderSource& source) const noexcept {
+  return source.to_meet ? settings_.meet_within_ns : settings_.deadline_ns;
+}
+
 // When the source is not waited for any more. A unit that has been gone for a deadline is not
 // waited for at all. A unit that was waited for in vain, and has said nothing since, is given no
 // more time by a connection, a window or a turn. One that is busy is not waited for if it does not
@@ -151,8 +156,8 @@ std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
                                       const BuilderSource& source) const noexcept {
   const std::int64_t deadline = settings_.deadline_ns;
   if (!source.connected) {
-    const std::int64_t gone = source.unit_run == 0 ? began_ns_ : source.gone_since_ns;
-    return (source.suspect ? std::min(gone, waiting.since_ns) : gone) + deadline;
+    const std::int64_t gone = source.gone_since_ns;
+    return (source.suspect ? std::min(gone, waiting.since_ns) : gone) + waits_ns(source);
   }
   const UnitConnection& connection = source.connection;
   if (source.suspect) return waiting.since_ns + deadline;

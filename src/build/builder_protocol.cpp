@@ -36,6 +36,8 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
   assert(settings.fault().empty());
   // Sums of a time and a few deadlines must not wrap.
   settings_.deadline_ns = std::clamp<std::int64_t>(settings.deadline_ns, 1'000, INT64_MAX / 16);
+  settings_.meet_within_ns =
+      std::clamp<std::int64_t>(settings.meet_within_ns, settings_.deadline_ns, INT64_MAX / 16);
 }
 
 // For more ends of ranges.
@@ -104,6 +106,8 @@ Objection BuilderProtocol::connected(const UnitHello& hello) {
   if (hello.settled > settled_) take_settled(hello.settled);
   source.connected = true;
   source.connection.able_ns = now_ns_;
+  const auto is_connected = [](const BuilderSource& each) { return each.connected; };
+  if (std::ranges::all_of(sources_, is_connected)) gone_until_ns_ = INT64_MIN;
   if (source.unit_run != hello.unit_run) {
     if (source.unit_run == 0) source.known_from = hello.begins;
     source.lost.add(std::max(source.position, closed_), hello.begins, Missing::not_begun);
@@ -132,23 +136,18 @@ void BuilderProtocol::disconnected(std::uint32_t number) noexcept {
 }
 
 // If no unit was connected, it was this builder that was away. That time does not count: units come
-// back one after the other, and those that went with the last one are waited for.
+// back one after the other, and those that were waited for then are met anew.
 void BuilderProtocol::note_return() noexcept {
-  const auto connected = [](const BuilderSource& each) { return each.connected; };
-  if (std::any_of(sources_.begin(), sources_.end(), connected)) return;
-  if (!std::exchange(begun_, true)) {
-    began_ns_ = now_ns_;
-    return;
-  }
-  std::int64_t last_ns = began_ns_;
+  const auto is_connected = [](const BuilderSource& each) { return each.connected; };
+  if (std::ranges::any_of(sources_, is_connected)) return;
+  std::int64_t last_ns = 0;
   for (const BuilderSource& each : sources_) last_ns = std::max(last_ns, each.gone_since_ns);
-  const std::int64_t away_ns = now_ns_ - last_ns;
-  began_ns_ += away_ns;
   for (BuilderSource& each : sources_) {
-    each.gone_since_ns += away_ns;
+    if (last_ns - each.gone_since_ns < waits_ns(each)) each.to_meet = true;
+    each.gone_since_ns += now_ns_ - last_ns;
     each.suspect = false;
   }
-  gone_until_ns_ = now_ns_ + settings_.deadline_ns;
+  gone_until_ns_ = now_ns_ + settings_.meet_within_ns;
 }
 
 void BuilderProtocol::end_connection(BuilderSource& source) noexcept {
@@ -157,6 +156,7 @@ void BuilderProtocol::end_connection(BuilderSource& source) noexcept {
   source.waits.reset();
   source.connection = {};
   source.connected = false;
+  source.to_meet = false;
   source.gone_since_ns = now_ns_;
   gone_until_ns_ = now_ns_ + settings_.deadline_ns;
 }

@@ -29,6 +29,9 @@ struct BuilderSettings {
   // How long an event waits for a source that is able to send and does not. Fragments of the event
   // that come meanwhile make it wait longer, twice this at most.
   std::int64_t deadline_ns = 0;
+  // The same for a source that this builder has not met since it began, or since it was away from
+  // all of them. It is the deadline at least.
+  std::int64_t meet_within_ns = 0;
   // While the user keeps events of more than this cost, no event is handed over. An event that is
   // larger is handed over when nothing is kept.
   std::uint64_t keep_bytes_max = UINT64_MAX;
@@ -203,6 +206,7 @@ class BuilderProtocol {
                             std::uint32_t number) const noexcept;
   [[nodiscard]] std::int64_t over_ns(const Waiting& waiting,
                                      const BuilderSource& source) const noexcept;
+  [[nodiscard]] std::int64_t waits_ns(const BuilderSource& source) const noexcept;
   [[nodiscard]] bool user_has_room(const OpenEvent& event) noexcept;
   void ask_if_busy(std::uint32_t number) noexcept;
   void suspect_missing(const Waiting& waiting) noexcept;
@@ -249,8 +253,6 @@ class BuilderProtocol {
   std::size_t wanting_ = 0;        // sources that wait for a turn
   std::uint32_t turns_given_ = 0;  // without those that are overdue
   std::uint32_t turn_next_ = 0;    // the source that is asked first when a turn is given
-  bool begun_ = false;
-  std::int64_t began_ns_ = 0;  // when the first unit was connected, less what does not count
   std::int64_t skipped_ns_ = 0;
   std::int64_t now_ns_ = 0;          // of at(), less what was skipped
   std::int64_t due_ns_ = INT64_MAX;  // when something is over

@@ -165,6 +165,54 @@ TEST_F(BuilderProtocolTest, that_was_away_from_all_units_waits_for_each_to_come_
   EXPECT_TRUE(events[0].complete);
 }
 
+// A unit that was connected to an earlier run of the builder tries again after a pause, which may
+// be as long as the deadline.
+TEST_F(BuilderProtocolTest, has_a_longer_limit_for_units_that_it_has_to_meet) {
+  meet_within = 10 * deadline;
+  make();
+  pass(20 * deadline);
+  meet(0);
+  give(0, 0);
+  pass(9 * deadline);
+  EXPECT_TRUE(events.empty());
+  meet(1);
+  give(1, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
+
+  builder->disconnected(1);
+  give(0, 1);
+  pass(deadline + deadline / 8);
+  ASSERT_EQ(events.size(), 2U) << "this one has been met";
+
+  // The builder was away: unit 0 is waited for, and unit 1 not, as before.
+  pass(20 * deadline);
+  builder->disconnected(0);
+  pass(20 * deadline);
+  meet(1);
+  give(1, 2);
+  pass(9 * deadline);
+  EXPECT_EQ(events.size(), 2U);
+  pass(deadline + deadline / 8);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[2].missing, (std::vector<Missing>{Missing::not_connected, Missing::no}));
+}
+
+TEST_F(BuilderProtocolTest, that_was_away_meets_only_units_that_it_waited_for) {
+  meet_within = 10 * deadline;
+  make();
+  meet(0);
+  meet(1);
+  builder->disconnected(1);
+  pass(2 * deadline);
+  builder->disconnected(0);
+  pass(20 * deadline);
+  meet(0);
+  give(0, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::no, Missing::not_connected}));
+}
+
 TEST_F(BuilderProtocolTest, gives_a_unit_its_time_once_it_is_able_to_send) {
   make(100);
   meet(0);

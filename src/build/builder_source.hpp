@@ -70,7 +70,8 @@ struct BuilderSource {
 
   bool connected = false;
   bool suspect = false;            // an event was over because of it, and it has said nothing since
-  std::int64_t gone_since_ns = 0;  // if it is not connected
+  bool to_meet = true;             // it is gone because this builder was
+  std::int64_t gone_since_ns = 0;  // if it is not connected, less what does not count
   UnitConnection connection;
 
   // A fragment is not held any more.

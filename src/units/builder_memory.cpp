@@ -133,6 +133,8 @@ BuilderParts parts_of(const BuilderOptions& options, const ContextOptions& memor
   building.builder_run = random_run();
   building.window_bytes = sized.window_bytes;
   building.deadline_ns = sized.deadline.count();
+  // An event manager waits for units itself, and assigns nothing that they have not produced.
+  building.meet_within_ns = sized.plan.managed ? 0 : sized.meet_within.count();
   building.keep_bytes_max = sized.keep_bytes_max;
   building.done_with_release = sized.settle_released;
   building.turns = sized.turns;

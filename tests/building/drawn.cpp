@@ -89,6 +89,7 @@ Drawn draw(Chance& chance, const BuildSettings& settings) {
   const std::int64_t kept = drawn.keep == 0 ? 0 : drawn.keep_for_max;
   const std::int64_t slowest = fragments * (3 * drawn.latency + 2 * drawn.work + kept);
   drawn.deadline = std::max(chance.one_of({20, 100, 500}) * ms, 2 * slowest);
+  drawn.meet_within = drawn.deadline * (drawn.plan.managed ? 1 : chance.one_of({1, 1, 4}));
   drawn.away_max = drawn.loses_nothing() ? drawn.deadline / 4 : drawn.deadline * 4;
   return drawn;
 }

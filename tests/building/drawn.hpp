@@ -55,6 +55,7 @@ struct Drawn {
   std::uint64_t window = 0;
   std::uint64_t store = 0;
   std::int64_t deadline = 0;
+  std::int64_t meet_within = 0;
   std::int64_t period = 0;   // of events
   std::uint64_t events = 0;  // in each run
   std::uint32_t runs = 1;

@@ -39,6 +39,7 @@ void SimulatedBuilder::begin() {
   settings.builder_run = run;
   settings.window_bytes = drawn.window;
   settings.deadline_ns = drawn.deadline;
+  settings.meet_within_ns = drawn.meet_within;
   settings.keep_bytes_max = drawn.keep_bytes;
   settings.done_with_release = drawn.done_with_release;
   settings.turns = drawn.turns;

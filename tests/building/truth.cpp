@@ -147,6 +147,10 @@ void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built,
   const bool gone_long = !wire.greeted && now - gone >= deadline;
   const bool early = now - builder.opened.at(position) < deadline - deadline / 4;
   if (early && !gone_long) play_.wrong(name(built, source) + " before its deadline");
+  const bool never_met = wire.gone_since == 0 && !wire.greeted;
+  if (never_met && now - builder.begun_at < play_.drawn.meet_within) {
+    play_.wrong(name(built, source) + ", and had not had the time to come");
+  }
   const std::optional<std::int64_t> busy_since = play_.units[source]->busy_with(built.id);
   if (!play_.drawn.plan.managed && busy_since && now - *busy_since > deadline / 2 &&
       unit_is_well(builder, source, *busy_since)) {
@@ -192,7 +196,8 @@ void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built, 
   if (now - opened <= most) return;
   for (const Fault& fault : faults_) {
     // A builder without a lease waits for one, for three lease times if its ranges are another's.
-    const std::int64_t ends = fault.until + 2 * deadline + 4 * play_.drawn.lease;
+    const std::int64_t ends =
+        fault.until + deadline + play_.drawn.meet_within + 4 * play_.drawn.lease;
     if (fault.at <= now && ends >= opened) most += ends - fault.at;
   }
   const std::vector<std::int64_t>& before = builder.handed_over_at;
@@ -205,11 +210,11 @@ void Truth::judge_age(const SimulatedBuilder& builder, const BuiltEvent& built, 
   }
 }
 
-// Nobody waits for a unit that has been gone for a deadline.
+// Nobody waits for a unit that has been gone for a deadline, or for as long as it has to be met.
 void Truth::judge_waiting(const SimulatedBuilder& builder, const BuiltEvent& built) {
   if (builder.in_message || built.complete || play_.drawn.keep != 0) return;
   if (play_.drawn.plan.managed) return;  // it may have waited for the lease
-  const std::int64_t deadline = play_.drawn.deadline + play_.drawn.deadline / 4;
+  const std::int64_t deadline = play_.drawn.meet_within + play_.drawn.deadline / 4;
   for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
     const Missing missing = built.missing[source];
     if (missing == Missing::late) return;

@@ -74,6 +74,7 @@ class BadUnit : public testing::TestWithParam<Case> {
     BuilderOptions options;
     options.plan = {2, 1, range_events};
     options.deadline = 100ms;
+    options.meet_within = 0s;
     options.window_bytes = std::size_t{64} << 10U;
     builder_ = std::make_unique<BuilderUnit>(there_, options);
     builder_->on_event([this](const Event& event) {

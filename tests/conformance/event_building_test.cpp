@@ -40,15 +40,15 @@ class EventBuilding : public testing::TestWithParam<Row> {
     ReadoutOptions options;
     options.plan = plan();
     options.source = source;
-    options.socket.reconnect_after_min = 1ms;
-    options.socket.reconnect_after_max = 20ms;
+    options.socket.reconnect_after_min = source < hasty_ ? 1ms : 1s;
+    options.socket.reconnect_after_max = source < hasty_ ? 20ms : 1s;
     return options;
   }
   BuilderOptions building(std::uint32_t number) const {
     BuilderOptions options;
     options.plan = plan();
     options.builder = number;
-    options.deadline = 5s;
+    options.deadline = deadline_;
     return options;
   }
   void make_builder(std::uint32_t number, const std::string& address) {
@@ -113,6 +113,8 @@ class EventBuilding : public testing::TestWithParam<Row> {
   std::vector<std::string> addresses_ = std::vector<std::string>(builders_count);
   std::vector<std::unique_ptr<BuilderUnit>> builders_{builders_count};
   std::vector<std::unique_ptr<ReadoutUnit>> units_{sources_count};
+  std::chrono::nanoseconds deadline_ = 5s;  // of builders
+  std::uint32_t hasty_ = sources_count;     // units that try again at once
   std::map<EventId, int> seen_;
   std::uint64_t fragments_ = 0;
   std::uint64_t incomplete_ = 0;
@@ -161,6 +163,24 @@ TEST_P(EventBuilding, a_builder_that_was_restarted_is_sent_again_what_is_not_set
   std::uint64_t again = 0;
   for (const auto& [event, times] : seen_) again += static_cast<std::uint64_t>(times - 1);
   EXPECT_LE(again, builders_[1]->books().again);
+}
+
+// The pause between two attempts of a unit is longer than the deadline.
+TEST_P(EventBuilding, a_builder_that_was_restarted_waits_for_units_that_try_later_than_others) {
+  hasty_ = 1;
+  make_builders();
+  make_units();
+  send({1, 0}, 100);
+  ASSERT_SOON(pump_, seen_.size() == 100);
+  deadline_ = 200ms;
+  builders_[1].reset();
+  ASSERT_SOON(pump_, units_[2]->builders_connected() == 1);
+  send({1, 100}, 100);
+  make_builder(1, addresses_[1]);
+  advance(end_of_run(1));
+  ASSERT_SOON(pump_, held() == 0);
+  EXPECT_EQ(seen_.size(), 200U);
+  EXPECT_EQ(incomplete_, 0U);
 }
 
 // With a wide window, the wire is full before the window is.

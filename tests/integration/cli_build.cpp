@@ -349,7 +349,8 @@ TEST_F(CliBuild, builders_in_another_order_are_refused) {
 
 TEST_F(CliBuild, what_is_missing_fails_if_all_was_wanted) {
   const auto builder = this->builder(
-      any_port, 0, 1, 2, {"--deadline", "100ms", "--events", "10", "--complete", "--verify"});
+      any_port, 0, 1, 2,
+      {"--deadline", "100ms", "--meet-within", "0s", "--events", "10", "--complete", "--verify"});
   const auto unit = this->unit({address_of(*builder)}, 0, 2, {"--rate", "1k"});
   EXPECT_EQ(builder->wait(), 1) << builder->err();
   EXPECT_THAT(builder->err(), HasSubstr("10 of 10 events incomplete: unit 1: 10 not connected"));

@@ -47,6 +47,7 @@ class BuilderProtocolTest : public testing::Test, public BuilderOutput {
     settings.builder_run = 77;
     settings.window_bytes = window;
     settings.deadline_ns = deadline;
+    settings.meet_within_ns = meet_within;
     settings.keep_bytes_max = keep_max;
     settings.done_with_release = true;
     settings.turns = turns;
@@ -81,6 +82,7 @@ class BuilderProtocolTest : public testing::Test, public BuilderOutput {
 
   std::optional<BuilderProtocol> builder;
   std::int64_t now = 0;
+  std::int64_t meet_within = deadline;
   std::uint64_t keep_max = UINT64_MAX;
   bool keep = false;
   std::uint64_t fragments[2]{};
