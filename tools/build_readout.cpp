@@ -414,7 +414,8 @@ std::string ReadoutSession::waits_for(bool held_up) const {
                        counted(unit_.books().held, "fragment"));
   }
   if (!held_up) return {};
-  return missed.empty() ? "held up: the store is full" + mostly_for(unit_.held_for_builders())
+  return missed.empty() ? "held up: the store is full" +
+                              mostly_for(unit_.held_for_builders(), unit_.books().held_bytes)
                         : fmt::format("held up: the store is full, {} missing", missed);
 }
 

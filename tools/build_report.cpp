@@ -194,14 +194,12 @@ ordered_json source_json(std::size_t number, const BuilderBooks::Source& source,
 
 }  // namespace
 
-std::string mostly_for(const std::vector<HeldForBuilder>& held) {
+std::string mostly_for(const std::vector<HeldForBuilder>& held, std::uint64_t held_bytes) {
   if (held.size() < 2) return {};
-  std::uint64_t all = 0;
-  for (const HeldForBuilder& each : held) all += each.bytes;
   const auto most = std::ranges::max_element(held, {}, &HeldForBuilder::bytes);
-  if (most->bytes <= all / 2) return {};
+  if (most->bytes <= held_bytes / 2) return {};
   return fmt::format(", {:.0f} % of it for builder {}",
-                     100 * static_cast<double>(most->bytes) / static_cast<double>(all),
+                     100 * static_cast<double>(most->bytes) / static_cast<double>(held_bytes),
                      most - held.begin());
 }
 

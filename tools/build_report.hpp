@@ -77,8 +77,10 @@ struct ManagerSummary : BuildSummary {  // `peers` are units
 [[nodiscard]] std::string to_json(const BuilderSummary& summary);
 [[nodiscard]] std::string to_json(const ManagerSummary& summary);
 
-// ", 97 % of it for builder 1"; empty if no builder has most of it, or there is only one.
-[[nodiscard]] std::string mostly_for(const std::vector<HeldForBuilder>& held);
+// ", 97 % of it for builder 1": of what a store holds. Empty if no builder has most of it, or there
+// is only one.
+[[nodiscard]] std::string mostly_for(const std::vector<HeldForBuilder>& held,
+                                     std::uint64_t held_bytes);
 // "not connected"
 [[nodiscard]] std::string missing_word(Missing missing);
 

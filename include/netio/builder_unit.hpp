@@ -34,8 +34,9 @@ struct BuiltEvent;
 struct BuilderOptions {
   BuildPlan plan{};           // the same at all units and builders
   std::uint32_t builder = 0;  // the number of this one, below plan.builders
-  // How long an event waits for a unit that is able to send its fragment and does not. A unit whose
-  // store is full is not able to, and is waited for as long as it answers that it still is.
+  // How long an event waits for a unit that is able to send its fragment and does not. Without an
+  // event manager, a unit whose store is full is not able to, and is waited for as long as it
+  // answers that it still is.
   // Fragments of the event that come meanwhile make it wait longer, twice this at most.
   std::chrono::nanoseconds deadline = std::chrono::seconds(1);
   // Without an event manager: how long an event waits for a unit that this builder has not met
@@ -193,7 +194,8 @@ struct BuilderBooks {
     std::uint64_t late = 0;        // came when their event was handed over or settled
     std::uint64_t open = 0;        // of open events
     bool connected = false;        // the unit is
-    bool busy = false;             // its store is full: it waits for builders, and is not late
+    // Without an event manager: its store is full, so it waits for builders, and is not late.
+    bool busy = false;
     MissingCounts missing_by{};    // events that were handed over without a fragment of it
   };
   std::uint64_t complete = 0;    // events that were handed over with all that exists of them

@@ -38,7 +38,7 @@ enum class FragmentStatus : std::uint8_t { good, truncated, in_error };
 // Why an event has no fragment of a source.
 enum class Missing : std::uint8_t {
   no,             // it has one, or the unit said that there is none
-  late,           // the unit is connected, its store was not full, and it did not send it in time
+  late,           // the unit is connected, and did not send it in time
   not_connected,  // the unit was not connected in time
   not_begun,      // the unit began, or began anew, behind this event
   dropped,        // the unit's store was full

@@ -87,6 +87,10 @@ class ReadoutUnit(AsyncSocket):
         """sent = settled + dropped + late + held, of fragments."""
         return self._readout_books()
 
+    def held_for_builders(self) -> list[dict[str, Any]]:
+        """What the store holds for each builder: which one fills it."""
+        return self._readout_held()
+
     async def finish(self, linger_s: float = 60.0) -> dict[str, int]:
         """Waits until all that was sent is settled, or for `linger_s`; then the unit is closed."""
         self.close(linger_s)

@@ -90,6 +90,20 @@ nb::dict books(SocketBase& self) {
   return books;
 }
 
+nb::list held_for_builders(SocketBase& self) {
+  nb::list all;
+  for (const HeldForBuilder& held : readout(self, "read what is held").unit->held_for_builders()) {
+    nb::dict each;
+    each["connected"] = held.connected;
+    each["fragments"] = held.fragments;
+    each["bytes"] = held.bytes;
+    each["oldest"] = nb::make_tuple(held.oldest.run, held.oldest.number);
+    each["window_bytes"] = held.window_bytes;
+    all.append(each);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::unique_ptr<SocketState> made_readout(ContextState& context, const AllOptions& options) {
@@ -116,6 +130,7 @@ void bind_readout(nb::class_<SocketBase>& type) {
            })
       .def("_readout_builders",
            [](SocketBase& self) { return readout(self, "count").unit->builders_connected(); })
+      .def("_readout_held", &held_for_builders)
       .def("_readout_books", &books);
 }
 

@@ -50,6 +50,16 @@ class Building(AsyncCase):
             with self.assertRaises(netio.ClosedError):
                 await units[0].send((1, EVENTS), b"")
 
+    async def test_a_unit_says_for_whom_it_holds_fragments(self):
+        async with netio.Context() as context:
+            unit = netio.ReadoutUnit(context, sources=1, source=0, builders=2, range_events=2)
+            for number in range(3):
+                await unit.send((1, number), b"12345")
+            first, second = unit.held_for_builders()
+            self.assertEqual(first, {"connected": False, "fragments": 2, "bytes": 2 * (5 + 64),
+                                     "oldest": (1, 0), "window_bytes": 0})
+            self.assertEqual((second["fragments"], second["oldest"]), (1, (1, 2)))
+
     async def test_a_builder_says_who_and_what_is_missing(self):
         async with netio.Context() as context:
             builder = netio.BuilderUnit(context, sources=2, deadline_s=0.05, meet_within_s=0.0)

@@ -75,10 +75,10 @@ struct UnitRests {};
 // The unit's store is full. The builder tells what is settled as soon as it can.
 struct UnitShort {};
 
-// Whether the unit is busy: its store is full, and what its source has next has to wait outside,
-// until half of the store is free. It is not busy before it has said so on a connection. A unit
-// that is busy may wait for any builder, so it is late for none. It says so again when it is asked,
-// because one that hangs is late.
+// Whether the unit is busy: its store was full, what its source had next had to wait outside, and
+// less than half of the store has become free since. It is not busy before it has said so on a
+// connection. A unit that is busy may wait for any builder, so it is late for none. It says so
+// again when it is asked, because one that hangs is late.
 struct UnitBusy {
   bool busy = false;
 };

@@ -39,7 +39,7 @@ struct UnitConnection {
   bool is_short = false;                 // the unit's store is full
   bool is_busy = false;                  // as it has said: it waits for builders
   bool ask_due = false;                  // whether it still is
-  std::optional<std::int64_t> asked_ns;  // when it was asked that, if it has not answered
+  std::optional<std::int64_t> asked_ns;  // since when it is asked that, and has not answered
   EventId granted;                       // the position behind the granted event, so that none is 0
   // When the unit last became able to send: by its connection, a window, a turn, or its store.
   std::int64_t able_ns = 0;

@@ -294,9 +294,6 @@ void ManagedUnit::take(const UnitStops& stops) {
   output_.on_stop(stops.at);
 }
 
-// A builder that is given events of other units in front of the end of this unit, now or because
-// another builder has failed, has to hear that this unit has nothing for them. The manager that has
-// stopped may be gone when this unit comes to its end.
 // Between unit and builder a position is the number of an assignment, and that of an event.
 HeldForOne ManagedUnit::held_for(std::uint32_t builder) const noexcept {
   HeldForOne held = sending_.held_for(builder);
@@ -307,6 +304,9 @@ HeldForOne ManagedUnit::held_for(std::uint32_t builder) const noexcept {
   return held;
 }
 
+// A builder that is given events of other units in front of the end of this unit, now or because
+// another builder has failed, has to hear that this unit has nothing for them. The manager that has
+// stopped may be gone when this unit comes to its end.
 bool ManagedUnit::idle() const noexcept {
   bool wanted = false;
   held_.visit({{}, std::max(stop_, assigned_)}, [&](const HeldFragment& each) {

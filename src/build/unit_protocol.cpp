@@ -147,6 +147,7 @@ void UnitProtocol::advance(EventId below) noexcept {
 
 void UnitProtocol::ask_settled() noexcept {
   asks_ = short_ = true;
+  busy_ = false;  // nothing more waits for room
   pump_all();
 }
 

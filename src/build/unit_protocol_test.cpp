@@ -1,6 +1,7 @@
 // UnitProtocol: what a unit says to a builder, and what it answers to its user.
 #include "build/unit_protocol.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -184,6 +185,18 @@ TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
   ASSERT_EQ(count<UnitBusy>(), 4U);
   EXPECT_FALSE(std::get<UnitBusy>(said.back()).busy);
   EXPECT_EQ(give(7, 100), Status::ok);
+}
+
+TEST_F(UnitProtocolTest, is_busy_no_more_at_its_end) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  ASSERT_EQ(give(0, 400), Status::ok);
+  EXPECT_EQ(give(1, 400), Status::again);
+  unit.ask_settled();
+  ASSERT_EQ(count<UnitBusy>(), 2U);
+  EXPECT_FALSE(std::get<UnitBusy>(*std::find_if(said.rbegin(), said.rend(), [](const auto& each) {
+                 return std::holds_alternative<UnitBusy>(each);
+               })).busy);
 }
 
 TEST_F(UnitProtocolTest, asks_at_its_end_what_is_settled_within_a_range) {

@@ -153,7 +153,7 @@ void Truth::judge_late(const SimulatedBuilder& builder, const BuiltEvent& built,
   }
   const std::optional<std::int64_t> busy_since = play_.units[source]->busy_with(built.id);
   if (!play_.drawn.plan.managed && busy_since && now - *busy_since > deadline / 2 &&
-      unit_is_well(builder, source, *busy_since)) {
+      builder.stopped_until < *busy_since && unit_is_well(builder, source, *busy_since)) {
     play_.wrong(name(built, source) + ", whose unit is busy");
   }
   const TrueFragment& real = of(built.id, source);

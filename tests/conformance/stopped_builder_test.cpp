@@ -73,21 +73,21 @@ class StoppedBuilder : public testing::TestWithParam<Row> {
     ++next_[source];
     return true;
   }
-  // Until each unit has sent as many, or its store is full.
+  // Until each unit has sent as many, or its store is full of what nobody settles.
   void send_what_fits(Pump& pump, std::uint64_t below) {
-    bool took = true;
-    while (took) {
-      took = false;
+    for (int idle = 0; idle < 20; ++idle) {
       for (int i = 0; i < 8; ++i) {
         for (std::uint32_t source = 0; source < sources_count; ++source) {
-          took |= send_next(source, below);
+          if (send_next(source, below)) idle = 0;
         }
       }
+      const std::uint64_t built = built_[0] + built_[1];
       pump.turn();
+      if (built_[0] + built_[1] != built) idle = 0;
     }
   }
 
-  static constexpr std::chrono::milliseconds deadline{300};
+  static constexpr std::chrono::milliseconds deadline{500};
   Context units_context_{memory_to_build()};
   std::array<Context, builders_count> contexts_{Context(memory_to_build()),
                                                 Context(memory_to_build())};
@@ -122,17 +122,17 @@ TEST_P(StoppedBuilder, takes_nothing_from_another_one) {
 
   for (const auto& unit : units_) {
     const std::vector<HeldForBuilder> held = unit->held_for_builders();
-    EXPECT_GT(held[stopped].bytes, unit->books().held_bytes / 10 * 9);
+    EXPECT_GT(held[stopped].bytes, unit->books().held_bytes / 4 * 3);
     EXPECT_EQ(held[stopped].oldest, (EventId{1, 0}));
     EXPECT_EQ(held[stopped].fragments + held[healthy].fragments, unit->books().held);
     EXPECT_EQ(held[stopped].bytes + held[healthy].bytes, unit->books().held_bytes);
     EXPECT_TRUE(held[stopped].connected && held[healthy].connected);
-    EXPECT_GT(held[healthy].window_bytes, held[stopped].window_bytes);
+    EXPECT_LT(held[stopped].window_bytes, 13'000U);
   }
 
   // The source of unit 1 waits. So do the events of which unit 0 has a fragment, and no longer.
   EXPECT_TRUE(builders_[healthy]->books().sources[1].busy);
-  without.run_for(3 * deadline);
+  without.run_for(2 * deadline);
   EXPECT_EQ(built_[healthy], whole);
   EXPECT_GT(builders_[healthy]->books().open, 0U);
 
