@@ -162,7 +162,10 @@ std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
   const UnitConnection& connection = source.connection;
   if (source.suspect) return waiting.since_ns + deadline;
   if (connection.turn == Turn::wanted) return INT64_MAX;
-  if (connection.is_busy) return connection.asked_ns ? *connection.asked_ns + deadline : INT64_MAX;
+  if (connection.is_busy) {
+    if (!connection.asked_ns) return INT64_MAX;
+    return std::max(*connection.asked_ns, waiting.since_ns) + deadline;
+  }
   const std::int64_t able = std::max(waiting.since_ns, connection.able_ns);
   return std::max(able, std::min(waiting.moved_ns, able + deadline)) + deadline;
 }

@@ -105,6 +105,23 @@ TEST_F(BuilderProtocolTest, asks_a_unit_that_is_busy_and_does_not_wait_for_one_t
   EXPECT_EQ(events.size(), 2U) << "and is given no more time";
 }
 
+// Its answer comes behind the fragments that it has sent meanwhile.
+TEST_F(BuilderProtocolTest, gives_a_unit_its_time_that_was_busy_and_hung_and_goes_on) {
+  make();
+  meet(0);
+  meet(1);
+  builder->received(0, UnitBusy{true});
+  give(1, 0);
+  pass(2 * deadline);
+  ASSERT_EQ(events.size(), 1U);
+  give(0, 1);
+  give(1, 2);
+  EXPECT_EQ(events.size(), 2U) << "unit 1 has nothing for event 1";
+  give(0, 2);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_TRUE(events[2].complete);
+}
+
 // What a unit said holds for its connection.
 TEST_F(BuilderProtocolTest, does_not_wait_for_a_unit_that_is_gone_because_it_was_busy) {
   make();

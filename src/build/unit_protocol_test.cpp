@@ -164,7 +164,7 @@ TEST_F(UnitProtocolTest, answers_again_while_its_store_is_full_and_tells_builder
 TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
   unit.advance({0, 0});
   greet(8, 0);
-  for (const std::uint64_t number : {4, 5, 6}) {  // of the other builder
+  for (const std::uint64_t number : {4U, 5U, 6U}) {  // of the other builder
     ASSERT_EQ(give(number, 100), Status::ok);
   }
   EXPECT_EQ(give(7, 100), Status::again);
@@ -179,12 +179,29 @@ TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
   ASSERT_EQ(count<UnitBusy>(), 3U) << "and when it is asked";
   EXPECT_TRUE(std::get<UnitBusy>(said.back()).busy);
   unit.connected(1);
-  unit.received(1, BuilderHello{plan_of_two, 1, 9, {}, {0, 5}, 1000, false});
+  unit.received(1, BuilderHello{plan_of_two, 1, 9, {0, 5}, {0, 5}, 1000, false});
   EXPECT_EQ(count<UnitBusy>(), 3U) << "less than half of the store is free";
   unit.received(1, BuilderDone{{0, 6}, 0});
   ASSERT_EQ(count<UnitBusy>(), 4U);
   EXPECT_FALSE(std::get<UnitBusy>(said.back()).busy);
   EXPECT_EQ(give(7, 100), Status::ok);
+}
+
+TEST_F(UnitProtocolTest, says_what_it_holds_for_each_builder) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 1; number < 5; ++number) ASSERT_EQ(give(number), Status::ok);
+  EXPECT_EQ(unit.held_for(0).fragments, 3U);
+  EXPECT_EQ(unit.held_for(0).cost, 300U);
+  EXPECT_EQ(unit.held_for(0).oldest, (EventId{0, 1}));
+  EXPECT_EQ(unit.held_for(0).window, 700U);
+  EXPECT_EQ(unit.held_for(1).fragments, 1U);
+  EXPECT_EQ(unit.held_for(1).oldest, (EventId{0, 4}));
+  EXPECT_EQ(unit.held_for(1).window, 0U) << "it has not greeted";
+  unit.received(0, BuilderDone{{0, 3}, 200});
+  EXPECT_EQ(unit.held_for(0).fragments, 1U);
+  EXPECT_EQ(unit.held_for(0).oldest, (EventId{0, 3}));
+  EXPECT_EQ(unit.held_for(0).window, 900U);
 }
 
 TEST_F(UnitProtocolTest, is_busy_no_more_at_its_end) {

@@ -109,8 +109,9 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       return;
     case Missing::forgotten:  // the unit does not know any more where it had nothing
       ++play_.tally.missing_forgotten;
+      // The event was handed over, or was passed over without a unit that had a fragment of it.
       if (!play_.drawn.plan.managed || !built.again ||
-          (event(built.id).handed_over_by.empty() && !is_excused(built.id, source))) {
+          (event(built.id).handed_over_by.empty() && event(built.id).excused == 0)) {
         play_.wrong(name(built, source) + ": forgotten");
       }
       return;
