@@ -105,6 +105,23 @@ TEST_F(BuilderProtocolTest, asks_a_unit_that_is_busy_and_does_not_wait_for_one_t
   EXPECT_EQ(events.size(), 2U) << "and is given no more time";
 }
 
+// While another one was awaited, it was not asked.
+TEST_F(BuilderProtocolTest, asks_a_unit_that_is_busy_before_it_is_late) {
+  make(100);
+  meet(0);
+  meet(1);
+  builder->received(1, UnitBusy{true});
+  builder->received(0, UnitWaits{{0, 0}, 1000, 0});
+  ASSERT_EQ(count<BuilderGrant>(), 1U) << "unit 0 may send, and hangs";
+  pass(deadline + deadline / 2);
+  builder->received(1, UnitBusy{false});
+  give(1, 0);
+  pass(deadline);
+  EXPECT_TRUE(dropped.empty());
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].missing, (std::vector<Missing>{Missing::late, Missing::no}));
+}
+
 // Its answer comes behind the fragments that it has sent meanwhile.
 TEST_F(BuilderProtocolTest, gives_a_unit_its_time_that_was_busy_and_hung_and_goes_on) {
   make();
