@@ -194,8 +194,7 @@ struct BuilderBooks {
     std::uint64_t late = 0;        // came when their event was handed over or settled
     std::uint64_t open = 0;        // of open events
     bool connected = false;        // the unit is
-    // Without an event manager: its store is full, so it waits for builders, and is not late.
-    bool busy = false;
+    bool busy = false;             // without an event manager: its store is full, so it is not late
     MissingCounts missing_by{};    // events that were handed over without a fragment of it
   };
   std::uint64_t complete = 0;    // events that were handed over with all that exists of them

@@ -174,9 +174,9 @@ class NETIO_API ReadoutUnit {
 
   // Snapshots:
   [[nodiscard]] ReadoutBooks books() const noexcept;
+  [[nodiscard]] std::size_t builders_connected() const noexcept;
   // By the numbers of builders. Allocates memory, and looks at each fragment that is held.
   [[nodiscard]] std::vector<HeldForBuilder> held_for_builders() const;
-  [[nodiscard]] std::size_t builders_connected() const noexcept;
   // Everything below it was sent, or does not exist.
   [[nodiscard]] EventId advanced() const noexcept;
 
