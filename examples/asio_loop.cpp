@@ -2,6 +2,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 
 #include <netio/asio.hpp>
 #include <netio/netio.hpp>
@@ -20,10 +21,14 @@ int main() {
   });
   push.connect(pull.bind("tcp://127.0.0.1:0"));
 
-  asio::steady_timer timer(io, std::chrono::milliseconds(10));
-  timer.async_wait([&](auto) {
-    if (push.send("hello") != netio::Status::ok) std::puts("not connected within 10 ms");
-    push.close();
-  });
+  asio::steady_timer timer(io);
+  const std::function<void()> send_later = [&] {
+    timer.expires_after(std::chrono::milliseconds(10));
+    timer.async_wait([&](auto) {
+      if (push.send("hello") != netio::Status::ok) return send_later();  // not connected yet
+      push.close();
+    });
+  };
+  send_later();
   io.run();
 }

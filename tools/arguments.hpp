@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <netio/builder_unit.hpp>
 #include <netio/channels.hpp>
 #include <netio/event_building.hpp>
 #include <netio/event_manager.hpp>
@@ -177,9 +176,9 @@ struct BuilderArguments : BuildArguments {
   std::optional<std::uint32_t> weight;
   std::optional<std::uint32_t> credit;
   std::uint32_t builder = 0;
-  // Longer than the library's, for units that are started by hand.
+  // Longer than the library's, for units that are started again by hand.
   std::chrono::nanoseconds deadline = std::chrono::seconds(10);
-  std::chrono::nanoseconds meet_within = BuilderOptions().meet_within;
+  std::optional<std::chrono::nanoseconds> meet_within;  // as the library has it
   std::size_t window_bytes = 0;
   std::uint32_t turns = 0;
   std::string out;  // a folder; empty: count and discard

@@ -37,7 +37,7 @@ BuilderOptions builder_options(const BuilderArguments& arguments) {
   options.plan = arguments.plan;
   options.builder = arguments.builder;
   options.deadline = arguments.deadline;
-  options.meet_within = arguments.meet_within;
+  options.meet_within = arguments.meet_within.value_or(options.meet_within);
   options.window_bytes = arguments.window_bytes;
   options.turns = arguments.turns;
   options.weight = arguments.weight.value_or(options.weight);

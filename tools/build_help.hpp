@@ -58,7 +58,8 @@ inline constexpr std::string_view build_builder_footer =
   netio build builder --manager tcp://m:5550 --builder 0 --builders 4 --sources 2 --weight 2
 
 An event is built when each unit has sent its fragment or has none. Events are built in the order of
-their numbers. If a fragment is missing after --deadline, the event is incomplete, for a reason:
+their numbers. If a fragment is missing after --deadline (of a unit that has not come yet, after
+--meet-within), the event is incomplete, for a reason:
   late           the unit is connected, and did not send it in time
   not_connected  the unit was not connected in time
   not_begun      the unit began, or was restarted, behind this event

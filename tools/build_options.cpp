@@ -242,7 +242,7 @@ void add_build_builder(CLI::App& app, BuilderArguments& builder) {
                 "How long an event waits for a unit that could send its fragment, or is away "
                 "(10s); then it is incomplete");
   add_parsed_to(app, "--meet-within", "TIME", parse_duration, builder.meet_within,
-                "The same without --manager for units that have not come since the builder was "
+                "Without --manager: how long it waits for units that have not come since it was "
                 "started, or was away from all of them; the deadline at least (10s)");
   add_parsed_to(app, "--window", "BYTES", parse_window_bytes, builder.window_bytes,
                 "How much each unit may have sent of events that are not built (up to 4MiB)");
@@ -330,6 +330,8 @@ void settle_build_builder(BuilderArguments& builder) {
     const char* const why = "is for a builder with an event manager (--manager)";
     if (builder.weight) refuse("--weight", why);
     if (builder.credit) refuse("--credit", why);
+  } else if (builder.meet_within) {
+    refuse("--meet-within", "is for a builder without an event manager, which waits itself");
   }
   builder.plan.builders = builder.builders.value_or(1);
   if (builder.addresses.empty()) builder.addresses.emplace_back("tcp://*:0");

@@ -40,9 +40,9 @@ struct BuilderOptions {
   // Fragments of the event that come meanwhile make it wait longer, twice this at most.
   std::chrono::nanoseconds deadline = std::chrono::seconds(1);
   // Without an event manager: how long an event waits for a unit that this builder has not met
-  // since it began, or since it was away from all units. They come back one after the other, and
-  // each tries in pauses of up to SocketOptions::reconnect_after_max. It counts from when the first
-  // one came. If it is shorter than the deadline, it is that.
+  // since it began, or that it still waited for when it lost the last of its units. They come back
+  // one after the other, and each tries in pauses of up to SocketOptions::reconnect_after_max. It
+  // counts from when the first one came. If it is shorter than the deadline, it is that.
   std::chrono::nanoseconds meet_within = std::chrono::seconds(10);
   // The bytes of each unit that may be here, and be on their way, for events that are not handed
   // over. Each fragment counts 64 bytes more than it has, and one of segments the table of their

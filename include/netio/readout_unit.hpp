@@ -57,7 +57,7 @@ struct HeldForBuilder {
   bool connected = false;          // on_up() was called, and on_down() was not
   std::uint64_t fragments = 0;     // in the store; with an event manager, of what it has assigned
   std::uint64_t bytes = 0;         // of the store, as store_bytes_max counts them
-  EventId oldest;                  // the event of the one that was sent first, or is the next
+  EventId oldest;                  // if there are fragments: of the first one that is sent
   std::uint64_t window_bytes = 0;  // so many may be sent before the builder is done with more
 };
 

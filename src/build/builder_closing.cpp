@@ -148,8 +148,8 @@ std::int64_t BuilderProtocol::waits_ns(const BuilderSource& source) const noexce
   return source.to_meet ? settings_.meet_within_ns : settings_.deadline_ns;
 }
 
-// When the source is not waited for any more. A unit that has been gone for a deadline is not
-// waited for at all. A unit that was waited for in vain, and has said nothing since, is given no
+// When the source is not waited for any more. A unit that has been gone for so long is not waited
+// for at all. A unit that was waited for in vain, and has said nothing since, is given no
 // more time by a connection, a window or a turn. One that is busy is not waited for if it does not
 // answer.
 std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,

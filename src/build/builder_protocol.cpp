@@ -158,7 +158,7 @@ void BuilderProtocol::end_connection(BuilderSource& source) noexcept {
   source.connected = false;
   source.to_meet = false;
   source.gone_since_ns = now_ns_;
-  gone_until_ns_ = now_ns_ + settings_.deadline_ns;
+  gone_until_ns_ = std::max(gone_until_ns_, now_ns_ + settings_.deadline_ns);
 }
 
 void BuilderProtocol::received(std::uint32_t number, const UnitMessage& message) {

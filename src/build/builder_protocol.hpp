@@ -29,8 +29,8 @@ struct BuilderSettings {
   // How long an event waits for a source that is able to send and does not. Fragments of the event
   // that come meanwhile make it wait longer, twice this at most.
   std::int64_t deadline_ns = 0;
-  // The same for a source that this builder has not met since it began, or since it was away from
-  // all of them. It is the deadline at least.
+  // The same for a source that this builder has not met since it began, or that it still waited for
+  // when it lost the last one. It is the deadline at least.
   std::int64_t meet_within_ns = 0;
   // While the user keeps events of more than this cost, no event is handed over. An event that is
   // larger is handed over when nothing is kept.

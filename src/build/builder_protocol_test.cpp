@@ -219,7 +219,7 @@ TEST_F(BuilderProtocolTest, has_a_longer_limit_for_units_that_it_has_to_meet) {
   pass(deadline + deadline / 8);
   ASSERT_EQ(events.size(), 2U) << "this one has been met";
 
-  // The builder was away: unit 0 is waited for, and unit 1 not, as before.
+  // The builder was away, and unit 1 is back first.
   pass(20 * deadline);
   builder->disconnected(0);
   pass(20 * deadline);
@@ -230,6 +230,23 @@ TEST_F(BuilderProtocolTest, has_a_longer_limit_for_units_that_it_has_to_meet) {
   pass(deadline + deadline / 8);
   ASSERT_EQ(events.size(), 3U);
   EXPECT_EQ(events[2].missing, (std::vector<Missing>{Missing::not_connected, Missing::no}));
+}
+
+// Also if another one is lost meanwhile, and nothing is open.
+TEST_F(BuilderProtocolTest, takes_a_leap_for_a_small_step_while_it_has_to_meet_a_unit) {
+  meet_within = 10 * deadline;
+  make();
+  meet(0);
+  builder->disconnected(0);
+  meet(0);
+  pass(2 * deadline);
+  builder->at(now += 50 * deadline);
+  give(0, 0);
+  EXPECT_TRUE(events.empty());
+  meet(1);
+  give(1, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events[0].complete);
 }
 
 TEST_F(BuilderProtocolTest, that_was_away_meets_only_units_that_it_waited_for) {

@@ -70,7 +70,7 @@ struct BuilderSource {
 
   bool connected = false;
   bool suspect = false;            // an event was over because of it, and it has said nothing since
-  bool to_meet = true;             // it is gone because this builder was
+  bool to_meet = true;             // if it is not connected: because this builder was away
   std::int64_t gone_since_ns = 0;  // if it is not connected, less what does not count
   UnitConnection connection;
 

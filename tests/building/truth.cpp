@@ -90,6 +90,16 @@ void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& bu
   if (built.missing[source] != Missing::no) play_.wrong(name(built, source) + ", which is there");
 }
 
+// Whether it was handed over, or passed over without a unit that had a fragment of it.
+bool Truth::was_passed(const Event& event) {
+  if (!event.handed_over_by.empty()) return true;
+  for (std::size_t source = 0; source < event.fragments.size(); ++source) {
+    const bool excused = (event.excused >> source & 1U) != 0;
+    if (excused && event.fragments[source].kind == TrueKind::sent) return true;
+  }
+  return false;
+}
+
 // The reason has to be true.
 void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& built,
                           EventId position, std::uint32_t source) {
@@ -109,9 +119,7 @@ void Truth::judge_missing(const SimulatedBuilder& builder, const BuiltEvent& bui
       return;
     case Missing::forgotten:  // the unit does not know any more where it had nothing
       ++play_.tally.missing_forgotten;
-      // The event was handed over, or was passed over without a unit that had a fragment of it.
-      if (!play_.drawn.plan.managed || !built.again ||
-          (event(built.id).handed_over_by.empty() && event(built.id).excused == 0)) {
+      if (!play_.drawn.plan.managed || !built.again || !was_passed(event(built.id))) {
         play_.wrong(name(built, source) + ": forgotten");
       }
       return;

@@ -77,6 +77,7 @@ class Truth {
   void judge_repeat(const SimulatedBuilder& builder, const detail::BuiltEvent& built, Event& real);
   void judge_age(const SimulatedBuilder& builder, const detail::BuiltEvent& built,
                  detail::EventId position);
+  [[nodiscard]] static bool was_passed(const Event& event);
   [[nodiscard]] bool is_excused(detail::EventId id, std::uint32_t source) {
     return (event(id).excused >> source & 1U) != 0;
   }

@@ -430,6 +430,8 @@ TEST_F(CliBuildManaged, what_makes_no_sense_ends_with_2_and_names_the_option) {
        "--credit: is for a builder with"},
       {{builder, {"--manager", manager, "--credit", "0"}}, "--credit: is 1 to 1024 ranges, not 0"},
       {{builder, {"--manager", manager, "--weight", "0"}}, "--weight"},
+      {{builder, {"--manager", manager, "--meet-within", "1s"}},
+       "--meet-within: is for a builder without an event manager"},
       {{builder, {"--manager", manager, any_port, any_port}}, "is there twice"},
       {{builder, {"--manager", manager, "--builder", "1"}}, "--builder"},
   };
