@@ -235,8 +235,8 @@ class PlayedBuilder final : public ManagedBuilderOutput {
   std::array<std::uint64_t, count> fragments_{};
   std::deque<EventId> kept_;
   Memory memory_;
-  ManagedBuilder builder_{{{managed_plan, 0, 9, 1000, 10 * millisecond, 500, true, 0}, 1, 4},
-                          *this};
+  ManagedBuilder builder_{
+      {{managed_plan, 0, 9, 1000, 10 * millisecond, 10 * millisecond, 500, true, 0}, 1, 4}, *this};
 };
 
 template <typename Played>

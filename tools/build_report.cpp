@@ -225,6 +225,16 @@ std::string missing_text(const BuilderBooks& books, std::size_t units_max) {
   return fmt::format("{}", fmt::join(units, "; "));
 }
 
+// Builders tell their units what became of fragments, and a manager does not.
+std::string settled_text(const ReadoutBooks& books, bool managed) {
+  if (managed) return grouped(books.settled) + " settled";
+  std::string text = fmt::format("{} built, {} in incomplete events", grouped(books.built),
+                                 grouped(books.incomplete));
+  const std::uint64_t untold = books.settled - books.built - books.incomplete;
+  if (untold != 0) text += fmt::format(", {} settled by an earlier builder", grouped(untold));
+  return text;
+}
+
 std::string to_text(const ReadoutSummary& summary) {
   const ReadoutBooks& books = summary.books;
   std::string text = first_line("sent", books.sent, "fragment", summary);
@@ -233,9 +243,9 @@ std::string to_text(const ReadoutSummary& summary) {
                                       grouped(summary.next.number - 1), summary.first.run));
   }
   text +=
-      row("books", fmt::format("{} settled, {} dropped, {} late, {} held; {} sent again",
-                               grouped(books.settled), grouped(books.dropped), grouped(books.late),
-                               grouped(books.held), grouped(books.resent)));
+      row("books", fmt::format("{}, {} dropped, {} late, {} held; {} sent again",
+                               settled_text(books, summary.plan.managed), grouped(books.dropped),
+                               grouped(books.late), grouped(books.held), grouped(books.resent)));
   if (summary.busy != 0) {
     text +=
         row("busy", fmt::format("the store was full {}, {} in all", counted(summary.busy, "time"),
@@ -353,6 +363,8 @@ std::string to_json(const ReadoutSummary& summary) {
   json["sent"] = books.sent;
   add_rates(json, books.sent, summary);
   json["settled"] = books.settled;
+  json["built"] = books.built;
+  json["incomplete"] = books.incomplete;
   json["dropped"] = books.dropped;
   json["late"] = books.late;
   json["held"] = books.held;

@@ -36,8 +36,8 @@ struct BuilderOptions {
   std::uint32_t builder = 0;  // the number of this one, below plan.builders
   // How long an event waits for a unit that is able to send its fragment and does not. Without an
   // event manager, a unit whose store is full is not able to, and is waited for as long as it
-  // answers that it still is.
-  // Fragments of the event that come meanwhile make it wait longer, twice this at most.
+  // answers that it still is. Fragments of the event that come meanwhile make it wait longer, twice
+  // this at most.
   std::chrono::nanoseconds deadline = std::chrono::seconds(1);
   // Without an event manager: how long an event waits for a unit that this builder has not met
   // since it began, or that it still waited for when it lost the last of its units. They come back

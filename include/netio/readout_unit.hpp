@@ -41,12 +41,20 @@ struct ReadoutOptions {
   SocketOptions socket{};
 };
 
-// Of fragments: sent = settled + dropped + late + held.
+// Of fragments: sent = settled + dropped + late + held. The names say what they say in
+// BuilderBooks::Source. Without an event manager builders tell each unit what they have used of its
+// fragments, with what is settled, and settled = built + incomplete + what a builder had settled,
+// but not told this unit, when it was killed. With a manager nobody tells: `built` and `incomplete`
+// are 0.
 struct ReadoutBooks {
   std::uint64_t sent = 0;        // send() answered ok
-  std::uint64_t settled = 0;     // forgotten, because their builder is done with their events
+  std::uint64_t settled = 0;     // forgotten, because their builder has used them
+  std::uint64_t built = 0;       // of them, handed over in complete events
+  std::uint64_t incomplete = 0;  // of them, handed over in others
   std::uint64_t dropped = 0;     // because the store was full (WhenFull::drop)
-  std::uint64_t late = 0;        // their events were settled before they were sent here
+  // Not used: their events were handed over without them, or passed over. With an event manager
+  // only those of which that was known when they were sent; the others are `settled`.
+  std::uint64_t late = 0;
   std::uint64_t held = 0;        // in the store
   std::uint64_t held_bytes = 0;  // of the store, as store_bytes_max counts them
   std::uint64_t resent = 0;      // put on a wire once more, to the same builder

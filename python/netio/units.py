@@ -84,7 +84,12 @@ class ReadoutUnit(AsyncSocket):
         return self._readout_builders()
 
     def books(self) -> dict[str, int]:
-        """sent = settled + dropped + late + held, of fragments."""
+        """sent = settled + dropped + late + held, of fragments.
+
+        Without an event manager settled is built + incomplete + what a builder that was killed
+        had not told of, and late are those that no event has used. With one, built and incomplete
+        are 0, and late are only those that were known to be when they were sent.
+        """
         return self._readout_books()
 
     def held_for_builders(self) -> list[dict[str, Any]]:

@@ -82,6 +82,8 @@ nb::dict books(SocketBase& self) {
   nb::dict books;
   books["sent"] = now.sent;
   books["settled"] = now.settled;
+  books["built"] = now.built;
+  books["incomplete"] = now.incomplete;
   books["dropped"] = now.dropped;
   books["late"] = now.late;
   books["held"] = now.held;

@@ -46,6 +46,7 @@ class Building(AsyncCase):
             await asyncio.gather(*feeding)
             books = [await unit.finish() for unit in units]
             self.assertEqual([each["settled"] for each in books], [EVENTS] * 2)
+            self.assertEqual([each["built"] for each in books], [EVENTS] * 2)
             self.assertEqual(builder.books()["complete"], EVENTS)
             with self.assertRaises(netio.ClosedError):
                 await units[0].send((1, EVENTS), b"")

@@ -88,6 +88,15 @@ using UnitMessage = std::variant<UnitHello, UnitDropped, UnitMark, UnitWaits, Un
 
 // --- From builder to unit.
 
+// What this run of the builder has used of the fragments of this run of the unit, among those whose
+// events are settled. A fragment that is settled and not among them was too late for its event, or
+// an earlier run of the builder was done with it.
+struct UsedFragments {
+  std::uint64_t built = 0;       // in complete events
+  std::uint64_t incomplete = 0;  // in others
+  EventId since;                 // an earlier run has settled what lies below
+};
+
 // The answer to the unit's hello.
 struct BuilderHello {
   BuildPlan plan;
@@ -97,6 +106,7 @@ struct BuilderHello {
   EventId settled;                // the unit forgets everything of this builder below it
   std::uint64_t window = 0;       // the cost of fragments that may be sent
   bool turns = false;             // fragments may be sent only while the unit has a turn
+  UsedFragments used{};
 };
 
 // What the builder is done with. It is told at the end of each range, when a part of the window has
@@ -104,6 +114,7 @@ struct BuilderHello {
 struct BuilderDone {
   EventId settled;             // the unit forgets everything of this builder below it
   std::uint64_t returned = 0;  // of the window, since the hello
+  UsedFragments used{};
 };
 
 // The fragment of this event may be sent, whatever its size.

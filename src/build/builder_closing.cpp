@@ -117,6 +117,7 @@ void BuilderProtocol::settle() noexcept {
   const bool keeps = settings_.done_with_release && !kept_.empty();
   settled_ = std::max(settled_, keeps ? std::min(closed_, kept_.oldest()) : closed_);
   settled_end_ = range_.last_end_of(settled_);
+  settled_fragments_.settle(settled_, sources_);
 }
 
 // Mostly the source that was awaited when this was asked last is awaited still.
@@ -149,9 +150,8 @@ std::int64_t BuilderProtocol::waits_ns(const BuilderSource& source) const noexce
 }
 
 // When the source is not waited for any more. A unit that has been gone for so long is not waited
-// for at all. A unit that was waited for in vain, and has said nothing since, is given no
-// more time by a connection, a window or a turn. One that is busy is not waited for if it does not
-// answer.
+// for at all. A unit that was waited for in vain, and has said nothing since, is given no more time
+// by a connection, a window or a turn. One that is busy is not waited for if it does not answer.
 std::int64_t BuilderProtocol::over_ns(const Waiting& waiting,
                                       const BuilderSource& source) const noexcept {
   const std::int64_t deadline = settings_.deadline_ns;
@@ -190,7 +190,7 @@ void BuilderProtocol::suspect_missing(const Waiting& waiting) noexcept {
 }
 
 bool BuilderProtocol::user_has_room(const OpenEvent& event) noexcept {
-  if (!kept_.make_room()) {  // tried again with the next step
+  if (!kept_.make_room() || !settled_fragments_.make_room()) {  // tried again with the next step
     due_ns_ = now_ns_ + settings_.deadline_ns;
     return false;
   }
@@ -259,11 +259,13 @@ void BuilderProtocol::hand_over(OpenEvent& event) noexcept {
     }
     ++source;
   }
+  if (settled_fragments_.counts_each()) settled_fragments_.handed_over(event, complete);
 }
 
 // What an earlier run of the builder was done with.
 void BuilderProtocol::drop(const OpenEvent& event) noexcept {
   books_.held_cost -= event.cost;
+  if (settled_fragments_.counts_each()) settled_fragments_.dropped(event);
   for (std::uint32_t number = 0; number < sources_.size(); ++number) {
     const OpenFragment& fragment = event.fragments[number];
     if (!fragment.here) continue;

@@ -32,6 +32,8 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
       output_(output),
       sources_(settings.plan.sources),
       events_(settings.plan.sources),
+      settled_fragments_(settings.plan.sources,
+                         settings.done_with_release && !settings.plan.managed),
       missing_(settings.plan.sources) {
   assert(settings.fault().empty());
   // Sums of a time and a few deadlines must not wrap.
@@ -103,7 +105,13 @@ Objection BuilderProtocol::connected(const UnitHello& hello) {
   if (!source.lost.make_room()) throw std::bad_alloc();
   learn(hello);
   note_return();
-  if (hello.settled > settled_) take_settled(hello.settled);
+  if (hello.builder_run != settings_.builder_run) {
+    settled_fragments_.settled_before(hello.settled);
+  }
+  if (hello.settled > settled_) {
+    take_settled(hello.settled);
+    tell_settled();  // before more is used of what lies behind it
+  }
   source.connected = true;
   source.connection.able_ns = now_ns_;
   const auto is_connected = [](const BuilderSource& each) { return each.connected; };
@@ -112,6 +120,7 @@ Objection BuilderProtocol::connected(const UnitHello& hello) {
     if (source.unit_run == 0) source.known_from = hello.begins;
     source.lost.add(std::max(source.position, closed_), hello.begins, Missing::not_begun);
     source.unit_run = hello.unit_run;
+    settled_fragments_.begin(hello.source, source.books, events_.with(hello.source));
     move_on(source, hello.begins);
   }
   move_on(source, closed_);

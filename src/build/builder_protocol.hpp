@@ -18,6 +18,7 @@
 #include "build/objection.hpp"
 #include "build/open_events.hpp"
 #include "build/plan_range.hpp"
+#include "build/settled_fragments.hpp"
 
 namespace netio::detail {
 
@@ -235,6 +236,7 @@ class BuilderProtocol {
   std::vector<BuilderSource> sources_;
   OpenEvents events_;
   KeptEvents kept_;
+  SettledFragments settled_fragments_;
   GrowingRing<RangeEnd> range_ends_;  // above closed_, ascending
   std::vector<Missing> missing_;      // of the event at hand; in between nothing is
   EventId closed_;                    // everything below it was handed over, or will never be

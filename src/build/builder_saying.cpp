@@ -139,7 +139,8 @@ bool BuilderProtocol::pump_hello(std::uint32_t number, BuilderSource& source) no
                            std::max(source.position, closed_),
                            settled_,
                            free,
-                           settings_.turns != 0};
+                           settings_.turns != 0,
+                           settled_fragments_.used(number)};
   if (!output_.say(number, hello)) return false;
   connection.hello_said = true;
   connection.window = free;
@@ -155,7 +156,8 @@ bool BuilderProtocol::pump_done(std::uint32_t number, BuilderSource& source) noe
   const bool gathered = unsaid > settings_.window_bytes / window_parts;
   const bool room = connection.is_short && connection.settled_said < settled_;
   if (!window && !gathered && !room && connection.settled_said >= settled_end_) return true;
-  if (!output_.say(number, BuilderDone{settled_, connection.returned})) return false;
+  const BuilderDone done{settled_, connection.returned, settled_fragments_.used(number)};
+  if (!output_.say(number, done)) return false;
   connection.returned_said = connection.returned;
   connection.settled_said = settled_;
   connection.is_short = false;

@@ -39,6 +39,15 @@ class OpenEvents {
   [[nodiscard]] OpenEvent& oldest() noexcept { return *events_[0]; }
   [[nodiscard]] const OpenEvent& oldest() const noexcept { return *events_[0]; }
 
+  // How many of them have a fragment of this source. It looks at each.
+  [[nodiscard]] std::uint64_t with(std::uint32_t source) const noexcept {
+    std::uint64_t with = 0;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      with += events_[i]->fragments[source].here ? 1U : 0U;
+    }
+    return with;
+  }
+
   // The event with this id, which is opened if it is not open yet. Throws std::bad_alloc; nothing
   // has changed then. `next` is where the event may be, and is then where the next one may be: each
   // source has a place of its own, because its events come in order.

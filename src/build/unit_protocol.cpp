@@ -1,4 +1,5 @@
-// See unit_protocol.hpp.
+// See unit_protocol.hpp. Here: what the user and builders say. unit_saying.cpp tells builders of
+// it.
 #include "build/unit_protocol.hpp"
 
 #include <algorithm>
@@ -244,6 +245,11 @@ void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
     builder.runs_before += builder.run == 0 ? 0 : 1;
     builder.run = hello.builder_run;
     builder.sent_before = std::max(builder.sent_before, std::exchange(builder.sent_below, {}));
+    builder.used = hello.used;  // of a run that was here before; otherwise there is nothing in it
+  }
+  // It counts anew if another unit of this source was there in between.
+  if (hello.used.built < builder.used.built || hello.used.incomplete < builder.used.incomplete) {
+    builder.used = {};
   }
   Connection& connection = builder.connection;
   connection.welcome = true;
@@ -252,7 +258,7 @@ void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
   connection.window = connection.at_hello = hello.window;
   connection.said = hello.wanted;
   const bool was_busy = busy_;
-  settle(builder, hello.settled);
+  settle(number, hello.settled, hello.used);
   builder.outbox.go_to(hello.wanted);
   pump_settled(number, was_busy);
 }
@@ -266,7 +272,7 @@ void UnitProtocol::take(std::uint32_t number, const BuilderDone& done) {
   connection.window = std::max(connection.window, connection.at_hello + done.returned);
   connection.short_said = false;
   const bool was_busy = busy_;
-  settle(builder, done.settled);
+  settle(number, done.settled, done.used);
   pump_settled(number, was_busy);
 }
 
@@ -294,134 +300,60 @@ void UnitProtocol::take(std::uint32_t number, const BuilderAsks&) {
   pump(number);
 }
 
-void UnitProtocol::settle(Builder& builder, EventId below) noexcept {
+// A builder is refused if it says what makes no sense.
+void UnitProtocol::settle(std::uint32_t number, EventId below, const UsedFragments& used) {
+  Builder& builder = builders_[number];
   builder.settled = std::max(builder.settled, below);
   if (settings_.plan.managed) {
     return builder.outbox.settle(builder.settled, [](const HeldFragment&) {});
   }
   std::uint64_t fragments = 0;
   std::uint64_t cost = 0;
-  builder.outbox.settle(builder.settled, [&](const HeldFragment& fragment) {
+  const auto forget = [&](const HeldFragment& fragment) {
     ++fragments;
     cost += window_cost(fragment.bytes);
     output_.forget(fragment.memory);
-  });
-  books_.settled += fragments;
+  };
+  builder.outbox.settle(std::min(builder.settled, used.since), forget);
+  const std::uint64_t of_earlier_runs = fragments;
+  builder.outbox.settle(builder.settled, forget);
   books_.held -= fragments;
   books_.held_cost -= cost;
-  if (books_.held_cost > settings_.store_bytes_max / 2) return;
-  short_ = asks_;
-  busy_ = false;
-  if (std::exchange(full_, false)) output_.on_room();
+  const bool makes_sense = count_settled(builder, fragments, fragments - of_earlier_runs, used);
+  if (books_.held_cost <= settings_.store_bytes_max / 2) {
+    short_ = asks_;
+    busy_ = false;
+    if (std::exchange(full_, false)) output_.on_room();
+  }
+  if (!makes_sense) refuse(number, "used other fragments than those it settled");
+}
+
+// So many fragments are settled, and so many of them by this run of the builder. False if it cannot
+// have used what it says.
+bool UnitProtocol::count_settled(Builder& builder, std::uint64_t fragments, std::uint64_t own,
+                                 const UsedFragments& used) noexcept {
+  const std::uint64_t built = used.built - builder.used.built;
+  const std::uint64_t incomplete = used.incomplete - builder.used.incomplete;
+  const bool makes_sense = used.built >= builder.used.built &&
+                           used.incomplete >= builder.used.incomplete && built <= fragments &&
+                           incomplete <= fragments - built;
+  builder.used = used;  // so that it is refused once, and not on each connection
+  if (!makes_sense) {
+    books_.settled += fragments;
+    return false;
+  }
+  const std::uint64_t late = own - std::min(own, built + incomplete);
+  books_.settled += fragments - late;
+  books_.built += built;
+  books_.incomplete += incomplete;
+  books_.late += late;
+  return true;
 }
 
 // What this builder has settled may have ended a wait that all builders were told of.
 void UnitProtocol::pump_settled(std::uint32_t number, bool was_busy) noexcept {
   if (was_busy && !busy_) return pump_all();
   pump(number);
-}
-
-void UnitProtocol::pump_all() noexcept {
-  for (std::uint32_t each = 0; each < builders_.size(); ++each) pump(each);
-}
-
-// Sends everything the builder may have now, until the wire takes no more.
-void UnitProtocol::pump(std::uint32_t number) noexcept {
-  Builder& builder = builders_[number];
-  Connection& connection = builder.connection;
-  if (!connection.up || !pump_hello(number, builder)) return;
-  if (!connection.welcome) return;
-  if (busy_ != connection.busy_said || connection.busy_asked) {
-    if (!output_.say(number, UnitBusy{busy_})) return;
-    connection.busy_said = busy_;
-    connection.busy_asked = false;
-  }
-  if (short_ && !connection.short_said && !builder.outbox.empty()) {
-    connection.short_said = output_.say(number, UnitShort{});
-    if (!connection.short_said) return;
-  }
-  if (!pump_entries(number, builder)) return;
-  if (connection.turn) {
-    if (!output_.say(number, UnitRests{})) return;
-    connection.turn = false;
-  }
-  if (!owes_mark(number, builder)) return;
-  const EventId below = produced(builder);
-  if (!output_.say(number, UnitMark{below, connection.fragments})) return;
-  connection.said = below;
-  connection.counted = connection.fragments;
-}
-
-bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
-  if (builder.connection.hello_said) return true;
-  if (!begun_) return false;  // nobody knows yet where the unit begins
-  builder.connection.hello_said = output_.say(
-      number, UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_,
-                        settings_.plan.managed ? EventId{} : builder.settled, builder.run,
-                        builder.runs_before, builder.sent_below, builder.sent_before});
-  return builder.connection.hello_said;
-}
-
-// True if nothing is left to send.
-bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept {
-  Connection& connection = builder.connection;
-  while (const HeldFragment* next = builder.outbox.next()) {
-    if (next->below() <= connection.said) {  // too late: the builder wants nothing below `said`
-      builder.outbox.sent();
-      continue;
-    }
-    if (!next->dropped) {
-      if (!pump_fragment(number, builder, *next)) return false;
-      continue;
-    }
-    if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below(),
-                                         connection.fragments, next->why})) {
-      return false;
-    }
-    connection.said = next->below();
-    builder.outbox.sent();
-  }
-  return true;
-}
-
-bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
-                                 const HeldFragment& next) noexcept {
-  Connection& connection = builder.connection;
-  if (!may_send(number, connection, next)) return false;
-  const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
-  if (!output_.send(number, fragment, next.memory)) return false;
-  sent(builder, next.event, 1, window_cost(next.bytes));
-  return true;
-}
-
-bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
-                            const HeldFragment& next) noexcept {
-  if (connection.wants_said) return false;  // the turn is on its way
-  const std::uint64_t room = connection.window - std::min(connection.window, connection.used);
-  if (window_cost(next.bytes) > room && connection.granted != next.below()) {
-    // Said again if the unit has been given a turn that it cannot use.
-    if (connection.waits_for == next.below() && !connection.turn) return false;
-    if (!output_.say(number, UnitWaits{next.event, next.bytes, connection.fragments})) return false;
-    connection.waits_for = next.below();
-    connection.turn = false;
-    return false;
-  }
-  if (!connection.turns || connection.turn) return true;
-  connection.wants_said = output_.say(number, UnitWants{});
-  return false;
-}
-
-// Whether an event of this builder lies between what it knows and what was produced, or a range has
-// ended whose fragments were not counted.
-bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const noexcept {
-  const EventId said = builder.connection.said;
-  if (!builder.connection.welcome || builder.outbox.next() != nullptr) return false;
-  const bool counted = builder.connection.counted == builder.connection.fragments;
-  const bool inside = range_.begin() < said && said < range_.end();
-  if (!counted && !inside && said == settings_.plan.begin_of_range(said)) return true;
-  const EventId below = produced(builder);
-  if (said >= below) return false;
-  return said.run != below.run || settings_.plan.first_of(number, said) < below;
 }
 
 void UnitProtocol::refuse(std::uint32_t number, std::string why) {

@@ -28,12 +28,15 @@ struct UnitSettings {
   [[nodiscard]] std::string fault() const;
 };
 
-// Of fragments: sent = settled + dropped + late + held.
+// Of fragments: sent = settled + dropped + late + held. settled = built + incomplete + those that
+// an earlier run of their builder was done with; with a manager nobody says what became of them.
 struct UnitBooks {
-  std::uint64_t sent = 0;     // send() answered ok
-  std::uint64_t settled = 0;  // forgotten, because a builder is done with their events
-  std::uint64_t dropped = 0;  // because the store was full
-  std::uint64_t late = 0;     // their events were settled before they were sent here
+  std::uint64_t sent = 0;        // send() answered ok
+  std::uint64_t settled = 0;     // forgotten, because a builder is done with their events
+  std::uint64_t built = 0;       // in events that are complete
+  std::uint64_t incomplete = 0;  // in others
+  std::uint64_t dropped = 0;     // because the store was full
+  std::uint64_t late = 0;        // not used, because their events were settled without them
   std::uint64_t held = 0;
   std::uint64_t held_cost = 0;
   std::uint64_t resent = 0;  // put on a wire once more
@@ -161,6 +164,7 @@ class UnitProtocol {
     std::uint64_t runs_before = 0;  // as in UnitHello
     EventId sent_below;             // as in UnitHello
     EventId sent_before;            // as in UnitHello
+    UsedFragments used;             // as this run has said last
     EventId added;                  // with a manager: everything below it was produced
     Connection connection;
   };
@@ -181,7 +185,9 @@ class UnitProtocol {
   }
   [[nodiscard]] bool drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept;
   void moved_to(EventId begins, EventId below) noexcept;
-  void settle(Builder& builder, EventId below) noexcept;
+  void settle(std::uint32_t number, EventId below, const UsedFragments& used);
+  [[nodiscard]] bool count_settled(Builder& builder, std::uint64_t fragments, std::uint64_t own,
+                                   const UsedFragments& used) noexcept;
   void pump_settled(std::uint32_t number, bool was_busy) noexcept;
   void pump(std::uint32_t number) noexcept;
   void pump_all() noexcept;

@@ -255,6 +255,83 @@ TEST_F(UnitProtocolTest, holds_nothing_that_was_settled_before_it_came) {
   EXPECT_EQ(unit.books().held, 0U);
 }
 
+TEST_F(UnitProtocolTest, knows_what_became_of_its_fragments) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  unit.received(0, BuilderDone{{0, 2}, 0, {1, 1, {}}});
+  unit.received(0, BuilderDone{{0, 4}, 0, {2, 1, {}}});
+  EXPECT_EQ(unit.books().settled, 3U);
+  EXPECT_EQ(unit.books().built, 2U);
+  EXPECT_EQ(unit.books().incomplete, 1U);
+  EXPECT_EQ(unit.books().late, 1U);
+  EXPECT_EQ(unit.books().held, 0U);
+}
+
+TEST_F(UnitProtocolTest, does_not_call_late_what_an_earlier_run_of_a_builder_has_settled) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  unit.received(0, BuilderDone{{0, 1}, 0, {1, 0, {}}});
+  unit.disconnected(0);
+  unit.connected(0);
+  unit.received(0, BuilderHello{plan_of_two, 0, 9, {0, 4}, {0, 4}, 1000, false, {0, 0, {0, 3}}});
+  EXPECT_EQ(unit.books().settled, 3U) << "event 3 was handed over without this unit";
+  EXPECT_EQ(unit.books().built, 1U);
+  EXPECT_EQ(unit.books().incomplete, 0U);
+  EXPECT_EQ(unit.books().late, 1U);
+}
+
+TEST_F(UnitProtocolTest, adds_up_what_it_is_told_on_each_connection) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  unit.received(0, BuilderDone{{0, 1}, 0, {1, 0, {}}});
+  unit.disconnected(0);
+  unit.connected(0);
+  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 4}, {0, 3}, 1000, false, {3, 0, {}}});
+  EXPECT_EQ(unit.books().built, 3U);
+  unit.disconnected(0);
+  unit.connected(0);  // another unit of this source was there in between
+  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 4}, {0, 3}, 1000, false});
+  unit.received(0, BuilderDone{{0, 4}, 0, {1, 0, {}}});
+  EXPECT_EQ(unit.books().built, 4U);
+  EXPECT_EQ(unit.books().late, 0U);
+  EXPECT_EQ(refused, "");
+}
+
+TEST_F(UnitProtocolTest, takes_a_run_of_a_builder_that_comes_back_after_another_one) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  unit.received(0, BuilderDone{{0, 2}, 0, {2, 0, {}}});
+  unit.disconnected(0);
+  unit.connected(0);
+  unit.received(0, BuilderHello{plan_of_two, 0, 9, {0, 2}, {0, 2}, 1000, false, {0, 0, {0, 2}}});
+  unit.received(0, BuilderDone{{0, 3}, 0, {1, 0, {0, 2}}});
+  unit.disconnected(0);
+  unit.connected(0);
+  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 3}, {0, 3}, 1000, false, {2, 0, {0, 3}}});
+  unit.received(0, BuilderDone{{0, 4}, 0, {3, 0, {0, 3}}});
+  EXPECT_EQ(refused, "");
+  EXPECT_EQ(unit.books().built, 4U);
+  EXPECT_EQ(unit.books().settled, 4U);
+}
+
+TEST_F(UnitProtocolTest, refuses_counts_that_make_no_sense_once) {
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 0; number < 2; ++number) ASSERT_EQ(give(number), Status::ok);
+  unit.received(0, BuilderDone{{0, 1}, 0, {7, 0, {}}});
+  EXPECT_EQ(refused, "used other fragments than those it settled");
+  refused.clear();
+  unit.connected(0);
+  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 1}, {0, 1}, 1000, false, {7, 0, {}}});
+  unit.received(0, BuilderDone{{0, 2}, 0, {8, 0, {}}});
+  EXPECT_EQ(refused, "");
+  EXPECT_EQ(unit.books().settled, 2U);
+}
+
 TEST_F(UnitProtocolTest, tells_a_new_run_of_a_builder_what_earlier_ones_were_sent) {
   ASSERT_EQ(give(0), Status::ok);
   greet(8, 0);
@@ -310,6 +387,23 @@ TEST_F(UnitProtocolTest, refuses_builders_that_break_the_rules) {
   greet(8, 0, UINT64_MAX);
   unit.received(0, BuilderDone{{}, 1});
   EXPECT_EQ(refused, "returned more of its window than there is");
+  const std::string_view other = "used other fragments than those it settled";
+  ASSERT_EQ(give(0), Status::ok);
+  for (const UsedFragments& used :
+       {UsedFragments{1, 1, {}}, UsedFragments{UINT64_MAX, 2, {}}, UsedFragments{0, 2, {}}}) {
+    greet(8, 0);
+    refused.clear();
+    unit.received(0, BuilderDone{{0, 1}, 0, used});
+    EXPECT_EQ(refused, other);
+  }
+  EXPECT_EQ(unit.books().settled, 1U);
+  ASSERT_EQ(give(1), Status::ok);
+  greet(8, 0);
+  unit.received(0, BuilderDone{{0, 2}, 0, {1, 0, {}}});
+  refused.clear();
+  unit.received(0, BuilderDone{{0, 2}, 0, {0, 0, {}}});
+  EXPECT_EQ(refused, other) << "it takes back what it has said";
+  EXPECT_EQ(unit.books().built, 1U);
 }
 
 TEST_F(UnitProtocolTest, answers_again_without_memory_and_has_changed_nothing) {

@@ -58,18 +58,20 @@ constexpr std::uint64_t BuildCodec::kind<Refused> = 32;
 
 template <typename Code, typename Fields>
 void BuildCodec::fields(Code& code, Fields& message) {
+  const auto used = [&code](auto& counts) { code(counts.built, counts.incomplete, counts.since); };
   using Message = std::remove_const_t<Fields>;
   if constexpr (std::same_as<Message, UnitHello>) {
-    code.version();
+    code.version(build_version);
     code(message.plan, message.source, message.unit_run, message.begins, message.settled,
          message.builder_run, message.runs_before, message.sent_below, message.sent_before);
   } else if constexpr (std::same_as<Message, UnitIntroduces>) {
-    code.version();
+    code.version(build_version);
     code(message.plan, message.source, message.builder);
   } else if constexpr (std::same_as<Message, BuilderHello>) {
-    code.version();
+    code.version(build_version);
     code(message.plan, message.builder, message.builder_run, message.wanted, message.settled,
          message.window, message.turns);
+    used(message.used);
   } else if constexpr (std::same_as<Message, UnitDropped>) {
     code(message.from, message.below, message.before, message.why);
   } else if constexpr (std::same_as<Message, UnitMark>) {
@@ -84,6 +86,7 @@ void BuildCodec::fields(Code& code, Fields& message) {
     code(message.status);
   } else if constexpr (std::same_as<Message, BuilderDone>) {
     code(message.settled, message.returned);
+    used(message.used);
   } else if constexpr (std::same_as<Message, BuilderGrant>) {
     code(message.event);
   } else if constexpr (std::same_as<Message, BuilderWanted>) {

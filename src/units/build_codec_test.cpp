@@ -59,7 +59,7 @@ TEST(BuildCodec, what_a_unit_says_comes_back) {
 }
 
 TEST(BuildCodec, what_a_builder_says_comes_back) {
-  const BuilderHello hello{plan, 1, 2, {3, 4}, {5, 6}, 7, true};
+  const BuilderHello hello{plan, 1, 2, {3, 4}, {5, 6}, 7, true, {8, 9, {10, 11}}};
   const auto same = back<BuilderSaid, BuilderHello>(BuildBytes(BuilderMessage(hello)));
   EXPECT_EQ(same.plan, plan);
   EXPECT_EQ(same.builder, 1U);
@@ -68,10 +68,16 @@ TEST(BuildCodec, what_a_builder_says_comes_back) {
   EXPECT_EQ(same.settled, (EventId{5, 6}));
   EXPECT_EQ(same.window, 7U);
   EXPECT_TRUE(same.turns);
-  const auto done =
-      back<BuilderSaid, BuilderDone>(BuildBytes(BuilderMessage(BuilderDone{{1, 2}, 3})));
+  EXPECT_EQ(same.used.built, 8U);
+  EXPECT_EQ(same.used.incomplete, 9U);
+  EXPECT_EQ(same.used.since, (EventId{10, 11}));
+  const auto done = back<BuilderSaid, BuilderDone>(
+      BuildBytes(BuilderMessage(BuilderDone{{1, 2}, 3, {4, 5, {6, 7}}})));
   EXPECT_EQ(done.settled, (EventId{1, 2}));
   EXPECT_EQ(done.returned, 3U);
+  EXPECT_EQ(done.used.built, 4U);
+  EXPECT_EQ(done.used.incomplete, 5U);
+  EXPECT_EQ(done.used.since, (EventId{6, 7}));
   EXPECT_EQ(
       (back<BuilderSaid, BuilderGrant>(BuildBytes(BuilderMessage(BuilderGrant{{1, 2}}))).event),
       (EventId{1, 2}));

@@ -57,7 +57,7 @@ template <typename Code, typename Fields>
 void ManagerCodec::fields(Code& code, Fields& message) {
   using Message = std::remove_const_t<Fields>;
   if constexpr (std::same_as<Message, UnitJoins>) {
-    code.version();
+    code.version(manager_version);
     code(message.plan, message.source, message.unit_run, message.term, message.manager_run,
          message.begins, message.assigned, message.open);
   } else if constexpr (std::same_as<Message, UnitProduced>) {
@@ -76,7 +76,7 @@ void ManagerCodec::fields(Code& code, Fields& message) {
   } else if constexpr (std::same_as<Message, UnitBuilder>) {
     code(message.builder, message.addresses);
   } else if constexpr (std::same_as<Message, BuilderJoins>) {
-    code.version();
+    code.version(manager_version);
     code(message.plan, message.builder, message.builder_run, message.term, message.manager_run,
          message.weight, message.newest_term, message.expected);
   } else if constexpr (std::same_as<Message, BuilderReports>) {

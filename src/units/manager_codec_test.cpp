@@ -160,7 +160,7 @@ TEST(ManagerCodec, numbers_that_are_out_of_range_are_not_taken) {
   const auto joins = bytes.of(UnitToManager(UnitJoins{}));
   expect_refused<SaidToManager>(joins, 0, 99);
   expect_refused<SaidToManager>(joins, 0, 17);  // what only a manager says
-  expect_refused<SaidToManager>(joins, 1, build_version + 1);
+  expect_refused<SaidToManager>(joins, 1, manager_version + 1);
   expect_refused<SaidToManager>(joins, 2, std::uint64_t{1} << 32U);
   expect_refused<SaidToManager>(joins, 5, 2);
   expect_refused<SaidToBuilder>(bytes.of(ManagerToBuilder(BuilderWelcome{})), 3, UINT64_MAX);

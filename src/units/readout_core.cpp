@@ -368,8 +368,8 @@ void ReadoutCore::ended() {
 
 ReadoutBooks ReadoutCore::books() noexcept {
   const UnitBooks& books = protocol().books();
-  return {books.sent, books.settled,   books.dropped, books.late,
-          books.held, books.held_cost, books.resent};
+  return {books.sent, books.settled, books.built,     books.incomplete, books.dropped,
+          books.late, books.held,    books.held_cost, books.resent};
 }
 
 std::vector<HeldForBuilder> ReadoutCore::held_for_builders() {

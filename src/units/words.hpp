@@ -22,7 +22,9 @@
 
 namespace netio::detail {
 
-inline constexpr std::uint64_t build_version = 1;
+// What units and builders say to each other, and what a manager and its members say.
+inline constexpr std::uint64_t build_version = 2;
+inline constexpr std::uint64_t manager_version = 1;
 
 // The other side is refused, and should end the connection. The text says why, and borrows.
 struct Refused {
@@ -48,7 +50,7 @@ class WordWriter {
   explicit WordWriter(To& to) noexcept : to_(to) {}
 
   void word(std::uint64_t value) { to_.append(&value, word_bytes); }
-  void version() { word(build_version); }
+  void version(std::uint64_t spoken) { word(spoken); }
   template <typename... Fields>
   void operator()(const Fields&... fields) {
     (put(fields), ...);
@@ -86,10 +88,10 @@ class WordReader {
  public:
   explicit WordReader(std::span<const std::byte> from) noexcept : from_(from) {}
 
-  void version() noexcept {
+  void version(std::uint64_t spoken) noexcept {
     std::uint64_t version = 0;
     get(version);
-    if (wrong_ == nullptr && version != build_version) {
+    if (wrong_ == nullptr && version != spoken) {
       wrong_ = "speaks another version of event building";
     }
   }

@@ -167,6 +167,7 @@ void SimulatedUnit::judge_end() {
   if (!good || books.held_cost != 0 || !held.empty()) {
     play_.wrong("the books of unit " + text(source_) + " do not add up");
   }
+  if (!play_.drawn.plan.managed) play_.truth->judge_books(*this);
 }
 
 }  // namespace netio::test

@@ -30,6 +30,7 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   void end_of_run(std::uint64_t run);
   void greeted_by(std::uint32_t builder, std::uint64_t run) { runs_seen[builder].insert(run); }
 
+  [[nodiscard]] std::uint32_t source() const { return source_; }
   [[nodiscard]] bool lives() const { return protocol.has_value(); }
   [[nodiscard]] bool worked_off() const { return backlog_.empty() && inbox_.empty(); }
   [[nodiscard]] bool busy() const { return !backlog_.empty(); }

@@ -80,7 +80,7 @@ void Truth::judge_repeat(const SimulatedBuilder& builder, const BuiltEvent& buil
 void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& built,
                            EventId position, std::uint32_t source) {
   const detail::OpenFragment& fragment = built.fragments[source];
-  const TrueFragment& real = of(built.id, source);
+  TrueFragment& real = of(built.id, source);
   if (!fragment.here) return judge_missing(builder, built, position, source);
   if (fragment.memory != real.memory || fragment.bytes != real.bytes ||
       real.kind != TrueKind::sent) {
@@ -88,6 +88,8 @@ void Truth::judge_fragment(const SimulatedBuilder& builder, const BuiltEvent& bu
                 " sent");
   }
   if (built.missing[source] != Missing::no) play_.wrong(name(built, source) + ", which is there");
+  ++(built.complete ? real.built : real.incomplete);
+  real.used_by = builder.run;
 }
 
 // Whether it was handed over, or passed over without a unit that had a fragment of it.
@@ -260,6 +262,7 @@ void Truth::note_passed(const SimulatedBuilder& builder, EventId from, EventId b
 void Truth::excuse(const SimulatedBuilder& builder, EventId id, EventId position) {
   for (std::uint32_t source = 0; source < play_.units.size(); ++source) {
     if (may_be_passed(builder, position, source)) event(id).excused |= 1U << source;
+    if (of(id, source).used_by != builder.run) event(id).passed |= 1U << source;
   }
 }
 
@@ -306,6 +309,37 @@ void Truth::judge_end() {
   for (const auto& [id, event] : events_) {
     if (event.handed_over_by.empty()) judge_never_built(id, event);
   }
+}
+
+// Everything is settled. A builder that was killed may have used more than it has told.
+void Truth::judge_books(const SimulatedUnit& unit) {
+  std::uint64_t sent = 0;
+  std::uint64_t built = 0;
+  std::uint64_t incomplete = 0;
+  std::uint64_t unused = 0;
+  std::uint64_t passed = 0;
+  for (const auto& [id, event] : events_) {
+    const TrueFragment& each = event.fragments[unit.source()];
+    if (each.kind != TrueKind::sent || each.incarnation != unit.incarnation) continue;
+    ++sent;
+    built += each.built;
+    incomplete += each.incomplete;
+    unused += each.built + each.incomplete == 0 ? 1U : 0U;
+    passed += event.passed >> unit.source() & 1U;
+  }
+  const detail::UnitBooks& books = unit.protocol->books();
+  const std::uint64_t untold = books.settled - books.built - books.incomplete;
+  const bool told = play_.drawn.kill_builder == 0;
+  const bool right = told ? books.built == built && books.incomplete == incomplete &&
+                                books.late == unused && untold == 0
+                          : books.built <= built && books.incomplete <= incomplete &&
+                                books.late + untold >= unused && books.late <= passed;
+  if (right && sent == books.settled + books.late) return;
+  play_.wrong("unit " + text(unit.source()) + " says of " + text(sent) + " fragments that " +
+              text(books.built) + " were built, " + text(books.incomplete) +
+              " in incomplete events, " + text(books.late) + " late, " + text(untold) +
+              " settled earlier; in truth " + text(built) + ", " + text(incomplete) + " and " +
+              text(unused) + " not used by any run, " + text(passed) + " by some run");
 }
 
 // Either all its fragments were lost with their units, or its builder had given up waiting for each

@@ -27,6 +27,10 @@ struct TrueFragment {
   std::int64_t at = 0;
   bool greeted = false;  // by its builder, when the unit took it without delay
   bool late = false;     // it came when the event had been assigned without this unit
+  // So many runs of its builder used it, in the event when it was complete, and when it was not:
+  std::uint32_t built = 0;
+  std::uint32_t incomplete = 0;
+  std::uint64_t used_by = 0;  // the last of these runs
 };
 
 class Truth {
@@ -38,6 +42,8 @@ class Truth {
   }
   void judge(SimulatedBuilder& builder, const detail::BuiltEvent& built, detail::EventId position);
   void judge_end();
+  // What the unit says became of its fragments.
+  void judge_books(const SimulatedUnit& unit);
   // A process was killed or stopped, or a connection was cut: at which time.
   void note_fault(std::int64_t until);
   void note_killed(std::uint32_t builder, detail::EventId settled) {
@@ -61,6 +67,7 @@ class Truth {
     bool unmarked = false;                      // it was handed over without the mark `again`
     // A bit for each source for which the builder needed to wait no more when it passed the event:
     std::uint32_t excused = 0;
+    std::uint32_t passed = 0;  // a bit for each source without whose fragment some run passed it
   };
   struct Fault {
     std::int64_t at = 0;

@@ -277,6 +277,10 @@ INSTANTIATE_TEST_SUITE_P(
                     {said(BuilderMessage(welcome())),
                      said(BuilderMessage(detail::BuilderDone{{0, 0}, UINT64_MAX}))},
                     "more of its window"},
+        BuilderCase{"uses_what_it_has_not_settled",
+                    {said(BuilderMessage(welcome())),
+                     said(BuilderMessage(detail::BuilderDone{{0, 0}, 0, {1, 0, {}}}))},
+                    "used other fragments than those it settled"},
         BuilderCase{"sends_a_fragment", {fragment(0)}, "only a read-out unit sends"},
         BuilderCase{"says_too_little", {cut(said(BuilderMessage(welcome())))}, "too short"}),
     name_of_builder);

@@ -142,6 +142,7 @@ TEST_P(EventBuilding, hands_over_every_event_with_what_was_sent) {
   for (const auto& unit : units_) {
     EXPECT_EQ(unit->books().sent, count);
     EXPECT_EQ(unit->books().settled, count);
+    EXPECT_EQ(unit->books().built, count);
     EXPECT_EQ(unit->books().resent, 0U);
   }
 }
@@ -163,6 +164,10 @@ TEST_P(EventBuilding, a_builder_that_was_restarted_is_sent_again_what_is_not_set
   std::uint64_t again = 0;
   for (const auto& [event, times] : seen_) again += static_cast<std::uint64_t>(times - 1);
   EXPECT_LE(again, builders_[1]->books().again);
+  for (const auto& unit : units_) {
+    EXPECT_EQ(unit->books().settled, 600U);
+    EXPECT_EQ(unit->books().incomplete + unit->books().late, 0U);
+  }
 }
 
 // The pause between two attempts of a unit is longer than the deadline.
@@ -276,6 +281,43 @@ TEST_P(EventBuilding, the_deadline_hands_over_what_is_here_and_says_what_is_miss
   ASSERT_SOON(pump_, seen_.size() == 32);
   EXPECT_EQ(builders_[0]->books().sources[2].missing_by[static_cast<std::size_t>(Missing::late)],
             16U);
+}
+
+TEST_P(EventBuilding, a_unit_knows_as_its_builders_do_what_became_of_each_fragment) {
+  deadline_ = 50ms;
+  make_builders();
+  make_units();
+  units_[2]->advance({1, 0});
+  ASSERT_SOON(pump_, units_[2]->builders_connected() == builders_count);
+  const auto send_to = [&](std::uint32_t source, std::uint64_t first, std::uint64_t below) {
+    for (EventId event{1, first}; event.number < below; event = event.next()) {
+      const auto fragment = fragment_of(source, event, size_of(source, event.number));
+      ASSERT_SOON(pump_, units_[source]->send(event, fragment) == Status::ok);
+    }
+  };
+  for (const std::uint32_t source : {0U, 1U}) send_to(source, 0, 32);
+  ASSERT_SOON(pump_, seen_.size() == 32);
+  send_to(2, 0, 16);  // too late, and the other range it has not at all
+  for (const std::uint32_t source : {0U, 1U, 2U}) send_to(source, 32, 64);
+  advance(end_of_run(1));
+  ASSERT_SOON(pump_, held() == 0);
+  for (std::uint32_t source = 0; source < sources_count; ++source) {
+    const ReadoutBooks books = units_[source]->books();
+    BuilderBooks::Source told;
+    for (const auto& builder : builders_) {
+      const BuilderBooks::Source each = builder->books().sources[source];
+      told.built += each.built;
+      told.incomplete += each.incomplete;
+      told.late += each.late;
+    }
+    EXPECT_EQ(books.sent, source == 2 ? 48U : 64U);
+    EXPECT_EQ(books.sent, books.built + books.incomplete + books.late) << source;
+    EXPECT_EQ(books.built, told.built) << source;
+    EXPECT_EQ(books.incomplete, told.incomplete) << source;
+    EXPECT_GE(books.late, told.late) << source;
+  }
+  EXPECT_GE(units_[0]->books().incomplete, 32U);
+  EXPECT_GE(units_[2]->books().late, 16U);
 }
 
 TEST_P(EventBuilding, another_plan_is_refused_in_words) {

@@ -109,10 +109,12 @@ TEST_P(CliBuildWires, three_units_and_two_builders_build_every_event) {
   for (const char* const name : {"unit-0", "unit-1", "unit-2"}) {
     const auto said = report(name);
     EXPECT_EQ(said["settled"], 20'000);
+    EXPECT_EQ(said["built"], 20'000);
     EXPECT_EQ(said["held"], 0);
     EXPECT_EQ(said["next"]["number"], 21'000);
   }
   EXPECT_THAT(units[0]->out(), HasSubstr("events      1,000 to 20,999 of run 7"));
+  EXPECT_THAT(units[0]->out(), HasSubstr("20,000 built, 0 in incomplete events, 0 dropped"));
   EXPECT_THAT(second->err(), HasSubstr("netio build builder: unit 2 "));
   EXPECT_THAT(units[1]->err(), HasSubstr("netio build readout: builder 1 "));
 }
@@ -241,6 +243,35 @@ TEST_P(CliBuildWires, a_unit_that_is_killed_is_missing_in_its_events_and_holds_u
   ASSERT_EQ(lines.size(), 6'000U);
   EXPECT_EQ(lines.back().state, "incomplete");
   EXPECT_EQ(lines.back().sources, (Words{"300", "300", "not_connected"}));
+}
+
+// Both sides say the same of each fragment.
+TEST_P(CliBuildWires, a_unit_that_hangs_is_told_how_many_of_its_fragments_were_too_late) {
+  const auto builder = this->builder(any(), 0, 1, 2, {"--deadline", "300ms"});
+  const Words addresses = {address_of(*builder)};
+  const Words load = {"--events", "6k", "--rate", "2k", "--size", "300"};
+  const auto first = unit(addresses, 0, 2, load);
+  const auto hangs = unit(addresses, 1, 2, load);
+  ASSERT_TRUE(hangs->wait_for_err("builder 0 " + address_of(*builder))) << hangs->err();
+  hangs->signal(SIGSTOP);
+  EXPECT_TRUE(builder->wait_for_err("is incomplete: unit 1 ")) << builder->err();
+  hangs->signal(SIGCONT);
+  EXPECT_EQ(first->wait(60s), 0) << first->err();
+  EXPECT_EQ(hangs->wait(60s), 1);
+  EXPECT_THAT(hangs->err(), HasSubstr("too late: the builders were done with their events"));
+  EXPECT_EQ(builder->wait(60s), 0) << builder->err();
+  const auto events = report("builder-0");
+  const auto whole = report("unit-0");
+  const auto late = report("unit-1");
+  EXPECT_EQ(events["events"], 6'000);
+  EXPECT_GT(events["incomplete"], 0);
+  EXPECT_EQ(whole["built"], events["complete"]);
+  EXPECT_EQ(whole["incomplete"], events["incomplete"]);
+  EXPECT_EQ(whole["late"], 0);
+  EXPECT_EQ(late["built"], events["complete"]);
+  EXPECT_EQ(late["incomplete"], 0);
+  EXPECT_EQ(late["late"], events["incomplete"]);
+  EXPECT_EQ(late["settled"].get<int>() + late["late"].get<int>(), 6'000);
 }
 
 class CliStoppedBuilder : public CliBuild, public ::testing::WithParamInterface<const char*> {};

@@ -1,0 +1,111 @@
+// See unit_protocol.hpp. Here: what builders are told, and sent.
+#include <algorithm>
+
+#include "build/unit_protocol.hpp"
+
+namespace netio::detail {
+
+void UnitProtocol::pump_all() noexcept {
+  for (std::uint32_t each = 0; each < builders_.size(); ++each) pump(each);
+}
+
+// Sends everything the builder may have now, until the wire takes no more.
+void UnitProtocol::pump(std::uint32_t number) noexcept {
+  Builder& builder = builders_[number];
+  Connection& connection = builder.connection;
+  if (!connection.up || !pump_hello(number, builder)) return;
+  if (!connection.welcome) return;
+  if (busy_ != connection.busy_said || connection.busy_asked) {
+    if (!output_.say(number, UnitBusy{busy_})) return;
+    connection.busy_said = busy_;
+    connection.busy_asked = false;
+  }
+  if (short_ && !connection.short_said && !builder.outbox.empty()) {
+    connection.short_said = output_.say(number, UnitShort{});
+    if (!connection.short_said) return;
+  }
+  if (!pump_entries(number, builder)) return;
+  if (connection.turn) {
+    if (!output_.say(number, UnitRests{})) return;
+    connection.turn = false;
+  }
+  if (!owes_mark(number, builder)) return;
+  const EventId below = produced(builder);
+  if (!output_.say(number, UnitMark{below, connection.fragments})) return;
+  connection.said = below;
+  connection.counted = connection.fragments;
+}
+
+bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
+  if (builder.connection.hello_said) return true;
+  if (!begun_) return false;  // nobody knows yet where the unit begins
+  builder.connection.hello_said = output_.say(
+      number, UnitHello{settings_.plan, settings_.source, settings_.unit_run, begins_,
+                        settings_.plan.managed ? EventId{} : builder.settled, builder.run,
+                        builder.runs_before, builder.sent_below, builder.sent_before});
+  return builder.connection.hello_said;
+}
+
+// True if nothing is left to send.
+bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept {
+  Connection& connection = builder.connection;
+  while (const HeldFragment* next = builder.outbox.next()) {
+    if (next->below() <= connection.said) {  // too late: the builder wants nothing below `said`
+      builder.outbox.sent();
+      continue;
+    }
+    if (!next->dropped) {
+      if (!pump_fragment(number, builder, *next)) return false;
+      continue;
+    }
+    if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below(),
+                                         connection.fragments, next->why})) {
+      return false;
+    }
+    connection.said = next->below();
+    builder.outbox.sent();
+  }
+  return true;
+}
+
+bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
+                                 const HeldFragment& next) noexcept {
+  Connection& connection = builder.connection;
+  if (!may_send(number, connection, next)) return false;
+  const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
+  if (!output_.send(number, fragment, next.memory)) return false;
+  sent(builder, next.event, 1, window_cost(next.bytes));
+  return true;
+}
+
+bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
+                            const HeldFragment& next) noexcept {
+  if (connection.wants_said) return false;  // the turn is on its way
+  const std::uint64_t room = connection.window - std::min(connection.window, connection.used);
+  if (window_cost(next.bytes) > room && connection.granted != next.below()) {
+    // Said again if the unit has been given a turn that it cannot use.
+    if (connection.waits_for == next.below() && !connection.turn) return false;
+    if (!output_.say(number, UnitWaits{next.event, next.bytes, connection.fragments})) return false;
+    connection.waits_for = next.below();
+    connection.turn = false;
+    return false;
+  }
+  if (!connection.turns || connection.turn) return true;
+  connection.wants_said = output_.say(number, UnitWants{});
+  return false;
+}
+
+// Whether an event of this builder lies between what it knows and what was produced, or a range has
+// ended whose fragments were not counted.
+bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const noexcept {
+  const EventId said = builder.connection.said;
+  if (!builder.connection.welcome || builder.outbox.next() != nullptr) return false;
+  const bool counted = builder.connection.counted == builder.connection.fragments;
+  const bool inside = range_.begin() < said && said < range_.end();
+  if (!counted && !inside && said == settings_.plan.begin_of_range(said)) return true;
+  const EventId below = produced(builder);
+  if (said >= below) return false;
+  return said.run != below.run || settings_.plan.first_of(number, said) < below;
+}
+
+}  // namespace netio::detail
