@@ -36,6 +36,7 @@ BuilderProtocol::BuilderProtocol(const BuilderSettings& settings, BuilderOutput&
                          settings.done_with_release && !settings.plan.managed),
       missing_(settings.plan.sources) {
   assert(settings.fault().empty());
+  for (BuilderSource& source : sources_) source.place = events_.front();
   // Sums of a time and a few deadlines must not wrap.
   settings_.deadline_ns = std::clamp<std::int64_t>(settings.deadline_ns, 1'000, INT64_MAX / 16);
   settings_.meet_within_ns =
@@ -209,7 +210,7 @@ bool BuilderProtocol::add(std::uint32_t number, const FragmentRun& run) {
   events_.make_room(run.fragments().size());
   due_ = due_ || may_end_wait(number, event);
   for (const OpenFragment& each : run.fragments()) {
-    OpenEvent& open = events_.open(event, now_ns_, source.next_open);
+    OpenEvent& open = events_.open(event, now_ns_, source.place);
     open.fragments[number] = each;
     ++open.here;
     open.cost += window_cost(each.bytes);
@@ -245,7 +246,7 @@ void BuilderProtocol::add(std::uint32_t number, const Fragment& fragment, std::u
     due_ = true;
   } else {
     const bool may_end = may_end_wait(number, fragment.event);
-    OpenEvent& event = events_.open(fragment.event, now_ns_, source.next_open);
+    OpenEvent& event = events_.open(fragment.event, now_ns_, source.place);
     due_ = due_ || may_end;
     count_received(source, 1, cost);
     event.fragments[number] = {fragment.bytes, memory, fragment.status, true};
@@ -335,7 +336,7 @@ void BuilderProtocol::take(std::uint32_t number, const UnitWaits& waits) {
   }
   if (!has_all(number, waits.before)) return;
   make_room();
-  if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_, source.next_open);
+  if (waits.event >= closed_) (void)events_.open(waits.event, now_ns_, source.place);
   if (!source.waits) ++waiting_;
   source.waits = waits;
   source.suspect = false;

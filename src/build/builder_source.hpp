@@ -9,6 +9,7 @@
 #include "build/build_messages.hpp"
 #include "build/event_id.hpp"
 #include "build/lost_events.hpp"
+#include "build/open_events.hpp"
 
 namespace netio::detail {
 
@@ -63,9 +64,9 @@ struct BuilderSource {
   EventId known_from = end_of_all;  // where the first unit that this run of the builder saw begins
   EventId position;                 // everything below it is here, was here, or will never come
   LostEvents lost;
-  std::uint64_t held_cost = 0;     // of its fragments in open events
-  std::uint64_t next_open = 0;     // where its next event may be: see OpenEvents
-  std::optional<UnitWaits> waits;  // with a fragment that does not fit its window
+  std::uint64_t held_cost = 0;        // of its fragments in open events
+  OpenEvents::Place place = nullptr;  // of its events: see OpenEvents
+  std::optional<UnitWaits> waits;     // with a fragment that does not fit its window
   SourceBooks books;
 
   bool connected = false;

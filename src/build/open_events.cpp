@@ -1,8 +1,6 @@
 // See open_events.hpp.
 #include "build/open_events.hpp"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 
 namespace netio::detail {
@@ -11,37 +9,34 @@ namespace {
 constexpr std::size_t made_at_once = 64;
 }
 
-// Mostly the one behind the newest.
-OpenEvent& OpenEvents::find_or_insert(EventId id, std::int64_t now_ns, std::uint64_t& next) {
-  const std::size_t count = events_.size();
-  std::size_t index = count;
-  if (count != 0 && events_[count - 1]->id >= id) {
-    index = events_.first_not([id](const OpenEvent* event) { return event->id < id; });
+// Mostly it is behind the newest.
+OpenEvent& OpenEvents::find_or_insert(EventId id, std::int64_t now_ns, Place& place) {
+  OpenEvent* before = &front_;
+  if (newest_->id <= id) {
+    before = newest_;
+  } else if (!is_closed(place) && place->id <= id) {
+    before = place;
   }
-  const bool is_open = index < count && events_[index]->id == id;
-  OpenEvent& event = is_open ? *events_[index] : insert(index, id, now_ns);
-  next = closed_ + index + 1;
-  return event;
+  if (before->id == id && before != &front_) return *(place = before);
+  while (before->next->id < id) before = before->next;
+  place = before->next->id == id ? before->next : &insert_behind(*before, id, now_ns);
+  return *place;
 }
 
-OpenEvent& OpenEvents::insert(std::size_t index, EventId id, std::int64_t now_ns) {
-  if (!events_.make_room()) throw std::bad_alloc();
+OpenEvent& OpenEvents::insert_behind(OpenEvent& before, EventId id, std::int64_t now_ns) {
   if (free_.empty()) make_some();
   OpenEvent* const event = free_.back();
   free_.pop_back();
   event->id = id;
+  event->next = before.next;
   event->opened_ns = event->moved_ns = now_ns;
   event->cost = 0;
   event->here = 0;
   for (OpenFragment& each : event->fragments) each.here = false;
-  events_.push_back(event);
-  for (std::size_t i = events_.size() - 1; i > index; --i) std::swap(events_[i], events_[i - 1]);
+  before.next = event;
+  if (newest_ == &before) newest_ = event;
+  ++size_;
   return *event;
-}
-
-void OpenEvents::make_some_room(std::size_t more) {
-  if (!events_.make_room(more)) throw std::bad_alloc();
-  while (free_.size() < more) make_some();
 }
 
 // There is room in free_ for all that were made, so that close_oldest() needs no memory.
@@ -54,6 +49,7 @@ void OpenEvents::make_some() {
   std::span<OpenFragment> left = memory_.back().fragments;
   for (OpenEvent& event : memory_.back().events) {
     event.fragments = left.first(sources_);
+    event.next = &end_;
     left = left.subspan(sources_);
     free_.push_back(&event);
   }

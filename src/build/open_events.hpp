@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/growing_ring.hpp"
 #include "build/build_messages.hpp"
 #include "build/event_id.hpp"
 
@@ -23,6 +22,7 @@ struct OpenFragment {
 
 struct OpenEvent {
   EventId id;
+  OpenEvent* next = nullptr;  // see OpenEvents
   std::int64_t opened_ns = 0;
   std::int64_t moved_ns = 0;          // when the last fragment came
   std::uint64_t cost = 0;             // of the fragments
@@ -30,43 +30,58 @@ struct OpenEvent {
   std::span<OpenFragment> fragments;  // by source
 };
 
+// A list. The events of a source come in order, so each source has its place in the list: the event
+// that it opened last. Its next event lies behind that, mostly right behind it. So a source walks
+// past each event once, however far it is behind others, and however few events it has.
 class OpenEvents {
  public:
-  explicit OpenEvents(std::uint32_t sources) : sources_(sources) {}
+  using Place = OpenEvent*;
 
-  [[nodiscard]] bool empty() const noexcept { return events_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
-  [[nodiscard]] OpenEvent& oldest() noexcept { return *events_[0]; }
-  [[nodiscard]] const OpenEvent& oldest() const noexcept { return *events_[0]; }
+  explicit OpenEvents(std::uint32_t sources) : sources_(sources) {
+    end_.id = end_of_all;
+    front_.next = &end_;
+  }
+  OpenEvents(const OpenEvents&) = delete;
+  OpenEvents& operator=(const OpenEvents&) = delete;
+  ~OpenEvents() = default;
 
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] OpenEvent& oldest() noexcept { return *front_.next; }
+  [[nodiscard]] const OpenEvent& oldest() const noexcept { return *front_.next; }
   // How many of them have a fragment of this source. It looks at each.
   [[nodiscard]] std::uint64_t with(std::uint32_t source) const noexcept {
     std::uint64_t with = 0;
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      with += events_[i]->fragments[source].here ? 1U : 0U;
+    for (const OpenEvent* each = front_.next; each != &end_; each = each->next) {
+      with += each->fragments[source].here ? 1U : 0U;
     }
     return with;
   }
 
-  // The event with this id, which is opened if it is not open yet. Throws std::bad_alloc; nothing
-  // has changed then. `next` is where the event may be, and is then where the next one may be: each
-  // source has a place of its own, because its events come in order.
-  OpenEvent& open(EventId id, std::int64_t now_ns, std::uint64_t& next) {
-    const std::uint64_t index = next - closed_;  // it wraps for what is closed
-    if (index < events_.size() && events_[index]->id == id) [[likely]] {
-      ++next;
-      return *events_[index];
-    }
-    return find_or_insert(id, now_ns, next);
+  // The place of a source that has opened nothing.
+  [[nodiscard]] Place front() noexcept { return &front_; }
+  // The event with this id, which is opened if it is not open yet. It is none that was closed, nor
+  // in front of one that was. `place` is that of the source, in front of the event or at it, and is
+  // the event then. Throws std::bad_alloc; nothing has changed then.
+  OpenEvent& open(EventId id, std::int64_t now_ns, Place& place) {
+    // Nothing that is closed has this id, so it need not be known whether the place is.
+    OpenEvent* const behind = place->next;
+    if (behind->id != id) [[unlikely]]
+      return find_or_insert(id, now_ns, place);
+    place = behind;
+    return *behind;
   }
   // For so many calls of open() that then need no memory. Throws std::bad_alloc.
   void make_room(std::size_t more) {
-    if (free_.size() < more || !events_.make_room(more)) make_some_room(more);
+    while (free_.size() < more) make_some();
   }
   void close_oldest() noexcept {
-    free_.push_back(events_[0]);  // there is room: see make_some()
-    events_.pop_front();
-    ++closed_;
+    OpenEvent* const event = front_.next;
+    front_.next = event->next;
+    if (newest_ == event) newest_ = &front_;
+    event->next = &end_;
+    --size_;
+    free_.push_back(event);  // there is room: see make_some()
   }
 
  private:
@@ -74,14 +89,19 @@ class OpenEvents {
     std::vector<OpenEvent> events;
     std::vector<OpenFragment> fragments;
   };
-  OpenEvent& find_or_insert(EventId id, std::int64_t now_ns, std::uint64_t& next);
-  OpenEvent& insert(std::size_t index, EventId id, std::int64_t now_ns);
+  // Whether the event of a place has been closed, and not been used again since.
+  [[nodiscard]] bool is_closed(const OpenEvent* event) const noexcept {
+    return event->next == &end_ && event != newest_;
+  }
+  OpenEvent& find_or_insert(EventId id, std::int64_t now_ns, Place& place);
+  OpenEvent& insert_behind(OpenEvent& before, EventId id, std::int64_t now_ns);
   void make_some();
-  void make_some_room(std::size_t more);
 
   std::uint32_t sources_;
-  GrowingRing<OpenEvent*> events_;
-  std::uint64_t closed_ = 0;  // so many were closed: the place of the oldest one
+  OpenEvent front_;  // in front of all events
+  OpenEvent end_;    // behind all
+  OpenEvent* newest_ = &front_;
+  std::size_t size_ = 0;
   std::vector<OpenEvent*> free_;
   std::vector<Memory> memory_;
   std::size_t made_ = 0;

@@ -1,6 +1,12 @@
 // What a builder keeps account of: open events, events that are lost, events that the user keeps.
 #include "build/open_events.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "build/kept_events.hpp"
@@ -11,8 +17,8 @@ namespace {
 
 TEST(OpenEvents, are_in_the_order_of_their_ids_whichever_was_opened_first) {
   OpenEvents events(2);
-  std::uint64_t next = 0;
-  for (const std::uint64_t number : {7U, 3U, 9U, 5U, 3U}) (void)events.open({0, number}, 1, next);
+  OpenEvents::Place place = events.front();
+  for (const std::uint64_t number : {7U, 3U, 9U, 5U, 3U}) (void)events.open({0, number}, 1, place);
   EXPECT_EQ(events.size(), 4U);
   for (const std::uint64_t number : {3U, 5U, 7U, 9U}) {
     EXPECT_EQ(events.oldest().id.number, number);
@@ -23,13 +29,13 @@ TEST(OpenEvents, are_in_the_order_of_their_ids_whichever_was_opened_first) {
 
 TEST(OpenEvents, begin_empty_though_their_memory_was_used) {
   OpenEvents events(1);
-  std::uint64_t next = 0;
-  OpenEvent& first = events.open({0, 1}, 1, next);
+  OpenEvents::Place place = events.front();
+  OpenEvent& first = events.open({0, 1}, 1, place);
   first.fragments[0] = {10, 4, FragmentStatus::in_error, true};
   first.here = 1;
   first.cost = 74;
   events.close_oldest();
-  const OpenEvent& second = events.open({0, 2}, 5, next);
+  const OpenEvent& second = events.open({0, 2}, 5, place);
   EXPECT_EQ(second.here, 0U);
   EXPECT_EQ(second.cost, 0U);
   EXPECT_FALSE(second.fragments[0].here);
@@ -38,8 +44,8 @@ TEST(OpenEvents, begin_empty_though_their_memory_was_used) {
 
 TEST(OpenEvents, are_found_by_every_source_at_its_own_place) {
   OpenEvents events(2);
-  std::uint64_t ahead = 0;
-  std::uint64_t behind = 0;
+  OpenEvents::Place ahead = events.front();
+  OpenEvents::Place behind = events.front();
   for (std::uint64_t number = 0; number < 200; number += 2) {
     EXPECT_EQ(events.open({0, number}, 1, ahead).id.number, number);
   }
@@ -52,6 +58,53 @@ TEST(OpenEvents, are_found_by_every_source_at_its_own_place) {
   EXPECT_EQ(events.open({0, 300}, 1, ahead).id.number, 300U);
   EXPECT_EQ(events.open({0, 300}, 1, behind).id.number, 300U);
   EXPECT_EQ(events.size(), 134U);
+}
+
+// Sources that have few events, are far apart, and whose events are closed in between.
+TEST(OpenEvents, are_those_that_any_source_has_opened) {
+  constexpr std::uint64_t sources = 5;
+  std::mt19937_64 random(1);
+  OpenEvents events(sources);
+  std::vector<OpenEvents::Place> places(sources, events.front());
+  std::vector<std::uint64_t> next(sources, 0);
+  std::set<std::uint64_t> open;
+  std::uint64_t closed = 0;  // all below
+  for (int step = 0; step < 50'000; ++step) {
+    const auto source = random() % sources;
+    std::uint64_t number = std::max(next[source], closed) + random() % (source == 0 ? 1 : 50);
+    if (random() % 8 == 0 && next[source] > closed) number = next[source] - 1;  // once more
+    EXPECT_EQ(events.open({0, number}, 1, places[source]).id.number, number);
+    EXPECT_EQ(places[source]->id.number, number);
+    open.insert(number);
+    next[source] = number + 1;
+    for (auto count = random() % 4; count != 0 && open.size() > 100; --count) {
+      ASSERT_EQ(events.oldest().id.number, *open.begin());
+      closed = *open.begin() + 1;
+      open.erase(open.begin());
+      events.close_oldest();
+    }
+    ASSERT_EQ(events.size(), open.size());
+  }
+  for (; !open.empty(); open.erase(open.begin())) {
+    EXPECT_EQ(events.oldest().id.number, *open.begin());
+    events.close_oldest();
+  }
+  EXPECT_TRUE(events.empty());
+}
+
+// It would take minutes if each event were looked for among all.
+TEST(OpenEvents, of_a_source_far_behind_go_between_those_of_one_that_is_ahead) {
+  constexpr std::uint64_t count = 300'000;
+  OpenEvents events(2);
+  OpenEvents::Place ahead = events.front();
+  OpenEvents::Place behind = events.front();
+  for (std::uint64_t i = 0; i < count; ++i) (void)events.open({0, 2 * i}, 1, ahead);
+  for (std::uint64_t i = 0; i < count; ++i) (void)events.open({0, 2 * i + 1}, 1, behind);
+  ASSERT_EQ(events.size(), 2 * count);
+  for (std::uint64_t number = 0; number < 2 * count; ++number) {
+    ASSERT_EQ(events.oldest().id.number, number);
+    events.close_oldest();
+  }
 }
 
 TEST(LostEvents, have_the_reason_of_their_part) {
