@@ -272,6 +272,9 @@ class NETIO_API BuilderUnit {
 
   // A snapshot. Allocates memory.
   [[nodiscard]] BuilderBooks books() const;
+  // The connections to units, by the numbers of sources, as Socket::peers() has them. That of a
+  // unit that is not connected is not `up`. Allocates memory.
+  [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   // What the socket of this builder counted: see Socket::counters(). Messages of the protocol are
   // counted there as fragments are.
   [[nodiscard]] Counters counters() const;

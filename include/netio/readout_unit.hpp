@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <netio/books.hpp>
 #include <netio/context.hpp>
 #include <netio/event_building.hpp>
 #include <netio/export.hpp>
@@ -162,6 +163,10 @@ class NETIO_API ReadoutUnit {
   // Sets the call for room in the store: at least half of it is free, and send() has answered again
   // before.
   void on_room(std::function<void()> call);
+  // Sets the call for settled() that has grown. It is given what settled() returns, at the end of a
+  // turn, once for all that was settled in it. A run is over when it is given end_of_run(run) or
+  // more, if advance(end_of_run(run)) was called.
+  void on_settled(std::function<void(EventId below)> call);
   // Sets the call for a builder that is connected, and has the plan of this unit: see
   // Socket::on_up().
   void on_up(std::function<void(std::uint32_t builder, const PeerInfo&)> call);
@@ -187,6 +192,15 @@ class NETIO_API ReadoutUnit {
   [[nodiscard]] std::vector<HeldForBuilder> held_for_builders() const;
   // Everything below it was sent, or does not exist.
   [[nodiscard]] EventId advanced() const noexcept;
+  // Nothing below it is held: each fragment was used, or counts as late or dropped.
+  [[nodiscard]] EventId settled() const noexcept;
+  // The connections to builders, by their numbers, as Socket::peers() has them. One that does not
+  // exist is not `up`. Allocates memory.
+  [[nodiscard]] std::vector<PeerSnapshot> peers() const;
+  // What the socket to each builder counted, by the numbers of builders: see Socket::counters().
+  // Messages of the protocol are counted there as fragments are. With an event manager a builder
+  // that has moved to another address is counted anew. Allocates memory.
+  [[nodiscard]] std::vector<Counters> counters() const;
 
  private:
   std::unique_ptr<detail::ReadoutCore> core_;

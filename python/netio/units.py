@@ -79,6 +79,11 @@ class ReadoutUnit(AsyncSocket):
         self._readout_advance(below)
 
     @property
+    def settled(self) -> tuple[int, int]:
+        """The event (run, number) below which nothing is held any more."""
+        return self._readout_settled()
+
+    @property
     def builders_connected(self) -> int:
         """How many builders are connected."""
         return self._readout_builders()

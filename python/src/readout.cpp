@@ -130,6 +130,10 @@ void bind_readout(nb::class_<SocketBase>& type) {
            [](SocketBase& self, nb::handle below) {
              readout(self, "advance").unit->advance(event_id(below));
            })
+      .def("_readout_settled",
+           [](SocketBase& self) {
+             return event_tuple(readout(self, "say what is settled").unit->settled());
+           })
       .def("_readout_builders",
            [](SocketBase& self) { return readout(self, "count").unit->builders_connected(); })
       .def("_readout_held", &held_for_builders)

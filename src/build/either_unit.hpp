@@ -62,6 +62,9 @@ class EitherUnit {
   [[nodiscard]] EventId advanced() const noexcept {
     return plain_ ? plain_->advanced() : managed_->advanced();
   }
+  [[nodiscard]] EventId settled() const noexcept {
+    return plain_ ? plain_->settled() : managed_->settled();
+  }
   // The builder of this event. 0 with an event manager, which has not said it yet.
   [[nodiscard]] std::uint32_t builder_of(EventId event) noexcept {
     return plain_ ? plain_->builder_of(event) : 0;

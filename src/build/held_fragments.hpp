@@ -66,6 +66,9 @@ class HeldFragments {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  // If it is not empty. The oldest entry is never forgotten.
+  [[nodiscard]] const HeldFragment& oldest() const noexcept { return entries_[0].held; }
 
  private:
   struct Entry {

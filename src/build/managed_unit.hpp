@@ -65,6 +65,10 @@ class ManagedUnit {
     return window_cost(bytes) <= settings_.store_bytes_max - books_.held_cost;
   }
   [[nodiscard]] EventId advanced() const noexcept { return advanced_; }
+  // As of UnitProtocol.
+  [[nodiscard]] EventId settled() const noexcept {
+    return held_.empty() ? advanced_ : std::min(advanced_, held_.oldest().event);
+  }
   // Everything that this unit has produced is settled, or lies behind the manager's stop. So is
   // what other units have in front of its end.
   [[nodiscard]] bool idle() const noexcept;

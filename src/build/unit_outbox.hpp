@@ -82,6 +82,8 @@ class UnitOutbox {
 
   [[nodiscard]] bool empty() const noexcept { return held_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
+  // If it is not empty.
+  [[nodiscard]] const HeldFragment& oldest() const noexcept { return held_[0]; }
 
   // From the oldest, without those that tell of dropped ones.
   template <typename Look>

@@ -196,6 +196,14 @@ HeldForOne UnitProtocol::held_for(std::uint32_t builder) const noexcept {
   return held;
 }
 
+EventId UnitProtocol::settled() const noexcept {
+  EventId settled = advanced_;
+  for (const Builder& builder : builders_) {
+    if (!builder.outbox.empty()) settled = std::min(settled, builder.outbox.oldest().event);
+  }
+  return settled;
+}
+
 bool UnitProtocol::idle() const noexcept {
   if (books_.held != 0) return false;
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {

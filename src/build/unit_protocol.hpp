@@ -133,6 +133,8 @@ class UnitProtocol {
   // It looks at each fragment that is held.
   [[nodiscard]] HeldForOne held_for(std::uint32_t builder) const noexcept;
   [[nodiscard]] EventId advanced() const noexcept { return advanced_; }
+  // Nothing below it is held.
+  [[nodiscard]] EventId settled() const noexcept;
   // Nothing is held, and every builder that is connected knows how far this unit is.
   [[nodiscard]] bool idle() const noexcept;
 

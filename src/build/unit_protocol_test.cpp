@@ -204,6 +204,23 @@ TEST_F(UnitProtocolTest, says_what_it_holds_for_each_builder) {
   EXPECT_EQ(unit.held_for(0).window, 900U);
 }
 
+TEST_F(UnitProtocolTest, says_below_which_event_nothing_is_held) {
+  EXPECT_EQ(unit.settled(), EventId{});
+  unit.advance({0, 0});
+  greet(8, 0);
+  for (std::uint64_t number = 1; number < 5; ++number) ASSERT_EQ(give(number), Status::ok);
+  EXPECT_EQ(unit.settled(), (EventId{0, 1}));
+  unit.received(0, BuilderDone{{0, 2}, 0, {1, 0, {}}});
+  EXPECT_EQ(unit.settled(), (EventId{0, 2}));
+  unit.received(0, BuilderDone{{0, 4}, 0, {3, 0, {}}});
+  EXPECT_EQ(unit.settled(), (EventId{0, 4})) << "it holds event 4 for the other builder";
+  unit.connected(1);
+  unit.received(1, BuilderHello{plan_of_two, 1, 9, {0, 5}, {0, 5}, 1000, false});
+  EXPECT_EQ(unit.settled(), (EventId{0, 5}));
+  unit.advance(end_of_run(0));
+  EXPECT_EQ(unit.settled(), end_of_run(0));
+}
+
 TEST_F(UnitProtocolTest, is_busy_no_more_at_its_end) {
   unit.advance({0, 0});
   greet(8, 0);

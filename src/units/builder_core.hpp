@@ -46,6 +46,7 @@ class BuilderCore final : public Buriable,
   void on_range(std::function<void(const EventRange&)> call);
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] netio::BuilderBooks books() const;
+  [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   [[nodiscard]] Counters counters() const { return socket_.counters(); }
   [[nodiscard]] EventId settled() const noexcept;
   // Null if the plan has no manager.

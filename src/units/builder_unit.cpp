@@ -46,6 +46,7 @@ void BuilderUnit::close(std::chrono::nanoseconds linger, std::function<void()> t
   core_->close(linger, std::move(then));
 }
 BuilderBooks BuilderUnit::books() const { return core_->books(); }
+std::vector<PeerSnapshot> BuilderUnit::peers() const { return core_->peers(); }
 Counters BuilderUnit::counters() const { return core_->counters(); }
 EventId BuilderUnit::settled() const noexcept { return core_->settled(); }
 

@@ -106,7 +106,9 @@ Status ReadoutCore::without_memory() noexcept {
 }
 
 void ReadoutCore::advance(EventId below) noexcept {
-  if (!finishing_) protocol().advance(below);
+  if (finishing_) return;
+  protocol().advance(below);
+  note_settled();
 }
 
 void ReadoutCore::flush() noexcept {
@@ -260,6 +262,11 @@ void ReadoutCore::take(std::uint32_t number, const Batch& batch) noexcept {
         },
         [&]() noexcept { builder.socket->fail(out_of_memory()); });
   }
+  note_settled();
+}
+
+void ReadoutCore::note_settled() noexcept {
+  if (on_settled_call && protocol_.settled() != settled_told_) loop_.defer(*this);
 }
 
 // Null, or what is wrong with it.
@@ -330,6 +337,10 @@ void ReadoutCore::run_deferred() noexcept {
     static_cast<void>(builder.up && send_run(builder));
   }
   if (std::exchange(room_due_, false)) tell(on_room_call);
+  const EventId settled = protocol_.settled();
+  if (on_settled_call && std::exchange(settled_told_, settled) != settled) {
+    tell(on_settled_call, settled);
+  }
   tell_of_run();
 }
 
@@ -380,6 +391,22 @@ std::vector<HeldForBuilder> ReadoutCore::held_for_builders() {
     all.push_back(
         {builders_[number].accepted, held.fragments, held.cost, held.oldest, held.window});
   }
+  return all;
+}
+
+std::vector<PeerSnapshot> ReadoutCore::peers() const {
+  std::vector<PeerSnapshot> all(builders_.size());
+  for (std::size_t number = 0; number < builders_.size(); ++number) {
+    for (PeerSnapshot& peer : builders_[number].socket->peers()) {
+      if (!all[number].up) all[number] = std::move(peer);
+    }
+  }
+  return all;
+}
+
+std::vector<Counters> ReadoutCore::counters() const {
+  std::vector<Counters> all;
+  for (const Builder& builder : builders_) all.push_back(builder.socket->counters());
   return all;
 }
 

@@ -58,11 +58,16 @@ class ReadoutCore final : public Buriable,
   [[nodiscard]] std::vector<HeldForBuilder> held_for_builders();
   [[nodiscard]] std::size_t builders_connected() const noexcept;
   [[nodiscard]] EventId advanced() noexcept { return protocol().advanced(); }
+  // What was gathered and not added yet lies above it.
+  [[nodiscard]] EventId settled() const noexcept { return protocol_.settled(); }
+  [[nodiscard]] std::vector<PeerSnapshot> peers() const;
+  [[nodiscard]] std::vector<Counters> counters() const;
 
   // Null if the plan has no manager.
   [[nodiscard]] Membership* membership() noexcept { return membership_.get(); }
 
   CallBack<void()> on_room_call;
+  CallBack<void(EventId)> on_settled_call;
   CallBack<void(EventId)> on_begin;
   CallBack<void(EventId)> on_stop_call;
   CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
@@ -112,6 +117,7 @@ class ReadoutCore final : public Buriable,
   void manager_closed() noexcept override { ended(); }
   const char* take_addresses(const UnitBuilder& at);
   void tell_of_run() noexcept;
+  void note_settled() noexcept;
   // readout_dialing.cpp
   [[nodiscard]] Builder& require_unnamed(std::uint32_t builder, std::string_view address);
   [[nodiscard]] bool move_to(std::uint32_t number, const Addresses& addresses);
@@ -175,6 +181,7 @@ class ReadoutCore final : public Buriable,
   std::uint32_t source_;
   std::size_t framed_bytes_max_;
   bool room_due_ = false;
+  EventId settled_told_;              // to on_settled_call
   std::optional<EventId> begin_due_;  // on_begin() is to be called
   std::optional<EventId> stop_due_;   // on_stop()
   bool finishing_ = false;

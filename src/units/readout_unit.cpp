@@ -54,6 +54,9 @@ void ReadoutUnit::on_released(std::function<void(std::uint64_t)> call) {
 void ReadoutUnit::advance(EventId below) noexcept { core_->advance(below); }
 void ReadoutUnit::flush() noexcept { core_->flush(); }
 void ReadoutUnit::on_room(std::function<void()> call) { core_->on_room_call = std::move(call); }
+void ReadoutUnit::on_settled(std::function<void(EventId)> call) {
+  core_->on_settled_call = std::move(call);
+}
 void ReadoutUnit::on_up(std::function<void(std::uint32_t, const PeerInfo&)> call) {
   core_->on_up = std::move(call);
 }
@@ -73,5 +76,8 @@ std::vector<HeldForBuilder> ReadoutUnit::held_for_builders() const {
 }
 std::size_t ReadoutUnit::builders_connected() const noexcept { return core_->builders_connected(); }
 EventId ReadoutUnit::advanced() const noexcept { return core_->advanced(); }
+EventId ReadoutUnit::settled() const noexcept { return core_->settled(); }
+std::vector<PeerSnapshot> ReadoutUnit::peers() const { return core_->peers(); }
+std::vector<Counters> ReadoutUnit::counters() const { return core_->counters(); }
 
 }  // namespace netio

@@ -320,6 +320,48 @@ TEST_P(EventBuilding, a_unit_knows_as_its_builders_do_what_became_of_each_fragme
   EXPECT_GE(units_[2]->books().late, 16U);
 }
 
+TEST_P(EventBuilding, a_unit_is_told_what_is_settled_up_to_the_end_of_a_run) {
+  make_builders();
+  make_units();
+  std::vector<EventId> told;
+  units_[0]->on_settled([&](EventId below) {
+    EXPECT_EQ(below, units_[0]->settled());
+    EXPECT_TRUE(told.empty() || told.back() < below);
+    told.push_back(below);
+  });
+  send({1, 0}, 100);
+  advance(end_of_run(1));
+  ASSERT_SOON(pump_, !told.empty() && told.back() == end_of_run(1));
+  EXPECT_EQ(units_[0]->books().held, 0U);
+  send({2, 0}, 10);
+  EXPECT_GE(units_[0]->settled(), end_of_run(1));
+  EXPECT_LE(units_[0]->settled(), (EventId{2, 10}));
+  advance(end_of_run(2));
+  ASSERT_SOON(pump_, told.back() == end_of_run(2));
+}
+
+TEST_P(EventBuilding, both_sides_list_their_peers_by_number) {
+  make_builders();
+  make_unit(0);
+  make_unit(2);
+  for (const std::uint32_t source : {0U, 2U}) units_[source]->advance({1, 0});
+  ASSERT_SOON(pump_, units_[0]->builders_connected() + units_[2]->builders_connected() == 4);
+  ASSERT_SOON(pump_, builders_[1]->peers()[0].up && builders_[1]->peers()[2].up);
+  EXPECT_FALSE(builders_[1]->peers()[1].up);
+  builders_[0].reset();
+  ASSERT_SOON(pump_, units_[2]->builders_connected() == 1);
+  const std::vector<PeerSnapshot> peers = units_[2]->peers();
+  ASSERT_EQ(peers.size(), builders_count);
+  EXPECT_FALSE(peers[0].up);
+  EXPECT_TRUE(peers[1].up);
+  EXPECT_NE(peers[1].id, 0U);
+  const std::vector<Counters> counters = units_[2]->counters();
+  ASSERT_EQ(counters.size(), builders_count);
+  EXPECT_EQ(counters[0].connects, 1U);
+  EXPECT_EQ(counters[0].disconnects, 1U);
+  EXPECT_EQ(counters[1].disconnects, 0U);
+}
+
 TEST_P(EventBuilding, another_plan_is_refused_in_words) {
   make_builders();
   ReadoutOptions options = readout(0);
