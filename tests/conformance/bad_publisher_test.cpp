@@ -126,9 +126,9 @@ class BadPublisher : public testing::Test {
   Context here_{wary_context()};
   Context there_{wary_context()};
   Pump pump_{&here_, &there_};
-  Publish publish_{here_, {}, wary_options()};
+  Publish publish_{here_, {}, wary_options_without_haste()};
   Seen at_publish_{publish_};
-  Subscribe subscribe_{there_, {.policy = Policy::block}, wary_options()};
+  Subscribe subscribe_{there_, {.policy = Policy::block}, wary_options_without_haste()};
   Seen at_subscribe_{subscribe_};
   RawListener server_;
   std::vector<Subscribed> good_answers_;

@@ -27,6 +27,12 @@ SocketOptions wary_options() {
   return options;
 }
 
+SocketOptions wary_options_without_haste() {
+  SocketOptions options = wary_options();
+  options.handshake_within = 30s;
+  return options;
+}
+
 ContextOptions wary_context() {
   ContextOptions options;
   options.send_pool_bytes = 4U << 20U;
