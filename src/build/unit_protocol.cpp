@@ -1,5 +1,5 @@
-// See unit_protocol.hpp. Here: what the user and builders say. unit_saying.cpp tells builders of
-// it.
+// See unit_protocol.hpp. Here: what the user and builders say. What builders are told is in
+// unit_saying.cpp.
 #include "build/unit_protocol.hpp"
 
 #include <algorithm>

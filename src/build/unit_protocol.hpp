@@ -32,7 +32,7 @@ struct UnitSettings {
 // an earlier run of their builder was done with; with a manager nobody says what became of them.
 struct UnitBooks {
   std::uint64_t sent = 0;        // send() answered ok
-  std::uint64_t settled = 0;     // forgotten, because a builder is done with their events
+  std::uint64_t settled = 0;     // forgotten, because their builder has used them
   std::uint64_t built = 0;       // in events that are complete
   std::uint64_t incomplete = 0;  // in others
   std::uint64_t dropped = 0;     // because the store was full

@@ -39,6 +39,21 @@ class UnitProtocolTest : public testing::Test, public UnitOutput {
     unit.connected(0);
     unit.received(0, BuilderHello{plan_of_two, 0, run, {0, wanted}, {}, window, turns});
   }
+  // Run 8 of builder 0 has greeted the unit, and is sent so many fragments.
+  void send_to_run_8(std::uint64_t fragments) {
+    unit.advance({0, 0});
+    greet(8, 0);
+    for (std::uint64_t number = 0; number < fragments; ++number) {
+      ASSERT_EQ(give(number), Status::ok);
+    }
+  }
+  // On another connection: what is settled, and what was used of that.
+  void greet_again(std::uint64_t run, std::uint64_t settled, const UsedFragments& used = {}) {
+    unit.disconnected(0);
+    unit.connected(0);
+    unit.received(0,
+                  BuilderHello{plan_of_two, 0, run, {0, settled}, {0, settled}, 1000, false, used});
+  }
   template <typename Message>
   [[nodiscard]] std::size_t count() const {
     std::size_t number = 0;
@@ -273,9 +288,7 @@ TEST_F(UnitProtocolTest, holds_nothing_that_was_settled_before_it_came) {
 }
 
 TEST_F(UnitProtocolTest, knows_what_became_of_its_fragments) {
-  unit.advance({0, 0});
-  greet(8, 0);
-  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  send_to_run_8(4);
   unit.received(0, BuilderDone{{0, 2}, 0, {1, 1, {}}});
   unit.received(0, BuilderDone{{0, 4}, 0, {2, 1, {}}});
   EXPECT_EQ(unit.books().settled, 3U);
@@ -286,13 +299,9 @@ TEST_F(UnitProtocolTest, knows_what_became_of_its_fragments) {
 }
 
 TEST_F(UnitProtocolTest, does_not_call_late_what_an_earlier_run_of_a_builder_has_settled) {
-  unit.advance({0, 0});
-  greet(8, 0);
-  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  send_to_run_8(4);
   unit.received(0, BuilderDone{{0, 1}, 0, {1, 0, {}}});
-  unit.disconnected(0);
-  unit.connected(0);
-  unit.received(0, BuilderHello{plan_of_two, 0, 9, {0, 4}, {0, 4}, 1000, false, {0, 0, {0, 3}}});
+  greet_again(9, 4, {0, 0, {0, 3}});
   EXPECT_EQ(unit.books().settled, 3U) << "event 3 was handed over without this unit";
   EXPECT_EQ(unit.books().built, 1U);
   EXPECT_EQ(unit.books().incomplete, 0U);
@@ -300,17 +309,11 @@ TEST_F(UnitProtocolTest, does_not_call_late_what_an_earlier_run_of_a_builder_has
 }
 
 TEST_F(UnitProtocolTest, adds_up_what_it_is_told_on_each_connection) {
-  unit.advance({0, 0});
-  greet(8, 0);
-  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  send_to_run_8(4);
   unit.received(0, BuilderDone{{0, 1}, 0, {1, 0, {}}});
-  unit.disconnected(0);
-  unit.connected(0);
-  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 4}, {0, 3}, 1000, false, {3, 0, {}}});
+  greet_again(8, 3, {3, 0, {}});
   EXPECT_EQ(unit.books().built, 3U);
-  unit.disconnected(0);
-  unit.connected(0);  // another unit of this source was there in between
-  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 4}, {0, 3}, 1000, false});
+  greet_again(8, 3);  // another unit of this source was there in between
   unit.received(0, BuilderDone{{0, 4}, 0, {1, 0, {}}});
   EXPECT_EQ(unit.books().built, 4U);
   EXPECT_EQ(unit.books().late, 0U);
@@ -318,17 +321,11 @@ TEST_F(UnitProtocolTest, adds_up_what_it_is_told_on_each_connection) {
 }
 
 TEST_F(UnitProtocolTest, takes_a_run_of_a_builder_that_comes_back_after_another_one) {
-  unit.advance({0, 0});
-  greet(8, 0);
-  for (std::uint64_t number = 0; number < 4; ++number) ASSERT_EQ(give(number), Status::ok);
+  send_to_run_8(4);
   unit.received(0, BuilderDone{{0, 2}, 0, {2, 0, {}}});
-  unit.disconnected(0);
-  unit.connected(0);
-  unit.received(0, BuilderHello{plan_of_two, 0, 9, {0, 2}, {0, 2}, 1000, false, {0, 0, {0, 2}}});
+  greet_again(9, 2, {0, 0, {0, 2}});
   unit.received(0, BuilderDone{{0, 3}, 0, {1, 0, {0, 2}}});
-  unit.disconnected(0);
-  unit.connected(0);
-  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 3}, {0, 3}, 1000, false, {2, 0, {0, 3}}});
+  greet_again(8, 3, {2, 0, {0, 3}});
   unit.received(0, BuilderDone{{0, 4}, 0, {3, 0, {0, 3}}});
   EXPECT_EQ(refused, "");
   EXPECT_EQ(unit.books().built, 4U);
@@ -336,14 +333,11 @@ TEST_F(UnitProtocolTest, takes_a_run_of_a_builder_that_comes_back_after_another_
 }
 
 TEST_F(UnitProtocolTest, refuses_counts_that_make_no_sense_once) {
-  unit.advance({0, 0});
-  greet(8, 0);
-  for (std::uint64_t number = 0; number < 2; ++number) ASSERT_EQ(give(number), Status::ok);
+  send_to_run_8(2);
   unit.received(0, BuilderDone{{0, 1}, 0, {7, 0, {}}});
   EXPECT_EQ(refused, "used other fragments than those it settled");
   refused.clear();
-  unit.connected(0);
-  unit.received(0, BuilderHello{plan_of_two, 0, 8, {0, 1}, {0, 1}, 1000, false, {7, 0, {}}});
+  greet_again(8, 1, {7, 0, {}});
   unit.received(0, BuilderDone{{0, 2}, 0, {8, 0, {}}});
   EXPECT_EQ(refused, "");
   EXPECT_EQ(unit.books().settled, 2U);

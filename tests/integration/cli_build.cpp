@@ -247,9 +247,9 @@ TEST_P(CliBuildWires, a_unit_that_is_killed_is_missing_in_its_events_and_holds_u
 
 // Both sides say the same of each fragment.
 TEST_P(CliBuildWires, a_unit_that_hangs_is_told_how_many_of_its_fragments_were_too_late) {
-  const auto builder = this->builder(any(), 0, 1, 2, {"--deadline", "300ms"});
+  const auto builder = this->builder(any(), 0, 1, 2, {"--deadline", "2s"});
   const Words addresses = {address_of(*builder)};
-  const Words load = {"--events", "6k", "--rate", "2k", "--size", "300"};
+  const Words load = {"--events", "6k", "--rate", "1k", "--size", "300"};
   const auto first = unit(addresses, 0, 2, load);
   const auto hangs = unit(addresses, 1, 2, load);
   ASSERT_TRUE(hangs->wait_for_err("builder 0 " + address_of(*builder))) << hangs->err();
