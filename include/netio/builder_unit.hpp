@@ -211,6 +211,17 @@ struct BuilderBooks {
   std::vector<Source> sources;       // by their numbers
 };
 
+// What became of one run at a builder: see BuilderUnit::on_run_end(). The names say what they say
+// in BuilderBooks.
+struct RunBooks {
+  std::uint64_t run = 0;
+  std::uint64_t complete = 0;
+  std::uint64_t incomplete = 0;
+  std::uint64_t again = 0;
+  std::uint64_t bytes = 0;
+  std::vector<BuilderBooks::MissingCounts> missing_by;  // by the numbers of sources
+};
+
 // Builds the events of its ranges. An event is handed over when every source has sent its fragment
 // or said that it has none, or when its deadline is over. Events are handed over in their order.
 //
@@ -256,6 +267,14 @@ class NETIO_API BuilderUnit {
   // BuilderOptions::settle_released, for which events have to be kept one by one.
   void on_range(std::function<void(const EventRange&)> call);
 
+  // Sets the call for a run that is over, without an event manager: each event of it that this
+  // builder has was handed over. That is so when every unit has said that it has nothing more of
+  // the run, or is not waited for any more. It is called before the first event of the next run is
+  // handed over, also for a run of which there was no event here. The books count what was handed
+  // over since this call was set, and are valid until the call returns; the call may do what that
+  // of on_event() may. Throws std::bad_alloc, and Error for a plan that is `managed`.
+  void on_run_end(std::function<void(const RunBooks&)> call);
+
   // Sets the call for a unit that is connected, and has the plan of this builder.
   void on_up(std::function<void(std::uint32_t source, const PeerInfo&)> call);
   // Sets the call for a unit whose connection ended.
@@ -272,6 +291,13 @@ class NETIO_API BuilderUnit {
 
   // A snapshot. Allocates memory.
   [[nodiscard]] BuilderBooks books() const;
+  // How full the memory for kept events is, from 0 to 1: books().kept_bytes as a share of
+  // keep_bytes_max. At 1 no event is handed over.
+  [[nodiscard]] double fill() const noexcept;
+  // Set the calls for fill() reaching SocketOptions::high_watermark of BuilderOptions::socket, and
+  // for fill() falling to low_watermark after that. Both are called at the end of a turn:
+  void on_high_watermark(std::function<void()> call);
+  void on_low_watermark(std::function<void()> call);
   // The connections to units, by the numbers of sources, as Socket::peers() has them. That of a
   // unit that is not connected is not `up`. Allocates memory.
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;

@@ -151,6 +151,13 @@ class NETIO_API ReadoutUnit {
   // can read the bytes until the loan ends: see Sending::lend().
   [[nodiscard]] Status lend(EventId event, std::span<const std::byte> fragment, std::uint64_t token,
                             FragmentStatus status = FragmentStatus::good) noexcept;
+  // Makes a message of `bytes` for the fragment of this event, to be written and sent: in memory
+  // that the wire of its builder sends from, if there is plenty of it. It may be the last one of
+  // send_segments(), behind others whose sizes, each rounded up to a multiple of 8, add up to at
+  // most `head_bytes`. Empty if `status` is not ok. again: there is no memory now; on_room follows.
+  // too_big and closed: as of send().
+  [[nodiscard]] Message allocate(EventId event, std::size_t bytes, Status& status,
+                                 std::size_t head_bytes = 0) noexcept;
   // Sets the call for the end of a loan: what was lent with this token is the caller's again.
   void on_released(std::function<void(std::uint64_t token)> call);
   // This unit has nothing more below this position, so builders need not wait for it. The first
@@ -163,6 +170,10 @@ class NETIO_API ReadoutUnit {
   // Sets the call for room in the store: at least half of it is free, and send() has answered again
   // before.
   void on_room(std::function<void()> call);
+  // Set the calls for fill() reaching SocketOptions::high_watermark of ReadoutOptions::socket, and
+  // for fill() falling to low_watermark after that. Both are called at the end of a turn:
+  void on_high_watermark(std::function<void()> call);
+  void on_low_watermark(std::function<void()> call);
   // Sets the call for settled() that has grown. It is given what settled() returns, at the end of a
   // turn, once for all that was settled in it. A run is over when it is given end_of_run(run) or
   // more, if advance(end_of_run(run)) was called.
@@ -187,6 +198,8 @@ class NETIO_API ReadoutUnit {
 
   // Snapshots:
   [[nodiscard]] ReadoutBooks books() const noexcept;
+  // How full the store is, from 0 to 1: what is held, as a share of store_bytes_max.
+  [[nodiscard]] double fill() const noexcept;
   [[nodiscard]] std::size_t builders_connected() const noexcept;
   // By the numbers of builders. Allocates memory, and looks at each fragment that is held.
   [[nodiscard]] std::vector<HeldForBuilder> held_for_builders() const;

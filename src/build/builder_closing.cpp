@@ -100,6 +100,8 @@ void BuilderProtocol::close_range() noexcept {
 void BuilderProtocol::closed_below(EventId below) noexcept {
   closed_ = std::max(closed_, below);
   ++closed_since_;
+  if (below.number == UINT64_MAX) [[unlikely]]
+    output_.run_closed(below.run);
 }
 
 void BuilderProtocol::tell_closed() noexcept {

@@ -73,6 +73,9 @@ class BuilderOutput {
   virtual bool hand_over(const BuiltEvent& event) noexcept = 0;
   // Units are about to hear that what was handed over is settled, or nothing more is ready.
   virtual void handed_over() noexcept {}
+  // All that this builder has of the run was handed over, or never will be. It may come twice, and
+  // does not for a run whose end no unit has said. With a manager, what comes are assignments.
+  virtual void run_closed(std::uint64_t) noexcept {}
   // The fragment came too late for its event, or broke a rule.
   virtual void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept = 0;
   // The unit breaks the rules. The owner ends the connection.

@@ -40,11 +40,11 @@ Counters Socket::counters() const noexcept { return core_->counters(); }
 double Socket::fill() const noexcept { return core_->fill(); }
 std::uint64_t Socket::kept_bytes() const noexcept { return core_->kept_bytes(); }
 void Socket::on_high_watermark(std::function<void()> call) {
-  core_->on_high_watermark = std::move(call);
+  core_->watermarks.on_high = std::move(call);
   core_->fill_changed();  // it may be full from the start
 }
 void Socket::on_low_watermark(std::function<void()> call) {
-  core_->on_low_watermark = std::move(call);
+  core_->watermarks.on_low = std::move(call);
 }
 
 Status Sending::send(std::span<const std::byte> message, std::uint64_t tag) noexcept {

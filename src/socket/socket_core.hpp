@@ -26,6 +26,7 @@
 #include "socket/receive_core.hpp"
 #include "socket/send_core.hpp"
 #include "socket/stream_records.hpp"
+#include "socket/watermarks.hpp"
 #include "transport/transport.hpp"
 #include "wire/hello.hpp"
 
@@ -94,8 +95,7 @@ class SocketCore final : public Buriable,
   CallBack<void(const PeerInfo&)> on_up;
   CallBack<void(const PeerInfo&, const Down&)> on_down;
   CallBack<void(const Books&)> on_closed;
-  CallBack<void()> on_high_watermark;
-  CallBack<void()> on_low_watermark;
+  Watermarks watermarks;
 
   // For a pattern that does not send to the next ready peer. Once, at set-up.
   void distribute_by(std::unique_ptr<Distribution> distribution) noexcept {
@@ -175,7 +175,7 @@ class SocketCore final : public Buriable,
   void flush_streams() noexcept;
   // More or less waits for the wire than before: the watermarks are looked at when the turn ends.
   void fill_changed() noexcept {
-    if (on_high_watermark || on_low_watermark) touch();
+    if (watermarks.watched()) touch();
   }
 
   bool forwarded = false;  // a Forward has the call-backs for what comes here
@@ -269,7 +269,6 @@ class SocketCore final : public Buriable,
   bool listeners_paused_ = false;
   bool closing_ = false;
   bool closed_ = false;
-  bool above_high_ = false;
 };
 
 }  // namespace netio::detail

@@ -153,7 +153,7 @@ void ReceiveCore::acknowledge() noexcept {
 void SocketCore::page_received() noexcept {
   if (!acknowledge_timer_.running()) acknowledge_timer_.start_once(options_.acknowledge_after);
   // Kept messages fill a receiver: look when the turn ends.
-  if (on_high_watermark && !pattern_.sends) touch();
+  if (watermarks.on_high && !pattern_.sends) touch();
 }
 
 void SocketCore::send_acknowledgements() noexcept {
@@ -299,9 +299,9 @@ void SocketCore::watch_kept_memory() noexcept {
 
 void SocketCore::look_at_kept_memory() noexcept {
   const bool lacked =
-      above_high_ || receive_quota_->waited_for() || context_.receive_pool().waited_for();
+      watermarks.above() || receive_quota_->waited_for() || context_.receive_pool().waited_for();
   if (!lacked || kept_memory_.close_if_idle()) kept_timer_.stop();
-  if (above_high_) touch();
+  if (watermarks.above()) touch();
 }
 
 double SocketCore::fill() const noexcept {
@@ -320,17 +320,10 @@ void SocketCore::watch_memory() noexcept {
 }
 
 void SocketCore::check_watermarks() {
-  if (abandoned_ || closed_ || (!on_high_watermark && !on_low_watermark)) return;
-  const double filled = fill();
-  if (!above_high_ && filled >= options_.high_watermark) {
-    above_high_ = true;
-    if (on_high_watermark) on_high_watermark();
-  } else if (above_high_ && filled <= options_.low_watermark) {
-    above_high_ = false;
-    if (on_low_watermark) on_low_watermark();
-  }
+  if (abandoned_ || closed_ || !watermarks.watched()) return;
+  if (CallBack<void()>* const call = watermarks.crossed(fill(), options_)) tell(*call);
   // Kept messages may be released on any thread; memory coming home is the time to look again.
-  if (above_high_ && !pattern_.sends) watch_memory();
+  if (watermarks.above() && !pattern_.sends) watch_memory();
 }
 
 std::vector<PeerSnapshot> SocketCore::snapshots() const {

@@ -29,6 +29,7 @@ BuilderCore::BuilderCore(Context& context, const BuilderParts& parts)
                                                   releases_->take([this](EventId event) {
                                                     static_cast<void>(protocol_.release(event));
                                                   });
+                                                  note_fill();
                                                   rearm();
                                                 })),
       timer_(loop_, [this] {
@@ -274,6 +275,10 @@ bool BuilderCore::say(std::uint32_t source, const BuilderMessage& message) noexc
 // The user may close the builder in the call for what is in front of this event.
 bool BuilderCore::may_hand_over(EventId position) noexcept {
   if (part_ && !part_->takes(position)) handed_over();
+  if (on_run_end_ && run_ != position.run) [[unlikely]] {
+    if (run_) end_run(*run_);
+    run_ = position.run;
+  }
   return (calls_.on_event || calls_.on_range) && !closing_;
 }
 
@@ -323,6 +328,7 @@ KeptEvent BuilderCore::keep(const BuiltEvent& event) {
   releases_->make_room();
   kept.releases_ = releases_;
   keeps_ = true;
+  note_fill();
   return kept;
 }
 
@@ -362,6 +368,11 @@ void BuilderCore::run_deferred() noexcept {
     unit.refused.clear();
     fail(peer, rejected(why));
     tell(on_refused, unit.info, why);
+  }
+  if (watermarks.watched()) {
+    if (CallBack<void()>* const call = watermarks.crossed(fill(), socket_.core().options())) {
+      tell(*call);
+    }
   }
   ended();
 }

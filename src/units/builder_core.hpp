@@ -19,6 +19,7 @@
 #include "base/call_back.hpp"
 #include "build/either_builder.hpp"
 #include "socket/buriable.hpp"
+#include "socket/watermarks.hpp"
 #include "units/build_codec.hpp"
 #include "units/build_socket.hpp"
 #include "units/builder_memory.hpp"
@@ -44,8 +45,10 @@ class BuilderCore final : public Buriable,
   void join(std::string_view manager);
   void on_event(std::function<void(const Event&)> call);
   void on_range(std::function<void(const EventRange&)> call);
+  void on_run_end(std::function<void(const RunBooks&)> call);
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] netio::BuilderBooks books() const;
+  [[nodiscard]] double fill() const noexcept;
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   [[nodiscard]] Counters counters() const { return socket_.counters(); }
   [[nodiscard]] EventId settled() const noexcept;
@@ -61,6 +64,7 @@ class BuilderCore final : public Buriable,
   CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
   CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
   CallBack<void(const PeerInfo&, std::string_view)> on_refused;
+  Watermarks watermarks;
 
  private:
   static constexpr std::uint32_t no_source = UINT32_MAX;
@@ -94,6 +98,7 @@ class BuilderCore final : public Buriable,
   void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t source, std::string why) override;
   void handed_over() noexcept override;
+  void run_closed(std::uint64_t run) noexcept override;
   bool may_hand_over(EventId position) noexcept override;
   bool tell_manager(const BuilderToManager& message) noexcept override;
   void refuse_manager(std::string why) override;
@@ -124,6 +129,12 @@ class BuilderCore final : public Buriable,
   void look_at_time() noexcept;
   void set_calls(Calls calls);
   void note_handed_over();
+  void end_run(std::uint64_t run) noexcept;
+  // What was handed over since the last call.
+  void count_run() noexcept;
+  void note_fill() noexcept {
+    if (watermarks.watched()) loop_.defer(*this);
+  }
   void end();
   void ended();
   void rearm();
@@ -144,11 +155,16 @@ class BuilderCore final : public Buriable,
   std::vector<Source> sources_;
   std::shared_ptr<EventReleases> releases_;
   std::uint64_t bytes_ = 0;  // that were handed over
-  EventId position_;         // of the event that is being handed over
-  bool keeps_ = false;       // it is kept
-  bool hands_over_ = false;  // a call for events runs
-  bool retry_due_ = false;   // the user takes events now
-  bool ends_ = false;        // close() was called meanwhile
+  CallBack<void(const RunBooks&)> on_run_end_;
+  RunBooks run_books_;                     // for the call
+  RunBooks run_begin_;                     // what was handed over before
+  std::optional<std::uint64_t> run_;       // of the last event, until its end was told
+  std::optional<std::uint64_t> run_told_;  // the last run whose end was
+  EventId position_;                       // of the event that is being handed over
+  bool keeps_ = false;                     // it is kept
+  bool hands_over_ = false;                // a call for events runs
+  bool retry_due_ = false;                 // the user takes events now
+  bool ends_ = false;                      // close() was called meanwhile
   std::chrono::nanoseconds linger_{0};
   std::function<void()> then_;
   bool closing_ = false;

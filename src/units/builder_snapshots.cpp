@@ -1,4 +1,4 @@
-// See builder_core.hpp. Here: what a builder says of itself.
+// See builder_core.hpp. Here: what a builder says of itself, and of runs that are over.
 #include <algorithm>
 #include <utility>
 
@@ -27,6 +27,61 @@ netio::BuilderBooks BuilderCore::books() const {
                              sources_[number].missing_by});
   }
   return books;
+}
+
+double BuilderCore::fill() const noexcept {
+  const BuilderProtocol& building = protocol_.building();
+  return std::min(1.0, static_cast<double>(building.books().kept_cost) /
+                           static_cast<double>(building.settings().keep_bytes_max));
+}
+
+void BuilderCore::on_run_end(std::function<void(const RunBooks&)> call) {
+  if (protocol_.is_managed()) {
+    throw Error("cannot tell of the end of runs",
+                "the plan is `managed`, and an event manager gives ranges of a run to whoever is "
+                "free: ask the event manager for its books");
+  }
+  run_books_.missing_by.resize(sources_.size());
+  run_begin_.missing_by.resize(sources_.size());
+  if (!on_run_end_) {
+    count_run();
+    run_.reset();
+  }
+  on_run_end_ = std::move(call);
+}
+
+void BuilderCore::run_closed(std::uint64_t run) noexcept {
+  if (!on_run_end_) return;
+  handed_over();
+  if (run_ && *run_ < run) end_run(*run_);
+  if (!run_told_ || *run_told_ < run) end_run(run);
+}
+
+void BuilderCore::end_run(std::uint64_t run) noexcept {
+  run_.reset();
+  run_told_ = run;
+  run_books_.run = run;
+  count_run();
+  hands_over_ = true;
+  tell(on_run_end_, run_books_);
+  note_handed_over();
+}
+
+void BuilderCore::count_run() noexcept {
+  const auto since_begin = [](std::uint64_t now, std::uint64_t& begin) {
+    return now - std::exchange(begin, now);
+  };
+  const auto& all = protocol_.building().books();
+  run_books_.complete = since_begin(all.complete, run_begin_.complete);
+  run_books_.incomplete = since_begin(all.incomplete, run_begin_.incomplete);
+  run_books_.again = since_begin(all.again, run_begin_.again);
+  run_books_.bytes = since_begin(bytes_, run_begin_.bytes);
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    for (std::size_t why = 0; why < sources_[source].missing_by.size(); ++why) {
+      run_books_.missing_by[source][why] =
+          since_begin(sources_[source].missing_by[why], run_begin_.missing_by[source][why]);
+    }
+  }
 }
 
 std::vector<PeerSnapshot> BuilderCore::peers() const {

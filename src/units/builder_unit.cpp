@@ -33,6 +33,9 @@ void BuilderUnit::on_event(std::function<void(const Event&)> call) {
 void BuilderUnit::on_range(std::function<void(const EventRange&)> call) {
   core_->on_range(std::move(call));
 }
+void BuilderUnit::on_run_end(std::function<void(const RunBooks&)> call) {
+  core_->on_run_end(std::move(call));
+}
 void BuilderUnit::on_up(std::function<void(std::uint32_t, const PeerInfo&)> call) {
   core_->on_up = std::move(call);
 }
@@ -46,6 +49,13 @@ void BuilderUnit::close(std::chrono::nanoseconds linger, std::function<void()> t
   core_->close(linger, std::move(then));
 }
 BuilderBooks BuilderUnit::books() const { return core_->books(); }
+double BuilderUnit::fill() const noexcept { return core_->fill(); }
+void BuilderUnit::on_high_watermark(std::function<void()> call) {
+  core_->watermarks.on_high = std::move(call);
+}
+void BuilderUnit::on_low_watermark(std::function<void()> call) {
+  core_->watermarks.on_low = std::move(call);
+}
 std::vector<PeerSnapshot> BuilderUnit::peers() const { return core_->peers(); }
 Counters BuilderUnit::counters() const { return core_->counters(); }
 EventId BuilderUnit::settled() const noexcept { return core_->settled(); }

@@ -37,6 +37,7 @@ ReadoutCore::ReadoutCore(Context& context, const SocketOptions& options,
       plan_(settings.plan),
       source_(settings.source),
       framed_bytes_max_(std::min(UnitStore::framed_bytes_max, options.message_bytes_max)),
+      store_bytes_max_(settings.store_bytes_max),
       memory_timer_(loop_, [this] { tell(on_room_call); }),
       end_timer_(loop_, [this] { look_for_end(); }),
       redial_timer_(loop_, [this] { redial(); }) {
@@ -108,7 +109,7 @@ Status ReadoutCore::without_memory() noexcept {
 void ReadoutCore::advance(EventId below) noexcept {
   if (finishing_) return;
   protocol().advance(below);
-  note_settled();
+  note_change();
 }
 
 void ReadoutCore::flush() noexcept {
@@ -262,11 +263,12 @@ void ReadoutCore::take(std::uint32_t number, const Batch& batch) noexcept {
         },
         [&]() noexcept { builder.socket->fail(out_of_memory()); });
   }
-  note_settled();
+  note_change();
 }
 
-void ReadoutCore::note_settled() noexcept {
-  if (on_settled_call && protocol_.settled() != settled_told_) loop_.defer(*this);
+void ReadoutCore::note_change() noexcept {
+  const bool tells = on_settled_call && protocol_.settled() != settled_told_;
+  if (tells || watermarks.watched()) loop_.defer(*this);
 }
 
 // Null, or what is wrong with it.
@@ -337,11 +339,17 @@ void ReadoutCore::run_deferred() noexcept {
     static_cast<void>(builder.up && send_run(builder));
   }
   if (std::exchange(room_due_, false)) tell(on_room_call);
+  tell_of_change();
+  tell_of_run();
+}
+
+void ReadoutCore::tell_of_change() noexcept {
   const EventId settled = protocol_.settled();
   if (on_settled_call && std::exchange(settled_told_, settled) != settled) {
     tell(on_settled_call, settled);
   }
-  tell_of_run();
+  if (!watermarks.watched()) return;
+  if (CallBack<void()>* const call = watermarks.crossed(fill(), options_)) tell(*call);
 }
 
 void ReadoutCore::finish(std::chrono::nanoseconds linger, std::function<void()> then) {
@@ -381,6 +389,10 @@ ReadoutBooks ReadoutCore::books() noexcept {
   const UnitBooks& books = protocol().books();
   return {books.sent, books.settled, books.built,     books.incomplete, books.dropped,
           books.late, books.held,    books.held_cost, books.resent};
+}
+
+double ReadoutCore::fill() noexcept {
+  return static_cast<double>(protocol().books().held_cost) / static_cast<double>(store_bytes_max_);
 }
 
 std::vector<HeldForBuilder> ReadoutCore::held_for_builders() {

@@ -21,6 +21,7 @@
 #include "socket/buriable.hpp"
 #include "socket/lent_memory.hpp"
 #include "socket/outgoing_stream.hpp"
+#include "socket/watermarks.hpp"
 #include "units/build_codec.hpp"
 #include "units/build_socket.hpp"
 #include "units/gathered_fragments.hpp"
@@ -50,11 +51,14 @@ class ReadoutCore final : public Buriable,
                        FragmentStatus status) noexcept;
   Status lend(EventId event, std::span<const std::byte> fragment, std::uint64_t token,
               FragmentStatus status) noexcept;
+  [[nodiscard]] Message allocate(EventId event, std::size_t bytes, Status& status,
+                                 std::size_t head_bytes) noexcept;
   void on_released(std::function<void(std::uint64_t)> call) { lent_.on_released(std::move(call)); }
   void advance(EventId below) noexcept;
   void flush() noexcept;
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] ReadoutBooks books() noexcept;
+  [[nodiscard]] double fill() noexcept;
   [[nodiscard]] std::vector<HeldForBuilder> held_for_builders();
   [[nodiscard]] std::size_t builders_connected() const noexcept;
   [[nodiscard]] EventId advanced() noexcept { return protocol().advanced(); }
@@ -67,6 +71,7 @@ class ReadoutCore final : public Buriable,
   [[nodiscard]] Membership* membership() noexcept { return membership_.get(); }
 
   CallBack<void()> on_room_call;
+  Watermarks watermarks;
   CallBack<void(EventId)> on_settled_call;
   CallBack<void(EventId)> on_begin;
   CallBack<void(EventId)> on_stop_call;
@@ -117,7 +122,9 @@ class ReadoutCore final : public Buriable,
   void manager_closed() noexcept override { ended(); }
   const char* take_addresses(const UnitBuilder& at);
   void tell_of_run() noexcept;
-  void note_settled() noexcept;
+  // More or less is held, or settled: the user may have to be told when the turn ends.
+  void note_change() noexcept;
+  void tell_of_change() noexcept;
   // readout_dialing.cpp
   [[nodiscard]] Builder& require_unnamed(std::uint32_t builder, std::string_view address);
   [[nodiscard]] bool move_to(std::uint32_t number, const Addresses& addresses);
@@ -145,8 +152,8 @@ class ReadoutCore final : public Buriable,
   [[nodiscard]] bool open_page(std::uint32_t number, std::size_t bytes) noexcept;
   Status without_memory() noexcept;
   Status answered(Status answer, std::size_t bytes) noexcept;
-  [[nodiscard]] Message allocate_large(Builder& builder, std::size_t bytes,
-                                       std::uint64_t tag) noexcept;
+  [[nodiscard]] Message allocate_large(Builder& builder, std::size_t bytes, std::uint64_t tag,
+                                       std::size_t head_bytes = 0) noexcept;
   Status hold_large(EventId event, std::span<const std::byte> fragment,
                     FragmentStatus status) noexcept;
   [[nodiscard]] bool say_bytes(Builder& builder, const BuildBytes& bytes) noexcept;
@@ -180,6 +187,7 @@ class ReadoutCore final : public Buriable,
   BuildPlan plan_;
   std::uint32_t source_;
   std::size_t framed_bytes_max_;
+  std::uint64_t store_bytes_max_;
   bool room_due_ = false;
   EventId settled_told_;              // to on_settled_call
   std::optional<EventId> begin_due_;  // on_begin() is to be called

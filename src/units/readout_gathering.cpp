@@ -46,6 +46,7 @@ Status ReadoutCore::send_alone(EventId event, std::span<const std::byte> fragmen
   const Status answer = protocol().send(event, fragment.size(), name, status);
   if (answer == Status::ok) [[likely]] {
     gather_what_flows();
+    note_change();
     return answer;
   }
   store_.take_back(number, name);

@@ -54,7 +54,7 @@ const char* ReadoutCore::manager_says(std::span<const std::byte> message) {
         } else {
           protocol().managed()->manager_received(each);
           if constexpr (std::is_same_v<Message, UnitWelcome>) membership_->accept();
-          note_settled();
+          note_change();
         }
         return nullptr;
       },

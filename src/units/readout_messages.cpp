@@ -9,16 +9,31 @@ namespace netio::detail {
 
 // In memory that the builder reads too, if the wire has such memory, and plenty of it. A receiver
 // in the same context needs the memory for large messages more.
-Message ReadoutCore::allocate_large(Builder& builder, std::size_t bytes,
-                                    std::uint64_t tag) noexcept {
+Message ReadoutCore::allocate_large(Builder& builder, std::size_t bytes, std::uint64_t tag,
+                                    std::size_t head_bytes) noexcept {
   const Link* const link = link_of(builder);
   if (builder.up && link != nullptr && link->fit().loans != nullptr &&
       link->fit().loans->plenty()) {
     Status answer = Status::ok;
-    Message message = builder.socket->allocate(bytes, answer, tag);
+    Message message = builder.socket->allocate(bytes, answer, tag, head_bytes);
     if (message) return message;
   }
-  return store_.message(bytes, tag);
+  return store_.message(bytes, tag, head_room(head_bytes));
+}
+
+Message ReadoutCore::allocate(EventId event, std::size_t bytes, Status& status,
+                              std::size_t head_bytes) noexcept {
+  status = Status::ok;
+  if (finishing_) {
+    status = Status::closed;
+  } else if (bytes > options_.message_bytes_max || head_room(head_bytes) > UINT32_MAX) {
+    status = Status::too_big;
+  }
+  if (status != Status::ok) return {};
+  Builder& builder = lender(protocol().builder_of(event));
+  Message message = allocate_large(builder, bytes, event.number, head_bytes);
+  if (!message) status = without_memory();
+  return message;
 }
 
 Status ReadoutCore::hold_large(EventId event, std::span<const std::byte> fragment,
@@ -48,6 +63,7 @@ Status ReadoutCore::send(EventId event, Message& fragment, FragmentStatus status
     answer = answered(protocol().send(event, bytes, name, status), bytes);
     if (answer == Status::ok) {
       fragment = Message();
+      note_change();
       return answer;
     }
     held = store_.take_back(name);

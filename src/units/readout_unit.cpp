@@ -48,11 +48,21 @@ Status ReadoutUnit::lend(EventId event, std::span<const std::byte> fragment, std
                          FragmentStatus status) noexcept {
   return core_->lend(event, fragment, token, status);
 }
+Message ReadoutUnit::allocate(EventId event, std::size_t bytes, Status& status,
+                              std::size_t head_bytes) noexcept {
+  return core_->allocate(event, bytes, status, head_bytes);
+}
 void ReadoutUnit::on_released(std::function<void(std::uint64_t)> call) {
   core_->on_released(std::move(call));
 }
 void ReadoutUnit::advance(EventId below) noexcept { core_->advance(below); }
 void ReadoutUnit::flush() noexcept { core_->flush(); }
+void ReadoutUnit::on_high_watermark(std::function<void()> call) {
+  core_->watermarks.on_high = std::move(call);
+}
+void ReadoutUnit::on_low_watermark(std::function<void()> call) {
+  core_->watermarks.on_low = std::move(call);
+}
 void ReadoutUnit::on_room(std::function<void()> call) { core_->on_room_call = std::move(call); }
 void ReadoutUnit::on_settled(std::function<void(EventId)> call) {
   core_->on_settled_call = std::move(call);
@@ -71,6 +81,7 @@ void ReadoutUnit::finish(std::chrono::nanoseconds linger, std::function<void()> 
 }
 ReadoutBooks ReadoutUnit::books() const noexcept { return core_->books(); }
 
+double ReadoutUnit::fill() const noexcept { return core_->fill(); }
 std::vector<HeldForBuilder> ReadoutUnit::held_for_builders() const {
   return core_->held_for_builders();
 }

@@ -35,13 +35,20 @@ bool UnitStore::open(std::uint32_t builder) noexcept {
   return memory && open(builder, Lease::adopt(memory.release_block()), page_bytes);
 }
 
-Message UnitStore::message(std::size_t bytes, std::uint64_t tag) noexcept {
-  if (Lease memory = pool_.plenty() ? pool_.take(bytes) : Lease()) {
-    std::byte* const data = memory->data();
-    return Message::writable(memory.release(), {data, bytes}, tag);
+Message UnitStore::message(std::size_t bytes, std::uint64_t tag, std::size_t room) noexcept {
+  Lease memory = pool_.plenty() ? pool_.take(room + bytes) : Lease();
+  std::byte* data = nullptr;
+  if (memory) {
+    data = memory->data();
+  } else {
+    Message own;
+    guard_memory([&] { own = Message::of_size(room + bytes, tag); }, []() noexcept {});
+    if (!own) return own;
+    data = own.writable_bytes().data();
+    memory = Lease::adopt(own.release_block());
   }
-  Message message;
-  guard_memory([&] { message = Message::of_size(bytes, tag); }, []() noexcept {});
+  Message message = Message::writable(memory.release(), {data + room, bytes}, tag);
+  message.set_head_room(room);
   return message;
 }
 

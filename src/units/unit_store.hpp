@@ -45,8 +45,10 @@ class UnitStore {
   // The same in memory of the large pool while it has plenty, or else from the heap: receivers of
   // large messages in the same context have only the pool.
   [[nodiscard]] bool open(std::uint32_t builder) noexcept;
-  // A message of so many bytes, to be written, from there. Empty without memory.
-  [[nodiscard]] Message message(std::size_t bytes, std::uint64_t tag) noexcept;
+  // A message of so many bytes, to be written, from there, with `room` more in front. Empty without
+  // memory.
+  [[nodiscard]] Message message(std::size_t bytes, std::uint64_t tag,
+                                std::size_t room = 0) noexcept;
   // Copies into the open page, which has room.
   [[nodiscard]] Name add(std::uint32_t builder, std::uint64_t number,
                          std::span<const std::byte> fragment) noexcept {

@@ -138,11 +138,17 @@ struct Scene {
   }
   void make_builder(bool managed = false, std::uint64_t range_events = 16) {
     BuilderOptions options;
+    options.keep_bytes_max = 5000;
     options.plan = {1, 1, range_events, managed};
     options.socket = hasty_socket();
     builder.emplace(there, options);
     builder->on_event([](const Event&) {});
     builder_address = builder->bind(row.address);
+  }
+  void keep_events() {
+    builder->on_event([this](const Event& event) {
+      if (builder) kept.push_back(event.keep());
+    });
   }
   void make_unit(bool managed = false, std::uint64_t range_events = 16,
                  std::size_t store_bytes_max = std::size_t{1} << 20U) {
@@ -186,6 +192,7 @@ struct Scene {
   Context there{memory_to_build()};
   Pump pump{&here, &there};
   std::vector<std::byte> bytes = std::vector<std::byte>(1000);
+  std::vector<KeptEvent> kept;
   std::string builder_address;
   std::string manager_address;
   std::uint64_t others_arrived = 0;

@@ -62,6 +62,36 @@ TEST_P(UnitCallBack, readout_unit_on_released) {
   });
 }
 
+TEST_P(UnitCallBack, readout_unit_on_settled) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit();
+    s.arm(s.unit, SET(on_settled));
+    s.unit->connect(0, s.builder_address);
+    s.send_fragments();
+  });
+}
+
+TEST_P(UnitCallBack, readout_unit_on_high_watermark) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit(false, 16, 4000);
+    s.arm(s.unit, SET(on_high_watermark));
+    s.send_fragments();
+  });
+}
+
+TEST_P(UnitCallBack, readout_unit_on_low_watermark) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit(false, 16, 4000);
+    s.arm(s.unit, SET(on_low_watermark));
+    s.send_fragments();
+    s.pump.turn(0ms);
+    if (s.unit) s.unit->connect(0, s.builder_address);
+  });
+}
+
 TEST_P(UnitCallBack, readout_unit_finish) {
   each([](Scene& s) {
     s.make_builder();
@@ -165,6 +195,52 @@ TEST_P(UnitCallBack, builder_unit_on_range) {
     s.arm(s.builder, SET(on_range));
     s.unit->connect(0, s.builder_address);
     s.send_fragments();
+  });
+}
+
+TEST_P(UnitCallBack, builder_unit_on_run_end) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit();
+    s.arm(s.builder, SET(on_run_end));
+    s.unit->connect(0, s.builder_address);
+    s.send_fragments();
+    if (s.unit) s.unit->advance(end_of_run(1));
+  });
+}
+
+// It stands between an event of one run and the next one, which is handed over in the same turn.
+TEST_P(UnitCallBack, builder_unit_on_run_end_between_two_events) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit();
+    s.arm(s.builder, SET(on_run_end));
+    s.unit->connect(0, s.builder_address);
+    for (const std::uint64_t run : {1U, 2U}) static_cast<void>(s.unit->send({run, 0}, s.bytes));
+  });
+}
+
+TEST_P(UnitCallBack, builder_unit_on_high_watermark) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit();
+    s.keep_events();
+    s.arm(s.builder, SET(on_high_watermark));
+    s.unit->connect(0, s.builder_address);
+    s.send_fragments();
+  });
+}
+
+TEST_P(UnitCallBack, builder_unit_on_low_watermark) {
+  each([](Scene& s) {
+    s.make_builder();
+    s.make_unit();
+    s.keep_events();
+    s.arm(s.builder, SET(on_low_watermark));
+    s.unit->connect(0, s.builder_address);
+    s.send_fragments();
+    ASSERT_SOON(s.pump, s.builder->fill() > 0.9);
+    s.kept.clear();
   });
 }
 
