@@ -270,7 +270,8 @@ class NETIO_API BuilderUnit {
   // Sets the call for a run that is over, without an event manager: each event of it that this
   // builder has was handed over. That is so when every unit has said that it has nothing more of
   // the run, or is not waited for any more. It is called before the first event of the next run is
-  // handed over, also for a run of which there was no event here. The books count what was handed
+  // handed over. A run of which there was no event here is left out if its end is heard of together
+  // with that of a later one. The books count what was handed
   // over since this call was set, and are valid until the call returns; the call may do what that
   // of on_event() may. Throws std::bad_alloc, and Error for a plan that is `managed`.
   void on_run_end(std::function<void(const RunBooks&)> call);

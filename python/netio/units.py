@@ -84,6 +84,11 @@ class ReadoutUnit(AsyncSocket):
         return self._readout_settled()
 
     @property
+    def fill(self) -> float:
+        """How full the store is, from 0 to 1."""
+        return self._readout_fill()
+
+    @property
     def builders_connected(self) -> int:
         """How many builders are connected."""
         return self._readout_builders()
@@ -148,6 +153,11 @@ class BuilderUnit(AsyncSocket):
     def books(self) -> dict[str, Any]:
         """Of events and of the fragments of each source."""
         return self._builder_books()
+
+    @property
+    def fill(self) -> float:
+        """What is kept, as a share of keep_bytes_max, from 0 to 1."""
+        return self._builder_fill()
 
     def counters(self) -> Counters:
         """What the socket of this builder counted."""

@@ -174,6 +174,7 @@ void bind_builder(nb::module_& module, nb::class_<SocketBase>& type) {
       .def("_builder_join", [](SocketBase& self,
                                const std::string& manager) { builder(self, "join").join(manager); })
       .def("_builder_books", &books)
+      .def("_builder_fill", [](SocketBase& self) { return builder(self, "ask for fill").fill(); })
       .def("_builder_counters",
            [](SocketBase& self) { return builder(self, "read the counters").counters(); });
 }

@@ -134,6 +134,8 @@ void bind_readout(nb::class_<SocketBase>& type) {
            [](SocketBase& self) {
              return event_tuple(readout(self, "say what is settled").unit->settled());
            })
+      .def("_readout_fill",
+           [](SocketBase& self) { return readout(self, "ask for fill").unit->fill(); })
       .def("_readout_builders",
            [](SocketBase& self) { return readout(self, "count").unit->builders_connected(); })
       .def("_readout_held", &held_for_builders)

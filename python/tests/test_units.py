@@ -60,6 +60,8 @@ class Building(AsyncCase):
             self.assertEqual(first, {"connected": False, "fragments": 2, "bytes": 2 * (5 + 64),
                                      "oldest": (1, 0), "window_bytes": 0})
             self.assertEqual((second["fragments"], second["oldest"]), (1, (1, 2)))
+            self.assertAlmostEqual(unit.fill, 3 * (5 + 64) / 2**26)
+            self.assertEqual(unit.settled, (1, 0))
 
     async def test_a_builder_says_who_and_what_is_missing(self):
         async with netio.Context() as context:

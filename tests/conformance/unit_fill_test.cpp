@@ -191,7 +191,7 @@ class RunEnds : public testing::Test {
                      std::to_string(missing) + " missing, " + std::to_string(books.bytes) +
                      " bytes");
     });
-    addresses_[number] = builder->bind("tcp://127.0.0.1:*");
+    addresses_[number] = builder->bind("tcp://127.0.0.1:0");
   }
   void make_units(std::uint32_t count = 2) {
     for (std::uint32_t source = 0; source < count; ++source) {
@@ -234,6 +234,7 @@ TEST_F(RunEnds, come_with_their_books_at_each_builder) {
   end(1);
   send(2, 10);
   end(2);
+  ASSERT_SOON(pump_, told_[0].size() == 4 && told_[1].size() == 3);
   end(3);
   const Told of_0{"1", "end 1: 24 complete, 0 incomplete, 0 missing, 4800 bytes", "2",
                   "end 2: 10 complete, 0 incomplete, 0 missing, 2000 bytes",
