@@ -253,11 +253,11 @@ class NETIO_API BuilderUnit {
   void on_manager_down(std::function<void(const PeerInfo&, const Down&)> call);
   void on_manager_refused(std::function<void(std::string_view why)> call);
 
-  // Sets the call for events. Until then fragments wait, and units are held back. The builder is
-  // done with an event when the call has returned, or later if it was kept
-  // (BuilderOptions::settle_released). If the call destroys the builder unit, the event stays valid
-  // until the call returns, but its units are not told that it is settled: the next run of this
-  // builder, or another builder, is given it again.
+  // Sets the call for events. Until then units are accepted, their fragments wait here, and units
+  // are held back when their windows are full. The builder is done with an event when the call has
+  // returned, or later if it was kept (BuilderOptions::settle_released). If the call destroys the
+  // builder unit, the event stays valid until the call returns, but its units are not told that it
+  // is settled: the next run of this builder, or another builder, is given it again.
   void on_event(std::function<void(const Event&)> call);
   // Sets the call in place of that of on_event(), for events by range: those of one range that are
   // ready together are handed over in one call. It waits for no event that the call for single
@@ -270,10 +270,11 @@ class NETIO_API BuilderUnit {
   // Sets the call for a run that is over, without an event manager: each event of it that this
   // builder has was handed over. That is so when every unit has said that it has nothing more of
   // the run, or is not waited for any more. It is called before the first event of the next run is
-  // handed over. A run of which there was no event here is left out if its end is heard of together
-  // with that of a later one. The books count what was handed
-  // over since this call was set, and are valid until the call returns; the call may do what that
-  // of on_event() may. Throws std::bad_alloc, and Error for a plan that is `managed`.
+  // handed over, and not after close(). A run of which there was no event here is left out if its
+  // end is heard of together with that of a later one, or if an earlier process was done with it.
+  // The books count what was handed over since the end of the run before, or since a call was set
+  // first. They are valid until the call returns; the call may do what that of on_event() may.
+  // Throws std::bad_alloc, and Error for a plan that is `managed`.
   void on_run_end(std::function<void(const RunBooks&)> call);
 
   // Sets the call for a unit that is connected, and has the plan of this builder.
@@ -293,7 +294,7 @@ class NETIO_API BuilderUnit {
   // A snapshot. Allocates memory.
   [[nodiscard]] BuilderBooks books() const;
   // How full the memory for kept events is, from 0 to 1: books().kept_bytes as a share of
-  // keep_bytes_max. At 1 no event is handed over.
+  // keep_bytes_max. No event is handed over that does not fit the rest.
   [[nodiscard]] double fill() const noexcept;
   // Set the calls for fill() reaching SocketOptions::high_watermark of BuilderOptions::socket, and
   // for fill() falling to low_watermark after that. Both are called at the end of a turn:

@@ -211,8 +211,8 @@ class NETIO_API ReadoutUnit {
   // exist is not `up`. Allocates memory.
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   // What the socket to each builder counted, by the numbers of builders: see Socket::counters().
-  // Messages of the protocol are counted there as fragments are. With an event manager a builder
-  // that has moved to another address is counted anew. Allocates memory.
+  // Messages of the protocol are counted there as fragments are. A builder that is dialed at
+  // another address is counted anew. Allocates memory.
   [[nodiscard]] std::vector<Counters> counters() const;
 
  private:

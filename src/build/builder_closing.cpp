@@ -1,5 +1,6 @@
 // See builder_protocol.hpp. Here: what is over, and is handed over.
 #include <algorithm>
+#include <utility>
 
 #include "build/builder_protocol.hpp"
 
@@ -97,11 +98,11 @@ void BuilderProtocol::close_range() noexcept {
   closed_below(end);
 }
 
-void BuilderProtocol::closed_below(EventId below) noexcept {
-  closed_ = std::max(closed_, below);
+void BuilderProtocol::closed_below(EventId below, bool earlier) noexcept {
+  const std::uint64_t run = std::exchange(closed_, std::max(closed_, below)).run;
   ++closed_since_;
-  if (below.number == UINT64_MAX) [[unlikely]]
-    output_.run_closed(below.run);
+  if (closed_.run != run || closed_.number == UINT64_MAX) [[unlikely]]
+    output_.runs_closed(closed_, earlier);
 }
 
 void BuilderProtocol::tell_closed() noexcept {

@@ -398,7 +398,7 @@ void BuilderProtocol::take_settled(EventId below) noexcept {
   while (!range_ends_.empty() && range_ends_[0].at <= below) range_ends_.pop_front();
   settled_ = below;  // whatever is kept
   closed_end_ = std::max(closed_end_, settings_.plan.last_end_of(settings_.builder, below));
-  closed_below(below);
+  closed_below(below, true);
   tell_closed();
 }
 

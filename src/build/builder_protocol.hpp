@@ -73,9 +73,10 @@ class BuilderOutput {
   virtual bool hand_over(const BuiltEvent& event) noexcept = 0;
   // Units are about to hear that what was handed over is settled, or nothing more is ready.
   virtual void handed_over() noexcept {}
-  // All that this builder has of the run was handed over, or never will be. It may come twice, and
-  // does not for a run whose end no unit has said. With a manager, what comes are assignments.
-  virtual void run_closed(std::uint64_t) noexcept {}
+  // All that this builder has below was handed over, or never will be: the end of a run, or a
+  // position in a later run than the one before. `earlier`: an earlier run of this builder was done
+  // with it. With a manager, what comes are assignments.
+  virtual void runs_closed(EventId, bool) noexcept {}
   // The fragment came too late for its event, or broke a rule.
   virtual void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept = 0;
   // The unit breaks the rules. The owner ends the connection.
@@ -219,7 +220,7 @@ class BuilderProtocol {
   [[nodiscard]] EventId known_from() const noexcept;
   [[nodiscard]] Missing missing(const OpenEvent& event, std::uint32_t number) const noexcept;
   void drop(const OpenEvent& event) noexcept;
-  void closed_below(EventId below) noexcept;
+  void closed_below(EventId below, bool earlier = false) noexcept;
   void settle() noexcept;
 
   // builder_saying.cpp: what units are told, windows and turns.

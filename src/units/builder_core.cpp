@@ -43,6 +43,7 @@ BuilderCore::BuilderCore(Context& context, const BuilderParts& parts)
   }
   socket_.on_up([this](const PeerInfo& peer) { came_up(peer); });
   socket_.on_down([this](const PeerInfo& peer, const Down& down) { went_down(peer, down); });
+  socket_.on_batch([this](const Batch& batch) { take(batch); });
   socket_.on_writable([this] {
     for (auto& [peer, unit] : units_) accept(peer, unit);
     for (std::uint32_t source = 0; source < sources_.size(); ++source) protocol_.writable(source);
@@ -83,8 +84,7 @@ void BuilderCore::set_calls(Calls calls) {
   calls_ = std::move(calls);
   protocol_.settle_together(calls_.on_range ? part_->events_max()
                                             : BuilderProtocol::closed_untold_default);
-  if (!calls_.on_event && !calls_.on_range) return socket_.on_batch({});
-  socket_.on_batch([this](const Batch& batch) { take(batch); });
+  if (!calls_.on_event && !calls_.on_range) return;
   retry_due_ = true;  // the protocol may be on the stack
   loop_.defer(*this);
 }
@@ -275,7 +275,7 @@ bool BuilderCore::say(std::uint32_t source, const BuilderMessage& message) noexc
 // The user may close the builder in the call for what is in front of this event.
 bool BuilderCore::may_hand_over(EventId position) noexcept {
   if (part_ && !part_->takes(position)) handed_over();
-  if (on_run_end_ && run_ != position.run) [[unlikely]] {
+  if (on_run_end_ && run_ != position.run && !closing_) [[unlikely]] {
     if (run_) end_run(*run_);
     run_ = position.run;
   }

@@ -64,6 +64,10 @@ class BuilderCore final : public Buriable,
   CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
   CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
   CallBack<void(const PeerInfo&, std::string_view)> on_refused;
+  // More or less is kept, or there is somebody new to be told: see run_deferred().
+  void note_fill() noexcept {
+    if (watermarks.watched()) loop_.defer(*this);
+  }
   Watermarks watermarks;
 
  private:
@@ -98,7 +102,7 @@ class BuilderCore final : public Buriable,
   void drop(std::uint32_t source, EventId event, std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t source, std::string why) override;
   void handed_over() noexcept override;
-  void run_closed(std::uint64_t run) noexcept override;
+  void runs_closed(EventId below, bool earlier) noexcept override;
   bool may_hand_over(EventId position) noexcept override;
   bool tell_manager(const BuilderToManager& message) noexcept override;
   void refuse_manager(std::string why) override;
@@ -132,9 +136,6 @@ class BuilderCore final : public Buriable,
   void end_run(std::uint64_t run) noexcept;
   // What was handed over since the last call.
   void count_run() noexcept;
-  void note_fill() noexcept {
-    if (watermarks.watched()) loop_.defer(*this);
-  }
   void end();
   void ended();
   void rearm();

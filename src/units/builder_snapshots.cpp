@@ -50,14 +50,22 @@ void BuilderCore::on_run_end(std::function<void(const RunBooks&)> call) {
   on_run_end_ = std::move(call);
 }
 
-void BuilderCore::run_closed(std::uint64_t run) noexcept {
+void BuilderCore::runs_closed(EventId below, bool earlier) noexcept {
   if (!on_run_end_) return;
-  handed_over();
-  if (run_ && *run_ < run) end_run(*run_);
-  if (!run_told_ || *run_told_ < run) end_run(run);
+  if (run_ && end_of_run(*run_) <= below) {
+    handed_over();
+    end_run(*run_);
+  }
+  if (run_ || below != end_of_run(below.run) || (run_told_ && below.run <= *run_told_)) return;
+  if (earlier) {
+    run_told_ = below.run;
+  } else {
+    end_run(below.run);
+  }
 }
 
 void BuilderCore::end_run(std::uint64_t run) noexcept {
+  if (closing_) return;
   run_.reset();
   run_told_ = run;
   run_books_.run = run;
@@ -87,9 +95,9 @@ void BuilderCore::count_run() noexcept {
 std::vector<PeerSnapshot> BuilderCore::peers() const {
   std::vector<PeerSnapshot> all(sources_.size());
   for (PeerSnapshot& peer : socket_.peers()) {
-    const auto of = std::ranges::find(sources_, peer.id, &Source::peer);
-    if (of != sources_.end())
-      all[static_cast<std::size_t>(of - sources_.begin())] = std::move(peer);
+    const auto unit = units_.find(peer.id);
+    if (unit == units_.end() || unit->second.source == no_source) continue;
+    all[unit->second.source] = std::move(peer);
   }
   return all;
 }

@@ -52,9 +52,11 @@ BuilderBooks BuilderUnit::books() const { return core_->books(); }
 double BuilderUnit::fill() const noexcept { return core_->fill(); }
 void BuilderUnit::on_high_watermark(std::function<void()> call) {
   core_->watermarks.on_high = std::move(call);
+  core_->note_fill();
 }
 void BuilderUnit::on_low_watermark(std::function<void()> call) {
   core_->watermarks.on_low = std::move(call);
+  core_->note_fill();
 }
 std::vector<PeerSnapshot> BuilderUnit::peers() const { return core_->peers(); }
 Counters BuilderUnit::counters() const { return core_->counters(); }

@@ -267,6 +267,7 @@ void ReadoutCore::take(std::uint32_t number, const Batch& batch) noexcept {
 }
 
 void ReadoutCore::note_change() noexcept {
+  if (scheduled()) return;
   const bool tells = on_settled_call && protocol_.settled() != settled_told_;
   if (tells || watermarks.watched()) loop_.defer(*this);
 }
@@ -344,9 +345,9 @@ void ReadoutCore::run_deferred() noexcept {
 }
 
 void ReadoutCore::tell_of_change() noexcept {
-  const EventId settled = protocol_.settled();
-  if (on_settled_call && std::exchange(settled_told_, settled) != settled) {
-    tell(on_settled_call, settled);
+  if (on_settled_call) {
+    const EventId settled = protocol_.settled();
+    if (std::exchange(settled_told_, settled) != settled) tell(on_settled_call, settled);
   }
   if (!watermarks.watched()) return;
   if (CallBack<void()>* const call = watermarks.crossed(fill(), options_)) tell(*call);
@@ -392,7 +393,8 @@ ReadoutBooks ReadoutCore::books() noexcept {
 }
 
 double ReadoutCore::fill() noexcept {
-  return static_cast<double>(protocol().books().held_cost) / static_cast<double>(store_bytes_max_);
+  send_gathered();
+  return static_cast<double>(protocol_.books().held_cost) / static_cast<double>(store_bytes_max_);
 }
 
 std::vector<HeldForBuilder> ReadoutCore::held_for_builders() {

@@ -67,6 +67,9 @@ class ReadoutCore final : public Buriable,
   [[nodiscard]] std::vector<PeerSnapshot> peers() const;
   [[nodiscard]] std::vector<Counters> counters() const;
 
+  // More or less is held, or settled, or there is somebody new to be told of it: see
+  // run_deferred().
+  void note_change() noexcept;
   // Null if the plan has no manager.
   [[nodiscard]] Membership* membership() noexcept { return membership_.get(); }
 
@@ -122,8 +125,6 @@ class ReadoutCore final : public Buriable,
   void manager_closed() noexcept override { ended(); }
   const char* take_addresses(const UnitBuilder& at);
   void tell_of_run() noexcept;
-  // More or less is held, or settled: the user may have to be told when the turn ends.
-  void note_change() noexcept;
   void tell_of_change() noexcept;
   // readout_dialing.cpp
   [[nodiscard]] Builder& require_unnamed(std::uint32_t builder, std::string_view address);

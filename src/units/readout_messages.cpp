@@ -26,7 +26,8 @@ Message ReadoutCore::allocate(EventId event, std::size_t bytes, Status& status,
   status = Status::ok;
   if (finishing_) {
     status = Status::closed;
-  } else if (bytes > options_.message_bytes_max || head_room(head_bytes) > UINT32_MAX) {
+  } else if (bytes > options_.message_bytes_max || window_cost(bytes) > store_bytes_max_ ||
+             head_room(head_bytes) > UINT32_MAX) {
     status = Status::too_big;
   }
   if (status != Status::ok) return {};

@@ -59,9 +59,11 @@ void ReadoutUnit::advance(EventId below) noexcept { core_->advance(below); }
 void ReadoutUnit::flush() noexcept { core_->flush(); }
 void ReadoutUnit::on_high_watermark(std::function<void()> call) {
   core_->watermarks.on_high = std::move(call);
+  core_->note_change();
 }
 void ReadoutUnit::on_low_watermark(std::function<void()> call) {
   core_->watermarks.on_low = std::move(call);
+  core_->note_change();
 }
 void ReadoutUnit::on_room(std::function<void()> call) { core_->on_room_call = std::move(call); }
 void ReadoutUnit::on_settled(std::function<void(EventId)> call) {

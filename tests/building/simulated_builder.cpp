@@ -25,6 +25,7 @@ void SimulatedBuilder::begin() {
   begun_at = last_message = play_.clock.now();
   knows_earlier_run = false;
   last.reset();
+  runs_closed_below = {};
   opened.clear();
   memory_.clear();
   kept_.clear();
@@ -144,6 +145,7 @@ bool SimulatedBuilder::hand_over(const detail::BuiltEvent& event, EventId positi
       play_.wrong("event " + text(event.id) + " is handed over with memory of another");
     }
   }
+  if (position < runs_closed_below) play_.wrong("an event of a run that is closed is handed over");
   play_.truth->judge(*this, event, position);
   handed_over_at.push_back(play_.clock.now());
   opened.erase(opened.begin(), opened.upper_bound(position));
@@ -152,6 +154,12 @@ bool SimulatedBuilder::hand_over(const detail::BuiltEvent& event, EventId positi
   if (!play_.chance.in_thousand(play_.drawn.keep)) return false;
   keep(event, position);
   return true;
+}
+
+void SimulatedBuilder::runs_closed(EventId below, bool) noexcept {
+  const bool over = below == detail::end_of_run(below.run) || below.run > runs_closed_below.run;
+  if (!over || below < runs_closed_below) play_.wrong("a run is closed in vain");
+  runs_closed_below = below;
 }
 
 void SimulatedBuilder::keep(const detail::BuiltEvent& event, EventId position) {

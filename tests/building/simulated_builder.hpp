@@ -43,6 +43,7 @@ class SimulatedBuilder final : public detail::BuilderOutput, public detail::Mana
     return hand_over(event, event.id);
   }
   bool hand_over(const detail::BuiltEvent& event, detail::EventId position) noexcept override;
+  void runs_closed(detail::EventId below, bool earlier) noexcept override;
   void drop(std::uint32_t source, detail::EventId event, std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t source, std::string why) override;
   bool tell_manager(const detail::BuilderToManager& message) noexcept override;
@@ -59,6 +60,7 @@ class SimulatedBuilder final : public detail::BuilderOutput, public detail::Mana
   bool in_message = false;         // a message is being taken, and not the time
   std::int64_t last_message = 0;
   std::optional<detail::EventId> last;             // position that was handed over
+  detail::EventId runs_closed_below;               // as this run was told
   std::vector<std::int64_t> handed_over_at;        // by this run, ascending
   std::map<detail::EventId, std::int64_t> opened;  // when first heard of
 

@@ -113,6 +113,30 @@ class ManagedBuilding : public testing::TestWithParam<Row> {
   std::function<void(const Event&)> on_event_;
 };
 
+TEST_P(ManagedBuilding, a_unit_is_told_what_is_settled_and_how_full_it_is) {
+  make_manager(GetParam().address);
+  for (std::uint32_t source = 0; source < units_count; ++source) make_unit(source);
+  std::vector<EventId> told;
+  int high = 0;
+  int low = 0;
+  units_[0]->on_settled([&](EventId below) {
+    EXPECT_TRUE(told.empty() || told.back() < below);
+    told.push_back(below);
+  });
+  units_[0]->on_high_watermark([&] { ++high; });
+  units_[0]->on_low_watermark([&] { ++low; });
+  send(0, 40);
+  EXPECT_EQ(units_[0]->settled(), (EventId{7, 0}));
+  pump_.turns(2);
+  EXPECT_EQ(high + low, 0);
+  for (std::uint32_t number = 0; number < builders_count; ++number) make_builder(number);
+  stop(40);
+  ASSERT_SOON(pump_, !told.empty() && told.back() >= EventId{7, 40});
+  EXPECT_GE(units_[0]->settled(), (EventId{7, 40}));
+  EXPECT_EQ(units_[0]->fill(), 0.0);
+  EXPECT_EQ(high + low, 0);
+}
+
 TEST_P(ManagedBuilding, hands_over_every_event_and_ends_where_it_is_stopped) {
   make_all();
   std::vector<EventId> stops;

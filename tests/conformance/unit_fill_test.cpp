@@ -77,6 +77,54 @@ TEST_P(UnitFill, a_unit_tells_when_its_store_fills_and_when_there_is_room) {
   EXPECT_EQ(low, 1);
 }
 
+// Most fragments take another way while they flow.
+TEST_P(UnitFill, a_unit_tells_so_of_fragments_that_flow) {
+  make_builder();  // that hands nothing over for now
+  make_unit(100'000);
+  int high = 0;
+  int low = 0;
+  unit_->on_high_watermark([&] { ++high; });
+  connect();
+  ASSERT_SOON(pump_, unit_->builders_connected() == 1);
+  for (std::uint64_t number = 0; number < 70; ++number) {
+    ASSERT_EQ(unit_->send({1, number}, bytes_), Status::ok);
+  }
+  pump_.turns(5);
+  EXPECT_EQ(high, 0);
+  for (std::uint64_t number = 70; number < 90; ++number) {
+    ASSERT_EQ(unit_->send({1, number}, bytes_), Status::ok);
+    if (number % 4 == 0) {
+      EXPECT_GT(unit_->fill(), 0.69);
+    }
+  }
+  pump_.turns(1);
+  EXPECT_EQ(high, 1);
+  unit_->on_low_watermark([&] { ++low; });
+  builder_->on_event([](const Event&) {});
+  unit_->advance(end_of_run(1));
+  ASSERT_SOON(pump_, low == 1);
+}
+
+TEST_P(UnitFill, who_asks_late_is_told_in_the_next_turn) {
+  BuilderOptions options;
+  options.keep_bytes_max = 10'000;
+  make_builder(options);
+  make_unit(20'000);
+  std::vector<KeptEvent> kept;
+  builder_->on_event([&](const Event& event) { kept.push_back(event.keep()); });
+  connect();
+  for (std::uint64_t number = 0; number < 30; ++number) {
+    ASSERT_SOON(pump_, unit_->send({1, number}, bytes_) == Status::ok);
+  }
+  ASSERT_SOON(pump_, kept.size() == 10 && unit_->books().held == 20);
+  pump_.turns(5);
+  int high = 0;
+  unit_->on_high_watermark([&] { ++high; });
+  builder_->on_high_watermark([&] { ++high; });
+  pump_.turns(1);
+  EXPECT_EQ(high, 2);
+}
+
 TEST_P(UnitFill, a_builder_tells_when_the_user_keeps_much_and_when_he_has_released_it) {
   BuilderOptions options;
   options.keep_bytes_max = 10'000;
@@ -99,6 +147,7 @@ TEST_P(UnitFill, a_builder_tells_when_the_user_keeps_much_and_when_he_has_releas
   kept.resize(5);
   ASSERT_SOON(pump_, kept.size() == 10);
   EXPECT_EQ(high, 1);
+  ASSERT_SOON(pump_, builder_->books().open == 5);
   kept.clear();
   ASSERT_SOON(pump_, kept.size() == 5);
   EXPECT_EQ(low, 0) << "the next ones came before the turn ended";
@@ -155,6 +204,8 @@ TEST_P(UnitFill, what_cannot_be_allocated_is_told) {
   EXPECT_EQ(status, Status::too_big);
   EXPECT_FALSE(unit_->allocate({1, 0}, 10, status, SIZE_MAX));
   EXPECT_EQ(status, Status::too_big);
+  EXPECT_FALSE(unit_->allocate({1, 0}, std::size_t{4} << 20U, status)) << "beyond the store";
+  EXPECT_EQ(status, Status::too_big);
   unit_->finish(0ns, [] {});
   EXPECT_FALSE(unit_->allocate({1, 0}, 10, status));
   EXPECT_EQ(status, Status::closed);
@@ -165,12 +216,13 @@ INSTANTIATE_TEST_SUITE_P(on, UnitFill, testing::ValuesIn(every_transport()), row
 // What a builder is told, in order: "3" is an event of run 3, and "end 3: ..." the end of that run.
 class RunEnds : public testing::Test {
  protected:
-  void make_builder(std::uint32_t number, bool by_range = false) {
+  void make_builder(std::uint32_t number, bool by_range = false,
+                    const std::string& address = "tcp://127.0.0.1:0") {
     BuilderOptions options;
     options.plan = two_of_each;
     options.builder = number;
-    options.deadline = 20ms;
-    options.meet_within = 20ms;
+    options.deadline = deadline_;
+    options.meet_within = deadline_;
     auto& builder = builders_[number];
     builder = std::make_unique<BuilderUnit>(there_, options);
     std::vector<std::string>& told = told_[number];
@@ -191,7 +243,7 @@ class RunEnds : public testing::Test {
                      std::to_string(missing) + " missing, " + std::to_string(books.bytes) +
                      " bytes");
     });
-    addresses_[number] = builder->bind("tcp://127.0.0.1:0");
+    addresses_[number] = builder->bind(address);
   }
   void make_units(std::uint32_t count = 2) {
     for (std::uint32_t source = 0; source < count; ++source) {
@@ -217,6 +269,7 @@ class RunEnds : public testing::Test {
   }
   using Told = std::vector<std::string>;
 
+  std::chrono::nanoseconds deadline_ = 30s;
   Context here_{memory_to_build()};
   Context there_{memory_to_build()};
   Pump pump_{&here_, &there_};
@@ -261,7 +314,60 @@ TEST_F(RunEnds, come_in_front_of_the_next_run_also_if_no_unit_says_them) {
   EXPECT_EQ(told_[1], of_1);
 }
 
+// Where the next run begins elsewhere, no unit may ever say where the first one ended.
+TEST_F(RunEnds, come_also_if_the_next_run_was_begun_before_a_builder_hears_of_its_end) {
+  make_builder(0);
+  make_builder(1);
+  make_units();
+  send(1, 40);
+  end(1);
+  for (const auto& unit : units_) unit->advance({2, 8});
+  const Told of_0{"1", "end 1: 24 complete, 0 incomplete, 0 missing, 4800 bytes"};
+  const Told of_1{"1", "end 1: 16 complete, 0 incomplete, 0 missing, 3200 bytes"};
+  ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
+  EXPECT_EQ(told_[0], of_0);
+  EXPECT_EQ(told_[1], of_1);
+}
+
+TEST_F(RunEnds, are_not_told_of_runs_that_an_earlier_process_was_done_with) {
+  make_builder(0);
+  make_builder(1);
+  make_units();
+  send(1, 40);
+  end(1);
+  ASSERT_SOON(pump_, told_[0].size() == 2 && told_[1].size() == 2);
+  ASSERT_SOON(pump_, units_[0]->books().held + units_[1]->books().held == 0);
+  builders_[0].reset();
+  told_[0].clear();
+  make_builder(0, false, addresses_[0]);
+  send(2, 40);
+  end(2);
+  const Told of_0{"2", "end 2: 24 complete, 0 incomplete, 0 missing, 4800 bytes"};
+  ASSERT_SOON(pump_, told_[0].size() == of_0.size());
+  EXPECT_EQ(told_[0], of_0);
+}
+
+TEST_F(RunEnds, are_not_told_after_close) {
+  make_builder(0);
+  make_builder(1);
+  make_units();
+  std::vector<std::uint64_t> ended;
+  bool closed = false;
+  builders_[0]->on_run_end([&](const RunBooks& books) {
+    ended.push_back(books.run);
+    builders_[0]->close(0ns, [&closed] { closed = true; });
+  });
+  for (const std::uint64_t run : {1U, 2U, 3U}) {
+    send(run, 1);
+    end(run);
+  }
+  ASSERT_SOON(pump_, closed);
+  EXPECT_EQ(ended, std::vector<std::uint64_t>{1});
+  EXPECT_EQ(told_[0], Told{"1"});
+}
+
 TEST_F(RunEnds, count_what_is_missing) {
+  deadline_ = 20ms;
   make_builder(0);
   make_builder(1);
   make_units(1);  // and not the other

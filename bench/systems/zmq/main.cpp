@@ -160,6 +160,10 @@ void relay(Worker& worker, void* context) {
   if (worker.options.wait != Wait::sleep) throw std::invalid_argument("its proxy sleeps");
   Socket pull(context, ZMQ_PULL, worker.options);
   Socket push(context, ZMQ_PUSH, worker.options);
+  // It sends what it has read, also while the receiver takes nothing for longer than a look-up.
+  for (Socket* const socket : {&pull, &push}) {
+    for (const int timeout : {ZMQ_RCVTIMEO, ZMQ_SNDTIMEO}) socket->set(timeout, -1);
+  }
   Options there = worker.options;
   there.host = there.relay.host;
   there.port = there.relay.port;
