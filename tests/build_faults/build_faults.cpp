@@ -1,8 +1,8 @@
-// Units, builders and an event manager in processes of their own, at a constant rate of events. One
-// of them is killed or stopped, again and again: no event may be lost, an event that is handed over
-// a second time has to be marked, and only the events of a unit that is gone may be incomplete.
-// Says how long it takes each time until everything is built that exists: two leases until a
-// builder has lost what it had, and what it takes to build it anew.
+// Units and builders, with an event manager and without one, in processes of their own, at a
+// constant rate of events. One of them is killed or stopped, again and again: no event may be lost,
+// an event that is handed over a second time has to be marked, and only the events of a unit that
+// is gone may be incomplete. Says how long it takes each time until everything is built that
+// exists: two leases until a builder has lost what it had, and what it takes to build it anew.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -12,6 +12,7 @@
 #include <functional>
 #include <initializer_list>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
@@ -44,6 +45,10 @@ constexpr std::string_view usage =
              unled: a builder and the manager do not reach each other for four leases
              pair: a unit and a builder do not reach each other for four leases: the events of that
              builder lack fragments of the unit
+             small: the three that follow, of a system without an event manager
+             small-builder: a builder is killed, and started again at once at its address
+             small-unit: a unit is killed, and comes back after four
+             small-pair: a unit and a builder do not reach each other for four leases
              slowed: one of three builders becomes half as fast. Within 2 s it has to be given half
              of what the others are given each, and the others may not become slower
   --rate N   events a second, of two fragments of 200 bytes each (5000); not of slowed
@@ -69,7 +74,9 @@ class Faults {
  public:
   explicit Faults(const Arguments& arguments) : arguments_(arguments) {
     // Below the ports that the kernel gives to others.
-    system_.manager = "tcp://127.0.0.1:" + std::to_string(20'000 + ::getpid() % 12'000);
+    const int port = 20'000 + ::getpid() % 4'000 * 3;
+    system_.manager = "tcp://127.0.0.1:" + std::to_string(port);
+    system_.first_port = static_cast<std::uint16_t>(port + 1);
     system_.rate = arguments.rate;
     system_.lease = std::chrono::milliseconds(arguments.lease_ms);
   }
@@ -81,6 +88,7 @@ class Faults {
       measure_slowed(system_, arguments_.slowed);
     }
     if (wants({"cable", "unled", "pair"})) part_and_judge();
+    if (wants({"small", "small-builder", "small-unit", "small-pair"})) judge_small();
   }
 
  private:
@@ -95,18 +103,21 @@ class Faults {
   static std::uint32_t host_of_unit(std::uint64_t i) {
     return 20 + static_cast<std::uint32_t>(i / builders_count % units_count);
   }
-  void part_and_judge() {
-    if (!networks_.begin()) {
-      std::printf("cable, unled, pair: skipped, because no process may have networks of its own\n");
-      return;
+  // The members get hosts of their own.
+  [[nodiscard]] bool spread(const char* kinds) {
+    if (!has_networks_) has_networks_ = networks_.begin();
+    if (!*has_networks_) {
+      std::printf("%s: skipped, because no process may have networks of its own\n", kinds);
+      return false;
     }
-    system_.manager = "tcp://" + Networks::address_of(manager_host) + ":5550";
     for (std::uint32_t number = 0; number < builders_count; ++number) {
       system_.builder_hosts.push_back(Networks::address_of(host_of_builder(number)));
     }
-    gaps_.clear();
-    built_ = 0;
-    new_board();
+    return true;
+  }
+  void part_and_judge() {
+    if (!spread("cable, unled, pair")) return;
+    system_.manager = "tcp://" + Networks::address_of(manager_host) + ":5550";
     begin();
     fault(
         "cable", "a builder's cable pulled for four leases",
@@ -116,8 +127,14 @@ class Faults {
         "unled", "a builder without its manager for four",
         [this](std::uint64_t i) { networks_.part(host_of_builder(i), manager_host); },
         [this](std::uint64_t i) { networks_.join(host_of_builder(i), manager_host); });
+    part_a_pair("pair");
+    end();
+    judge();
+    system_.builder_hosts.clear();
+  }
+  void part_a_pair(std::string_view name) {
     fault(
-        "pair", "a unit without a builder for four leases",
+        name, "a unit without a builder for four leases",
         [this](std::uint64_t i) {
           gap_from_ = built_;
           networks_.part(host_of_unit(i), host_of_builder(i));
@@ -128,8 +145,29 @@ class Faults {
           std::this_thread::sleep_for(4 * system_.lease);
           gaps_.push_back({gap_from_, produced(system_, monotonic_ns())});
         });
-    end();
-    judge();
+  }
+  void judge_small() {
+    system_.managed = false;
+    std::printf("without an event manager:\n");
+    if (wants({"small", "small-builder", "small-unit"})) {
+      begin();
+      fault(
+          "small-builder", "a builder killed, and started again",
+          [this](std::uint64_t i) {
+            kill_child(builders_[builder_of(i)]);
+            start_builder(builder_of(i));
+          },
+          [](std::uint64_t) {});
+      kill_units("small-unit");
+      end();
+      judge();
+    }
+    if (wants({"small", "small-pair"}) && spread("small-pair")) {
+      begin();
+      part_a_pair("small-pair");
+      end();
+      judge();
+    }
   }
 
   void new_board() {
@@ -141,7 +179,6 @@ class Faults {
   }
 
   void kill_and_judge() {
-    new_board();
     begin();
     const auto again = [this](std::uint64_t i) { start_builder(builder_of(i)); };
     fault(
@@ -151,9 +188,7 @@ class Faults {
         "hang", "a builder stopped for four leases",
         [this](std::uint64_t i) { ::kill(builders_[builder_of(i)], SIGSTOP); },
         [this](std::uint64_t i) { ::kill(builders_[builder_of(i)], SIGCONT); });
-    fault(
-        "unit", "a unit killed, and back after four", [this](std::uint64_t i) { kill_unit(i); },
-        [this](std::uint64_t i) { bring_back(i); });
+    kill_units("unit");
     fault(
         "manager", "the manager killed, and another one",
         [this](std::uint64_t) {
@@ -163,6 +198,12 @@ class Faults {
         [](std::uint64_t) {});
     end();
     judge();
+  }
+
+  void kill_units(std::string_view name) {
+    fault(
+        name, "a unit killed, and back after four", [this](std::uint64_t i) { kill_unit(i); },
+        [this](std::uint64_t i) { bring_back(i); });
   }
 
   // The events that a unit cannot have sent.
@@ -186,7 +227,10 @@ class Faults {
                               [this, source, late] { return unit_process(system_, source, late); });
   }
   void begin() {
-    start_manager();
+    gaps_.clear();
+    built_ = 0;
+    new_board();
+    if (system_.managed) start_manager();
     for (std::uint32_t number = 0; number < builders_count; ++number) start_builder(number);
     for (std::uint32_t source = 0; source < units_count; ++source) start_unit(source, false);
     await("all of them to meet", [this] { return system_.board->ready == 4; });
@@ -224,7 +268,8 @@ class Faults {
   void fault(std::string_view name, const char* title,
              const std::function<void(std::uint64_t)>& strike,
              const std::function<void(std::uint64_t)>& mend) {
-    if (!arguments_.only.empty() && arguments_.only != name) return;
+    const bool of_small = arguments_.only == "small" && !system_.managed;
+    if (!arguments_.only.empty() && arguments_.only != name && !of_small) return;
     std::vector<double> seconds;
     const std::uint64_t again = system_.board->again;
     const std::uint64_t first = built_;
@@ -270,7 +315,8 @@ class Faults {
 
   void end() {
     system_.board->stop_at = produced(system_, monotonic_ns()) + system_.rate / 10;
-    for (const pid_t child : {units_[0], units_[1], manager_}) await_end(child);
+    for (const pid_t child : units_) await_end(child);
+    if (system_.managed) await_end(manager_);
     system_.board->over = true;
     for (const pid_t child : builders_) await_end(child);
   }
@@ -304,6 +350,7 @@ class Faults {
   Arguments arguments_;
   System system_;
   Networks networks_;
+  std::optional<bool> has_networks_;
   pid_t manager_ = 0;
   pid_t builders_[builders_count]{};
   pid_t units_[units_count]{};
@@ -355,7 +402,9 @@ Arguments parse(int count, char** words) {
     }
   }
   const std::string_view only = arguments.only;
-  const auto kinds = {"", "builder", "hang", "unit", "manager", "slowed", "cable", "unled", "pair"};
+  const auto kinds = {"",          "builder", "hang", "unit",  "manager",       "slowed",
+                      "cable",     "unled",   "pair", "small", "small-builder", "small-unit",
+                      "small-pair"};
   if (std::find(kinds.begin(), kinds.end(), only) == kinds.end()) show_usage(2);
   return arguments;
 }

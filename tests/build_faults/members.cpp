@@ -19,7 +19,7 @@ constexpr std::uint64_t run = 1;
 constexpr auto look_every = 1ms;
 
 BuildPlan plan(const System& system) {
-  return {units_count, system.builders, system.range_events, true};
+  return {units_count, system.builders, system.range_events, system.managed};
 }
 
 ContextOptions memory() {
@@ -36,6 +36,28 @@ SocketOptions socket(const System& system) {
   options.reconnect_after_min = 5ms;
   options.reconnect_after_max = 50ms;
   return options;
+}
+
+// Units without a manager look for a builder where it was before.
+std::string address_of(const System& system, std::uint32_t builder) {
+  const bool hosts = !system.builder_hosts.empty();
+  const unsigned port = system.managed ? 0 : system.first_port + builder;
+  return "tcp://" + (hosts ? system.builder_hosts[builder] : "127.0.0.1") + ":" +
+         std::to_string(port);
+}
+
+// The one before may not have left the port yet.
+template <typename Listener>
+void bind_at(Listener& listener, const std::string& address) {
+  for (int attempts = 0;; ++attempts) {
+    try {
+      listener.bind(address);
+      return;
+    } catch (const Error&) {
+      if (attempts == 500) throw;
+      std::this_thread::sleep_for(10ms);
+    }
+  }
 }
 
 std::uint64_t word_of(std::uint32_t source, std::uint64_t event) {
@@ -106,15 +128,7 @@ int manager_process(const System& system) {
   options.lease = options.wait = system.lease;
   options.socket = socket(system);
   EventManager manager(context, options);
-  for (int attempts = 0;; ++attempts) {  // the one before may not have left the port yet
-    try {
-      manager.bind(system.manager);
-      break;
-    } catch (const Error& error) {
-      if (attempts == 500) throw;
-      std::this_thread::sleep_for(10ms);
-    }
-  }
+  bind_at(manager, system.manager);
   bool stopping = false;
   Timer look(context.loop(), [&] {
     if (system.board->stop_at == UINT64_MAX || std::exchange(stopping, true)) return;
@@ -139,10 +153,13 @@ int builder_process(const System& system, std::uint32_t number) {
     work.take(system.board->work_ns[number]);
     ++system.board->built[number];
   });
-  builder.bind("tcp://" +
-               (system.builder_hosts.empty() ? "127.0.0.1" : system.builder_hosts[number]) + ":0");
-  builder.on_manager_up([&](const PeerInfo&) { ++system.board->ready; });
-  builder.join(system.manager);
+  bind_at(builder, address_of(system, number));
+  if (system.managed) {
+    builder.on_manager_up([&](const PeerInfo&) { ++system.board->ready; });
+    builder.join(system.manager);
+  } else {
+    ++system.board->ready;
+  }
   Timer look(context.loop(), [&] {
     if (system.board->over) context.stop();
   });
@@ -158,7 +175,13 @@ int unit_process(const System& system, std::uint32_t source, bool late) {
   options.source = source;
   options.socket = socket(system);
   ReadoutUnit unit(context, options);
-  unit.join(system.manager);
+  if (system.managed) {
+    unit.join(system.manager);
+  } else {
+    for (std::uint32_t number = 0; number < system.builders; ++number) {
+      unit.connect(number, address_of(system, number));
+    }
+  }
   std::uint64_t next = 0;
   bool begun = false;
   bool ending = false;

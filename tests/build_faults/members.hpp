@@ -13,7 +13,9 @@ namespace netio::test {
 
 struct System {
   Scoreboard* board = nullptr;
-  std::string manager;  // its address
+  bool managed = true;
+  std::string manager;           // its address
+  std::uint16_t first_port = 0;  // without a manager: of builder 0; the next ones have those behind
   // By builder: where it listens; empty: at the loopback.
   std::vector<std::string> builder_hosts;
   std::uint64_t rate = 0;  // events a second
