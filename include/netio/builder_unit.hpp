@@ -211,15 +211,15 @@ struct BuilderBooks {
   std::vector<Source> sources;       // by their numbers
 };
 
-// What became of one run at a builder: see BuilderUnit::on_run_end(). The names say what they say
-// in BuilderBooks.
+// What one builder has handed over of a run: see BuilderUnit::on_run_end().
 struct RunBooks {
-  std::uint64_t run = 0;
-  std::uint64_t complete = 0;
-  std::uint64_t incomplete = 0;
-  std::uint64_t again = 0;
-  std::uint64_t bytes = 0;
-  std::vector<BuilderBooks::MissingCounts> missing_by;  // by the numbers of sources
+  std::uint64_t run = 0;         // its number
+  std::uint64_t complete = 0;    // events that were handed over with all that exists of them
+  std::uint64_t incomplete = 0;  // others
+  std::uint64_t again = 0;       // of both, those that an earlier run may have handed over
+  std::uint64_t bytes = 0;       // of their fragments, as Event::bytes()
+  // By the numbers of sources: events that were handed over without a fragment of the source.
+  std::vector<BuilderBooks::MissingCounts> missing_by;
 };
 
 // Builds the events of its ranges. An event is handed over when every source has sent its fragment
@@ -269,12 +269,17 @@ class NETIO_API BuilderUnit {
 
   // Sets the call for a run that is over, without an event manager: each event of it that this
   // builder has was handed over. That is so when every unit has said that it has nothing more of
-  // the run, or is not waited for any more. It is called before the first event of the next run is
-  // handed over, and not after close(). A run of which there was no event here is left out if its
-  // end is heard of together with that of a later one, or if an earlier process was done with it.
+  // the run, or is not waited for any more: what such a unit sends later is late. It is called
+  // before the first event of the next run is handed over, and not after close(). A run of which
+  // there was no event here is left out if its end is heard of together with that of a later one,
+  // or if an earlier process was done with it.
+  //
   // The books count what was handed over since the end of the run before, or since a call was set
-  // first. They are valid until the call returns; the call may do what that of on_event() may.
-  // Throws std::bad_alloc, and Error for a plan that is `managed`.
+  // first. They are valid until the call returns. The call may do what that of on_event() may; to
+  // end the builder after a run, close() it, because units are told then what is settled. If the
+  // call destroys the builder, the next process with its number is given the last events again, and
+  // tells of the end of the run once more. Throws std::bad_alloc, and Error for a plan that is
+  // `managed`.
   void on_run_end(std::function<void(const RunBooks&)> call);
 
   // Sets the call for a unit that is connected, and has the plan of this builder.
@@ -306,7 +311,8 @@ class NETIO_API BuilderUnit {
   // What the socket of this builder counted: see Socket::counters(). Messages of the protocol are
   // counted there as fragments are.
   [[nodiscard]] Counters counters() const;
-  // Without an event manager: everything below it is settled, units have forgotten it, or may.
+  // Without an event manager: everything below it is settled. Units are told at the end of a range
+  // or before, and hold it until then. It moves on after on_event() and on_run_end() have returned.
   [[nodiscard]] EventId settled() const noexcept;
 
  private:

@@ -200,6 +200,7 @@ class NETIO_API ReadoutUnit {
   [[nodiscard]] ReadoutBooks books() const noexcept;
   // How full the store is, from 0 to 1: what is held, as a share of store_bytes_max.
   [[nodiscard]] double fill() const noexcept;
+  // Those that are connected, and have the plan of this unit.
   [[nodiscard]] std::size_t builders_connected() const noexcept;
   // By the numbers of builders. Allocates memory, and looks at each fragment that is held.
   [[nodiscard]] std::vector<HeldForBuilder> held_for_builders() const;
