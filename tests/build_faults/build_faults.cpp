@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include <netio/event_building.hpp>
+
 #include "build_faults/children.hpp"
 #include "build_faults/members.hpp"
 #include "build_faults/networks.hpp"
@@ -228,6 +230,7 @@ class Faults {
   }
   void begin() {
     gaps_.clear();
+    strikes_.clear();
     built_ = 0;
     new_board();
     if (system_.managed) start_manager();
@@ -275,6 +278,7 @@ class Faults {
     const std::uint64_t first = built_;
     for (std::uint64_t i = 0; i < arguments_.kills; ++i) {
       struck_ns_ = monotonic_ns();
+      strikes_.push_back(static_cast<double>(struck_ns_ - system_.board->start_ns) / 1e9);
       strike(i);
       seconds.push_back(watch());
       mend(i);
@@ -308,9 +312,17 @@ class Faults {
   void bring_back(std::uint64_t i) {
     const auto source = static_cast<std::uint32_t>(i % units_count);
     const std::uint32_t ready = system_.board->ready;
+    const std::uint32_t met = system_.board->met;
     start_unit(source, true);
     await("the unit to begin anew", [&] { return system_.board->ready > ready; });
-    gaps_.push_back({gap_from_, system_.board->begun_at[source]});
+    std::uint64_t below = system_.board->begun_at[source];
+    if (!system_.managed) {
+      // A builder that has not heard of it yet does not wait for it.
+      await("builders to meet the unit",
+            [&] { return system_.board->met >= met + builders_count; });
+      below = produced(system_, monotonic_ns());
+    }
+    gaps_.push_back({gap_from_, below});
   }
 
   void end() {
@@ -336,7 +348,7 @@ class Faults {
       const bool excused = std::any_of(gaps_.begin(), gaps_.end(), [&](const Gap& gap) {
         return number >= gap.from && number < gap.below + 1;
       });
-      if (!excused) ++without_reason;
+      if (!excused && ++without_reason <= shown_max) show(number, record);
     }
     const auto shown = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
     std::printf(
@@ -346,6 +358,24 @@ class Faults {
         shown(system_.board->wrong));
     if (lost + twice + without_reason + system_.board->wrong != 0) give_up("see above");
   }
+
+  void show(std::uint64_t number, const EventRecord& record) const {
+    const double at = static_cast<double>(number) / static_cast<double>(system_.rate);
+    const double built = static_cast<double>(record.first_ns - system_.board->start_ns) / 1e9;
+    double struck = 0;
+    for (const double each : strikes_) {
+      if (each <= built) struck = each;
+    }
+    std::printf(
+        "event %llu of builder %llu, produced at %.3f s, was built at %.3f s without unit %u (%s); "
+        "the fault before was at %.3f s\n",
+        static_cast<unsigned long long>(number),
+        static_cast<unsigned long long>(number / system_.range_events % builders_count), at, built,
+        record.lacks_source.load(),
+        std::string(to_string(static_cast<Missing>(record.lacks_why.load()))).c_str(), struck);
+  }
+
+  static constexpr std::uint64_t shown_max = 8;
 
   Arguments arguments_;
   System system_;
@@ -358,6 +388,7 @@ class Faults {
   std::int64_t struck_ns_ = 0;  // the last fault
   std::uint64_t gap_from_ = 0;
   std::vector<Gap> gaps_;
+  std::vector<double> strikes_;  // in seconds since the first event
 };
 
 std::uint64_t number_of(std::string_view option, const char* text) {

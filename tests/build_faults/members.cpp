@@ -82,7 +82,14 @@ void note(const System& system, const Event& event) {
   EventRecord& record = system.board->events[event.id().number];
   std::int64_t never = 0;
   record.first_ns.compare_exchange_strong(never, monotonic_ns());
-  if (!event.complete()) ++record.incomplete;
+  if (!event.complete()) {
+    for (std::uint16_t source = 0; source < units_count; ++source) {
+      if (event[source].missing == Missing::no) continue;
+      record.lacks_source = source;
+      record.lacks_why = static_cast<std::uint16_t>(event[source].missing);
+    }
+    ++record.incomplete;
+  }
   if (event.again()) {
     ++system.board->again;
   } else {
@@ -153,6 +160,7 @@ int builder_process(const System& system, std::uint32_t number) {
     work.take(system.board->work_ns[number]);
     ++system.board->built[number];
   });
+  builder.on_up([&](std::uint32_t, const PeerInfo&) { ++system.board->met; });
   bind_at(builder, address_of(system, number));
   if (system.managed) {
     builder.on_manager_up([&](const PeerInfo&) { ++system.board->ready; });
