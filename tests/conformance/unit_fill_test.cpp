@@ -219,7 +219,7 @@ class RunEnds : public testing::Test {
   void make_builder(std::uint32_t number, bool by_range = false,
                     const std::string& address = "tcp://127.0.0.1:0") {
     BuilderOptions options;
-    options.plan = two_of_each;
+    options.plan = plan_;
     options.builder = number;
     options.deadline = deadline_;
     options.meet_within = deadline_;
@@ -248,11 +248,11 @@ class RunEnds : public testing::Test {
   void make_units(std::uint32_t count = 2) {
     for (std::uint32_t source = 0; source < count; ++source) {
       ReadoutOptions options;
-      options.plan = two_of_each;
+      options.plan = plan_;
       options.source = source;
       options.socket = hasty_socket();
       auto& unit = units_.emplace_back(std::make_unique<ReadoutUnit>(here_, options));
-      for (std::uint32_t number = 0; number < 2; ++number) {
+      for (std::uint32_t number = 0; number < plan_.builders; ++number) {
         unit->connect(number, addresses_[number]);
       }
     }
@@ -269,6 +269,7 @@ class RunEnds : public testing::Test {
   }
   using Told = std::vector<std::string>;
 
+  BuildPlan plan_ = two_of_each;
   std::chrono::nanoseconds deadline_ = 30s;
   Context here_{memory_to_build()};
   Context there_{memory_to_build()};
@@ -312,6 +313,28 @@ TEST_F(RunEnds, come_in_front_of_the_next_run_also_if_no_unit_says_them) {
   ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
   EXPECT_EQ(told_[0], of_0);
   EXPECT_EQ(told_[1], of_1);
+}
+
+// A builder remembers 1,024 ends of ranges, and of later ones the last.
+TEST_F(RunEnds, come_in_front_of_the_next_run_where_it_lies_behind_thousands_of_ranges) {
+  plan_ = {2, 1, 1, false};
+  make_builder(0);
+  make_units();
+  const std::vector<std::byte> fragment(100);
+  for (const auto& unit : units_) {
+    for (std::uint64_t number = 0; number < 2000; ++number) {
+      ASSERT_EQ(unit->send({1, number}, fragment), Status::ok);
+    }
+    for (std::uint64_t number = 0; number < 5; ++number) {
+      ASSERT_EQ(unit->send({2, number}, fragment), Status::ok);
+    }
+    if (unit == units_[0]) {
+      ASSERT_SOON(pump_, builders_[0]->books().sources[0].received == 2005);
+    }
+  }
+  const Told wanted{"1", "end 1: 2000 complete, 0 incomplete, 0 missing, 400000 bytes", "2"};
+  ASSERT_SOON(pump_, builders_[0]->books().complete == 2005);
+  EXPECT_EQ(told_[0], wanted);
 }
 
 // Where the next run begins elsewhere, no unit may ever say where the first one ended.
@@ -364,6 +387,29 @@ TEST_F(RunEnds, are_not_told_after_close) {
   ASSERT_SOON(pump_, closed);
   EXPECT_EQ(ended, std::vector<std::uint64_t>{1});
   EXPECT_EQ(told_[0], Told{"1"});
+}
+
+TEST_F(RunEnds, are_not_told_after_close_of_runs_without_events) {
+  plan_ = {2, 1, 16, false};
+  make_builder(0);
+  make_units();
+  std::vector<std::uint64_t> ended;
+  bool closed = false;
+  builders_[0]->on_run_end([&](const RunBooks& books) {
+    ended.push_back(books.run);
+    builders_[0]->close(0ns, [&closed] { closed = true; });
+  });
+  send(1, 1);
+  ASSERT_SOON(pump_, builders_[0]->books().complete == 1);
+  // It hears the end of each run from one unit, and then of all at once from the other.
+  for (const std::uint64_t run : {1U, 2U, 3U}) {
+    const std::uint64_t heard = builders_[0]->counters().pages_received;
+    units_[0]->advance(end_of_run(run));
+    ASSERT_SOON(pump_, builders_[0]->counters().pages_received > heard);
+  }
+  units_[1]->advance(end_of_run(3));
+  ASSERT_SOON(pump_, closed);
+  EXPECT_EQ(ended, std::vector<std::uint64_t>{1});
 }
 
 TEST_F(RunEnds, count_what_is_missing) {
