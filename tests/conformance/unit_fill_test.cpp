@@ -268,6 +268,11 @@ class RunEnds : public testing::Test {
     for (const auto& unit : units_) unit->advance(end_of_run(run));
   }
   using Told = std::vector<std::string>;
+  void await_both(const Told& of_0, const Told& of_1) {
+    ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
+    EXPECT_EQ(told_[0], of_0);
+    EXPECT_EQ(told_[1], of_1);
+  }
 
   BuildPlan plan_ = two_of_each;
   std::chrono::nanoseconds deadline_ = 30s;
@@ -296,9 +301,7 @@ TEST_F(RunEnds, come_with_their_books_at_each_builder) {
   const Told of_1{"1", "end 1: 16 complete, 0 incomplete, 0 missing, 3200 bytes",
                   "end 2: 0 complete, 0 incomplete, 0 missing, 0 bytes",
                   "end 3: 0 complete, 0 incomplete, 0 missing, 0 bytes"};
-  ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
-  EXPECT_EQ(told_[0], of_0);
-  EXPECT_EQ(told_[1], of_1);
+  await_both(of_0, of_1);
 }
 
 TEST_F(RunEnds, come_in_front_of_the_next_run_also_if_no_unit_says_them) {
@@ -310,9 +313,7 @@ TEST_F(RunEnds, come_in_front_of_the_next_run_also_if_no_unit_says_them) {
   for (const auto& unit : units_) unit->advance({4, 32});
   const Told of_0{"1", "end 1: 16 complete, 0 incomplete, 0 missing, 3200 bytes", "4"};
   const Told of_1{"1", "end 1: 4 complete, 0 incomplete, 0 missing, 800 bytes", "4"};
-  ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
-  EXPECT_EQ(told_[0], of_0);
-  EXPECT_EQ(told_[1], of_1);
+  await_both(of_0, of_1);
 }
 
 // A builder remembers 1,024 ends of ranges, and of later ones the last.
@@ -347,9 +348,7 @@ TEST_F(RunEnds, come_also_if_the_next_run_was_begun_before_a_builder_hears_of_it
   for (const auto& unit : units_) unit->advance({2, 8});
   const Told of_0{"1", "end 1: 24 complete, 0 incomplete, 0 missing, 4800 bytes"};
   const Told of_1{"1", "end 1: 16 complete, 0 incomplete, 0 missing, 3200 bytes"};
-  ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
-  EXPECT_EQ(told_[0], of_0);
-  EXPECT_EQ(told_[1], of_1);
+  await_both(of_0, of_1);
 }
 
 TEST_F(RunEnds, are_not_told_of_runs_that_an_earlier_process_was_done_with) {
@@ -421,9 +420,7 @@ TEST_F(RunEnds, count_what_is_missing) {
   end(1);
   const Told of_0{"1", "end 1: 0 complete, 16 incomplete, 16 missing, 1600 bytes"};
   const Told of_1{"1", "end 1: 0 complete, 4 incomplete, 4 missing, 400 bytes"};
-  ASSERT_SOON(pump_, told_[0].size() == of_0.size() && told_[1].size() == of_1.size());
-  EXPECT_EQ(told_[0], of_0);
-  EXPECT_EQ(told_[1], of_1);
+  await_both(of_0, of_1);
 }
 
 TEST_F(RunEnds, are_not_told_with_an_event_manager) {
