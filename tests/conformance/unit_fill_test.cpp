@@ -411,10 +411,12 @@ TEST_F(RunEnds, are_not_told_after_close_of_runs_without_events) {
   EXPECT_EQ(ended, std::vector<std::uint64_t>{1});
 }
 
+// The last events and the end of the run are over at the same moment, so a part of a range has
+// still to be handed over.
 TEST_F(RunEnds, count_what_is_missing) {
   deadline_ = 20ms;
   make_builder(0);
-  make_builder(1);
+  make_builder(1, true);
   make_units(1);  // and not the other
   send(1, 20);
   end(1);
