@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +24,12 @@ class GrowingRing {
   }
   [[nodiscard]] const T& operator[](std::size_t index) const noexcept {
     return places_[(first_ + index) & (places_.size() - 1)];
+  }
+
+  // From this one on, up to the last or the end of the memory. Valid until one is added.
+  [[nodiscard]] std::span<const T> piece_from(std::size_t index) const noexcept {
+    const std::size_t place = (first_ + index) & (places_.size() - 1);
+    return {&places_[place], std::min(count_ - index, places_.size() - place)};
   }
 
   // The first that `before` is not true of, if it is true of none behind that one.

@@ -36,7 +36,11 @@ class RangePool final : public Store {
   // In however many pieces.
   [[nodiscard]] std::size_t bytes_free() const noexcept { return bytes_all() - bytes_out_; }
   // As Pool::plenty().
-  [[nodiscard]] bool plenty() const noexcept { return bytes_free() >= bytes_all() / 4 * 3; }
+  [[nodiscard]] bool plenty() noexcept {
+    const std::size_t much = bytes_all() / 4 * 3;
+    if (bytes_free() < much && !owner_here() && !waited_for()) collect();
+    return bytes_free() >= much;
+  }
   // Less than a quarter is left, or no piece as large as this one. Owner thread.
   [[nodiscard]] bool scarce(const Block& like) noexcept;
   [[nodiscard]] bool owns(const Block& block) const noexcept { return block.owner() == this; }

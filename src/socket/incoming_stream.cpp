@@ -152,6 +152,7 @@ IncomingStream::Result IncomingStream::walk(Block& block) {
     if (frame.size > message_bytes_max_) [[unlikely]]
       return fail(too_large, DownReason::message_too_big);
     // Before the call: what the user is given counts as delivered, in a reply from inside it too.
+    walker_.prefetch(frame);
     count(1, frame.size);
     NETIO_POINT(call);
     delivery_.on_message(MessageView(&block, {frame.payload, frame.size}, frame.tag));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/prefetch.hpp"
 #include "wire/ability.hpp"
 #include "wire/page.hpp"
 
@@ -197,6 +198,17 @@ class FrameWalker {
   [[nodiscard]] bool at_end() const noexcept { return cursor_ == end_; }
   // What is not walked so far.
   [[nodiscard]] std::span<const std::byte> rest() const noexcept { return {cursor_, end_}; }
+  // Where a frame begins is known when the one before it was read, and in shared memory another
+  // core wrote it. So those to come are asked for early: where they are if all are as long as this
+  // one, which was walked last.
+  [[gnu::always_inline]] void prefetch(const Frame& frame) const noexcept {
+    constexpr std::size_t frames = 8;
+    const std::size_t bytes =
+        Label(frame.tag).bytes() + static_cast<std::size_t>(cursor_ - frame.payload);
+    if (bytes > prefetch_bytes_max) return;
+    if ((frames + 1) * bytes > static_cast<std::size_t>(end_ - cursor_)) return;
+    prefetch_to_read(cursor_ + frames * bytes, bytes);
+  }
 
  private:
   bool fail_if(bool bad, const char* what) noexcept {

@@ -30,6 +30,7 @@ struct FrameSums {
     ++sums.messages;
     sums.largest = std::max(sums.largest, frame.size);
     sums.bytes += frame.size;
+    walker.prefetch(frame);
     if (frame.flags <= frame_flag::tagged) [[likely]]
       continue;
     if (!frame.whole_message()) return wrong_frame_kind;
