@@ -30,7 +30,9 @@ std::size_t page_ends(std::size_t sources, const ContextOptions& memory) {
 // of each block is left.
 std::size_t in_blocks(std::size_t bytes) { return bytes + bytes / 3 + 1; }
 // The inverse, rounded down.
-std::size_t bytes_in_blocks(std::size_t blocks) { return blocks / 4 * 3; }
+std::size_t bytes_in_blocks(std::size_t blocks) {
+  return (blocks - std::min<std::size_t>(blocks, 1)) / 4 * 3;
+}
 
 // Buffers for messages larger than a page are up to this much larger than the message: see
 // LargePool.

@@ -150,6 +150,18 @@ TEST(BuilderMemory, is_what_with_memory_gives_the_context) {
       }
     }
   }
+  // What the user gave, which is enough as well, is not rounded.
+  for (std::size_t more = 0; more < 4; ++more) {
+    BuilderOptions options = good_builder();
+    options.plan.sources = 1;
+    options.keep_bytes_max = 6'144 * kib;
+    ContextOptions given;
+    given.receive_pool_bytes = 8'192 * kib + more;
+    const ContextOptions enough = BuilderUnit::with_memory(options, given);
+    EXPECT_EQ(enough.receive_pool_bytes, given.receive_pool_bytes);
+    Context context(enough);
+    EXPECT_EQ(fault_of([&] { BuilderUnit(context, options); }), "");
+  }
   BuilderOptions options = good_builder();
   options.plan.sources = 0;
   EXPECT_NE(fault_of([&] { static_cast<void>(BuilderUnit::with_memory(options)); }), "");
