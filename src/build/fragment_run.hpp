@@ -37,7 +37,6 @@ class FragmentRun {
     fragments_[count_++] = {bytes, memory, status, true};
     cost_ += window_cost(bytes);
   }
-  void set_before(std::uint64_t before) noexcept { before_ = before; }
   void clear() noexcept { count_ = cost_ = 0; }
 
   [[nodiscard]] EventId first() const noexcept { return first_; }

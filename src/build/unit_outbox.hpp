@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/growing_ring.hpp"
 #include "build/build_messages.hpp"
@@ -24,6 +25,10 @@ struct HeldFragment {
   // Behind the last event of the entry.
   [[nodiscard]] EventId below() const noexcept {
     return dropped ? EventId{event.run, memory} : event.next();
+  }
+  // Both are good fragments of one run.
+  [[nodiscard]] bool goes_with(const HeldFragment& next) const noexcept {
+    return !next.dropped && next.status == FragmentStatus::good && next.event.run == event.run;
   }
   // Of dropped ones, in the same run.
   void set_below(EventId below) noexcept { memory = below.number; }
@@ -96,6 +101,10 @@ class UnitOutbox {
   // The next entry that was not sent, or null.
   [[nodiscard]] const HeldFragment* next() const noexcept {
     return sent_ < held_.size() ? &held_[sent_] : nullptr;
+  }
+  // That one and those behind it, as far as they are in one piece of memory. There is one.
+  [[nodiscard]] std::span<const HeldFragment> unsent() const noexcept {
+    return held_.piece_from(sent_);
   }
   void sent(std::size_t entries = 1) noexcept { sent_ += entries; }
 

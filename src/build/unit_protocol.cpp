@@ -51,33 +51,29 @@ Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memo
     count_held(1, window_cost(bytes));
     advanced_ = event.next();
     const Fragment fragment{event, bytes, builder.connection.fragments, status};
-    if (output_.send(number, fragment, memory)) sent(builder, event, 1, window_cost(bytes));
+    if (output_.send(number, fragment, memory)) sent(builder, 1);
     return Status::ok;
   }
   return send_slow(event, bytes, memory, status);
 }
 
+// Behind the last event of a range its builder is told of the end, so that event is none that
+// flows.
 UnitProtocol::Flow UnitProtocol::flow() noexcept {
-  if (!range_.holds(advanced_)) return {};
+  if (!begun_ || !range_.holds(advanced_) || advanced_.next() >= range_.end()) return {};
   Builder& builder = builders_[range_.builder()];
-  const Connection& connection = builder.connection;
-  if (!flows(advanced_, 0) || !builder.outbox.make_room(FragmentRun::fragments_max)) return {};
-  const std::uint64_t window = connection.window - connection.used;
-  const std::uint64_t store = settings_.store_bytes_max - books_.held_cost;
-  // The last event of a range is more than a fragment that flows.
+  if (advanced_ < builder.settled) return {};  // the fragment would be late
+  if (!builder.outbox.make_room(FragmentRun::fragments_max)) return {};
   const EventId last{range_.end().run, range_.end().number - 1};
-  return {advanced_, last, std::min(window, store), range_.builder()};
+  return {advanced_, last, settings_.store_bytes_max - books_.held_cost, range_.builder()};
 }
 
-void UnitProtocol::send(FragmentRun& run) noexcept {
+void UnitProtocol::send(const FragmentRun& run) noexcept {
   const std::uint32_t number = range_.builder();
-  Builder& builder = builders_[number];
-  const std::size_t fragments = run.fragments().size();
-  builder.outbox.add(run);
-  count_held(fragments, run.cost());
+  builders_[number].outbox.add(run);
+  count_held(run.fragments().size(), run.cost());
   advanced_ = run.last().next();
-  run.set_before(builder.connection.fragments);
-  if (output_.send_together(number, run)) sent(builder, run.first(), fragments, run.cost());
+  pump(number);
 }
 
 void UnitProtocol::count_held(std::uint64_t fragments, std::uint64_t cost) noexcept {
@@ -86,17 +82,20 @@ void UnitProtocol::count_held(std::uint64_t fragments, std::uint64_t cost) noexc
   books_.held_cost += cost;
 }
 
-// The next entries of the outbox were put on the wire: fragments of consecutive events.
-void UnitProtocol::sent(Builder& builder, EventId first, std::uint64_t fragments,
-                        std::uint64_t cost) noexcept {
-  const EventId below{first.run, first.number + fragments};
-  if (first < std::max(builder.sent_before, builder.sent_below)) books_.resent += fragments;
+// So many fragments, the next entries of the outbox, were put on the wire.
+void UnitProtocol::sent(Builder& builder, std::size_t fragments) noexcept {
+  const std::span<const HeldFragment> all = builder.outbox.unsent().first(fragments);
   Connection& connection = builder.connection;
-  connection.used += cost;
+  for (const HeldFragment& each : all) connection.used += window_cost(each.bytes);
   connection.fragments += fragments;
   connection.waits_for = {};
-  connection.said = below;
-  builder.sent_below = std::max(builder.sent_below, below);
+  connection.said = all.back().below();
+  const EventId known = std::max(builder.sent_before, builder.sent_below);
+  if (all.front().event < known) {
+    books_.resent += static_cast<std::uint64_t>(std::ranges::count_if(
+        all, [known](const HeldFragment& each) { return each.event < known; }));
+  }
+  builder.sent_below = std::max(builder.sent_below, connection.said);
   builder.outbox.sent(fragments);
 }
 
@@ -109,6 +108,7 @@ Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t
   const std::uint32_t number = range_.builder_of(event);
   Builder& builder = builders_[number];
   if (event < builder.settled) {  // the others are far ahead, and nobody waits for this unit
+    full_ = false;
     ++books_.late;
     output_.forget(memory);
   } else if (cost > settings_.store_bytes_max - books_.held_cost) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,19 @@ class UnitOutput {
   virtual bool say(std::uint32_t builder, const UnitMessage& message) noexcept = 0;
   virtual bool send(std::uint32_t builder, const Fragment& fragment,
                     std::uint64_t memory) noexcept = 0;
-  // All fragments of a run that was passed to UnitProtocol::send(), or none.
-  virtual bool send_together(std::uint32_t, const FragmentRun&) noexcept { return false; }
+  // Sends as many of these entries as go together, and returns how many they are: fragments from
+  // the first one on, as long as HeldFragment::goes_with() is true of it and the next, together of
+  // at most this cost. `before` is that of the first, as in Fragment. After 0, send() is asked for
+  // the first one.
+  struct Together {
+    std::span<const HeldFragment> entries;
+    std::uint64_t cost_max = 0;
+    std::uint64_t before = 0;
+  };
+  virtual std::size_t send_together(std::uint32_t builder, const Together& together) noexcept {
+    (void)builder, (void)together;
+    return 0;
+  }
   // The unit is done with this memory.
   virtual void forget(std::uint64_t memory) noexcept = 0;
   // The builder breaks the rules, or has another plan. The owner ends the connection.
@@ -90,8 +102,9 @@ class UnitProtocol {
     return window_cost(bytes) <= settings_.store_bytes_max - books_.held_cost;
   }
   // What the unit takes without being asked for each fragment: those of consecutive events in
-  // [from, below), together of at most this cost. All are of one run, and for one builder. There
-  // may be none. Valid until another call but that of send() for such a run.
+  // [from, below), together of at most this cost. All are of one run, and for one builder, whether
+  // it can be sent them now or not. There may be none. Valid until another call but that of send()
+  // for such a run.
   struct Flow {
     EventId from;
     EventId below;
@@ -100,7 +113,7 @@ class UnitProtocol {
   };
   [[nodiscard]] Flow flow() noexcept;
   // A run which is part of what flow() said, and begins with flow().from.
-  void send(FragmentRun& run) noexcept;
+  void send(const FragmentRun& run) noexcept;
   // The unit has nothing more below this. The first call of send() or advance() says where the unit
   // begins, so a unit that may have nothing for its first events calls advance() before them.
   void advance(EventId below) noexcept;
@@ -181,7 +194,7 @@ class UnitProtocol {
   Status send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
                    FragmentStatus status) noexcept;
   void count_held(std::uint64_t fragments, std::uint64_t cost) noexcept;
-  void sent(Builder& builder, EventId first, std::uint64_t fragments, std::uint64_t cost) noexcept;
+  void sent(Builder& builder, std::size_t fragments) noexcept;
   [[nodiscard]] EventId produced(const Builder& builder) const noexcept {
     return settings_.plan.managed ? builder.added : advanced_;
   }
@@ -195,6 +208,7 @@ class UnitProtocol {
   void pump_all() noexcept;
   [[nodiscard]] bool pump_hello(std::uint32_t number, Builder& builder) noexcept;
   [[nodiscard]] bool pump_entries(std::uint32_t number, Builder& builder) noexcept;
+  [[nodiscard]] std::size_t pump_together(std::uint32_t number, Builder& builder) noexcept;
   [[nodiscard]] bool pump_fragment(std::uint32_t number, Builder& builder,
                                    const HeldFragment& next) noexcept;
   [[nodiscard]] bool may_send(std::uint32_t number, Connection& connection,

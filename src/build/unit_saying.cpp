@@ -55,6 +55,7 @@ bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept
       continue;
     }
     if (!next->dropped) {
+      if (pump_together(number, builder) != 0) continue;
       if (!pump_fragment(number, builder, *next)) return false;
       continue;
     }
@@ -68,13 +69,25 @@ bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept
   return true;
 }
 
+// The next fragments, if there is nothing to say in front of them. Returns how many.
+std::size_t UnitProtocol::pump_together(std::uint32_t number, Builder& builder) noexcept {
+  const Connection& connection = builder.connection;
+  if (!connection.flows || connection.used > connection.window) return 0;
+  const std::span<const HeldFragment> unsent = builder.outbox.unsent();
+  if (!unsent.front().goes_with(unsent.front())) return 0;
+  const std::size_t together = output_.send_together(
+      number, {unsent, connection.window - connection.used, connection.fragments});
+  if (together != 0) sent(builder, together);
+  return together;
+}
+
 bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
                                  const HeldFragment& next) noexcept {
   Connection& connection = builder.connection;
   if (!may_send(number, connection, next)) return false;
   const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
   if (!output_.send(number, fragment, next.memory)) return false;
-  sent(builder, next.event, 1, window_cost(next.bytes));
+  sent(builder, 1);
   return true;
 }
 

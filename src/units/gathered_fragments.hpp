@@ -3,15 +3,14 @@
 // protocol are told of them together. Owner thread only.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/prefetch.hpp"
 #include "build/fragment_run.hpp"
 #include "build/unit_protocol.hpp"
 #include "units/unit_store.hpp"
-#include "wire/frame_sums.hpp"
 
 namespace netio::detail {
 
@@ -31,33 +30,27 @@ class GatheredFragments {
   void add(std::uint64_t number, std::span<const std::byte> fragment) noexcept {
     if (run_.empty()) {
       run_.begin(flow_.from, 0);
-      frames_ = rest_.frame;
-      largest_ = 0;
+      frame_bytes_ = 0;
     }
     const std::size_t frame_bytes = UnitStore::write_frame(rest_.frame, number, fragment);
-    run_.add(fragment.size(), rest_.name, FragmentStatus::good);
+    // A store that is full has its pages in no cache.
+    if (fragment.size() <= prefetch_bytes_max && rest_.bytes > 2 * prefetch_distance) {
+      prefetch_to_write(rest_.frame + prefetch_distance, fragment.size());
+    }
+    run_.add(fragment.size(), rest_.name_of(number), FragmentStatus::good);
     rest_.frame += frame_bytes;
     rest_.bytes -= frame_bytes;
-    rest_.name += frame_bytes;
-    largest_ = std::max(largest_, static_cast<std::uint32_t>(fragment.size()));
+    rest_.begin += frame_bytes;
+    frame_bytes_ += frame_bytes;
     ++flow_.from.number;
     flow_.cost -= window_cost(fragment.size());
   }
 
   // Since begin_anew():
-  [[nodiscard]] FragmentRun& run() noexcept { return run_; }
+  [[nodiscard]] const FragmentRun& run() const noexcept { return run_; }
   [[nodiscard]] std::uint32_t builder() const noexcept { return flow_.builder; }
-  [[nodiscard]] std::span<const std::byte> frames() const noexcept {
-    return {frames_, rest_.frame};
-  }
-  [[nodiscard]] FrameSums sums() const noexcept {
-    const std::size_t count = run_.fragments().size();
-    FrameSums sums;
-    sums.messages = static_cast<std::uint32_t>(count);
-    sums.largest = largest_;
-    sums.bytes = run_.cost() - count * fragment_cost;
-    return sums;
-  }
+  // What was written to the open page.
+  [[nodiscard]] std::size_t frame_bytes() const noexcept { return frame_bytes_; }
   // What was gathered was passed on. What the protocol takes now, and where it goes.
   void begin_anew(const UnitProtocol::Flow& flow, const UnitStore::Rest& rest) noexcept {
     run_.clear();
@@ -68,11 +61,12 @@ class GatheredFragments {
   void stop() noexcept { flow_ = {}; }
 
  private:
+  static constexpr std::size_t prefetch_distance = 2048;
+
   UnitProtocol::Flow flow_;  // what is left of it
   UnitStore::Rest rest_;     // of the page
   FragmentRun run_;
-  const std::byte* frames_ = nullptr;  // where the first one is
-  std::uint32_t largest_ = 0;
+  std::size_t frame_bytes_ = 0;  // of the run
 };
 
 }  // namespace netio::detail

@@ -146,21 +146,30 @@ bool ReadoutCore::send(std::uint32_t number, const Fragment& fragment,
   const UnitStore::Place* const last = store_.last(memory);
   if (last != nullptr) [[likely]]
     return send_framed(builder, fragment, memory, *last);
-  const UnitStore::Place place = store_.at(memory);
+  const UnitStore::Place place = store_.at(memory, fragment.bytes);
   if (place.message != nullptr) return send_message(builder, *place.message);
   return send_framed(builder, fragment, memory, place);
 }
 
 bool ReadoutCore::send_framed(Builder& builder, const Fragment& fragment, UnitStore::Name name,
                               const UnitStore::Place& place) noexcept {
+  if (!continue_run(builder, place, name)) return false;
+  builder.run.add(place.frame_bytes, static_cast<std::uint32_t>(fragment.bytes));
+  return true;
+}
+
+// The frame of this name is the next of the page that waits, which is another one if need be. False
+// if the page in front of it does not leave.
+bool ReadoutCore::continue_run(Builder& builder, const UnitStore::Place& place,
+                               UnitStore::Name name) noexcept {
   PageRun& run = builder.run;
-  if (!run.continues(place.page, place.frame) ||
-      run.bytes() + place.frame_bytes > builder.body_bytes_max) {
-    if (!send_run(builder)) return false;
-    run.begin(store_.lease(name), place.frame);
-    if (!scheduled()) loop_.defer(*this);
-  }
-  run.add(place.frame_bytes, static_cast<std::uint32_t>(fragment.bytes));
+  const bool continues = run.continues(place.page, place.frame) &&
+                         run.bytes() + place.frame_bytes <= builder.body_bytes_max;
+  if (continues) [[likely]]
+    return true;
+  if (!send_run(builder)) return false;
+  run.begin(store_.lease(name), place.frame);
+  if (!scheduled()) loop_.defer(*this);
   return true;
 }
 

@@ -108,7 +108,7 @@ class ReadoutCore final : public Buriable,
   bool say(std::uint32_t builder, const UnitMessage& message) noexcept override;
   bool send(std::uint32_t builder, const Fragment& fragment,
             std::uint64_t memory) noexcept override;
-  bool send_together(std::uint32_t builder, const FragmentRun& fragments) noexcept override;
+  std::size_t send_together(std::uint32_t builder, const Together& together) noexcept override;
   void forget(std::uint64_t memory) noexcept override { store_.forget(memory); }
   void refuse(std::uint32_t builder, std::string why) override;
   void on_room() noexcept override;
@@ -161,6 +161,8 @@ class ReadoutCore final : public Buriable,
   [[nodiscard]] bool say_label(Builder& builder, const Fragment& fragment) noexcept;
   [[nodiscard]] bool send_framed(Builder& builder, const Fragment& fragment, UnitStore::Name name,
                                  const UnitStore::Place& place) noexcept;
+  [[nodiscard]] bool continue_run(Builder& builder, const UnitStore::Place& place,
+                                  UnitStore::Name name) noexcept;
   [[nodiscard]] bool send_message(Builder& builder, const Message& message) noexcept;
   void refuse_smaller(Builder& builder, std::size_t bytes) noexcept;
   [[nodiscard]] bool send_run(Builder& builder) noexcept;

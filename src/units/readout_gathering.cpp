@@ -18,7 +18,8 @@ Status ReadoutCore::send(EventId event, std::span<const std::byte> fragment,
   return Status::ok;
 }
 
-// In memory that the builder reads too, if the wire has such memory, and plenty of it.
+// In memory that the builder reads too, if the wire has such memory, and plenty of it: that for
+// pages, or else that for large messages, of which there is more.
 bool ReadoutCore::open_page(std::uint32_t number, std::size_t bytes) noexcept {
   const Builder& builder = lender(number);
   Link* const link = link_of(builder);
@@ -28,6 +29,12 @@ bool ReadoutCore::open_page(std::uint32_t number, std::size_t bytes) noexcept {
     if (pool.plenty() && room >= frame_prefix_bytes_max + wire_padded(bytes)) {
       Lease page = pool.take();
       if (page) return store_.open(number, std::move(page), room);
+    }
+    RangePool& loans = *link->fit().loans;
+    if (loans.plenty()) {
+      constexpr std::size_t end = loan_headroom + UnitStore::page_bytes;
+      Lease page = loans.take(end);
+      if (page) return store_.open(number, std::move(page), end, loan_headroom);
     }
   }
   return store_.open(number);
@@ -55,7 +62,8 @@ Status ReadoutCore::send_alone(EventId event, std::span<const std::byte> fragmen
 
 void ReadoutCore::send_gathered() noexcept {
   if (gathered_.empty()) return;
-  store_.wrote(gathered_.builder(), gathered_.frames().size(), gathered_.sums().messages);
+  const auto fragments = static_cast<std::uint32_t>(gathered_.run().fragments().size());
+  store_.wrote(gathered_.builder(), gathered_.frame_bytes(), fragments);
   protocol_.send(gathered_.run());
   gather_what_flows();
 }
@@ -65,20 +73,32 @@ void ReadoutCore::gather_what_flows() noexcept {
   gathered_.begin_anew(flow, store_.rest(flow.builder));
 }
 
-bool ReadoutCore::send_together(std::uint32_t number, const FragmentRun& fragments) noexcept {
+// Those that stand behind one another in one page, as far as the window and a body take them.
+std::size_t ReadoutCore::send_together(std::uint32_t number, const Together& together) noexcept {
   Builder& builder = builders_[number];
-  const bool labelled = builder.run_said && builder.said_run == fragments.first().run;
-  if (!builder.up || builder.ending || !labelled) return false;
-  PageRun& run = builder.run;
-  const std::span<const std::byte> frames = gathered_.frames();
-  const UnitStore::Name name = fragments.fragments()[0].memory;
-  if (!run.continues(store_.at(name).page, frames.data()) ||
-      run.bytes() + frames.size() > builder.body_bytes_max) {
-    if (!send_run(builder)) return false;
-    run.begin(store_.lease(name), frames.data());
+  const HeldFragment& first = together.entries.front();
+  if (window_cost(first.bytes) > together.cost_max) return 0;
+  const Fragment label{first.event, first.bytes, together.before, first.status};
+  if (!builder.up || builder.ending || !say_label(builder, label)) return 0;
+  const UnitStore::Place place = store_.at(first.memory, first.bytes);
+  if (place.message != nullptr || !continue_run(builder, place, first.memory)) return 0;
+  FrameSums sums;
+  std::size_t bytes = 0;
+  const std::size_t room = builder.body_bytes_max - builder.run.bytes();
+  UnitStore::Name behind = first.memory;
+  for (const HeldFragment& each : together.entries) {
+    const std::size_t frame_bytes = UnitStore::frame_bytes(each.memory, each.bytes);
+    const std::uint64_t cost = sums.bytes + each.bytes + (sums.messages + 1) * fragment_cost;
+    if (!first.goes_with(each) || !UnitStore::same_place(each.memory, behind)) break;
+    if (frame_bytes > room - bytes || cost > together.cost_max) break;
+    behind += frame_bytes;
+    bytes += frame_bytes;
+    ++sums.messages;
+    sums.largest = std::max(sums.largest, static_cast<std::uint32_t>(each.bytes));
+    sums.bytes += each.bytes;
   }
-  run.add(frames.size(), gathered_.sums());
-  return true;
+  builder.run.add(bytes, sums);
+  return sums.messages;
 }
 
 }  // namespace netio::detail

@@ -19,14 +19,15 @@ std::uint32_t UnitStore::take_slot() noexcept {
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
 
-bool UnitStore::open(std::uint32_t builder, Lease page, std::size_t bytes) noexcept {
+bool UnitStore::open(std::uint32_t builder, Lease page, std::size_t bytes,
+                     std::size_t from) noexcept {
   const std::uint32_t index = take_slot();
   if (index == none) return false;
   close(open_[builder]);
   Slot& slot = slots_[index];
   slot.page = std::move(page);
   slot.fragments = 1;
-  open_[builder] = {index, 0, bytes};
+  open_[builder] = {index, from, bytes};
   return true;
 }
 

@@ -40,8 +40,10 @@ class UnitStore {
   [[nodiscard]] bool needs_page(std::uint32_t builder, std::size_t bytes) const noexcept {
     return room_of(open_[builder]) < frame_prefix_bytes_max + wire_padded(bytes);
   }
-  // Later fragments of this builder go into this memory, up to `bytes` of it. False without memory.
-  [[nodiscard]] bool open(std::uint32_t builder, Lease page, std::size_t bytes) noexcept;
+  // Later fragments of this builder go into this memory, behind `from` and up to `bytes` of it.
+  // False without memory.
+  [[nodiscard]] bool open(std::uint32_t builder, Lease page, std::size_t bytes,
+                          std::size_t from = 0) noexcept;
   // The same in memory of the large pool while it has plenty, or else from the heap: receivers of
   // large messages in the same context have only the pool.
   [[nodiscard]] bool open(std::uint32_t builder) noexcept;
@@ -56,16 +58,20 @@ class UnitStore {
     const Rest to = rest(builder);
     const std::size_t bytes = write_frame(to.frame, number, fragment);
     last_ = {slots_[open.slot].page.get(), to.frame, bytes, nullptr};
-    last_name_ = to.name;
+    last_name_ = to.name_of(number);
     wrote(builder, bytes, 1);
-    return to.name;
+    return last_name_;
   }
   // The rest of the open page of this builder, where the owner may write frames, one behind the
   // other. The names of fragments in one page differ as their places do.
   struct Rest {
     std::byte* frame = nullptr;
     std::size_t bytes = 0;
-    Name name = 0;
+    Name begin = 0;
+    // Of the fragment of this number whose frame is here.
+    [[nodiscard]] Name name_of(std::uint64_t number) const noexcept {
+      return Label(number).numbered() ? begin | numbered_bit : begin;
+    }
   };
   [[nodiscard]] Rest rest(std::uint32_t builder) const noexcept {
     const OpenPage& open = open_[builder];
@@ -98,15 +104,24 @@ class UnitStore {
   // The last fragment of the open page of this builder, which add() named so, was not taken.
   void take_back(std::uint32_t builder, Name name) noexcept;
 
-  [[nodiscard]] Place at(Name name) const noexcept {
+  // Of a fragment of so many bytes. Its page is not looked at: that of a store which is full is in
+  // no cache any more.
+  [[nodiscard]] Place at(Name name, std::uint64_t bytes) const noexcept {
     const Slot& slot = slots_[slot_of(name)];
     if (slot.message) return {nullptr, nullptr, 0, &slot.message};
-    const std::byte* const frame = slot.page->data() + offset_of(name);
-    const auto word = load_u64(frame);
-    const std::size_t prefix =
-        frame_word_bytes + ((word >> 32U) != 0 ? sizeof(std::uint64_t) : std::size_t{0});
-    return {slot.page.get(), frame, prefix + wire_padded(static_cast<std::uint32_t>(word)),
+    return {slot.page.get(), slot.page->data() + offset_of(name), frame_bytes(name, bytes),
             nullptr};
+  }
+  // Of a fragment of so many bytes that has a frame in a page.
+  [[nodiscard]] static std::size_t frame_bytes(Name name, std::uint64_t bytes) noexcept {
+    const bool numbered = (name & numbered_bit) != 0;
+    return frame_word_bytes + (numbered ? sizeof(std::uint64_t) : std::size_t{0}) +
+           wire_padded(static_cast<std::size_t>(bytes));
+  }
+  // Whether a name is that of the frame which begins so many bytes behind another one in a page, if
+  // `place` is the name of that one and so many more.
+  [[nodiscard]] static bool same_place(Name name, Name place) noexcept {
+    return (name | numbered_bit) == (place | numbered_bit);
   }
   // The same, without a look at the page, of the fragment that was copied last; else null.
   [[nodiscard]] const Place* last(Name name) const noexcept {
@@ -116,6 +131,8 @@ class UnitStore {
   void forget(Name name) noexcept { drop_one(slot_of(name)); }
 
  private:
+  // In the name of a fragment whose frame has its number; frames begin at multiples of 8.
+  static constexpr Name numbered_bit = 1;
   static constexpr std::uint32_t none = UINT32_MAX;
   struct Slot {
     Lease page;
@@ -135,7 +152,9 @@ class UnitStore {
   static std::uint32_t slot_of(Name name) noexcept {
     return static_cast<std::uint32_t>(name >> 32U) - 1;
   }
-  static std::size_t offset_of(Name name) noexcept { return static_cast<std::uint32_t>(name); }
+  static std::size_t offset_of(Name name) noexcept {
+    return static_cast<std::uint32_t>(name & ~numbered_bit);
+  }
   static std::size_t room_of(const OpenPage& open) noexcept { return open.bytes - open.used; }
   // `none` without memory.
   [[nodiscard]] std::uint32_t take_slot() noexcept;

@@ -141,6 +141,22 @@ bool SimulatedUnit::send(std::uint32_t builder, const detail::Fragment& fragment
   return play_.wires->put(play_.wires->of(source_, builder), true, SentFragment{fragment, memory});
 }
 
+// As if pages ended anywhere: at times none, or not all.
+std::size_t SimulatedUnit::send_together(std::uint32_t builder, const Together& together) noexcept {
+  const detail::HeldFragment& first = together.entries.front();
+  const std::size_t most = first.memory % 8;
+  std::uint64_t cost = 0;
+  std::size_t sent = 0;
+  for (const detail::HeldFragment& each : together.entries) {
+    cost += detail::window_cost(each.bytes);
+    if (sent == most || cost > together.cost_max || !first.goes_with(each)) break;
+    const detail::Fragment fragment{each.event, each.bytes, together.before + sent, each.status};
+    if (!send(builder, fragment, each.memory)) break;
+    ++sent;
+  }
+  return sent;
+}
+
 void SimulatedUnit::forget(std::uint64_t memory) noexcept {
   if (held.erase(memory) == 0) play_.wrong("a fragment is forgotten twice");
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,7 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   bool say(std::uint32_t builder, const detail::UnitMessage& message) noexcept override;
   bool send(std::uint32_t builder, const detail::Fragment& fragment,
             std::uint64_t memory) noexcept override;
+  std::size_t send_together(std::uint32_t builder, const Together& together) noexcept override;
   void forget(std::uint64_t memory) noexcept override;
   void refuse(std::uint32_t builder, std::string why) override;
   void on_room() noexcept override;

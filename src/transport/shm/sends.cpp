@@ -113,6 +113,7 @@ void ShmSends::drop_page(HoldNumber number) noexcept {
   free_holds_.push_back(number);
   // Many links that are idle must not hold a block each.
   if (number == copies_) copies_ = none;
+  if (number == latest_) latest_ = none;
 }
 
 bool ShmSends::is_loan(const Post& post) const noexcept {
@@ -125,14 +126,14 @@ bool ShmSends::is_loan(const Post& post) const noexcept {
 ShmSends::HoldNumber ShmSends::hold_for(const PageHeader& header, Post& post,
                                         const std::byte*& data) noexcept {
   const bool whole = post.prefix_bytes == 0 && post.body.bytes % wire_align == 0;
-  if (whole && post.body.lease && post.body.lease->owner() == &arena_) {
-    if (has_its_share()) return none;
-    data = post.body.data;
-    return begin_hold(std::move(post.body.lease));
-  }
-  if (lacked_loan_) {
-    data = complete_loan(header, post);
-    return begin_hold(std::move(post.body.lease));
+  const bool in_place = whole && post.body.lease && post.body.lease->owner() == &arena_;
+  if (in_place || lacked_loan_) {
+    // Bodies of one block, as frames of a page that is sent in pieces, are charged for it once.
+    const bool again = latest_ != none && holds_[latest_].lease.get() == post.body.lease.get();
+    if (in_place && !again && has_its_share()) return none;
+    data = lacked_loan_ ? complete_loan(header, post) : post.body.data;
+    if (!again) latest_ = begin_hold(std::move(post.body.lease));
+    return latest_;
   }
   // Copies lie one behind the other: what the peer keeps of short messages holds no block each.
   if (!fits_copies(header.bytes)) {

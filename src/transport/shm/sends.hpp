@@ -110,6 +110,7 @@ class ShmSends {
   // As many as pages suffice: when put() returns, each hold has a page.
   std::vector<ShmHold> holds_;
   std::vector<HoldNumber> free_holds_;
+  HoldNumber latest_ = none;  // of a body that lies where it was
   HoldNumber copies_ = none;  // the block that is being filled with copies
   std::size_t copied_bytes_ = 0;
   // Of all holds: blocks of the arena, and loans.
