@@ -7,7 +7,7 @@
 namespace netio::detail {
 
 inline constexpr std::size_t cache_line_bytes = 64;
-// What is longer than that is found by the machine itself.
+// Of what is longer, the machine asks for the rest itself.
 inline constexpr std::size_t prefetch_bytes_max = 4 * cache_line_bytes;
 
 // The bytes are of memory that is mapped.

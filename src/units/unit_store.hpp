@@ -118,8 +118,8 @@ class UnitStore {
     return frame_word_bytes + (numbered ? sizeof(std::uint64_t) : std::size_t{0}) +
            wire_padded(static_cast<std::size_t>(bytes));
   }
-  // Whether a name is that of the frame which begins so many bytes behind another one in a page, if
-  // `place` is the name of that one and so many more.
+  // Whether the frame of this name begins at `place`: the name of an earlier frame in the same
+  // page, and the number of bytes from there.
   [[nodiscard]] static bool same_place(Name name, Name place) noexcept {
     return (name | numbered_bit) == (place | numbered_bit);
   }
