@@ -282,7 +282,8 @@ class NETIO_API BuilderUnit {
   // `managed`.
   void on_run_end(std::function<void(const RunBooks&)> call);
 
-  // Sets the call for a unit that is connected, and has the plan of this builder.
+  // Sets the call for a unit that is connected, has the plan of this builder, and has begun: see
+  // ReadoutUnit::advance().
   void on_up(std::function<void(std::uint32_t source, const PeerInfo&)> call);
   // Sets the call for a unit whose connection ended.
   void on_down(std::function<void(std::uint32_t source, const PeerInfo&, const Down&)> call);

@@ -16,6 +16,9 @@ class Buriable {
 
   // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
   virtual void abandon() noexcept = 0;
+  // Of a unit: this is its copy in a child of fork(). Nothing may be written to memory of the
+  // parent.
+  virtual void freeze() noexcept {}
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
 
  protected:

@@ -27,10 +27,7 @@ constexpr std::chrono::milliseconds ask_again_after{100};
 
 void check(const ContextOptions& options) {
   const std::size_t page = options.page_bytes;
-  if (page < page_bytes_min || page > page_bytes_most || page % page_bytes_min != 0) {
-    throw Error("make a context", "page_bytes is " + std::to_string(page),
-                "choose a multiple of 4096 from 4096 to 16777216");
-  }
+  require_page_bytes(page);
   if (options.send_pool_bytes < blocks_min * page ||
       options.receive_pool_bytes < blocks_min * pages_per_block * page) {
     throw Error("make a context", "the pools are too small for pages of " + std::to_string(page),
@@ -44,6 +41,12 @@ void check(const ContextOptions& options) {
 }
 
 }  // namespace
+
+void require_page_bytes(std::size_t page) {
+  if (page >= page_bytes_min && page <= page_bytes_most && page % page_bytes_min == 0) return;
+  throw Error("make a context", "page_bytes is " + std::to_string(page),
+              "choose a multiple of 4096 from 4096 to 16777216");
+}
 
 ContextCore::ContextCore(const ContextOptions& options)
     : loop(options.idle),
@@ -74,6 +77,7 @@ ContextCore::ContextCore(const ContextOptions& options)
   large_pool_->set_wake([this] { serve_waiters(); });
   loop.at_fork([this] {
     for (SocketCore* socket : sockets_) socket->freeze();
+    for (Buriable* unit : units_) unit->freeze();
   });
 }
 

@@ -23,6 +23,9 @@ namespace netio::detail {
 
 class SocketCore;
 
+// Throws Error for a size that no pages have.
+void require_page_bytes(std::size_t page);
+
 class ContextCore final : private Deferred, private MemoryRoom::Waiter {
  public:
   explicit ContextCore(const ContextOptions& options);
@@ -55,6 +58,9 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   // Every socket, from its construction to its destruction. Throws Error after close().
   void enter(SocketCore& socket);
   void leave(SocketCore& socket) noexcept;
+  // A unit with memory of its own that its peers read, in the same way: it hears of a fork().
+  void enter(Buriable& unit) { units_.push_back(&unit); }
+  void leave(Buriable& unit) noexcept { std::erase(units_, &unit); }
   // As Context has them.
   void run();
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
@@ -87,6 +93,7 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   std::vector<std::string> verbs_hosts_;
   std::int64_t verbs_asked_ns_ = 0;   // 0: not yet
   std::vector<SocketCore*> sockets_;  // in the order in which they were made
+  std::vector<Buriable*> units_;
   std::unique_ptr<Buriable> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
   bool closing_ = false;

@@ -90,7 +90,7 @@ class SocketCore final : public Buriable,
   [[nodiscard]] std::size_t peers_away(bool (*takes)(const Peer&) noexcept) const noexcept;
   void abandon() noexcept override;
   // This is the copy in a child of fork(): calls answer closed from now on.
-  void freeze() noexcept;
+  void freeze() noexcept override;
 
   CallBack<void(const PeerInfo&)> on_up;
   CallBack<void(const PeerInfo&, const Down&)> on_down;

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "memory/large_pool.hpp"
+#include "socket/context_core.hpp"
 #include "socket/socket_core.hpp"
 #include "units/plan.hpp"
 #include "wire/frame.hpp"
@@ -152,6 +153,7 @@ BuilderParts parts_of(const BuilderOptions& options, const ContextOptions& memor
 
 ContextOptions with_memory_for(const BuilderOptions& options, ContextOptions memory) {
   require_sense_of(options);
+  require_page_bytes(memory.page_bytes);
   const std::size_t sources = options.plan.sources;
   const bool given = options.window_bytes != 0;
   const std::size_t window = given ? options.window_bytes : window_bytes_wanted;

@@ -28,6 +28,7 @@ ReadoutCore::ReadoutCore(Context& context, const ReadoutOptions& options)
 ReadoutCore::ReadoutCore(Context& context, const SocketOptions& options,
                          const UnitSettings& settings)
     : context_(context),
+      home_(context.core()),
       loop_(context.loop()),
       options_(options),
       lent_(loop_),
@@ -48,6 +49,7 @@ ReadoutCore::ReadoutCore(Context& context, const SocketOptions& options,
   for (std::uint32_t number = 0; number < builders_.size(); ++number) {
     builders_[number].socket = make_socket(number);
   }
+  home_.enter(*this);
 }
 
 std::unique_ptr<ReadoutSocket> ReadoutCore::make_socket(std::uint32_t number) {
@@ -73,6 +75,8 @@ void ReadoutCore::abandon() noexcept {
   for (Timer* timer : {&memory_timer_, &end_timer_, &redial_timer_}) timer->stop();
   cancel();
 }
+
+ReadoutCore::~ReadoutCore() { home_.leave(*this); }
 
 // The one connection of the socket.
 OutgoingStream* ReadoutCore::outgoing_of(const Builder& builder) noexcept {

@@ -39,8 +39,15 @@ class ReadoutCore final : public Buriable,
   // Throws Error for options that make no sense.
   ReadoutCore(Context& context, const ReadoutOptions& options);
 
+  ~ReadoutCore() override;
+
   void abandon() noexcept override;
-  [[nodiscard]] ContextCore& context() noexcept { return context_.core(); }
+  // From here on, every fragment is refused. Those that flow are not looked at, so none flows.
+  void freeze() noexcept override {
+    finishing_ = true;
+    gathered_ = {};
+  }
+  [[nodiscard]] ContextCore& context() noexcept { return home_; }
   void connect(std::uint32_t builder, std::string_view address);
   void connect(std::uint32_t builder, const Addresses& addresses);
   void join(std::string_view manager);
@@ -179,6 +186,7 @@ class ReadoutCore final : public Buriable,
   void ended();
 
   Context& context_;
+  ContextCore& home_;  // of the context
   Loop& loop_;
   SocketOptions options_;
   LentMemory lent_;

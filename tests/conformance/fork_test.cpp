@@ -209,6 +209,50 @@ TEST_P(Fork, a_child_that_uses_its_copies_is_told_and_harms_nobody) {
   expect_unharmed();
 }
 
+// A unit writes small fragments into memory that the builder reads, which is the parent's.
+TEST_P(Fork, a_child_that_uses_its_copy_of_a_unit_is_told_and_harms_nobody) {
+  at_push_.reset();
+  at_pull_.reset();
+  push_.reset();
+  pull_.reset();
+  const BuildPlan plan{1, 1, 16, false};
+  BuilderUnit builder(*receiver_, {.plan = plan, .window_bytes = std::size_t{32} << 10U});
+  ReadoutUnit unit(*sender_, {.plan = plan});
+  std::uint64_t built = 0;
+  builder.on_event([&built](const Event& event) {
+    EXPECT_EQ(event.id(), (EventId{1, built}));
+    EXPECT_TRUE(is_payload(event[0].bytes(), built));
+    ++built;
+  });
+  std::uint64_t sent = 0;
+  const auto send = [&](std::uint64_t until) {
+    for (; sent < until; ++sent) ASSERT_EQ(unit.send({1, sent}, payload(sent, 100)), Status::ok);
+  };
+  unit.advance({1, 0});
+  unit.connect(0, builder.bind(GetParam().address));
+  send(20);
+  ASSERT_SOON(both_, built == 20);
+  send(25);  // they wait for the end of the turn, and the next one would join them
+  const auto words = [&] {
+    const std::vector<std::byte> fragment = payload(0, 100);
+    std::string said(to_string(unit.send({1, 25}, fragment)));
+    said += ", " + std::string(to_string(unit.send({1, 26}, fragment, FragmentStatus::truncated)));
+    said += ", " + std::string(to_string(unit.send({1, 27}, Message::copy_of(fragment))));
+    said += ", " + std::string(to_string(unit.lend({1, 28}, fragment, 1)));
+    said += ", " + std::string(to_string(unit.send_segments({1, 29}, {fragment, fragment})));
+    Status status = Status::ok;
+    said +=
+        unit.allocate({1, 30}, 100, status) ? ", memory" : ", " + std::string(to_string(status));
+    unit.advance({1, 40});
+    unit.flush();
+    return said;
+  };
+  EXPECT_EQ(said_by_child(words), "closed, closed, closed, closed, closed, closed");
+  send(60);
+  ASSERT_SOON(both_, built == 60);
+  EXPECT_EQ(unit.books().sent, 60U);
+}
+
 // A loop that does not run belongs to nobody, and so to whichever thread forks.
 TEST_P(Fork, a_child_of_another_thread_than_ran_the_loop_is_told_too) {
   ASSERT_NO_FATAL_FAILURE(come_up());
