@@ -1,8 +1,8 @@
 // The C API (C99, and C++). Structs are the caller's and of fixed size. Init clears a struct; set
 // its `cb` members and `data` after that. `handle` and `reserved` are the library's. Until free a
 // struct stays where it is; before init it is all zeros, or at least no copy. Calls answer with a
-// netio_result. netio_run and netio_run_once block, and netio_listen does to look up a name.
-// Call-backs come from the loop, never from inside a call of the user.
+// netio_result. netio_run and netio_run_once block, and netio_listen and netio_builder_listen do to
+// look up a name. Call-backs come from the loop, never from inside a call of the user.
 #ifndef NETIO_H
 #define NETIO_H
 
@@ -450,8 +450,11 @@ NETIO_API int netio_pair_socket_init(struct netio_context* context,
 #ifdef __cplusplus
 }
 #endif
+#include <netio/builder_unit.h>
+#include <netio/event_building.h>
 #include <netio/forward.h>
 #include <netio/publish.h>
+#include <netio/readout_unit.h>
 #include <netio/requests.h>
 #include <netio/segments.h>
 #endif

@@ -293,7 +293,8 @@ class NETIO_API BuilderUnit {
   void on_refused(std::function<void(const PeerInfo&, std::string_view why)> call);
 
   // Takes no more fragments, tells units what is settled, says good-bye, and calls `then` once,
-  // from the loop. What is not handed over stays with the units. A second call only sets a new
+  // from the loop. What is not handed over stays with the units, and so does what is kept with
+  // BuilderOptions::settle_released, which is not waited for. A second call only sets a new
   // `linger` and another `then`, which is called also if the first one was.
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
 

@@ -14,6 +14,11 @@
 extern "C" {
 #endif
 
+// Where netio/requests.h is the file that brought this one, it declares these later:
+struct netio_ask;
+struct netio_reply_to;
+struct netio_request_socket;
+
 // The most segments that a message may have.
 enum { NETIO_SEGMENTS_MAX = 64 };
 // One segment of a message. To be sent: bytes, which are the caller's again on return; or, if

@@ -65,4 +65,28 @@ netio_peer_snapshot to_c(const PeerSnapshot& snapshot) noexcept {
   return c;
 }
 
+netio_counters to_c(const Counters& counters) noexcept {
+  netio_counters c{};
+  c.bytes_sent = counters.bytes_sent;
+  c.bytes_received = counters.bytes_received;
+  c.bytes_arrived = counters.bytes_arrived;
+  c.pages_sent = counters.pages_sent;
+  c.pages_received = counters.pages_received;
+  c.agains = counters.agains;
+  c.connects = counters.connects;
+  c.disconnects = counters.disconnects;
+  c.rejected = counters.rejected;
+  c.starved = counters.starved;
+  c.published = counters.published;
+  c.unwanted = counters.unwanted;
+  c.bodies_encoded = counters.bodies_encoded;
+  c.demoted = counters.demoted;
+  c.copies = counters.copies;
+  c.bytes_copied = counters.bytes_copied;
+  c.resent = counters.resent;
+  c.resume_given_up = counters.resume_given_up;
+  c.ring_writes = counters.ring_writes;
+  return c;
+}
+
 }  // namespace netio::c_api

@@ -11,6 +11,7 @@ netio_books to_c(const Books& books) noexcept;
 // Good as long as `info` is.
 netio_peer to_c(const PeerInfo& info) noexcept;
 netio_peer_snapshot to_c(const PeerSnapshot& snapshot) noexcept;
+netio_counters to_c(const Counters& counters) noexcept;
 
 // The caller's struct may be gone when its call-back returns: nothing looks at it again.
 template <typename Struct, typename... Given>

@@ -66,8 +66,8 @@ NETIO_API int netio_context_free(netio_context* context) {
     constexpr auto call = "netio_context_free";
     if (object.loop().in_turn()) return fail_in_turn(call);
     if (object.residents != 0) {
-      const std::string cause =
-          std::to_string(object.residents) + " sockets, timers, signals or descriptors live in it";
+      const std::string cause = std::to_string(object.residents) +
+                                " sockets, units, timers, signals or descriptors live in it";
       return fail(NETIO_BUSY, call, cause.c_str(), "free them first");
     }
     const std::unique_ptr<ContextObject> last(&object);

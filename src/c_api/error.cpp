@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include <netio/books.hpp>
+#include <netio/event_building.hpp>
 #include <netio/request.hpp>
 #include <netio/subscription.hpp>
 
@@ -32,6 +33,10 @@ static_assert(NETIO_DROP_SUPERSEDED + 1 == static_cast<int>(DropReason::count_))
 static_assert(NETIO_OUTCOME_ANSWERED == static_cast<int>(Outcome::answered));
 static_assert(NETIO_OUTCOME_NOT_EXECUTED == static_cast<int>(Outcome::not_executed));
 static_assert(NETIO_OUTCOME_IN_DOUBT + 1 == static_cast<int>(Outcome::count_));
+static_assert(NETIO_FRAGMENT_GOOD == static_cast<int>(FragmentStatus::good));
+static_assert(NETIO_FRAGMENT_IN_ERROR == static_cast<int>(FragmentStatus::in_error));
+static_assert(NETIO_MISSING_NO == static_cast<int>(Missing::no));
+static_assert(NETIO_MISSING_FORGOTTEN + 1 == static_cast<int>(Missing::count_));
 static_assert(NETIO_POLICY_BLOCK == static_cast<int>(Policy::block));
 static_assert(NETIO_POLICY_DISCONNECT == static_cast<int>(Policy::disconnect));
 
@@ -70,8 +75,12 @@ int fail(int code, const char* call, const char* cause, const char* advice) noex
   return code;
 }
 
+int fail_null(const char* call) noexcept {
+  return fail(NETIO_INVALID, call, "a null pointer was given");
+}
+
 int fail_struct(const char* call, const void* own) noexcept {
-  if (own == nullptr) return fail(NETIO_INVALID, call, "a null pointer was given");
+  if (own == nullptr) return fail_null(call);
   return fail(NETIO_INVALID, call,
               "this struct was not made by its init call, or was freed, moved or copied",
               "make it first, use it where it was made, and pass pointers to it");
@@ -117,6 +126,12 @@ NETIO_API const char* netio_drop_reason_name(int reason) {
 }
 
 NETIO_API const char* netio_outcome_name(int outcome) { return word(outcome, Outcome::in_doubt); }
+
+NETIO_API const char* netio_fragment_status_name(int status) {
+  return word(status, FragmentStatus::in_error);
+}
+
+NETIO_API const char* netio_missing_name(int missing) { return word(missing, Missing::forgotten); }
 
 }  // extern "C"
 }  // namespace netio::c_api

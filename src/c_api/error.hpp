@@ -16,6 +16,8 @@ namespace netio::c_api {
 [[gnu::cold]] int fail(int code, const char* call, const char* cause,
                        const char* advice = "") noexcept;
 [[gnu::cold]] int fail(int code, const char* text) noexcept;
+// Of an argument that may not be null: NETIO_INVALID.
+[[gnu::cold]] int fail_null(const char* call) noexcept;
 // What is wrong with a struct: NETIO_INVALID.
 [[gnu::cold]] int fail_struct(const char* call, const void* own) noexcept;
 // The code of this thread's latest failure.

@@ -95,7 +95,7 @@ int with(const char* call, Struct* own, Work&& work) noexcept {
 // Clears the struct and gives it the object that `make` returns.
 template <typename Struct, typename Make>
 int init(const char* call, Struct* own, Make&& make) noexcept {
-  if (own == nullptr) return fail(NETIO_INVALID, call, "a null pointer was given");
+  if (own == nullptr) return fail_null(call);
   netio_handle& handle = handle_of(*own);
   if (sealed(handle)) {
     return fail(NETIO_INVALID, call, "this struct is in use", "free it first, or take another");

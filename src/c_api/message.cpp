@@ -13,10 +13,10 @@
 namespace netio::c_api {
 namespace {
 
-// Marks in the low bits of `memory`; a view has the last one at most. What is writable has no
-// segments: with both marks it has room in front of it.
-constexpr std::uintptr_t owned_mark = 1;
-constexpr std::uintptr_t writable_mark = 2;
+// Marks in the low bits of `memory`. Without the first one it is a MessageView with marks of its
+// own. What is writable has no segments: with all marks it has room in front of it.
+constexpr std::uintptr_t owned_mark = 2;
+constexpr std::uintptr_t writable_mark = 1;
 constexpr std::uintptr_t segmented_mark = 4;  // as in a MessageView
 constexpr std::uintptr_t roomy_marks = writable_mark | segmented_mark;
 constexpr std::uintptr_t marks = owned_mark | writable_mark | segmented_mark;
@@ -64,18 +64,18 @@ extern "C" {
 
 NETIO_API int netio_keep(const netio_message* received, netio_message* kept) {
   if (received == nullptr || kept == nullptr) {
-    return fail(NETIO_INVALID, __func__, "a null pointer was given");
+    return fail_null(__func__);
   }
   if (received->memory == nullptr || is_owned(*received)) {
     return fail(NETIO_INVALID, __func__, "this is not the message of a call-back",
-                "keep what cb_msg_received was given, before it returns");
+                "keep what a call-back was given, before it returns");
   }
   *kept = to_c(reinterpret_cast<const MessageView*>(received)->keep());
   return NETIO_OK;
 }
 
 NETIO_API int netio_release(netio_message* kept) {
-  if (kept == nullptr) return fail(NETIO_INVALID, __func__, "a null pointer was given");
+  if (kept == nullptr) return fail_null(__func__);
   if (!is_owned(*kept)) {
     return fail(NETIO_INVALID, __func__, "this message is not owned",
                 "release once what was kept or allocated, and was not passed on");

@@ -15,30 +15,30 @@ namespace {
 
 static_assert(sizeof(netio_tags) == sizeof(TagRange) && std::is_standard_layout_v<TagRange>);
 static_assert(offsetof(netio_tags, last) == offsetof(TagRange, last));
-const netio_tags* to_c(std::span<const TagRange> ranges) noexcept {
+const netio_tags* tags_in_c(std::span<const TagRange> ranges) noexcept {
   return reinterpret_cast<const netio_tags*>(ranges.data());
 }
 
 void set_call_backs(Publish& publish, netio_publish_socket* own) {
   publish.on_subscribe([own](const PeerInfo& info, std::span<const TagRange> tags) {
-    call_back_about(info, own, own->cb_subscribed, to_c(tags), tags.size());
+    call_back_about(info, own, own->cb_subscribed, tags_in_c(tags), tags.size());
   });
   publish.on_unsubscribe([own](const PeerInfo& info, std::span<const TagRange> tags) {
-    call_back_about(info, own, own->cb_unsubscribed, to_c(tags), tags.size());
+    call_back_about(info, own, own->cb_unsubscribed, tags_in_c(tags), tags.size());
   });
   publish.on_behind([own](const PeerSnapshot& snapshot) {
     if (own->cb_behind == nullptr) return;
-    const netio_peer_snapshot peer = c_api::to_c(snapshot);
+    const netio_peer_snapshot peer = to_c(snapshot);
     own->cb_behind(own, &peer);
   });
   publish.on_caught_up([own](const PeerSnapshot& snapshot) {
     if (own->cb_caught_up == nullptr) return;
-    const netio_peer_snapshot peer = c_api::to_c(snapshot);
+    const netio_peer_snapshot peer = to_c(snapshot);
     own->cb_caught_up(own, &peer);
   });
   publish.on_policy_changed([own](const PeerSnapshot& snapshot) {
     if (own->cb_policy_changed == nullptr) return;
-    const netio_peer_snapshot peer = c_api::to_c(snapshot);
+    const netio_peer_snapshot peer = to_c(snapshot);
     own->cb_policy_changed(own, &peer);
   });
 }
@@ -78,7 +78,7 @@ NETIO_API int netio_publish_socket_init(netio_context* context, netio_publish_so
 NETIO_API int netio_publish(netio_publish_socket* socket, uint64_t tag, const void* data,
                             size_t bytes, netio_subscription_cache* cache) {
   if (socket == nullptr || (data == nullptr && bytes != 0)) [[unlikely]]
-    return fail(NETIO_INVALID, __func__, "a null pointer was given");
+    return fail_null(__func__);
   if (!usable(__func__, &socket->socket)) [[unlikely]]
     return last_code();
   SocketObject& object = object_in(socket->socket);

@@ -37,7 +37,7 @@ class Borrowed {
 
 template <typename Answer>
 int answer(const char* call, netio_reply_to* to, Answer&& answered) noexcept {
-  if (to == nullptr) return fail(NETIO_INVALID, call, "a null pointer was given");
+  if (to == nullptr) return fail_null(call);
   Borrowed borrowed(to);
   const Status status = answered(*borrowed);
   if (status != Status::not_connected) return result(call, status);
@@ -48,7 +48,7 @@ int answer(const char* call, netio_reply_to* to, Answer&& answered) noexcept {
 int allocate(const char* call, netio_reply_to* to, std::size_t head_bytes, std::size_t bytes,
              netio_message* message, void** room) noexcept {
   if (message == nullptr || room == nullptr) {
-    return fail(NETIO_INVALID, call, "a null pointer was given");
+    return fail_null(call);
   }
   return answer(call, to, [=](ReplyTo& own) {
     Status status = Status::ok;
@@ -114,7 +114,7 @@ NETIO_API int netio_reply_to_allocate_behind(netio_reply_to* to, size_t head_byt
 }
 
 NETIO_API int netio_reply_to_drop(netio_reply_to* to) {
-  if (to == nullptr) return fail(NETIO_INVALID, __func__, "a null pointer was given");
+  if (to == nullptr) return fail_null(__func__);
   const ReplyTo last(reinterpret_cast<detail::ReplyTicket*>(to));
   return NETIO_OK;
 }
@@ -134,7 +134,7 @@ NETIO_API uint64_t netio_reply_to_peer(const netio_reply_to* to) {
 }
 
 NETIO_API int netio_get_reply_books(const netio_reply_socket* socket, netio_reply_books* books) {
-  if (books == nullptr) return fail(NETIO_INVALID, __func__, "a null pointer was given");
+  if (books == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [books](SocketObject& object) -> int {
     if (object.replying == nullptr) {
       return fail(NETIO_INVALID, "netio_get_reply_books", "this is no reply socket");

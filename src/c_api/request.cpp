@@ -59,7 +59,7 @@ Status send(Request& request, Payload&& payload, const netio_ask* ask, std::uint
 int allocate(const char* call, netio_request_socket* socket, std::size_t head_bytes,
              std::size_t bytes, netio_message* message, void** room) noexcept {
   if (message == nullptr || room == nullptr) {
-    return fail(NETIO_INVALID, call, "a null pointer was given");
+    return fail_null(call);
   }
   return with_request(call, socket, [=](Request& request) {
     Status status = Status::ok;
@@ -128,7 +128,7 @@ NETIO_API int netio_request_cancel(netio_request_socket* socket, uint64_t id) {
 
 NETIO_API int netio_get_request_books(const netio_request_socket* socket,
                                       netio_request_books* books) {
-  if (books == nullptr) return fail(NETIO_INVALID, __func__, "a null pointer was given");
+  if (books == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [books](SocketObject& object) -> int {
     if (object.requesting == nullptr) {
       return fail(NETIO_INVALID, "netio_get_request_books", "this is no request socket");

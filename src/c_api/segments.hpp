@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -82,12 +83,19 @@ class SentSegments {
   Room<Message> messages_;
 };
 
-// What `send` answers for them.
+// What `send` answers for them. Sizes that no memory has are refused here, as their sum might wrap.
 template <typename Send>
 int send_segments(const char* call, const netio_segment* segments, std::size_t count,
                   Send&& send) noexcept {
+  constexpr std::size_t most = SIZE_MAX / (2 * segments_max);
   SentSegments sent;
   if (const char* const wrong = sent.take(segments, count)) return fail(NETIO_INVALID, call, wrong);
+  for (const Segment& segment : sent.segments()) {
+    if (segment.bytes().size() <= most) [[likely]]
+      continue;
+    sent.end(false);
+    return fail(NETIO_TOO_BIG, call, "a segment is too big", "split the message");
+  }
   const int answer = send(sent.segments());
   sent.end(answer == NETIO_OK);
   return answer;

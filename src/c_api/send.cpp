@@ -50,7 +50,7 @@ inline int send(const char* call, netio_socket* socket, std::uint64_t tag, const
 int allocate(const char* call, netio_socket* socket, std::uint64_t tag, std::size_t head_bytes,
              std::size_t bytes, netio_message* message, void** room) noexcept {
   if (message == nullptr || room == nullptr) {
-    return fail(NETIO_INVALID, call, "a null pointer was given");
+    return fail_null(call);
   }
   return by_role(call, socket, [=](auto& role) {
     Status status = Status::ok;
@@ -102,7 +102,7 @@ NETIO_API int netio_send_tagged(netio_socket* socket, uint64_t tag, const void* 
 NETIO_API int netio_send_to_all(netio_socket* socket, uint64_t tag, const void* data, size_t bytes,
                                 size_t* peers, size_t* away) {
   if (peers == nullptr || away == nullptr || (data == nullptr && bytes != 0)) {
-    return fail(NETIO_INVALID, __func__, "a null pointer was given");
+    return fail_null(__func__);
   }
   *peers = *away = 0;
   if (!usable(__func__, socket)) return last_code();

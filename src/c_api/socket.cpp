@@ -84,10 +84,6 @@ SocketObject* asked(const char* call, const netio_socket* own) noexcept {
   return object != nullptr && on_owner_thread(call, object->loop()) ? object : nullptr;
 }
 
-int fail_null(const char* call) noexcept {
-  return fail(NETIO_INVALID, call, "a null pointer was given");
-}
-
 }  // namespace
 
 extern "C" {
@@ -164,27 +160,7 @@ NETIO_API int netio_get_books(const netio_socket* socket, netio_books* books) {
 NETIO_API int netio_get_counters(const netio_socket* socket, netio_counters* counters) {
   if (counters == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [counters](SocketObject& object) {
-    const Counters from = object.socket->counters();
-    *counters = {};
-    counters->bytes_sent = from.bytes_sent;
-    counters->bytes_received = from.bytes_received;
-    counters->bytes_arrived = from.bytes_arrived;
-    counters->pages_sent = from.pages_sent;
-    counters->pages_received = from.pages_received;
-    counters->agains = from.agains;
-    counters->connects = from.connects;
-    counters->disconnects = from.disconnects;
-    counters->rejected = from.rejected;
-    counters->starved = from.starved;
-    counters->published = from.published;
-    counters->unwanted = from.unwanted;
-    counters->bodies_encoded = from.bodies_encoded;
-    counters->demoted = from.demoted;
-    counters->copies = from.copies;
-    counters->bytes_copied = from.bytes_copied;
-    counters->resent = from.resent;
-    counters->resume_given_up = from.resume_given_up;
-    counters->ring_writes = from.ring_writes;
+    *counters = to_c(object.socket->counters());
   });
 }
 
@@ -192,14 +168,7 @@ NETIO_API int netio_get_peers(netio_socket* socket, const netio_peer_snapshot** 
                               size_t* count) {
   if (peers == nullptr || count == nullptr) return fail_null(__func__);
   return with<SocketObject>(__func__, socket, [=](SocketObject& object) {
-    std::vector<PeerSnapshot> now = object.socket->peers();
-    std::vector<netio_peer_snapshot> in_c;
-    in_c.reserve(now.size());
-    for (const PeerSnapshot& peer : now) in_c.push_back(to_c(peer));
-    object.peers = std::move(now);
-    object.peers_in_c = std::move(in_c);
-    *peers = object.peers_in_c.data();
-    *count = object.peers_in_c.size();
+    object.peers.give(object.socket->peers(), to_c, peers, count);
   });
 }
 

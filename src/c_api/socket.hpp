@@ -19,6 +19,7 @@
 #include <netio/socket.hpp>
 #include <netio/subscription.hpp>
 
+#include "c_api/given_list.hpp"
 #include "c_api/handle.hpp"
 #include "socket/socket_core.hpp"
 
@@ -53,9 +54,7 @@ class SocketObject : public Resident {
   const std::uint64_t number;  // no other socket has it; 0 is none's
   std::string address;         // of the latest listen
   std::size_t forwards = 0;    // netio_forwards that have it
-  // The latest list of peers, and what C was given of it.
-  std::vector<PeerSnapshot> peers;
-  std::vector<netio_peer_snapshot> peers_in_c;
+  GivenList<PeerSnapshot, netio_peer_snapshot> peers;
 
  protected:
   void set_call_backs();

@@ -1,28 +1,14 @@
 // netio_socket_options: the defaults of C++, and back.
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <limits>
+#include <string>
 
 #include <netio/status.hpp>
 
 #include "c_api/socket.hpp"
-#include "socket/option_bounds.hpp"
+#include "c_api/times.hpp"
 
 namespace netio::c_api {
-namespace {
-
-// More than a hundred years means for ever.
-template <typename Unit>
-Unit time_from(std::uint64_t count) noexcept {
-  constexpr auto most =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<Unit>(detail::time_most).count());
-  return Unit(static_cast<typename Unit::rep>(std::min(count, most)));
-}
-
-std::uint64_t count_of(auto time) noexcept { return static_cast<std::uint64_t>(time.count()); }
-
-}  // namespace
 
 netio_socket_options default_options() noexcept {
   netio_socket_options c{};

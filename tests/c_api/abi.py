@@ -18,8 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HEADERS = tuple(ROOT / "include" / name
-                for name in ("netio.h", "netio/forward.h", "netio/publish.h", "netio/reasons.h", "netio/requests.h",
-                             "netio/segments.h"))
+                for name in ("netio.h", "netio/builder_unit.h", "netio/event_building.h",
+                             "netio/forward.h", "netio/publish.h", "netio/readout_unit.h",
+                             "netio/reasons.h", "netio/requests.h", "netio/segments.h"))
 RECORD = Path(__file__).with_name("abi.txt")
 
 

@@ -259,6 +259,14 @@ static void what_makes_no_sense_is_refused(void) {
   CHECK_FAILS(netio_send_segments(&out.socket, 0, many, 1), NETIO_INVALID);
   many[0].message = &empty;
   CHECK_FAILS(netio_send_segments(&out.socket, 0, many, 1), NETIO_INVALID);
+  many[0] = (struct netio_segment){"x", SIZE_MAX, NULL};  // sizes whose sum wraps
+  many[1].message = &message;
+  CHECK_FAILS(netio_send_segments(&out.socket, 0, many, 1), NETIO_TOO_BIG);
+  CHECK_FAILS(netio_send_segments(&out.socket, 0, many, 2), NETIO_TOO_BIG);
+  many[0].size = SIZE_MAX / 2 + 1;
+  many[2] = many[0];
+  CHECK_FAILS(netio_send_segments(&out.socket, 0, many, 3), NETIO_TOO_BIG);
+  many[2] = (struct netio_segment){NULL, 0, NULL};
   many[0].message = many[1].message = &message;
   CHECK_FAILS(netio_send_segments(&out.socket, 0, many, 2), NETIO_INVALID);
   CHECK_FAILS(netio_send_segments(&in.socket, 0, many, 1), NETIO_INVALID);

@@ -79,7 +79,8 @@ TEST_F(Examples, the_first_program_moves_its_messages) {
 TEST_F(Examples, the_first_program_says_why_nothing_happens) {
   Process push(example("push", "tcp://127.0.0.1:1"));
   EXPECT_TRUE(push.wait_for_err("nobody listens at tcp://127.0.0.1:1")) << push.err();
-  for (const char* const name : {"push", "pull", "c_push", "c_pull", "c_request", "c_reply"}) {
+  for (const char* const name :
+       {"push", "pull", "c_push", "c_pull", "c_request", "c_reply", "c_builder_unit"}) {
     Process wrong(example(name, "127.0.0.1:5555"));
     EXPECT_EQ(wrong.wait(), 2) << name;
     EXPECT_THAT(wrong.err(), HasSubstr("the scheme is missing")) << name;
@@ -198,27 +199,38 @@ TEST_F(Examples, a_builder_says_its_state_to_a_monitor) {
   EXPECT_THAT(reply.out(), HasSubstr("\n3 requests, 3 answered\n"));
 }
 
+// In C++, in C, and with one in C++ at the other end.
 TEST_F(Examples, fragments_become_events) {
   const auto with = [](const std::string& name, const std::vector<std::string>& words) {
     Process::Options options = example(name);
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
     return options;
   };
-  Process builder(with("builder_unit", {"tcp://127.0.0.1:0", "0", "1"}));
-  const std::string greeting = "building at ";
-  ASSERT_TRUE(
-      builder.wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
-  std::string address = builder.out().substr(greeting.size());
-  address.erase(address.find('\n'));
-  Process first(with("readout_unit", {"0", address}));
-  Process second(with("readout_unit", {"1", address}));
-  for (Process* const unit : {&first, &second}) {
-    EXPECT_EQ(unit->wait(), 0) << unit->err();
-    EXPECT_EQ(unit->out(), "1000 sent, 1000 settled\n");
+  struct {
+    const char* builder;
+    const char* units[2];
+  } constexpr systems[] = {{"builder_unit", {"readout_unit", "readout_unit"}},
+                           {"c_builder_unit", {"c_readout_unit", "c_readout_unit"}},
+                           {"c_builder_unit", {"readout_unit", "c_readout_unit"}},
+                           {"builder_unit", {"c_readout_unit", "readout_unit"}}};
+  for (const auto& system : systems) {
+    SCOPED_TRACE(std::string(system.builder) + ", " + system.units[0] + ", " + system.units[1]);
+    Process builder(with(system.builder, {"tcp://127.0.0.1:0", "0", "1"}));
+    const std::string greeting = "building at ";
+    ASSERT_TRUE(
+        builder.wait_for_out_bytes(greeting.size() + std::string("tcp://127.0.0.1:1\n").size()));
+    std::string address = builder.out().substr(greeting.size());
+    address.erase(address.find('\n'));
+    Process first(with(system.units[0], {"0", address}));
+    Process second(with(system.units[1], {"1", address}));
+    for (Process* const unit : {&first, &second}) {
+      EXPECT_EQ(unit->wait(), 0) << unit->err();
+      EXPECT_EQ(unit->out(), "1000 sent, 1000 settled\n");
+    }
+    EXPECT_EQ(builder.wait(), 0) << builder.err();
+    EXPECT_THAT(builder.out(), HasSubstr("event 0: 30 bytes\n"
+                                         "1000 complete, 0 incomplete\n"));
   }
-  EXPECT_EQ(builder.wait(), 0) << builder.err();
-  EXPECT_THAT(builder.out(), HasSubstr("event 0: 30 bytes\n"
-                                       "1000 complete, 0 incomplete\n"));
 }
 
 TEST_F(Examples, messages_are_kept_beyond_their_call_back) {
@@ -346,6 +358,8 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/c-api.md", "examples/c_push.c"},
       {"docs/c-api.md", "examples/c_reply.c"},
       {"docs/c-api.md", "examples/c_request.c"},
+      {"docs/c-api.md", "examples/c_readout_unit.c"},
+      {"docs/c-api.md", "examples/c_builder_unit.c"},
       {"docs/coroutines.md", "examples/coroutine.cpp"},
       {"docs/foreign-loops.md", "examples/asio_loop.cpp"},
       {"docs/foreign-loops.md", "examples/poll_loop.cpp"},
