@@ -59,6 +59,7 @@ struct PubArguments : SendArguments {
   TagRange tags{0, 0};  // in turn
   bool no_block = false;
   std::uint64_t subscribers_min = 0;
+  std::uint64_t subscribers_any_min = 0;
   std::optional<std::chrono::nanoseconds> block_for_max;
 };
 

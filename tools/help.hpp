@@ -90,7 +90,8 @@ It begins when --wait-for says, and goes on whether subscribers are there or not
 is counted as unwanted. Subscribers come and go at any time, and each says what happens when it is
 slow (netio sub --policy). Only one with the policy block holds the publisher up; --no-block allows
 none. With --subscribers-min N nothing is published, and nothing lost, while fewer than N of these
-are there. The books count each message once for each subscriber that wanted it.
+are there; --subscribers-any-min counts those of whatever policy. The books count each message once
+for each subscriber that wanted it.
 At the end it waits until the subscribers that are connected have acknowledged everything, or for
 --linger. After Ctrl-C that is 1 s at most; a second Ctrl-C ends it at once.
 

@@ -27,8 +27,25 @@ PublishOptions publish_options(const PubArguments& arguments) {
       arguments.peer.channel ? arguments.peer.channel->publish : PublishOptions{};
   options.block_allowed = !arguments.no_block;
   options.subscribers_min = arguments.subscribers_min;
+  options.subscribers_any_min = arguments.subscribers_any_min;
   if (arguments.block_for_max) options.block_for_max = *arguments.block_for_max;
   return options;
+}
+
+std::string what_holds_up(const PubArguments& arguments) {
+  const std::uint64_t blocking = arguments.subscribers_min;
+  const std::uint64_t any = arguments.subscribers_any_min;
+  std::vector<std::string> until;
+  if (blocking != 0) {
+    until.push_back(fmt::format("{} with --policy block {}", counted(blocking, "subscriber"),
+                                blocking == 1 ? "is there and keeps up" : "are there and keep up"));
+  }
+  if (any != 0) {
+    until.push_back(fmt::format("{} of any policy {} there", counted(any, "subscriber"),
+                                any == 1 ? "is" : "are"));
+  }
+  if (until.empty()) return "held up by a subscriber with --policy block";
+  return fmt::format("held up until {}", fmt::join(until, ", and "));
 }
 
 class PubSession final : public SendingSession {
@@ -60,12 +77,7 @@ class PubSession final : public SendingSession {
 PubSession::PubSession(const PubArguments& arguments)
     : SendingSession(arguments, "pub", "subscriber"),
       wanted_(arguments.wait_for),
-      held_up_by_(arguments.subscribers_min == 0
-                      ? "held up by a subscriber with --policy block"
-                      : fmt::format("held up until {} with --policy block {}",
-                                    counted(arguments.subscribers_min, "subscriber"),
-                                    arguments.subscribers_min == 1 ? "is there and keeps up"
-                                                                   : "are there and keep up")),
+      held_up_by_(what_holds_up(arguments)),
       publish_(context_, publish_options(arguments),
                socket_options(arguments.peer, Mode::buffered)),
       outlet_(publish_, arguments.tags) {

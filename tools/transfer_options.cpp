@@ -145,6 +145,7 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
   add_channel(app, pub.peer, ChannelPattern::publish, [&pub](const ChannelConfig& channel) {
     pub.no_block = !channel.publish.block_allowed;
     pub.subscribers_min = channel.publish.subscribers_min;
+    pub.subscribers_any_min = channel.publish.subscribers_any_min;
     pub.block_for_max = channel.publish.block_for_max;
     pub.linger = channel.linger;
   });
@@ -154,6 +155,8 @@ void add_pub(CLI::App& app, PubArguments& pub, SendChoice& choice) {
       add_parsed_to(app, "--subscribers-min", "N", parse_count, pub.subscribers_min,
                     "Publish only while so many subscribers with the policy block are there (0); "
                     "when one of them goes, wait until another one comes");
+  add_parsed_to(app, "--subscribers-any-min", "N", parse_count, pub.subscribers_any_min,
+                "The same for subscribers of whatever policy (0)");
   app.add_flag("--no-block", pub.no_block,
                "Let no subscriber hold the publisher up: who asks for the policy block gets "
                "drop_new")

@@ -100,7 +100,7 @@ NETIO_API const struct netio_event_fragment* netio_range_fragments(
 
 // How many events lack the fragment of a source, by netio_missing. This struct will not grow.
 struct netio_missing_counts {
-  uint64_t by[16];  // that of NETIO_MISSING_NO is 0
+  uint64_t by[16];  // that of NETIO_MISSING_NO: the unit said that it has none
 };
 // What one builder has handed over of a run, as netio::RunBooks.
 struct netio_run_books {
@@ -136,13 +136,14 @@ struct netio_builder_unit {
   // connected already, a breach of the rules, or another kind of socket. The connection is ended.
   void (*cb_refused)(struct netio_builder_unit* unit, const struct netio_peer* peer,
                      const char* why);
-  // What netio_builder_close() began is done.
+  // What netio_builder_close() began is done, or netio_context_close() has closed it.
   void (*cb_closed)(struct netio_builder_unit* unit);
   // (*) netio_builder_fill() passed a watermark of the socket options:
   void (*cb_high_watermark)(struct netio_builder_unit* unit);
   void (*cb_low_watermark)(struct netio_builder_unit* unit);
-  // The event manager is connected; its connection ended; an attempt to connect failed; it cannot
-  // work with this builder, and why. If it is gone, no event is handed over when the lease is over:
+  // The event manager is connected; its connection ended; an attempt to connect failed; or it
+  // cannot work with this builder, and why, in place of that. If it is gone, no event is handed
+  // over when the lease is over:
   void (*cb_manager_established)(struct netio_builder_unit* unit, const struct netio_peer* peer);
   void (*cb_manager_closed)(struct netio_builder_unit* unit, const struct netio_peer* peer,
                             const struct netio_down* down);
@@ -174,6 +175,12 @@ NETIO_API const char* netio_builder_address(const struct netio_builder_unit* uni
 // listens. For a plan that is `managed`; once, after the calls of netio_builder_listen(). It needs
 // cb_event or cb_range as those do.
 NETIO_API int netio_builder_join(struct netio_builder_unit* unit, const char* manager);
+// Hands nothing over, and does not tell of the end of runs, until netio_builder_resume(). Units go
+// on as far as their windows allow. To end in order with events that are kept, pause, release them
+// on whatever thread they are, and close.
+NETIO_API int netio_builder_pause(struct netio_builder_unit* unit);
+// Goes on, in another turn of the loop.
+NETIO_API int netio_builder_resume(struct netio_builder_unit* unit);
 // Takes no more fragments, and tells units what is settled. When they know it, or `linger_ms` has
 // passed, cb_closed comes. What is not handed over stays with the units, and so does what is kept
 // with settle_released, which is not waited for. A second call sets a new linger time, and

@@ -184,7 +184,7 @@ class NETIO_API EventRange {
 
 // What a builder has done, and has at this moment.
 struct BuilderBooks {
-  // A count for each reason; that of Missing::no is 0.
+  // A count for each reason. That of Missing::no: the unit said that it has none.
   using MissingCounts = std::array<std::uint64_t, static_cast<std::size_t>(Missing::count_)>;
   // Of fragments of one source: received = built + incomplete + late + open.
   struct Source {
@@ -248,7 +248,7 @@ class NETIO_API BuilderUnit {
   // bound. For a plan that is `managed`; once. Throws Error, as Socket::connect() does.
   void join(std::string_view manager);
   // Set the calls for the event manager. If it is gone, no event is handed over when the lease is
-  // over. They are as on_up(), on_down() and on_refused() for units:
+  // over. They are as on_up(), on_down() and on_refused() of a ReadoutUnit for its builders:
   void on_manager_up(std::function<void(const PeerInfo&)> call);
   void on_manager_down(std::function<void(const PeerInfo&, const Down&)> call);
   void on_manager_refused(std::function<void(std::string_view why)> call);
@@ -292,11 +292,22 @@ class NETIO_API BuilderUnit {
   // connection is ended.
   void on_refused(std::function<void(const PeerInfo&, std::string_view why)> call);
 
+  // Hands nothing over, and does not tell of the end of runs, until resume(). Units go on as far as
+  // their windows allow. To end in order with events that are kept, pause, release them on whatever
+  // thread they are, and close().
+  void pause() noexcept;
+  // Goes on in another turn of the loop.
+  void resume() noexcept;
+
   // Takes no more fragments, tells units what is settled, says good-bye, and calls `then` once,
   // from the loop. What is not handed over stays with the units, and so does what is kept with
   // BuilderOptions::settle_released, which is not waited for. A second call only sets a new
   // `linger` and another `then`, which is called also if the first one was.
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
+
+  // Sets the call for its end, once: behind the `then` of close(), and also if Context::close() has
+  // closed it.
+  void on_closed(std::function<void()> call);
 
   // A snapshot. Allocates memory.
   [[nodiscard]] BuilderBooks books() const;

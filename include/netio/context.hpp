@@ -94,7 +94,12 @@ class NETIO_API Context {
   // `linger`. Each socket that closes has its on_closed. When all sockets are closed or destroyed,
   // calls `then` once, from the loop. If there is no `then`, it stops the loop, so that run()
   // returns. From this call on, no socket can be made in this context. Never blocks. A second call
-  // may shorten `linger`, not prolong it, and sets a new `then` if it has one. For Ctrl-C:
+  // may shorten `linger`, not prolong it, and sets a new `then` if it has one.
+  //
+  // Read-out units finish as by ReadoutUnit::finish(), within `linger`; say advance() first.
+  // Builder units and event managers of this context close when they have. Events that are kept
+  // with BuilderOptions::settle_released are not waited for: see BuilderUnit::pause(). What their
+  // own finish() or close() was given as `then` is called all the same. For Ctrl-C:
   // PosixSignals(context.loop(), {SIGINT}, [&](int) { context.close(); }).
   void close(std::chrono::nanoseconds linger = std::chrono::seconds(5),
              std::function<void()> then = {});

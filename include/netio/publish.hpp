@@ -49,7 +49,7 @@ class NETIO_API PublishTag {
   // Two texts in braces would be one text, from the first to the second.
   void send(std::initializer_list<const char*> texts) const = delete;
   // Whether it is worth making the message: somebody has subscribed the tag, or too few subscribers
-  // are there (PublishOptions::subscribers_min).
+  // are there (PublishOptions::subscribers_min, subscribers_any_min).
   [[nodiscard]] bool wanted() const noexcept { return row_->audience != nullptr; }
   // The tag itself.
   [[nodiscard]] std::uint64_t value() const noexcept { return row_->tag; }
@@ -65,9 +65,10 @@ class NETIO_API PublishTag {
 
 // A message is taken for all its subscribers, or (on any answer but ok) for none. If nobody wants
 // it, the answer is ok, and it is counted in Counters::unwanted. While there are fewer subscribers
-// with Policy::block than PublishOptions::subscribers_min, every call that sends, lends or
-// allocates answers `again`. books() counts each message once for each subscriber that it is for.
-// SocketOptions::mode has no meaning here: each subscriber chooses.
+// with Policy::block than PublishOptions::subscribers_min, or fewer of any policy than
+// subscribers_any_min, every call that sends, lends or allocates answers `again`. books() counts
+// each message once for each subscriber that it is for. SocketOptions::mode has no meaning here:
+// each subscriber chooses.
 class NETIO_API Publish : public Socket {
  public:
   // Throws Error for options that make no sense.

@@ -58,14 +58,14 @@ struct netio_readout_unit {
   // The connection to a builder ended, and why.
   void (*cb_connection_closed)(struct netio_readout_unit* unit, uint32_t builder,
                                const struct netio_peer* peer, const struct netio_down* down);
-  // An attempt to connect to a builder failed, or the builder refused this unit.
+  // An attempt to connect to a builder failed. If one was refused, cb_refused comes in its place.
   void (*cb_connection_failed)(struct netio_readout_unit* unit, uint32_t builder,
                                const struct netio_peer* peer, const struct netio_down* down);
   // A builder cannot work with this unit, and why, for a person: another plan, another number, or a
-  // breach of the rules. The connection is ended, and tried again, so this comes at each attempt,
-  // and cb_connection_failed behind it.
+  // breach of the rules. The connection is ended, and tried again. A reason that is the same again
+  // is not told, until one of the two above has told of another.
   void (*cb_refused)(struct netio_readout_unit* unit, uint32_t builder, const char* why);
-  // What netio_readout_finish() began is done.
+  // What netio_readout_finish() began is done, or netio_context_close() has made it finish.
   void (*cb_finished)(struct netio_readout_unit* unit);
   // (*) netio_readout_fill() passed a watermark of the socket options:
   void (*cb_high_watermark)(struct netio_readout_unit* unit);

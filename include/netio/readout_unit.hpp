@@ -99,7 +99,8 @@ class NETIO_API ReadoutUnit {
   // For a plan that is `managed`, in place of connect(): connects to the event manager, which gives
   // ranges to builders, and says where these are. Once. Throws Error, as Socket::connect() does.
   void join(std::string_view manager);
-  // Set the calls for the event manager, as on_up(), on_down() and on_refused() for builders:
+  // Set the calls for the event manager. They are as on_up(), on_down() and on_refused() for
+  // builders:
   void on_manager_up(std::function<void(const PeerInfo&)> call);
   void on_manager_down(std::function<void(const PeerInfo&, const Down&)> call);
   void on_manager_refused(std::function<void(std::string_view why)> call);
@@ -182,11 +183,12 @@ class NETIO_API ReadoutUnit {
   // Socket::on_up().
   void on_up(std::function<void(std::uint32_t builder, const PeerInfo&)> call);
   // Sets the call for a connection to a builder that ended, or could not be made: see
-  // Socket::on_down(). PeerInfo::was_up says whether on_up() came before.
+  // Socket::on_down(). PeerInfo::was_up says whether on_up() came before. If it did not, and the
+  // builder was refused, on_refused() is called in place of this.
   void on_down(std::function<void(std::uint32_t builder, const PeerInfo&, const Down&)> call);
   // Sets the call for a builder that cannot work with this unit, with the reason for a person:
   // another plan, another number, or a breach of the rules. The connection is ended, and tried
-  // again.
+  // again. A reason that is the same again is not told, until on_down() has told of another.
   void on_refused(std::function<void(std::uint32_t builder, std::string_view why)> call);
 
   // Takes no more fragments. Calls `then` once, from the loop: when everything is settled that is
@@ -195,6 +197,10 @@ class NETIO_API ReadoutUnit {
   // advance() first, so that builders need not wait for more. A second call only sets a new
   // `linger` and another `then`, which is called also if the first one was.
   void finish(std::chrono::nanoseconds linger, std::function<void()> then);
+
+  // Sets the call for its end, once: behind the `then` of finish(), and also if Context::close()
+  // has made it finish.
+  void on_finished(std::function<void()> call);
 
   // Snapshots:
   [[nodiscard]] ReadoutBooks books() const noexcept;

@@ -83,6 +83,9 @@ struct PublishOptions {
   // another policy; with SocketOptions::resume_bytes_max also while it is away. 0: never waits.
   // Needs block_allowed.
   std::size_t subscribers_min = 0;
+  // The same for subscribers of whatever policy: how many must be there. Those that only look on
+  // count, too.
+  std::size_t subscribers_any_min = 0;
 };
 
 // The publisher's answer to a set of tags.

@@ -61,6 +61,7 @@ class PublishOptions(SocketOptions, total=False):
     ranges_max: int
     ranges_all_max: int
     subscribers_min: int
+    subscribers_any_min: int
 
 
 class SubscribeOptions(SocketOptions, total=False):

@@ -135,6 +135,7 @@ const Option<AllOptions> of_patterns[] = {
     NETIO_OPTION("publish", "ranges_max", publish.ranges_max, count),
     NETIO_OPTION("publish", "ranges_all_max", publish.ranges_all_max, count),
     NETIO_OPTION("publish", "subscribers_min", publish.subscribers_min, count),
+    NETIO_OPTION("publish", "subscribers_any_min", publish.subscribers_any_min, count),
     NETIO_OPTION("subscribe", "policy", subscribe.policy, as<Policy>),
     NETIO_OPTION("subscribe", "behind_bytes_max", subscribe.behind_bytes_max, count),
     NETIO_OPTION("subscribe", "behind_for_max_s", subscribe.behind_for_max, whole<Milliseconds>),

@@ -54,7 +54,7 @@ bool BuilderProtocol::close_next() noexcept {
   if (!at_end) return !events_.empty() && close_event(events_.oldest());
   const RangeEnd& end = range_ends_[0];
   const Waiting waiting{end.at, nullptr, since_ns(end.reached_ns), end.reached_ns};
-  if (!is_over(waiting)) return false;
+  if (!is_over(waiting) || !output_.may_end_range()) return false;
   suspect_missing(waiting);
   close_range();
   return true;
@@ -246,7 +246,7 @@ void BuilderProtocol::hand_over(OpenEvent& event) noexcept {
   if (event.here != 0) {  // a unit may have waited with it, and have died
     ++(complete ? books_.complete : books_.incomplete);
     books_.again += again ? 1 : 0;
-    kept = output_.hand_over({event.id, event.fragments, missing_, complete, again,
+    kept = output_.hand_over({event.id, event.fragments, missing_, full, complete, again,
                               event.cost - event.here * fragment_cost});
   }
   if (!full) std::ranges::fill(missing_, Missing::no);

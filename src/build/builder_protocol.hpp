@@ -48,6 +48,7 @@ struct BuiltEvent {
   EventId id;
   std::span<const OpenFragment> fragments;  // by source
   std::span<const Missing> missing;         // by source
+  bool full = false;                        // every source has a fragment of it
   bool complete = false;                    // nothing is missing
   bool again = false;       // an earlier run of this builder may have handed it over
   std::uint64_t bytes = 0;  // of the fragments
@@ -83,6 +84,8 @@ class BuilderOutput {
   virtual void refuse(std::uint32_t source, std::string why) = 0;
   // Asked before each hand-over. After false the owner calls retry() when it may be true.
   virtual bool may_hand_over(EventId) noexcept { return true; }
+  // The same before the end of a range. A manager's assignments end all the same.
+  virtual bool may_end_range() noexcept { return true; }
 
  protected:
   ~BuilderOutput() = default;

@@ -68,6 +68,9 @@ BuilderObject::BuilderObject(ContextObject& home, netio_builder_unit* own,
     const netio_peer peer = c_api::to_c(info);
     call_back_why(why, own, own->cb_refused, &peer);
   });
+  unit.on_closed([this] {
+    if (!closed_by_call) call_back(own_, own_->cb_closed);
+  });
   listen_to_manager(unit, own);
 }
 
@@ -167,8 +170,17 @@ NETIO_API int netio_builder_join(netio_builder_unit* unit, const char* manager) 
   return begin(__func__, unit, [manager](BuilderObject& object) { object.unit.join(manager); });
 }
 
+NETIO_API int netio_builder_pause(netio_builder_unit* unit) {
+  return with<BuilderObject>(__func__, unit, [](BuilderObject& object) { object.unit.pause(); });
+}
+
+NETIO_API int netio_builder_resume(netio_builder_unit* unit) {
+  return with<BuilderObject>(__func__, unit, [](BuilderObject& object) { object.unit.resume(); });
+}
+
 NETIO_API int netio_builder_close(netio_builder_unit* unit, uint64_t linger_ms) {
   return with<BuilderObject>(__func__, unit, [=](BuilderObject& object) {
+    object.closed_by_call = true;
     object.unit.close(linger_of(linger_ms), [unit] { call_back(unit, unit->cb_closed); });
   });
 }

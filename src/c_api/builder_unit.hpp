@@ -28,7 +28,8 @@ class BuilderObject : public Resident {
   void took_calls() noexcept { takes_events_ = true; }
 
   BuilderUnit unit;
-  std::string address;  // of the latest listen
+  bool closed_by_call = false;  // the `then` of close() tells of its end
+  std::string address;          // of the latest listen
   GivenList<BuilderBooks::Source, netio_builder_source> sources;
   GivenList<PeerSnapshot, netio_peer_snapshot> peers;
 

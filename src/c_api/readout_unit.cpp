@@ -75,6 +75,9 @@ ReadoutObject::ReadoutObject(ContextObject& home, netio_readout_unit* own,
     call_back_why(why, own, own->cb_refused, builder);
   });
   listen_to_manager(unit, own);
+  unit.on_finished([this] {
+    if (!finished_by_call) call_back(own_, own_->cb_finished);
+  });
   unit.on_begin([own](EventId produced) { call_back(own, own->cb_begin, to_c(produced)); });
   unit.on_stop([own](EventId at) { call_back(own, own->cb_stop, to_c(at)); });
 }
@@ -133,6 +136,7 @@ NETIO_API int netio_readout_join(netio_readout_unit* unit, const char* manager) 
 
 NETIO_API int netio_readout_finish(netio_readout_unit* unit, uint64_t linger_ms) {
   return with<ReadoutObject>(__func__, unit, [=](ReadoutObject& object) {
+    object.finished_by_call = true;
     object.unit.finish(linger_of(linger_ms), [unit] { call_back(unit, unit->cb_finished); });
   });
 }

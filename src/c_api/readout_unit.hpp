@@ -17,6 +17,7 @@ class ReadoutObject : public Resident {
   void set_dear_call_backs();
 
   ReadoutUnit unit;
+  bool finished_by_call = false;  // the `then` of finish() tells of its end
   GivenList<HeldForBuilder, netio_held_for_builder> held;
   GivenList<PeerSnapshot, netio_peer_snapshot> peers;
 

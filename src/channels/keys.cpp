@@ -218,6 +218,7 @@ constexpr Key keys[] = {
     {"ranges_max", publish, set_publish<&P::ranges_max, range_count>},
     {"ranges_all_max", publish, set_publish<&P::ranges_all_max, range_count>},
     {"subscribers_min", publish, set_publish<&P::subscribers_min, subscriber_count>},
+    {"subscribers_any_min", publish, set_publish<&P::subscribers_any_min, subscriber_count>},
 
     {"policy", subscribe,
      [](ChannelConfig& channel, std::string_view value) {

@@ -130,7 +130,7 @@ TEST(ChannelTexts, set_the_options_of_a_pattern) {
   const ChannelConfig pub = only(
       "a:type=pub,method=bind,address=shm://x,block_allowed=false,block_for_max=0,"
       "behind_bytes_max=1MiB,behind_bytes_all_max=2MiB,ranges_max=3,ranges_all_max=4,"
-      "subscribers_min=5");
+      "subscribers_min=5,subscribers_any_min=6");
   EXPECT_FALSE(pub.publish.block_allowed);
   EXPECT_EQ(pub.publish.block_for_max, 0s);
   EXPECT_EQ(pub.publish.behind_bytes_max, 1U << 20U);
@@ -138,6 +138,7 @@ TEST(ChannelTexts, set_the_options_of_a_pattern) {
   EXPECT_EQ(pub.publish.ranges_max, 3U);
   EXPECT_EQ(pub.publish.ranges_all_max, 4U);
   EXPECT_EQ(pub.publish.subscribers_min, 5U);
+  EXPECT_EQ(pub.publish.subscribers_any_min, 6U);
   const ChannelConfig sub = only(
       "a:type=sub,method=bind,address=shm://x,policy=disconnect,behind_bytes_max=1MiB,"
       "behind_for_max=20ms,tags=3-9;12");

@@ -2,6 +2,7 @@
 // a socket, a unit or an event manager. Owner thread only.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -16,9 +17,6 @@ class Buriable {
 
   // No more call-backs, no more connections: about to be destroyed, perhaps while on the stack.
   virtual void abandon() noexcept = 0;
-  // Of a unit: this is its copy in a child of fork(). Nothing may be written to memory of the
-  // parent.
-  virtual void freeze() noexcept {}
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
 
  protected:
@@ -34,6 +32,19 @@ class Buriable {
  private:
   friend class ContextCore;
   std::unique_ptr<Buriable> buried_before_;  // in its context's list
+};
+
+// A unit or an event manager: it has sockets of its own, and ends them itself.
+class SocketOwner : public Buriable {
+ public:
+  // This is its copy in a child of fork(). Nothing may be written to memory of the parent.
+  virtual void freeze() noexcept {}
+  // The context is being closed: it ends in order, within `linger`. Also if it ends already, or for
+  // the second time: that may leave it less time, and never more. Takes no memory.
+  virtual void end_within(std::chrono::nanoseconds linger) noexcept = 0;
+  [[nodiscard]] virtual bool has_ended() const noexcept = 0;
+  // Those of its context that do not are waited for by it: they go on until it has ended.
+  [[nodiscard]] virtual bool ends_first() const noexcept { return false; }
 };
 
 }  // namespace netio::detail

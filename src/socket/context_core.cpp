@@ -77,7 +77,7 @@ ContextCore::ContextCore(const ContextOptions& options)
   large_pool_->set_wake([this] { serve_waiters(); });
   loop.at_fork([this] {
     for (SocketCore* socket : sockets_) socket->freeze();
-    for (Buriable* unit : units_) unit->freeze();
+    for (SocketOwner* owner : owners_) owner->freeze();
   });
 }
 
@@ -164,9 +164,18 @@ const std::vector<std::string>& ContextCore::verbs_hosts() {
   return verbs_hosts_;
 }
 
+static void require_open(bool closing, const char* what) {
+  if (closing) throw Error(what, "the context was closed", "make another context");
+}
+
 void ContextCore::enter(SocketCore& socket) {
-  if (closing_) throw Error("make a socket", "the context was closed", "make another context");
+  require_open(closing_ && !socket.pattern().is_owned, "make a socket");
   sockets_.push_back(&socket);
+}
+
+void ContextCore::enter(SocketOwner& owner) {
+  require_open(closing_, "make a unit");
+  owners_.push_back(&owner);
 }
 
 void ContextCore::leave(SocketCore& socket) noexcept {
@@ -187,19 +196,43 @@ void ContextCore::close(std::chrono::nanoseconds linger, std::function<void()> t
   closing_ = true;
   // Who is told twice to end, by a supervisor or a user, is not to end later.
   const std::chrono::nanoseconds now = loop.now();
-  linger = std::max(std::min(linger, close_until_ - now), std::chrono::nanoseconds(0));
+  linger = bound(linger);
   close_until_ = now + linger;
   if (then) {
     then_ = std::move(then);
   } else if (!then_) {
     then_ = [this] { loop.stop(); };
   }
-  for (SocketCore* socket : sockets_) socket->close(linger);
+  for (SocketCore* socket : sockets_) {
+    if (!socket->pattern().is_owned) socket->close(linger);
+  }
+  for (SocketOwner* owner : owners_) {
+    if (owner->ends_first()) owner->end_within(linger);
+  }
+  end_others();
   socket_closed();
 }
 
+std::chrono::nanoseconds ContextCore::bound(std::chrono::nanoseconds linger) const noexcept {
+  return std::max(std::min(linger, close_until_ - loop.now()), std::chrono::nanoseconds(0));
+}
+
+// Builders of the same context take what its read-out units hold.
+void ContextCore::end_others() noexcept {
+  const auto is_under_way = [](const SocketOwner* owner) {
+    return owner->ends_first() && !owner->has_ended();
+  };
+  if (!closing_ || loop.copied_by_fork()) return;
+  if (std::ranges::any_of(owners_, is_under_way)) return;
+  others_end_ = true;
+  for (SocketOwner* owner : owners_) {
+    if (!owner->ends_first()) owner->end_within(close_until_ - loop.now());
+  }
+}
+
 void ContextCore::socket_closed() noexcept {
-  if (waited_for() && all_closed()) loop.defer(*this);
+  const bool others_wait = closing_ && !others_end_;
+  if (others_wait || (waited_for() && all_closed())) loop.defer(*this);
 }
 
 bool ContextCore::all_closed() const noexcept {
@@ -223,6 +256,7 @@ void ContextCore::run_deferred() noexcept {
     std::unique_ptr<Buriable> dead = std::move(buried_);
     while (dead) dead = std::move(dead->buried_before_);
   }
+  if (!others_end_) end_others();
   if (!waited_for() || !all_closed()) return;
   stops_when_closed_ = false;
   if (const auto then = std::exchange(then_, nullptr)) {

@@ -55,17 +55,20 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   void collect() noexcept;
   // Who waits for memory, in whichever pool, is served from the loop. Any thread.
   void serve_waiters() noexcept { memory_came_home_.notify(); }
-  // Every socket, from its construction to its destruction. Throws Error after close().
+  // Every socket, from its construction to its destruction. Throws Error after close(), unless it
+  // has an owner.
   void enter(SocketCore& socket);
   void leave(SocketCore& socket) noexcept;
-  // A unit with memory of its own that its peers read, in the same way: it hears of a fork().
-  void enter(Buriable& unit) { units_.push_back(&unit); }
-  void leave(Buriable& unit) noexcept { std::erase(units_, &unit); }
+  // In the same way every unit and event manager. Throws Error after close().
+  void enter(SocketOwner& owner);
+  void leave(SocketOwner& owner) noexcept { std::erase(owners_, &owner); }
   // As Context has them.
   void run();
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   // close() was called: nobody may make a socket any more.
   [[nodiscard]] bool closing() const noexcept { return closing_; }
+  // How long a unit that ends may take, if the context is being closed as well: 0 or more.
+  [[nodiscard]] std::chrono::nanoseconds bound(std::chrono::nanoseconds linger) const noexcept;
   // A socket has closed, or is about to be destroyed.
   void socket_closed() noexcept;
   // Abandons it and destroys it: within a turn at its end, because it may be on the stack.
@@ -78,6 +81,7 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   void on_room() noexcept override { serve_waiters(); }
   void run_deferred() noexcept override;
   [[nodiscard]] bool all_closed() const noexcept;
+  void end_others() noexcept;
   [[nodiscard]] bool waited_for() const noexcept { return then_ || stops_when_closed_; }
 
   ContextOptions options_;
@@ -93,10 +97,11 @@ class ContextCore final : private Deferred, private MemoryRoom::Waiter {
   std::vector<std::string> verbs_hosts_;
   std::int64_t verbs_asked_ns_ = 0;   // 0: not yet
   std::vector<SocketCore*> sockets_;  // in the order in which they were made
-  std::vector<Buriable*> units_;
+  std::vector<SocketOwner*> owners_;
   std::unique_ptr<Buriable> buried_;  // the last of them, which owns the one before
   std::function<void()> then_;  // once all are closed; empty: close() was not called, or it is told
   bool closing_ = false;
+  bool others_end_ = false;  // than those that end first
   std::chrono::nanoseconds close_until_ = std::chrono::nanoseconds::max();  // on the loop's clock
   bool stops_when_closed_ = false;  // run() is under way, and returns once all are closed
 };

@@ -44,6 +44,7 @@ struct Pattern {
   bool fills_blocks = false;  // see LinkOptions
   // Each peer has a place of its own above the socket, which may be taken.
   bool numbers_peers = false;
+  bool is_owned = false;  // by a SocketOwner, which closes it
 };
 
 // What a socket makes of peers that say nothing, in milliseconds; 0: nothing.
@@ -90,7 +91,7 @@ class SocketCore final : public Buriable,
   [[nodiscard]] std::size_t peers_away(bool (*takes)(const Peer&) noexcept) const noexcept;
   void abandon() noexcept override;
   // This is the copy in a child of fork(): calls answer closed from now on.
-  void freeze() noexcept override;
+  void freeze() noexcept;
 
   CallBack<void(const PeerInfo&)> on_up;
   CallBack<void(const PeerInfo&, const Down&)> on_down;

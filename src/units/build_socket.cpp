@@ -11,12 +11,14 @@
 
 namespace netio::detail {
 
-static constexpr Pattern readout_facts{WirePattern::readout, WirePattern::builder, true, true, 1};
+static constexpr Pattern readout_facts{
+    WirePattern::readout, WirePattern::builder, true, true, 1, false, false, true};
 static constexpr Pattern builder_facts{
-    WirePattern::builder, WirePattern::readout, true, true, SIZE_MAX, true, true};
+    WirePattern::builder, WirePattern::readout, true, true, SIZE_MAX, true, true, true};
 static constexpr Pattern manager_facts{
-    WirePattern::manager, WirePattern::member, true, true, SIZE_MAX, false, true};
-static constexpr Pattern member_facts{WirePattern::member, WirePattern::manager, true, true, 1};
+    WirePattern::manager, WirePattern::member, true, true, SIZE_MAX, false, true, true};
+static constexpr Pattern member_facts{
+    WirePattern::member, WirePattern::manager, true, true, 1, false, false, true};
 
 // The store of the unit is the copy that counts.
 static SocketOptions without_resume(SocketOptions options) {

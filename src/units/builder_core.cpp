@@ -26,10 +26,7 @@ BuilderCore::BuilderCore(Context& context, const BuilderParts& parts)
       releases_(std::make_shared<EventReleases>(loop_,
                                                 [this] {
                                                   look_at_time();
-                                                  releases_->take([this](EventId event) {
-                                                    static_cast<void>(protocol_.release(event));
-                                                  });
-                                                  note_fill();
+                                                  take_releases();
                                                   rearm();
                                                 })),
       timer_(loop_, [this] {
@@ -49,7 +46,10 @@ BuilderCore::BuilderCore(Context& context, const BuilderParts& parts)
     for (std::uint32_t source = 0; source < sources_.size(); ++source) protocol_.writable(source);
   });
   socket_.on_closed([this](const Books&) { ended(); });
+  socket_.context().enter(*this);
 }
+
+BuilderCore::~BuilderCore() { socket_.context().leave(*this); }
 
 void BuilderCore::abandon() noexcept {
   abandoned_ = closing_ = true;
@@ -84,9 +84,17 @@ void BuilderCore::set_calls(Calls calls) {
   calls_ = std::move(calls);
   protocol_.settle_together(calls_.on_range ? part_->events_max()
                                             : BuilderProtocol::closed_untold_default);
-  if (!calls_.on_event && !calls_.on_range) return;
-  retry_due_ = true;  // the protocol may be on the stack
+  if (calls_.on_event || calls_.on_range) retry_soon();
+}
+
+// The protocol may be on the stack.
+void BuilderCore::retry_soon() noexcept {
+  retry_due_ = true;
   loop_.defer(*this);
+}
+
+void BuilderCore::resume() noexcept {
+  if (std::exchange(paused_, false)) retry_soon();
 }
 
 // A call of the user has returned.
@@ -275,11 +283,18 @@ bool BuilderCore::say(std::uint32_t source, const BuilderMessage& message) noexc
 // The user may close the builder in the call for what is in front of this event.
 bool BuilderCore::may_hand_over(EventId position) noexcept {
   if (part_ && !part_->takes(position)) handed_over();
+  if (!takes_more()) return false;
   if (on_run_end_ && run_ != position.run && !closing_) [[unlikely]] {
     if (run_) end_run(*run_);
     run_ = position.run;
   }
-  return (calls_.on_event || calls_.on_range) && !closing_;
+  return (calls_.on_event || calls_.on_range) && !paused_ && !closing_;
+}
+
+// The user may pause in the call for what is in front of it.
+bool BuilderCore::may_end_range() noexcept {
+  handed_over();
+  return takes_more();
 }
 
 void BuilderCore::handed_over() noexcept {
@@ -292,10 +307,10 @@ void BuilderCore::handed_over() noexcept {
 
 bool BuilderCore::hand_over(const BuiltEvent& event, EventId position) noexcept {
   bytes_ += event.bytes;
-  if (!event.complete) {
+  if (!event.full) {
     for (std::size_t source = 0; source < sources_.size(); ++source) {
-      const Missing why = event.missing[source];
-      if (why != Missing::no) ++sources_[source].missing_by[static_cast<std::size_t>(why)];
+      if (event.fragments[source].here) continue;
+      ++sources_[source].missing_by[static_cast<std::size_t>(event.missing[source])];
     }
   }
   if (calls_.on_range) {
@@ -357,7 +372,7 @@ void BuilderCore::refuse(std::uint64_t peer, Unit& unit, const std::string& why,
 void BuilderCore::run_deferred() noexcept {
   socket_.flush();
   if (std::exchange(ends_, false)) end();
-  if (std::exchange(retry_due_, false)) {
+  if (std::exchange(retry_due_, false) && takes_more()) {
     protocol_.retry();
     rearm();
   }
@@ -396,30 +411,6 @@ void BuilderCore::rearm() {
   if (next >= armed_ns_) return;
   armed_ns_ = next;
   timer_.start_once(std::chrono::nanoseconds(std::max<std::int64_t>(next - now_ns(), 0)));
-}
-
-void BuilderCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
-  linger_ = linger;
-  then_ = std::move(then);
-  closing_ = true;
-  // The protocol is on the stack while an event is handed over.
-  ends_ = hands_over_;
-  if (!ends_) end();
-  loop_.defer(*this);
-}
-
-// Also once more, with a new linger. It takes no memory.
-void BuilderCore::end() {
-  protocol_.tell_settled();
-  timer_.stop();
-  if (membership_) membership_->close(linger_);
-  socket_.close(linger_);
-}
-
-void BuilderCore::ended() {
-  if (!closing_ || !socket_.closed() || (membership_ && !membership_->closed())) return;
-  const std::function<void()> then = std::exchange(then_, {});
-  tell(then);
 }
 
 EventId BuilderCore::settled() const noexcept {

@@ -30,7 +30,7 @@
 
 namespace netio::detail {
 
-class BuilderCore final : public Buriable,
+class BuilderCore final : public SocketOwner,
                           private BuilderOutput,
                           private ManagedBuilderOutput,
                           private Membership::Owner,
@@ -39,13 +39,19 @@ class BuilderCore final : public Buriable,
   // Throws Error for options that make no sense, or if the context has too little memory.
   BuilderCore(Context& context, const BuilderOptions& options);
 
+  ~BuilderCore() override;
+
   void abandon() noexcept override;
+  void end_within(std::chrono::nanoseconds linger) noexcept override;
+  [[nodiscard]] bool has_ended() const noexcept override;
   [[nodiscard]] ContextCore& context() noexcept { return socket_.context(); }
   std::string bind(std::string_view address);
   void join(std::string_view manager);
   void on_event(std::function<void(const Event&)> call);
   void on_range(std::function<void(const EventRange&)> call);
   void on_run_end(std::function<void(const RunBooks&)> call);
+  void pause() noexcept { paused_ = true; }
+  void resume() noexcept;
   void close(std::chrono::nanoseconds linger, std::function<void()> then);
   [[nodiscard]] netio::BuilderBooks books() const;
   [[nodiscard]] double fill() const noexcept;
@@ -64,6 +70,7 @@ class BuilderCore final : public Buriable,
   CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
   CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
   CallBack<void(const PeerInfo&, std::string_view)> on_refused;
+  CallBack<void()> on_closed;
   // More or less is kept, or there is somebody new to be told: see run_deferred().
   void note_fill() noexcept {
     if (watermarks.watched()) loop_.defer(*this);
@@ -76,6 +83,11 @@ class BuilderCore final : public Buriable,
   struct Calls {
     std::function<void(const Event&)> on_event;
     std::function<void(const EventRange&)> on_range;
+  };
+  // What runs_closed() was called with.
+  struct RunsClosed {
+    EventId below;
+    bool earlier = false;
   };
   // A connection of a peer.
   struct Unit {
@@ -104,6 +116,7 @@ class BuilderCore final : public Buriable,
   void handed_over() noexcept override;
   void runs_closed(EventId below, bool earlier) noexcept override;
   bool may_hand_over(EventId position) noexcept override;
+  bool may_end_range() noexcept override;
   bool tell_manager(const BuilderToManager& message) noexcept override;
   void refuse_manager(std::string why) override;
   std::int64_t clock_ns() noexcept override;
@@ -132,8 +145,12 @@ class BuilderCore final : public Buriable,
   [[nodiscard]] std::int64_t now_ns() noexcept;
   void look_at_time() noexcept;
   void set_calls(Calls calls);
+  void retry_soon() noexcept;
+  void take_releases() noexcept;
   void note_handed_over();
   void end_run(std::uint64_t run) noexcept;
+  // The user is not in a pause. Before that he is told of runs that ended in it.
+  [[nodiscard]] bool takes_more() noexcept;
   // What was handed over since the last call.
   void count_run() noexcept;
   void end();
@@ -161,14 +178,18 @@ class BuilderCore final : public Buriable,
   RunBooks run_begin_;                     // what was handed over before
   std::optional<std::uint64_t> run_;       // of the last event, until its end was told
   std::optional<std::uint64_t> run_told_;  // the last run whose end was
+  std::optional<RunsClosed> runs_owed_;    // the last one, if it came in a pause
   EventId position_;                       // of the event that is being handed over
   bool keeps_ = false;                     // it is kept
   bool hands_over_ = false;                // a call for events runs
-  bool retry_due_ = false;                 // the user takes events now
+  bool paused_ = false;                    // the user takes no events
+  bool retry_due_ = false;                 // he takes them now
   bool ends_ = false;                      // close() was called meanwhile
   std::chrono::nanoseconds linger_{0};
+  std::chrono::nanoseconds until_{0};  // on the loop's clock, once it is closing
   std::function<void()> then_;
   bool closing_ = false;
+  bool closed_told_ = false;  // to on_closed
   Timer timer_;
   std::int64_t armed_ns_ = INT64_MAX;
 };

@@ -50,18 +50,33 @@ void BuilderCore::on_run_end(std::function<void(const RunBooks&)> call) {
   on_run_end_ = std::move(call);
 }
 
+// What is told in a pause, or behind a call that began one, has to wait for its end.
 void BuilderCore::runs_closed(EventId below, bool earlier) noexcept {
   if (!on_run_end_) return;
+  runs_owed_ = {below, earlier};
+  if (paused_) return;
   if (run_ && end_of_run(*run_) <= below) {
     handed_over();
+    if (paused_) return;
     end_run(*run_);
+    if (paused_) return;
   }
+  runs_owed_.reset();
   if (run_ || below != end_of_run(below.run) || (run_told_ && below.run <= *run_told_)) return;
   if (earlier) {
     run_told_ = below.run;
   } else {
     end_run(below.run);
   }
+}
+
+bool BuilderCore::takes_more() noexcept {
+  if (paused_) return false;
+  if (runs_owed_) [[unlikely]] {
+    const RunsClosed owed = *std::exchange(runs_owed_, std::nullopt);
+    runs_closed(owed.below, owed.earlier);
+  }
+  return !paused_;
 }
 
 void BuilderCore::end_run(std::uint64_t run) noexcept {

@@ -45,9 +45,12 @@ void BuilderUnit::on_down(std::function<void(std::uint32_t, const PeerInfo&, con
 void BuilderUnit::on_refused(std::function<void(const PeerInfo&, std::string_view)> call) {
   core_->on_refused = std::move(call);
 }
+void BuilderUnit::pause() noexcept { core_->pause(); }
+void BuilderUnit::resume() noexcept { core_->resume(); }
 void BuilderUnit::close(std::chrono::nanoseconds linger, std::function<void()> then) {
   core_->close(linger, std::move(then));
 }
+void BuilderUnit::on_closed(std::function<void()> call) { core_->on_closed = std::move(call); }
 BuilderBooks BuilderUnit::books() const { return core_->books(); }
 double BuilderUnit::fill() const noexcept { return core_->fill(); }
 void BuilderUnit::on_high_watermark(std::function<void()> call) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/out_of_memory.hpp"
+#include "socket/context_core.hpp"
 #include "units/plan.hpp"
 #include "units/reachable_address.hpp"
 
@@ -56,7 +57,10 @@ ManagerCore::ManagerCore(Context& context, const ManagerOptions& options)
   socket_.on_writable([this] { writable(); });
   socket_.on_closed([this](const Books&) { ended(); });
   rearm();
+  socket_.context().enter(*this);
 }
+
+ManagerCore::~ManagerCore() { socket_.context().leave(*this); }
 
 void ManagerCore::abandon() noexcept {
   abandoned_ = closing_ = true;
@@ -202,14 +206,26 @@ void ManagerCore::stop(EventId at, std::function<void()> then) {
 
 void ManagerCore::close(std::chrono::nanoseconds linger, std::function<void()> then) {
   closing_ = true;
+  const std::chrono::nanoseconds now = loop_.now();
+  linger = std::min(socket_.context().bound(linger), std::chrono::nanoseconds::max() - now);
+  until_ = now + linger;
   closed_call_ = std::move(then);
   timer_.stop();
   socket_.close(linger);
   loop_.defer(*this);
 }
 
+void ManagerCore::end_within(std::chrono::nanoseconds linger) noexcept {
+  close(closing_ ? std::min(linger, until_ - loop_.now()) : linger,
+        std::exchange(closed_call_, {}));
+}
+
+bool ManagerCore::has_ended() const noexcept {
+  return abandoned() || (closing_ && socket_.closed());
+}
+
 void ManagerCore::ended() {
-  if (!closing_ || !socket_.closed()) return;
+  if (!has_ended()) return;
   const std::function<void()> call = std::exchange(closed_call_, {});
   tell(call);
 }

@@ -25,11 +25,14 @@
 
 namespace netio::detail {
 
-class ManagerCore final : public Buriable, private ManagerOutput, private Deferred {
+class ManagerCore final : public SocketOwner, private ManagerOutput, private Deferred {
  public:
   ManagerCore(Context& context, const ManagerOptions& options);
+  ~ManagerCore() override;
 
   void abandon() noexcept override;
+  void end_within(std::chrono::nanoseconds linger) noexcept override;
+  [[nodiscard]] bool has_ended() const noexcept override;
   [[nodiscard]] ContextCore& context() noexcept { return socket_.context(); }
   std::string bind(std::string_view address) { return socket_.bind(address); }
   void stop(EventId at, std::function<void()> then);
@@ -124,6 +127,7 @@ class ManagerCore final : public Buriable, private ManagerOutput, private Deferr
   bool stopped_ = false;
   std::function<void()> stopped_call_;
   bool closing_ = false;
+  std::chrono::nanoseconds until_{0};  // on the loop's clock, once it is closing
   std::function<void()> closed_call_;
   Timer timer_;
 };

@@ -43,6 +43,9 @@ void Membership::went_down(const PeerInfo& peer, const Down& down) {
   if (std::exchange(up_, false)) owner_.manager_went();
   if (closing_) socket_.close({});
   const bool accepted = std::exchange(accepted_, false);
+  const bool refused = std::exchange(ending_, false);
+  if (refused && !accepted) return;  // on_refused was told
+  refused_told_.clear();
   if (!on_down) return;
   if (accepted) return on_down(peer, down);
   on_down(never_up(peer), down);
@@ -58,8 +61,8 @@ void Membership::take(const Batch& batch) noexcept {
 }
 
 void Membership::accept() {
-  if (ending_ || std::exchange(accepted_, true) || !on_up) return;
-  on_up(socket_.peer_up());
+  if (ending_ || std::exchange(accepted_, true)) return;
+  if (on_up) on_up(socket_.peer_up());
 }
 
 void Membership::refuse(const std::string& why) {
@@ -83,10 +86,12 @@ void Membership::end_soon(std::string why) {
 void Membership::run_deferred() noexcept {
   socket_.flush();
   if (refused_.empty()) return;
-  const std::string why = std::move(refused_);
+  std::string why = std::move(refused_);
   refused_.clear();
   socket_.fail(rejected(why));
-  if (on_refused) on_refused(why);
+  if (refused_told_ == why) return;  // it is tried again and again, and says the same each time
+  refused_told_ = std::move(why);
+  if (on_refused) on_refused(refused_told_);
 }
 
 void Membership::close(std::chrono::nanoseconds linger) {

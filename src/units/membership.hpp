@@ -85,6 +85,8 @@ class Membership final : private Deferred {
   bool ending_ = false;   // it is refused, and nothing more is taken of it
   bool closing_ = false;  // what was not said by now matters to nobody
   std::string refused_;   // why, to be told
+  // Why, as it was told last, and on_down was not called since:
+  std::string refused_told_;
 };
 
 }  // namespace netio::detail

@@ -258,7 +258,10 @@ void ReadoutCore::went_down(std::uint32_t number, const PeerInfo& peer, const Do
   if (std::exchange(builder.up, false)) protocol().disconnected(number);
   if (closing_ && membership_) builder.socket->close({});
   const bool accepted = std::exchange(builder.accepted, false);
+  const bool refused = std::exchange(builder.ending, false);
   if (!accepted) try_next_address(builder);
+  if (refused && !accepted) return;  // on_refused was told
+  builder.refused_told.clear();
   if (accepted) return tell(on_down, number, peer, down);
   tell(on_down, number, never_up(peer), down);
 }
@@ -332,14 +335,6 @@ void ReadoutCore::end_soon(std::uint32_t number, const std::string& why) {
   loop_.defer(*this);
 }
 
-void ReadoutCore::end_refused(std::uint32_t number) noexcept {
-  Builder& builder = builders_[number];
-  const std::string why = std::move(builder.refused);
-  builder.refused.clear();
-  builder.socket->fail(rejected(why));
-  tell(on_refused, number, why);
-}
-
 void ReadoutCore::on_room() noexcept {
   room_due_ = true;
   loop_.defer(*this);
@@ -370,8 +365,7 @@ void ReadoutCore::finish(std::chrono::nanoseconds linger, std::function<void()> 
   if (!std::exchange(finishing_, true)) protocol().ask_settled();
   then_ = std::move(then);
   const std::chrono::nanoseconds now = loop_.now();
-  until_ =
-      now + std::clamp(linger, std::chrono::nanoseconds(0), std::chrono::nanoseconds::max() - now);
+  until_ = now + std::min(home_.bound(linger), std::chrono::nanoseconds::max() - now);
   end_timer_.start_once(std::chrono::nanoseconds(0));
 }
 
@@ -391,12 +385,22 @@ void ReadoutCore::look_for_end() {
   ended();
 }
 
-void ReadoutCore::ended() {
+void ReadoutCore::end_within(std::chrono::nanoseconds linger) noexcept {
+  finish(finishing_ ? std::min(linger, until_ - loop_.now()) : linger, std::exchange(then_, {}));
+}
+
+bool ReadoutCore::has_ended() const noexcept {
+  if (abandoned()) return true;
   const auto closed = [](const Builder& builder) { return builder.socket->closed(); };
-  if (!closing_ || !std::ranges::all_of(builders_, closed)) return;
-  if (membership_ && !membership_->closed()) return;
+  return closing_ && std::ranges::all_of(builders_, closed) &&
+         (!membership_ || membership_->closed());
+}
+
+void ReadoutCore::ended() {
+  if (!has_ended()) return;
   const std::function<void()> then = std::exchange(then_, {});
   tell(then);
+  if (!std::exchange(finished_told_, true)) tell(on_finished);
 }
 
 ReadoutBooks ReadoutCore::books() noexcept {

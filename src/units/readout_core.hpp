@@ -31,7 +31,7 @@
 
 namespace netio::detail {
 
-class ReadoutCore final : public Buriable,
+class ReadoutCore final : public SocketOwner,
                           private ManagedUnitOutput,
                           private Membership::Owner,
                           private Deferred {
@@ -47,6 +47,9 @@ class ReadoutCore final : public Buriable,
     finishing_ = true;
     gathered_ = {};
   }
+  void end_within(std::chrono::nanoseconds linger) noexcept override;
+  [[nodiscard]] bool has_ended() const noexcept override;
+  [[nodiscard]] bool ends_first() const noexcept override { return true; }
   [[nodiscard]] ContextCore& context() noexcept { return home_; }
   void connect(std::uint32_t builder, std::string_view address);
   void connect(std::uint32_t builder, const Addresses& addresses);
@@ -88,6 +91,7 @@ class ReadoutCore final : public Buriable,
   CallBack<void(std::uint32_t, const PeerInfo&)> on_up;
   CallBack<void(std::uint32_t, const PeerInfo&, const Down&)> on_down;
   CallBack<void(std::uint32_t, std::string_view)> on_refused;
+  CallBack<void()> on_finished;
 
  private:
   static constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();
@@ -102,7 +106,8 @@ class ReadoutCore final : public Buriable,
     std::size_t body_bytes_max = 0;  // of a page to this builder
     std::uint64_t said_run = 0;
     bool run_said = false;
-    std::string refused;  // why, to be told
+    std::string refused;       // why, to be told
+    std::string refused_told;  // why, as it was told last, and on_down was not called since
     // With a manager, or if there are several:
     Addresses addresses;
     std::size_t address = 0;  // which of them is tried, modulo their count
@@ -136,6 +141,8 @@ class ReadoutCore final : public Buriable,
   // readout_dialing.cpp
   [[nodiscard]] Builder& require_unnamed(std::uint32_t builder, std::string_view address);
   [[nodiscard]] bool move_to(std::uint32_t number, const Addresses& addresses);
+  void end_refused(std::uint32_t number) noexcept;
+  void tell_refused(std::uint32_t number, std::string why) noexcept;
   void dial(std::uint32_t number) noexcept;
   void dial_anew(std::uint32_t number);
   void try_next_address(Builder& builder) noexcept;
@@ -181,7 +188,6 @@ class ReadoutCore final : public Buriable,
   bool introduce(std::uint32_t number) noexcept;
   void accept(std::uint32_t number);
   void end_soon(std::uint32_t number, const std::string& why);
-  void end_refused(std::uint32_t number) noexcept;
   void look_for_end();
   void ended();
 
@@ -204,6 +210,7 @@ class ReadoutCore final : public Buriable,
   std::optional<EventId> begin_due_;  // on_begin() is to be called
   std::optional<EventId> stop_due_;   // on_stop()
   bool finishing_ = false;
+  bool finished_told_ = false;  // to on_finished
   std::function<void()> then_;
   std::chrono::nanoseconds until_{0};
   Timer memory_timer_;

@@ -1,4 +1,5 @@
-// See readout_core.hpp. Here: where builders are, and which of its addresses a builder is tried at.
+// See readout_core.hpp. Here: where builders are, which of its addresses a builder is tried at, and
+// that it was refused.
 #include <algorithm>
 #include <utility>
 
@@ -59,9 +60,9 @@ bool ReadoutCore::move_to(std::uint32_t number, const Addresses& addresses) {
   return false;
 }
 
-// Without memory it is tried again. A context that was closed makes no more sockets.
+// Without memory it is tried again.
 void ReadoutCore::dial(std::uint32_t number) noexcept {
-  if (closing_ || context().closing()) return;
+  if (closing_) return;
   guard_memory([&] { dial_anew(number); }, [&]() noexcept { redial_later(builders_[number]); });
 }
 
@@ -82,9 +83,25 @@ void ReadoutCore::dial_anew(std::uint32_t number) {
   try {
     builder.socket->connect(address);
   } catch (const Error& error) {  // this machine has no such wire
-    tell(on_refused, number, error.what());
+    tell_refused(number, error.what());
     try_next_address(builder);
   }
+}
+
+void ReadoutCore::end_refused(std::uint32_t number) noexcept {
+  Builder& builder = builders_[number];
+  std::string why = std::move(builder.refused);
+  builder.refused.clear();
+  builder.socket->fail(rejected(why));
+  tell_refused(number, std::move(why));
+}
+
+// It is tried again and again, and says the same each time.
+void ReadoutCore::tell_refused(std::uint32_t number, std::string why) noexcept {
+  std::string& told = builders_[number].refused_told;
+  if (told == why) return;
+  told = std::move(why);
+  tell(on_refused, number, told);
 }
 
 // It was not reached. Meanwhile the socket goes on with its address.

@@ -81,6 +81,7 @@ void ReadoutUnit::on_refused(std::function<void(std::uint32_t, std::string_view)
 void ReadoutUnit::finish(std::chrono::nanoseconds linger, std::function<void()> then) {
   core_->finish(linger, std::move(then));
 }
+void ReadoutUnit::on_finished(std::function<void()> call) { core_->on_finished = std::move(call); }
 ReadoutBooks ReadoutUnit::books() const noexcept { return core_->books(); }
 
 double ReadoutUnit::fill() const noexcept { return core_->fill(); }

@@ -202,6 +202,8 @@ static void a_kept_event_outlives_its_builder_and_its_context(const char* over) 
   }
   end_the_run();
   TURN_UNTIL(here, there, events_seen == 4 && held() == 0);
+  CHECK(builder_books_of(0).sources[0].missing_by.by[NETIO_MISSING_NO] == 0);
+  CHECK(builder_books_of(0).sources[1].missing_by.by[NETIO_MISSING_NO] == 1);
   CHECK_OK(netio_builder_unit_free(&builders[0]));
   free_units();
   end();
@@ -458,6 +460,38 @@ static void events_without_a_call_back_are_discarded_as_if_used(const char* over
   end();
 }
 
+// --- A builder that takes a pause, in the call for the fifth event.
+static void pause_at_five(struct netio_builder_unit* unit, const struct netio_event* event) {
+  CHECK(event->complete);
+  if (++events_seen == 5) CHECK_OK(netio_builder_pause(unit));
+}
+static void nothing_is_handed_over_between_pause_and_resume(const char* over) {
+  begin(over, 1);
+  reset_counts();
+  make_builder(0);
+  builders[0].cb_event = pause_at_five;
+  listen_at(0);
+  make_unit(0);
+  make_unit(1);
+  connect_all();
+  send_20(0, 0);
+  send_20(1, 0);
+  end_the_run();
+  TURN_UNTIL(here, there, builder_books_of(0).open == 15);
+  TURN_A_WHILE(here, there);
+  CHECK(events_seen == 5 && builder_books_of(0).complete == 5);
+  CHECK_OK(netio_builder_resume(&builders[0]));
+  CHECK(events_seen == 5);  // not inside the call
+  TURN_UNTIL(here, there, events_seen == 20 && held() == 0);
+  CHECK_OK(netio_builder_pause(&builders[0]));
+  CHECK_OK(netio_builder_pause(&builders[0]));
+  CHECK_OK(netio_builder_resume(&builders[0]));
+  CHECK_OK(netio_builder_resume(&builders[0]));
+  CHECK_FAILS(netio_builder_pause(NULL), NETIO_INVALID);
+  CHECK_FAILS(netio_builder_resume(NULL), NETIO_INVALID);
+  end();
+}
+
 int main(void) {
   static const char* const wires[] = {"tcp", "shm", "inproc"};
   begin_tests();
@@ -471,6 +505,7 @@ int main(void) {
     a_unit_has_not_begun_below_its_first_event(wires[i]);
     both_tell_of_their_watermarks(wires[i]);
     events_without_a_call_back_are_discarded_as_if_used(wires[i]);
+    nothing_is_handed_over_between_pause_and_resume(wires[i]);
   }
   return 0;
 }

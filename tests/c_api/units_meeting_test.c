@@ -279,9 +279,11 @@ static void who_has_another_plan_is_refused_in_words_by_both(const char* over) {
   CHECK_OK(netio_readout_unit_init(&here, &units[1], &options));
   units[1].cb_refused = on_refused;
   units[1].cb_connection_established = on_up;
+  units[1].cb_connection_failed = on_failure;
   connect_unit(0);
   connect_unit(1);
-  TURN_UNTIL(here, there, refusals >= 1 && builder_refusals >= 1 && ups[0][0] == 1);
+  TURN_UNTIL(here, there, builder_refusals >= 3 && ups[0][0] == 1);
+  CHECK(refusals == 1 && failures == 0);  // it is told once, and not at each attempt
   CHECK(ups[0][1] == 0 && builder_ups[1] == 0 && downs[0][0] == 0);
   CHECK(netio_readout_builders_connected(&units[1]) == 0);
   end();

@@ -8,6 +8,7 @@ static uint64_t built[builders_most], next_number[builders_most], run_bytes[buil
 static int run_ends[builders_most], finished[units_count], closed[builders_most];
 static struct netio_event_id told[units_count];
 static int settled_calls[units_count];
+static uint64_t said_none[units_count];  // events, at the ends of runs
 
 static void reset_counts(void) {
   memset(built, 0, sizeof built);
@@ -18,6 +19,7 @@ static void reset_counts(void) {
   memset(closed, 0, sizeof closed);
   memset(told, 0, sizeof told);
   memset(settled_calls, 0, sizeof settled_calls);
+  memset(said_none, 0, sizeof said_none);
 }
 static void on_finished(struct netio_readout_unit* unit) { ++finished[source_of(unit)]; }
 static void on_closed(struct netio_builder_unit* unit) { ++closed[number_of(unit)]; }
@@ -77,12 +79,13 @@ static void on_run_end(struct netio_builder_unit* unit, const struct netio_run_b
   CHECK(books->run == run && books->complete == built[builder] && books->incomplete == 0);
   CHECK(books->again == 0 && books->bytes == run_bytes[builder] && books->sources == units_count);
   for (size_t source = 0; source < units_count; ++source) {
-    for (size_t why = 0; why < 16; ++why) CHECK(books->missing_by[source].by[why] == 0);
+    for (size_t why = 1; why < 16; ++why) CHECK(books->missing_by[source].by[why] == 0);
+    said_none[source] += books->missing_by[source].by[NETIO_MISSING_NO];
   }
   ++run_ends[builder];
 }
 static void check_books_of_whole_events(uint64_t without_source_1) {
-  uint64_t received[units_count] = {0, 0};
+  uint64_t received[units_count] = {0, 0}, none[units_count] = {0, 0};
   for (uint32_t number = 0; number < builders_count; ++number) {
     const struct netio_builder_books books = builder_books_of(number);
     CHECK(books.complete == built[number] && books.bytes == run_bytes[number]);
@@ -91,7 +94,12 @@ static void check_books_of_whole_events(uint64_t without_source_1) {
     for (size_t source = 0; source < units_count; ++source) {
       CHECK(books.sources[source].received == books.sources[source].built);
       received[source] += books.sources[source].received;
+      none[source] += books.sources[source].missing_by.by[NETIO_MISSING_NO];
     }
+  }
+  for (uint32_t source = 0; source < units_count; ++source) {
+    CHECK(none[source] == (source == 1 ? without_source_1 : 0));
+    CHECK(said_none[source] == none[source]);
   }
   for (uint32_t source = 0; source < units_count; ++source) {
     const struct netio_readout_books books = books_of(source);

@@ -195,7 +195,7 @@ TEST(BuilderMemory, is_not_taken_by_units_of_the_same_context) {
     units[source]->connect(0, address);
   }
   const std::vector<std::byte> fragment(150'000);
-  constexpr std::uint64_t events = 600;
+  constexpr std::uint64_t events = 330;
   // The first unit is far ahead: what it holds is more than the memory for large messages.
   const auto send_from = [&](std::uint32_t source) {
     while (sent[source] < events &&

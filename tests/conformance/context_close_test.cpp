@@ -1,8 +1,11 @@
 // Context::close(): all sockets at once, one call at the end.
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include <gmock/gmock.h>
 
 #include "conformance/conformance.hpp"
 
@@ -187,6 +190,107 @@ TEST_P(ContextClose, a_run_that_is_refused_changes_nothing) {
   here_.run();
   EXPECT_EQ(refused, 3);
   EXPECT_TRUE(stopped);
+}
+
+// What read-out units hold is built, whether their builder is in this context or in another one.
+TEST_P(ContextClose, read_out_units_finish_and_builders_of_the_same_context_wait_for_them) {
+  for (const bool together : {false, true}) {
+    for (const bool managed : {false, true}) {
+      Context here;
+      Context there;
+      Context& home = together ? here : there;
+      Pump pump{&here, &there};
+      const BuildPlan plan{1, 1, 16, managed};
+      std::unique_ptr<EventManager> manager;
+      std::string at;
+      if (managed) {
+        manager = std::make_unique<EventManager>(home, ManagerOptions{.plan = plan, .lease = 50ms});
+        at = manager->bind(GetParam().address);
+      }
+      BuilderUnit builder(home, {.plan = plan});
+      std::uint64_t events = 0;
+      builder.on_event([&](const Event& event) {
+        if (event.complete()) ++events;
+      });
+      const std::string address = builder.bind(GetParam().address);
+      ReadoutUnit unit(here, {.plan = plan});
+      if (managed) builder.join(at);
+      managed ? unit.join(at) : unit.connect(0, address);
+      const std::vector<std::byte> fragment = payload(0, 300);
+      for (std::uint64_t number = 0; number < 1000; ++number) {
+        ASSERT_EQ(unit.send({1, number}, fragment), Status::ok);
+      }
+      unit.advance(end_of_run(1));
+      bool closed = false;
+      here.close(1h, [&closed] { closed = true; });
+      EXPECT_EQ(unit.send({2, 0}, fragment), Status::closed);
+      ASSERT_SOON(pump, closed);
+      EXPECT_EQ(events, 1000U);
+      EXPECT_EQ(unit.books().settled, 1000U);
+      std::string fault;
+      try {
+        ReadoutUnit(here, {.plan = plan});
+      } catch (const Error& error) {
+        fault = error.what();
+      }
+      EXPECT_THAT(fault, testing::HasSubstr("the context was closed"));
+    }
+  }
+}
+
+TEST_P(ContextClose, units_have_no_more_time_than_they_were_given_and_their_own_calls_come) {
+  std::vector<std::string> calls;
+  const auto note = [&](const char* call) { return [&calls, call] { calls.emplace_back(call); }; };
+  const BuildPlan plan{1, 1, 16};
+  ReadoutUnit unit(here_, {.plan = plan});  // there is no builder
+  ReadoutUnit other(here_, {.plan = plan});
+  BuilderUnit builder(here_, {.plan = plan});
+  const std::vector<std::byte> fragment = payload(0, 300);
+  ASSERT_EQ(unit.send({1, 0}, fragment), Status::ok);
+  ASSERT_EQ(other.send({1, 0}, fragment), Status::ok);
+  unit.finish(1h, note("unit"));
+  here_.close(1h, note("first"));
+  pump_.turns(50);
+  EXPECT_TRUE(calls.empty());
+  builder.close(1h, note("builder"));
+  here_.close(10ms, note("context"));
+  ASSERT_SOON(pump_, calls.size() == 3);
+  EXPECT_THAT(calls, testing::UnorderedElementsAre("unit", "builder", "context"));
+  EXPECT_EQ(calls.back(), "context");
+  EXPECT_EQ(unit.books().held, 1U);
+}
+
+TEST_P(ContextClose, a_unit_that_finishes_while_its_context_closes_has_no_more_time_than_that) {
+  const BuildPlan plan{1, 1, 16};
+  ReadoutUnit unit(here_, {.plan = plan});  // there is no builder
+  BuilderUnit builder(here_, {.plan = plan});
+  std::vector<std::string> calls;
+  unit.on_finished([&] { calls.emplace_back("unit"); });
+  builder.on_closed([&] { calls.emplace_back("builder"); });
+  ASSERT_EQ(unit.send({1, 0}, payload(0, 300)), Status::ok);
+  here_.close(10ms, [&] { calls.emplace_back("context"); });
+  unit.finish(1h, {});
+  ASSERT_SOON(pump_, calls.size() == 3);
+  EXPECT_THAT(calls, testing::ElementsAre("unit", "builder", "context"));
+}
+
+// In the middle of a finish that goes on for long, or of the calls that end it.
+TEST_P(ContextClose, a_unit_that_is_destroyed_meanwhile_is_not_waited_for) {
+  const BuildPlan plan{1, 1, 16};
+  for (const bool in_its_call : {false, true}) {
+    Context context;
+    Pump pump{&context};
+    auto unit = std::make_unique<ReadoutUnit>(context, ReadoutOptions{.plan = plan});
+    auto builder = std::make_unique<BuilderUnit>(context, BuilderOptions{.plan = plan});
+    ASSERT_EQ(unit->send({1, 0}, payload(0, 300)), Status::ok);
+    bool closed = false;
+    if (in_its_call) unit->finish(20ms, [&unit] { unit.reset(); });
+    context.close(1h, [&closed] { closed = true; });
+    pump.turns(5);
+    if (!in_its_call) unit.reset();
+    ASSERT_SOON(pump, closed);
+    EXPECT_EQ(unit, nullptr);
+  }
 }
 
 TEST_P(ContextClose, run_waits_for_a_socket_that_is_made_meanwhile) {

@@ -210,6 +210,27 @@ TEST_P(Fork, a_child_that_uses_its_copies_is_told_and_harms_nobody) {
 }
 
 // A unit writes small fragments into memory that the builder reads, which is the parent's.
+// Its units end one after the other, and the child destroys the first one only.
+TEST_P(Fork, a_child_may_destroy_the_copy_of_a_context_that_is_being_closed) {
+  const BuildPlan plan{1, 1, 16, false};
+  auto context = std::make_unique<Context>();
+  auto builder = std::make_unique<BuilderUnit>(*context, BuilderOptions{.plan = plan});
+  auto unit = std::make_unique<ReadoutUnit>(*context, ReadoutOptions{.plan = plan});
+  ASSERT_EQ(unit->send({1, 0}, payload(0, 100)), Status::ok);
+  bool closed = false;
+  context->close(1h, [&closed] { closed = true; });
+  Pump pump{context.get()};
+  pump.turns(5);
+  EXPECT_EQ(said_by_child([&] {
+              unit.reset();
+              context.reset();
+              return std::string("still here");
+            }),
+            "still here");
+  unit.reset();
+  ASSERT_SOON(pump, closed);
+}
+
 TEST_P(Fork, a_child_that_uses_its_copy_of_a_unit_is_told_and_harms_nobody) {
   at_push_.reset();
   at_pull_.reset();

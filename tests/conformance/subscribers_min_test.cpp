@@ -75,6 +75,35 @@ TEST_P(SubscribersMin, nothing_is_taken_until_all_builders_are_there) {
   EXPECT_TRUE(add_up(publish.books()));
 }
 
+TEST_P(SubscribersMin, those_of_any_policy_are_counted_by_a_number_of_their_own) {
+  Publish publish(here_, {.subscribers_min = 1, .subscribers_any_min = 3}, options());
+  int writable = 0;
+  publish.on_writable([&writable] { ++writable; });
+  const std::string address = bind(publish);
+  EXPECT_EQ(publish.send("early", 1), Status::again);
+  std::optional<Builder> sampling(std::in_place, *this, address, Policy::sample);
+  Builder dropping(*this, address, Policy::drop_old);
+  Builder monitor(*this, address, Policy::drop_new);
+  ASSERT_SOON(pump_, sampling->told() && dropping.told() && monitor.told());
+  EXPECT_EQ(publish.send("early", 1), Status::again) << "nobody has the policy block";
+  Builder blocking(*this, address);
+  ASSERT_SOON(pump_, blocking.told() && writable == 1);
+  EXPECT_EQ(publish.send("taken", 1), Status::ok);
+  // Of four, one may go.
+  sampling.reset();
+  ASSERT_SOON(pump_, publish.peers_connected() == 3);
+  EXPECT_EQ(publish.send("taken", 1), Status::ok);
+  dropping.socket.close();
+  ASSERT_SOON(pump_, publish.peers_connected() == 2);
+  EXPECT_EQ(publish.send("late", 1), Status::again);
+  EXPECT_DOUBLE_EQ(publish.fill(), 1.0);
+  sampling.emplace(*this, address, Policy::sample);
+  ASSERT_SOON(pump_, writable == 2);
+  EXPECT_EQ(publish.send("taken", 1), Status::ok);
+  ASSERT_SOON(pump_, blocking.inbox.size() == 3 && monitor.inbox.size() == 3);
+  EXPECT_EQ(publish.counters().unwanted, 0U);
+}
+
 TEST_P(SubscribersMin, who_wants_nothing_yet_is_there) {
   Publish publish(here_, {.subscribers_min = 1}, options());
   const std::string address = bind(publish);

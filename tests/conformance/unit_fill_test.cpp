@@ -425,6 +425,93 @@ TEST_F(RunEnds, count_what_is_missing) {
   await_both(of_0, of_1);
 }
 
+// Nor is the run settled.
+TEST_F(RunEnds, are_not_told_while_the_builder_is_paused) {
+  make_builder(0);
+  make_builder(1, true);
+  make_units();
+  std::uint64_t events = 0;
+  builders_[0]->on_event([&](const Event& event) {
+    told_[0].push_back(std::to_string(event.id().number));
+    if (++events == 16 + 8) builders_[0]->pause();
+  });
+  std::uint64_t events_of_1 = 0;
+  builders_[1]->on_range([&](const EventRange& range) {
+    events_of_1 += range.events().size();
+    if (events_of_1 == 16) builders_[1]->pause();
+  });
+  send(1, 40);
+  end(1);
+  ASSERT_SOON(pump_, events == 24 && events_of_1 == 16);
+  pump_.turns(100);
+  EXPECT_EQ(told_[0].back(), "39");
+  EXPECT_EQ(told_[1], Told{});
+  for (const auto& builder : builders_) {
+    EXPECT_LT(builder->settled(), end_of_run(1));
+    builder->resume();
+  }
+  ASSERT_SOON(pump_, told_[0].back().starts_with("end 1") && told_[1].size() == 1);
+  EXPECT_EQ(told_[1].back(), "end 1: 16 complete, 0 incomplete, 0 missing, 3200 bytes");
+  for (const auto& unit : units_) ASSERT_SOON(pump_, unit->settled() == end_of_run(1));
+}
+
+TEST_F(RunEnds, come_one_by_one_if_there_is_a_pause_in_each_call) {
+  plan_ = {2, 1, 16, false};
+  make_builder(0);
+  make_units();
+  std::vector<std::uint64_t> ended;
+  builders_[0]->on_run_end([&](const RunBooks& books) {
+    ended.push_back(books.run);
+    builders_[0]->pause();
+  });
+  send(1, 1);
+  ASSERT_SOON(pump_, builders_[0]->books().complete == 1);
+  // Both units say that two runs are over before the builder hears of one.
+  end(2);
+  ASSERT_SOON(pump_, !ended.empty());
+  pump_.turns(50);
+  EXPECT_EQ(ended, (std::vector<std::uint64_t>{1}));
+  builders_[0]->resume();
+  ASSERT_SOON(pump_, ended.size() == 2);
+  EXPECT_EQ(ended[1], 2U);
+}
+
+// An earlier builder had settled the run, and this one hears of it in a pause.
+TEST_F(RunEnds, come_after_a_pause_in_which_a_unit_has_told_what_was_settled) {
+  plan_ = {2, 1, 16, false};
+  deadline_ = 20ms;
+  make_builder(0);
+  make_units();
+  send(1, 3);
+  end(1);
+  ASSERT_SOON(pump_,
+              units_[0]->settled() == end_of_run(1) && units_[1]->settled() == end_of_run(1));
+  builders_[0].reset();
+  units_.erase(units_.begin());
+  // One unit is started anew, and sends what it has sent before. The other one comes later.
+  const std::string before = addresses_[0];
+  make_builder(0);
+  int events = 0;
+  builders_[0]->on_event([&](const Event&) {
+    if (++events == 1) builders_[0]->pause();
+  });
+  told_[0].clear();
+  make_units(1);
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    ASSERT_EQ(units_[1]->send({1, number}, payload(number, 100)), Status::ok);
+  }
+  ASSERT_SOON(pump_, events == 1);
+  bool other_came = false;
+  builders_[0]->on_up([&](std::uint32_t source, const PeerInfo&) { other_came = source == 1; });
+  static_cast<void>(builders_[0]->bind(before));
+  ASSERT_SOON(pump_, other_came);
+  pump_.turns(50);
+  EXPECT_TRUE(told_[0].empty());
+  builders_[0]->resume();
+  ASSERT_SOON(pump_, told_[0].size() == 1);
+  EXPECT_TRUE(told_[0][0].starts_with("end 1: 0 complete, 1 incomplete")) << told_[0][0];
+}
+
 TEST_F(RunEnds, are_not_told_with_an_event_manager) {
   BuilderOptions options;
   options.plan = {2, 2, 16, true};

@@ -285,6 +285,11 @@ TEST_F(Examples, coroutines_send_and_receive) {
   EXPECT_THAT(out, HasSubstr("3 delivered\n"));
 }
 
+TEST_F(Examples, coroutines_build_events) {
+  EXPECT_EQ(output_of("coroutine_building"),
+            "run 1: 1000 events, 33780 bytes\n1000 of 1000 settled\n1000 of 1000 settled\n");
+}
+
 TEST_F(Examples, state_is_saved_in_one_line) {
   EXPECT_THAT(output_of("save_state"), MatchesRegex("(nearly full: time to raise busy\n)+"
                                                     "20000 delivered, refused [0-9]+ times\n"));
@@ -361,6 +366,7 @@ TEST(Pages, quote_the_first_programs_as_they_are_built) {
       {"docs/c-api.md", "examples/c_readout_unit.c"},
       {"docs/c-api.md", "examples/c_builder_unit.c"},
       {"docs/coroutines.md", "examples/coroutine.cpp"},
+      {"docs/coroutines.md", "examples/coroutine_building.cpp"},
       {"docs/foreign-loops.md", "examples/asio_loop.cpp"},
       {"docs/foreign-loops.md", "examples/poll_loop.cpp"},
       {"docs/blocking.md", "examples/blocking.cpp"},

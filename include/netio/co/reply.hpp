@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <netio/co/gate.hpp>
 #include <netio/co/socket.hpp>
 #include <netio/reply.hpp>
 
@@ -31,110 +32,23 @@ struct [[nodiscard]] Asked {
 
 namespace netio::detail {
 
-class AskedGate;
-
-struct AskedWaiter final : Waiter {
-  AskedGate* gate = nullptr;  // while it waits there
-  const MessageView* message = nullptr;
-  ReplyTo to;
-
-  AskedWaiter() = default;
-  inline ~AskedWaiter() override;
-};
-
-class AskedGate {
+class AskedGate : public Gate<Reply, co::Asked> {
  public:
   // An answer may be taken while the requester is away.
   static constexpr bool line_needs_peers = false;
 
-  AskedGate(Loop& loop, Reply& socket) : loop_(loop), socket_(socket) {
-    socket.on_request(
-        [this](const MessageView& request, ReplyTo to) { deliver(request, std::move(to)); });
-    socket.pause();
-  }
-  ~AskedGate() {
-    if (gone_ != nullptr) *gone_ = true;
-    close();
-  }
-  AskedGate(const AskedGate&) = delete;
-  AskedGate& operator=(const AskedGate&) = delete;
-
-  // Nothing more comes. The loop tells the coroutine that waits.
-  void close() noexcept {
-    closed_ = true;
-    if (reader_ == nullptr) return;
-    AskedWaiter& reader = *std::exchange(reader_, nullptr);
-    reader.gate = nullptr;
-    loop_.defer(reader);
-    hold();
+  AskedGate(Loop& loop, Reply& socket) : Gate(loop, socket, "receive a request") {
+    socket.on_request([this](const MessageView& request, ReplyTo to) {
+      deliver({Status::ok, &request, std::move(to)});
+    });
   }
   // Requesters come and go; on_down tells.
   void peer_went(const Down& /*down*/) noexcept {}
-
-  // Returns false if the coroutine has to wait.
-  [[nodiscard]] bool answers_at_once() const {
-    if (reader_ != nullptr) [[unlikely]]
-      refuse_to_wait("receive a request");
-    return closed_;
-  }
-  void wait(AskedWaiter& reader) noexcept {
-    reader_ = &reader;
-    reader.gate = this;
-    if (std::exchange(paused_, false)) socket_.resume();
-  }
-  void leave() noexcept {
-    reader_ = nullptr;
-    hold();
-  }
-
- private:
-  void deliver(const MessageView& request, ReplyTo to) noexcept {
-    AskedWaiter& reader = *std::exchange(reader_, nullptr);
-    reader.gate = nullptr;
-    reader.message = &request;
-    reader.to = std::move(to);
-    const GoneWatch watch(gone_);
-    reader.resume();
-    if (!watch.gone() && reader_ == nullptr) hold();
-  }
-  void hold() noexcept {
-    if (!std::exchange(paused_, true)) socket_.pause();
-  }
-
-  Loop& loop_;
-  Reply& socket_;
-  AskedWaiter* reader_ = nullptr;
-  bool paused_ = true;
-  bool closed_ = false;
-  bool* gone_ = nullptr;
 };
-
-inline AskedWaiter::~AskedWaiter() {
-  if (gate != nullptr) gate->leave();
-}
 
 template <>
 struct GateOf<Reply> {
   using Type = AskedGate;
-};
-
-// What co_await receive() of a Reply waits in.
-class AskedAwaiter {
- public:
-  explicit AskedAwaiter(AskedGate& gate) noexcept : gate_(gate) {}
-  [[nodiscard]] bool await_ready() const { return gate_.answers_at_once(); }
-  void await_suspend(std::coroutine_handle<> waiting) noexcept {
-    waiter_.set_waiting(waiting);
-    gate_.wait(waiter_);
-  }
-  [[nodiscard]] co::Asked await_resume() noexcept {
-    if (waiter_.message == nullptr) return {};
-    return {Status::ok, waiter_.message, std::move(waiter_.to)};
-  }
-
- private:
-  AskedGate& gate_;
-  AskedWaiter waiter_;
 };
 
 // What co_await answer(...) waits in. It waits for room only: nobody comes back for an answer that
@@ -176,7 +90,7 @@ class Reply : public AwaitedSocket<netio::Reply> {
 
   // Waits for the next request, or for the end: see Asked. It is not told when a requester goes.
   // One coroutine may wait at a time; a second one gets an Error, thrown from its co_await.
-  [[nodiscard]] auto receive() { return detail::AskedAwaiter(gate()); }
+  [[nodiscard]] auto receive() { return detail::AskedGate::Awaiter(gate()); }
 
   // Answers, as ReplyTo::send(). Where that answers again, this waits. `to` and the bytes must stay
   // as they are until the answer. `to` is empty afterwards if the answer is ok, and untouched

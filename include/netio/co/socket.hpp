@@ -108,8 +108,9 @@ class AwaitedSocket : public Base {
     });
   }
 
-  // Begins to close at once, whether it is awaited or not. Awaiting the result waits for the end of
-  // the closing, and gives the books. One coroutine at a time may wait.
+  // Begins to close at once, whether it is awaited or not. Awaiting the result, now or later, waits
+  // for the end of the closing, and gives the books. One coroutine at a time may wait. The result
+  // must not outlive the socket, unless a coroutine waits for it.
   auto close(std::chrono::nanoseconds linger = std::chrono::seconds(5)) {
     Base::close(linger);
     gate_.close();
@@ -165,7 +166,7 @@ class AwaitedSocket : public Base {
   void has_closed(const Books& books) {
     gate_.close();  // close() of the base class may have been called
     line_.answer_all_later(Status::closed);
-    closing_.resume_later(loop_, books);
+    closing_.end(loop_, books);
   }
 
   Loop& loop_;

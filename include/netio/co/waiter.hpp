@@ -2,6 +2,7 @@
 // lies in the frame of that coroutine, so waiting takes no memory.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include <netio/co/task.hpp>
@@ -36,8 +37,12 @@ class WaitingPlace {
     ~Awaiter() override {
       if (place_ != nullptr && place_->waiting_ == this) place_->waiting_ = nullptr;
     }
-    // Without a place the answer is known already.
-    [[nodiscard]] bool await_ready() const noexcept { return place_ == nullptr; }
+    // Without a place the answer is known already, and with one that has come to its end.
+    [[nodiscard]] bool await_ready() noexcept {
+      if (place_ == nullptr) return true;
+      if (place_->last_) answer_ = *place_->last_;
+      return place_->last_.has_value();
+    }
     void await_suspend(std::coroutine_handle<> waiting) {
       place_->check_free();
       set_waiting(waiting);
@@ -64,7 +69,12 @@ class WaitingPlace {
   void resume(Answer answer) noexcept {
     if (Awaiter* const waiting = take(answer)) waiting->resume();
   }
-  // The same, but the loop resumes the coroutine: for destructors.
+  // Nothing else comes: this is the answer also to who waits later.
+  void end(Loop& loop, const Answer& answer) {
+    last_ = answer;
+    resume_later(loop, answer);
+  }
+  // The same as resume(), but the loop resumes the coroutine: for destructors.
   void resume_later(Loop& loop, Answer answer) noexcept {
     if (Awaiter* const waiting = take(answer)) loop.defer(*waiting);
   }
@@ -79,6 +89,7 @@ class WaitingPlace {
   }
 
   Awaiter* waiting_ = nullptr;
+  std::optional<Answer> last_;
 };
 
 // Tells a member function that a coroutine which it resumed has destroyed the object. The

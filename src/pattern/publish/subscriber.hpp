@@ -43,6 +43,7 @@ struct Subscriber {
   std::vector<std::byte> aside;      // of a ChangeLine: sizes and payloads
   std::size_t aside_done = 0;        // of these
 
+  bool there = false;    // it counts for PublishOptions::subscribers_any_min
   bool counted = false;  // it has Policy::block: it counts for PublishOptions::subscribers_min
   bool demoted = false;  // it asked for Policy::block, and has Policy::drop_new for now
   // The user was refused because of it, and since then its queue was never empty. What it changes

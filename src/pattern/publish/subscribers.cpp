@@ -41,7 +41,8 @@ constexpr std::size_t answers_max = 1024;
 Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
     : allowances(options.block_for_max.count(), options.ranges_all_max * wire_range_bytes,
                  socket.context().loop.now().count()),
-      groups(socket.options().message_bytes_max, options.subscribers_min != 0),
+      groups(socket.options().message_bytes_max,
+             options.subscribers_min + options.subscribers_any_min != 0),
       socket_(socket),
       options_(checked(options)),
       behind_budget_{0, options.behind_bytes_all_max} {}
@@ -126,7 +127,7 @@ void Subscribers::move(const Peer& from, Peer& to) noexcept {
 void Subscribers::leave(Peer& peer) noexcept {
   Subscriber* const subscriber = find(peer);
   if (subscriber == nullptr) return;
-  count(*subscriber, false);
+  count(*subscriber, false, false);
   groups.leave(*subscriber);
   charge_walk(*subscriber, 0);
 }
@@ -259,7 +260,7 @@ Subscribers::Change Subscribers::complete(Subscriber& subscriber, const Subscrib
         grant(subscriber, asked),
         std::min<std::size_t>(frame.behind_bytes_max, options_.behind_bytes_max));
     subscriber.peer->look_whether_unread();
-    count(subscriber, subscriber.feed.backlog.policy() == Policy::block);
+    count(subscriber, true, subscriber.feed.backlog.policy() == Policy::block);
     disconnects_ = disconnects_ || asked == Policy::disconnect;
     subscriber.behind_for_max_ns = std::int64_t{frame.behind_for_ms} * 1'000'000;
   }
@@ -289,7 +290,7 @@ void Subscribers::demote(Subscriber& subscriber, bool demoted) noexcept {
   subscriber.blocking = false;
   backlog.set_policy(demoted ? Policy::drop_new : Policy::block, backlog.bytes_max());
   subscriber.peer->look_whether_unread();
-  count(subscriber, !demoted);
+  count(subscriber, true, !demoted);
   answer(subscriber);
 }
 
@@ -332,10 +333,13 @@ GroupKind Subscribers::kind_of(const Peer& peer) const noexcept {
           peer.outgoing.resends() ? &link.receive_store() : nullptr};
 }
 
-void Subscribers::count(Subscriber& subscriber, bool blocks) noexcept {
-  if (std::exchange(subscriber.counted, blocks) == blocks) return;
-  blocking_ = blocks ? blocking_ + 1 : blocking_ - 1;
-  groups.hold(blocking_ < options_.subscribers_min);
+void Subscribers::count(Subscriber& subscriber, bool there, bool blocks) noexcept {
+  if (subscriber.there == there && subscriber.counted == blocks) return;
+  if (std::exchange(subscriber.there, there) != there) there_ = there ? there_ + 1 : there_ - 1;
+  if (std::exchange(subscriber.counted, blocks) != blocks) {
+    blocking_ = blocks ? blocking_ + 1 : blocking_ - 1;
+  }
+  groups.hold(lacks());
 }
 
 double Subscribers::fill() const noexcept {

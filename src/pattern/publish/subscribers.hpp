@@ -66,16 +66,14 @@ class Subscribers {
   }
   // Somebody has asked to be disconnected rather than be behind.
   [[nodiscard]] bool any_disconnects() const noexcept { return disconnects_; }
-  // Fewer subscribers with Policy::block are there than must be, or there was no memory to note who
+  // Fewer subscribers are there than must be, or there was no memory to note who
   // wants what. The groups are held back.
-  [[nodiscard]] bool too_few() const noexcept {
-    return blocking_ < options_.subscribers_min || groups.incomplete();
-  }
+  [[nodiscard]] bool too_few() const noexcept { return lacks() || groups.incomplete(); }
   // How full the fullest of those that block is, from 0 to 1.
   [[nodiscard]] double fill() const noexcept;
   // From now on every row has this audience, whatever the subscribers want, and nobody is missed.
   void end_with(Audience& audience) noexcept {
-    options_.subscribers_min = 0;
+    options_.subscribers_min = options_.subscribers_any_min = 0;
     groups.end_with(audience);
   }
 
@@ -89,7 +87,10 @@ class Subscribers {
   void tell(Peer& peer, const Change& change);
   [[nodiscard]] Policy grant(Subscriber& subscriber, Policy asked);
   void answer(Subscriber& subscriber) noexcept;
-  void count(Subscriber& subscriber, bool blocks) noexcept;
+  void count(Subscriber& subscriber, bool there, bool blocks) noexcept;
+  [[nodiscard]] bool lacks() const noexcept {
+    return blocking_ < options_.subscribers_min || there_ < options_.subscribers_any_min;
+  }
   const char* change(Subscriber& subscriber, const SubscribeFrame& frame, Change& change);
   [[nodiscard]] GroupKind kind_of(const Peer& peer) const noexcept;
   void begin_change(Subscriber& subscriber, const SubscribeFrame& frame, bool whole);
@@ -104,6 +105,7 @@ class Subscribers {
   std::size_t ranges_ = 0;  // of all subscribers
   BehindBudget behind_budget_;
   bool disconnects_ = false;
+  std::size_t there_ = 0;     // those with Subscriber::there
   std::size_t blocking_ = 0;  // counted
   std::size_t away_ = 0;
 };
