@@ -80,7 +80,8 @@ NETIO_API int netio_context_free(struct netio_context* context);
 // Closes all sockets in it at once, each as netio_close() does. When all are closed it calls
 // `call(data)` once, from the loop, or, if `call` is NULL, ends netio_run(). No socket can be made
 // in it from now on. A second call may shorten the linger time, not prolong it, and sets a new
-// `call` if there is one. For Ctrl-C.
+// `call` if there is one. Read-out units finish within the linger time, as by
+// netio_readout_finish(), and builder units close when these have. For Ctrl-C.
 NETIO_API int netio_context_close(struct netio_context* context, uint64_t linger_ms,
                                   void (*call)(void* data), void* data);
 // Handles events until netio_terminate() is called.

@@ -76,8 +76,8 @@ struct UnitRests {};
 struct UnitShort {};
 
 // Whether the unit is busy: its store was full, what its source had next had to wait outside, and
-// less than half of the store has become free since. It is not busy before it has said so on a
-// connection. A unit that is busy may wait for any builder, so it is late for none. It says so
+// the store has had no room since (see UnitOutput::on_room()). It is not busy before it has said so
+// on a connection. A unit that is busy may wait for any builder, so it is late for none. It says so
 // again when it is asked, because one that hangs is late.
 struct UnitBusy {
   bool busy = false;

@@ -327,7 +327,8 @@ void ManagedUnit::forget(const EventSpan& span) noexcept {
     books_.held_cost -= window_cost(held.bytes);
     output_.forget(held.memory);
   });
-  if (books_.held_cost > settings_.store_bytes_max / 2) return;
+  const std::uint64_t free = settings_.store_bytes_max - books_.held_cost;
+  if (free < room_bytes(settings_.store_bytes_max)) return;
   if (std::exchange(short_, false)) report();
   if (std::exchange(full_, false)) output_.on_room();
 }

@@ -127,7 +127,7 @@ class ManagedUnit {
   EventId report_at_;  // the end of the range
   bool begun_ = false;
   bool full_ = false;   // send() has answered `again`
-  bool short_ = false;  // the store was full, and less than half of it is free
+  bool short_ = false;  // the store was full, and has had no room_bytes() since
   UnitBooks books_;
 };
 

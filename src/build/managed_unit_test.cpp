@@ -197,8 +197,12 @@ TEST_F(ManagedUnitTest, tells_the_manager_when_its_store_is_full_and_when_it_has
   give(0, 10);
   EXPECT_EQ(unit.send({0, 10}, 36, 10, FragmentStatus::good), Status::again);
   EXPECT_TRUE(produced.busy);
-  assign(0, 0, 0, 8);
-  unit.manager_received(UnitSettled{{{0, 0}, {0, 8}}});
+  assign(0, 0, 0, 1);
+  assign(1, 0, 1, 2);
+  unit.manager_received(UnitSettled{{{0, 0}, {0, 1}}});
+  EXPECT_TRUE(produced.busy) << "an eighth of the store is not free";
+  EXPECT_EQ(rooms, 0);
+  unit.manager_received(UnitSettled{{{0, 1}, {0, 2}}});
   EXPECT_FALSE(produced.busy);
   EXPECT_EQ(rooms, 1);
 }

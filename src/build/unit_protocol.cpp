@@ -35,7 +35,7 @@ UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
   const Builder& builder = builders_[range_.builder()];
   const Connection& connection = builder.connection;
   return range_.holds(event) && range_.holds(advanced_) && advanced_ <= event &&
-         event.next() < range_.end() && connection.flows && !short_ &&
+         event.next() < range_.end() && connection.flows && (!short_ || connection.short_said) &&
          builder.outbox.next() == nullptr && event >= builder.settled && event >= connection.said &&
          connection.used <= connection.window && cost <= connection.window - connection.used &&
          cost <= settings_.store_bytes_max - books_.held_cost;
@@ -328,8 +328,9 @@ void UnitProtocol::settle(std::uint32_t number, EventId below, const UsedFragmen
   books_.held -= fragments;
   books_.held_cost -= cost;
   const bool makes_sense = count_settled(builder, fragments, fragments - of_earlier_runs, used);
-  if (books_.held_cost <= settings_.store_bytes_max / 2) {
-    short_ = asks_;
+  if (books_.held_cost <= settings_.store_bytes_max / 2) short_ = asks_;
+  const bool idles = fragments != 0 && builder.outbox.empty();
+  if (idles || has_room_again()) {
     busy_ = false;
     if (std::exchange(full_, false)) output_.on_room();
   }

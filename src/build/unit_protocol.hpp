@@ -18,6 +18,13 @@
 
 namespace netio::detail {
 
+// What has to be free of a store that was full until it has room again. With less, a source that is
+// faster than its builders would be told after every few fragments. With more, it would be told too
+// late: a builder that hangs may hold most of the store.
+[[nodiscard]] constexpr std::uint64_t room_bytes(std::uint64_t store_bytes_max) noexcept {
+  return store_bytes_max / 8;
+}
+
 struct UnitSettings {
   BuildPlan plan;
   std::uint32_t source = 0;
@@ -75,7 +82,8 @@ class UnitOutput {
   virtual void forget(std::uint64_t memory) noexcept = 0;
   // The builder breaks the rules, or has another plan. The owner ends the connection.
   virtual void refuse(std::uint32_t builder, std::string why) = 0;
-  // send() has answered `again`, and half of the store is free now.
+  // send() has answered `again`, and the store has room now: room_bytes() of it are free, or a
+  // builder has settled all that was held for it, and would have nothing to do.
   virtual void on_room() noexcept = 0;
 
  protected:
@@ -191,6 +199,9 @@ class UnitProtocol {
   void take(std::uint32_t number, const BuilderTurn& turn);
   void take(std::uint32_t number, const BuilderAsks& asks);
   [[nodiscard]] bool flows(EventId event, std::uint64_t cost) const noexcept;
+  [[nodiscard]] bool has_room_again() const noexcept {
+    return settings_.store_bytes_max - books_.held_cost >= room_bytes(settings_.store_bytes_max);
+  }
   Status send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
                    FragmentStatus status) noexcept;
   void count_held(std::uint64_t fragments, std::uint64_t cost) noexcept;
@@ -226,7 +237,7 @@ class UnitProtocol {
   bool full_ = false;   // send() has answered `again`
   bool short_ = false;  // the store was full, and less than half of it is free; or:
   bool asks_ = false;   // ask_settled() was called
-  bool busy_ = false;   // send() has answered `again` since half of the store was free last
+  bool busy_ = false;   // the store has had no room since send() answered `again`
   UnitBooks books_;
 };
 

@@ -176,6 +176,46 @@ TEST_F(UnitProtocolTest, answers_again_while_its_store_is_full_and_tells_builder
   EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{0}));
 }
 
+// Each fragment takes 100 bytes of the store.
+TEST_F(UnitProtocolTest, has_room_when_an_eighth_of_its_store_is_free) {
+  settings.store_bytes_max = 1600;
+  UnitProtocol small(settings, *this);
+  for (std::uint64_t number = 0; number < 16; ++number) {
+    ASSERT_EQ(small.send({0, number}, 36, number, FragmentStatus::good), Status::ok);
+  }
+  ASSERT_EQ(small.send({0, 16}, 36, 16, FragmentStatus::good), Status::again);
+  small.connected(0);
+  small.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 10'000, false});
+  small.received(0, BuilderDone{{0, 1}, 0});
+  EXPECT_EQ(rooms, 0);
+  small.received(0, BuilderDone{{0, 2}, 0});
+  EXPECT_EQ(rooms, 1);
+  small.received(0, BuilderDone{{0, 3}, 0});
+  EXPECT_EQ(rooms, 1) << "nothing was refused since";
+}
+
+// The other builder hangs, and all but one fragment are its own.
+TEST_F(UnitProtocolTest, has_room_when_a_builder_would_have_nothing_to_do) {
+  settings.store_bytes_max = 1700;
+  UnitProtocol small(settings, *this);
+  small.advance({0, 0});
+  small.connected(0);
+  small.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 10'000, false});
+  std::uint64_t number = 3;
+  const auto send = [&] { return small.send({0, number}, 36, number, FragmentStatus::good); };
+  while (send() == Status::ok) number += number % 8 == 7 ? 5 : 1;
+  ASSERT_EQ(small.books().held, 17U);
+  ASSERT_EQ(count<UnitBusy>(), 1U);
+  small.received(0, BuilderDone{{0, 4}, 0});
+  EXPECT_EQ(rooms, 1);
+  EXPECT_EQ(count<UnitBusy>(), 2U) << "it is busy no more";
+  ASSERT_EQ(send(), Status::ok);
+  number += 1;
+  ASSERT_EQ(send(), Status::again);
+  small.received(0, BuilderDone{{0, 4}, 100});
+  EXPECT_EQ(rooms, 1) << "it settles nothing";
+}
+
 TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
   unit.advance({0, 0});
   greet(8, 0);
@@ -194,9 +234,9 @@ TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
   ASSERT_EQ(count<UnitBusy>(), 3U) << "and when it is asked";
   EXPECT_TRUE(std::get<UnitBusy>(said.back()).busy);
   unit.connected(1);
-  unit.received(1, BuilderHello{plan_of_two, 1, 9, {0, 5}, {0, 5}, 1000, false});
-  EXPECT_EQ(count<UnitBusy>(), 3U) << "less than half of the store is free";
-  unit.received(1, BuilderDone{{0, 6}, 0});
+  unit.received(1, BuilderHello{plan_of_two, 1, 9, {0, 4}, {0, 4}, 1000, false});
+  EXPECT_EQ(count<UnitBusy>(), 3U) << "nothing was settled";
+  unit.received(1, BuilderDone{{0, 5}, 0});
   ASSERT_EQ(count<UnitBusy>(), 4U);
   EXPECT_FALSE(std::get<UnitBusy>(said.back()).busy);
   EXPECT_EQ(give(7, 100), Status::ok);

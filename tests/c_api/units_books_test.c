@@ -436,17 +436,13 @@ static void both_tell_of_their_watermarks(const char* over) {
   end();
 }
 
-// --- Events that nobody wants any more.
-static void want_three_events(struct netio_builder_unit* unit, const struct netio_event* event) {
-  CHECK(event->id.number == events_seen);
-  if (++events_seen == 3) unit->cb_event = NULL;
-}
-
-static void events_without_a_call_back_are_discarded_as_if_used(const char* over) {
+// Two units have sent a run of 20 events to a builder with this call-back.
+static void send_a_run_to(const char* over, void (*cb_event)(struct netio_builder_unit* unit,
+                                                             const struct netio_event* event)) {
   begin(over, 1);
   reset_counts();
   make_builder(0);
-  builders[0].cb_event = want_three_events;
+  builders[0].cb_event = cb_event;
   listen_at(0);
   make_unit(0);
   make_unit(1);
@@ -454,6 +450,16 @@ static void events_without_a_call_back_are_discarded_as_if_used(const char* over
   send_20(0, 0);
   send_20(1, 0);
   end_the_run();
+}
+
+// --- Events that nobody wants any more.
+static void want_three_events(struct netio_builder_unit* unit, const struct netio_event* event) {
+  CHECK(event->id.number == events_seen);
+  if (++events_seen == 3) unit->cb_event = NULL;
+}
+
+static void events_without_a_call_back_are_discarded_as_if_used(const char* over) {
+  send_a_run_to(over, want_three_events);
   TURN_UNTIL(here, there, held() == 0);
   CHECK(events_seen == 3 && builder_books_of(0).complete == 20);
   CHECK(books_of(0).built == 20 && books_of(1).built == 20);
@@ -466,17 +472,7 @@ static void pause_at_five(struct netio_builder_unit* unit, const struct netio_ev
   if (++events_seen == 5) CHECK_OK(netio_builder_pause(unit));
 }
 static void nothing_is_handed_over_between_pause_and_resume(const char* over) {
-  begin(over, 1);
-  reset_counts();
-  make_builder(0);
-  builders[0].cb_event = pause_at_five;
-  listen_at(0);
-  make_unit(0);
-  make_unit(1);
-  connect_all();
-  send_20(0, 0);
-  send_20(1, 0);
-  end_the_run();
+  send_a_run_to(over, pause_at_five);
   TURN_UNTIL(here, there, builder_books_of(0).open == 15);
   TURN_A_WHILE(here, there);
   CHECK(events_seen == 5 && builder_books_of(0).complete == 5);

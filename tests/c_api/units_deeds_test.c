@@ -144,6 +144,36 @@ static void a_builder_may_be_closed_in_the_call_for_the_end_of_a_run(const char*
   CHECK(built == events && run_ends == 1 && closed == 2);
 }
 
+// --- Both are ended by their contexts.
+static void count_call(void* count) { ++*(int*)count; }
+
+static void contexts_end_their_units(const char* address) {
+  struct netio_readout_books books;
+  struct pair pair;
+  int ended = 0;
+  make_context(&here);
+  make_context(&there);
+  make_pair(&pair, range_events, 1U << 20U);
+  pair.unit.cb_finished = finish_again;
+  pair.builder.cb_closed = close_again;
+  begin_pair(&pair, address);
+  for (uint64_t n = 0; n < events; ++n) CHECK_OK(send_one(&pair.unit, n, bytes));
+  CHECK_OK(netio_readout_advance(&pair.unit, netio_end_of_run(1)));
+  CHECK_OK(netio_context_close(&here, 60000, count_call, &ended));
+  TURN_UNTIL(here, there, ended == 1 && finished == 2);
+  CHECK(closed == 0 && built == events);
+  CHECK_OK(netio_readout_get_books(&pair.unit, &books));
+  CHECK(books.settled == events && books.held == 0);
+  CHECK_FAILS(netio_readout_send(&pair.unit, netio_end_of_run(1), "", 0, 0), NETIO_CLOSED);
+  CHECK_OK(netio_context_close(&there, 60000, NULL, NULL));
+  CHECK_OK(netio_run(&there.evloop));
+  CHECK(closed == 2);
+  end_pair(&pair);
+  CHECK(ended == 1 && finished == 2 && closed == 2);
+  CHECK_OK(netio_context_free(&here));
+  CHECK_OK(netio_context_free(&there));
+}
+
 // --- Units that send inside their call-backs only.
 static uint64_t next_event;
 
@@ -332,7 +362,10 @@ int main(void) {
                                           "inproc://c_api_units_deeds"};
   begin_tests();
   fill_pattern();
-  for (size_t i = 0; i < 3; ++i) kept_events_outlive_their_unit_and_its_context(addresses[i]);
+  for (size_t i = 0; i < 3; ++i) {
+    kept_events_outlive_their_unit_and_its_context(addresses[i]);
+    contexts_end_their_units(addresses[i]);
+  }
   make_context(&here);
   make_context(&there);
   for (size_t i = 0; i < 3; ++i) {

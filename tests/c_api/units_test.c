@@ -412,7 +412,7 @@ static void send_on(struct netio_readout_unit* unit) {
 static void on_room(struct netio_readout_unit* unit) {
   const uint32_t source = source_of(unit);
   CHECK(++rooms[source] == refusals[source]);
-  CHECK(netio_readout_fill(unit) <= 0.5);
+  CHECK(netio_readout_fill(unit) <= 0.875);
   send_on(unit);
 }
 static void on_plain_event(struct netio_builder_unit* unit, const struct netio_event* event) {

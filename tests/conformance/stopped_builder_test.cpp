@@ -52,6 +52,7 @@ class StoppedBuilder : public testing::TestWithParam<Row> {
     for (std::uint32_t number = 0; number < builders_count; ++number) {
       units_[source]->connect(number, addresses_[number]);
     }
+    units_[source]->on_room([this, source] { waits_[source] = false; });
     units_[source]->advance({1, 0});
   }
   static std::uint32_t builder_of(std::uint64_t number) {
@@ -67,11 +68,11 @@ class StoppedBuilder : public testing::TestWithParam<Row> {
     return fragments_[source][number % fragments_[source].size()];
   }
   [[nodiscard]] bool send_next(std::uint32_t source, std::uint64_t below) {
-    if (next_[source] == below) return false;
+    if (waits_[source] || next_[source] == below) return false;
     const EventId event{1, next_[source]};
-    if (units_[source]->send(event, fragment(source, event.number)) != Status::ok) return false;
-    ++next_[source];
-    return true;
+    waits_[source] = units_[source]->send(event, fragment(source, event.number)) == Status::again;
+    if (!waits_[source]) ++next_[source];
+    return !waits_[source];
   }
   // Until each unit has sent as many, or its store is full of what nobody settles.
   void send_what_fits(Pump& pump, std::uint64_t below) {
@@ -99,6 +100,7 @@ class StoppedBuilder : public testing::TestWithParam<Row> {
       std::vector<std::vector<std::byte>>{payload(1, 10'000), payload(2, 9'000), payload(3, 300)},
       std::vector<std::vector<std::byte>>{payload(4, 12'000), payload(5, 11'000), payload(6, 400)}};
   std::array<std::uint64_t, sources_count> next_{};
+  std::array<bool, sources_count> waits_{};  // for room
   std::array<std::uint64_t, builders_count> built_{};
 };
 
@@ -115,6 +117,9 @@ TEST_P(StoppedBuilder, takes_nothing_from_another_one) {
   send_what_fits(without, far);
   ASSERT_GT(units_[0]->books().held_bytes, std::size_t{8} << 20U);
   ASSERT_GT(next_[0], next_[1]);
+  EXPECT_EQ(builder_of(next_[1]), stopped) << "events of the other one were held up before";
+  EXPECT_GT(units_[1]->fill(), 0.999);
+  EXPECT_EQ(units_[1]->held_for_builders()[healthy].fragments, 0U);
   const std::uint64_t whole = events_of(healthy, next_[1]);
   ASSERT_SOON(without, built_[healthy] == whole);
   std::uint64_t id = 0;

@@ -104,6 +104,11 @@ class PublishCuts : public OverARelay<PublishCase> {
       message_.reset();
     }
   }
+  [[nodiscard]] std::uint64_t cuts_inside_a_page() const {
+    std::uint64_t count = 0;
+    for (const auto& relay : relays_) count += relay->cuts_inside_a_page();
+    return count;
+  }
 
   Context here_{context_options()};
   Context there_{context_options()};
@@ -137,7 +142,10 @@ TEST_P(PublishCuts, lose_nothing_untold) {
   const auto begin = std::chrono::steady_clock::now();
   auto last_at = begin;
   std::uint64_t last = 0;
-  while (broken < wanted) {
+  // So many cuts have to come inside a page. On a busy machine few of them do.
+  const auto cut_pages = [&] { return fabric() || cuts_inside_a_page() >= wanted / 10; };
+  while (broken < wanted || !cut_pages()) {
+    ASSERT_LT(broken, 5 * wanted) << cuts_inside_a_page() << " cuts came inside a page";
     // Mostly while both are sent to.
     const bool now = publish_.peers_connected() == 2 || random_.below(20) == 0;
     for (const auto& relay : relays_) {
@@ -182,16 +190,9 @@ TEST_P(PublishCuts, lose_nothing_untold) {
   std::printf("cuts: %s: %llu connections broken in %.1f s, %.0f %% with data unacknowledged",
               what_.name, static_cast<unsigned long long>(broken), seconds,
               percent(with_unacknowledged, broken));
-  std::uint64_t cuts = 0;
-  std::uint64_t inside = 0;
-  for (const auto& relay : relays_) {
-    cuts += relay->cuts();
-    inside += relay->cuts_inside_a_page();
-  }
   EXPECT_GE(percent(with_unacknowledged, broken), 90.0);
   if (!fabric()) {
-    std::printf(", %.0f %% of the cuts inside a page", percent(inside, cuts));
-    EXPECT_GE(percent(inside, cuts), 20.0);
+    std::printf(", %llu cuts inside a page", static_cast<unsigned long long>(cuts_inside_a_page()));
   }
   std::printf("; %llu messages, %llu sent again, %llu dropped and told (seed %llu)\n",
               static_cast<unsigned long long>(sent_),

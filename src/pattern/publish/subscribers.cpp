@@ -42,7 +42,7 @@ Subscribers::Subscribers(SocketCore& socket, const PublishOptions& options)
     : allowances(options.block_for_max.count(), options.ranges_all_max * wire_range_bytes,
                  socket.context().loop.now().count()),
       groups(socket.options().message_bytes_max,
-             options.subscribers_min + options.subscribers_any_min != 0),
+             options.subscribers_min != 0 || options.subscribers_any_min != 0),
       socket_(socket),
       options_(checked(options)),
       behind_budget_{0, options.behind_bytes_all_max} {}

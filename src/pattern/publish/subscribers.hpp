@@ -66,8 +66,8 @@ class Subscribers {
   }
   // Somebody has asked to be disconnected rather than be behind.
   [[nodiscard]] bool any_disconnects() const noexcept { return disconnects_; }
-  // Fewer subscribers are there than must be, or there was no memory to note who
-  // wants what. The groups are held back.
+  // Fewer subscribers are there than must be, or there was no memory to note who wants what. The
+  // groups are held back.
   [[nodiscard]] bool too_few() const noexcept { return lacks() || groups.incomplete(); }
   // How full the fullest of those that block is, from 0 to 1.
   [[nodiscard]] double fill() const noexcept;
