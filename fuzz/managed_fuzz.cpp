@@ -117,7 +117,13 @@ class PlayedUnit final : public ManagedUnitOutput {
     require(builder < count);
     return writable_;
   }
-  void forget(std::uint64_t memory) noexcept override { memory_.give_back(memory); }
+  // One may be stored behind the other: each has the number that follows.
+  std::uint64_t behind(std::uint64_t memory, std::uint64_t) const noexcept override {
+    return memory + 1;
+  }
+  void forget(std::uint64_t memory, std::uint64_t fragments) noexcept override {
+    for (; fragments != 0; --fragments) memory_.give_back(memory++);
+  }
   void refuse(std::uint32_t builder, std::string) override { builders_[builder] = false; }
   void on_room() noexcept override {}
   bool tell_manager(const UnitToManager&) noexcept override { return writable_; }

@@ -168,8 +168,11 @@ class NETIO_API ReadoutUnit {
   // Hands to the wire now what would go at the end of the loop turn.
   void flush() noexcept;
 
-  // Sets the call for room in the store, after send() has answered again: at least an eighth of the
-  // store is free; or, without an event manager, a builder has settled all that was held for it.
+  // Sets the call for room in the store, after send() has answered again: what was refused fits,
+  // and at least an eighth of the store is free or, without an event manager, a builder has settled
+  // all that was held for it; or what was refused would be late. A larger fragment may be refused
+  // again. A smaller one in its place may fit before: try that at once, or advance() past the
+  // event.
   void on_room(std::function<void()> call);
   // Set the calls for fill() reaching SocketOptions::high_watermark of ReadoutOptions::socket, and
   // for fill() falling to low_watermark after that. Both are called at the end of a turn:

@@ -66,6 +66,16 @@ class GrowingRing {
     assert(count_ < places_.size());
     return (*this)[count_++] = std::move(item);
   }
+  // The same with several, of a type that holds nothing.
+  void push_back(std::span<const T> items) noexcept {
+    static_assert(std::is_trivially_destructible_v<T>);
+    assert(items.size() <= places_.size() - count_);
+    const std::size_t place = (first_ + count_) & (places_.size() - 1);
+    const std::size_t some = std::min(items.size(), places_.size() - place);
+    std::ranges::copy(items.first(some), places_.begin() + static_cast<std::ptrdiff_t>(place));
+    std::ranges::copy(items.subspan(some), places_.begin());
+    count_ += items.size();
+  }
   void pop_front() noexcept {
     if constexpr (!std::is_trivially_destructible_v<T>) (*this)[0] = {};
     first_ = (first_ + 1) & (places_.size() - 1);

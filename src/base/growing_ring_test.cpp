@@ -1,9 +1,11 @@
 // GrowingRing: the order of its items, whatever went through it before.
 #include "base/growing_ring.hpp"
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <random>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -41,6 +43,18 @@ TEST(GrowingRing, makes_room_for_several) {
   for (int i = 1; i < 1'000; ++i) ring.push_back(i);
   EXPECT_EQ(&ring[0], first) << "it has not moved";
   EXPECT_EQ(ring[999], 999);
+}
+
+TEST(GrowingRing, takes_several_at_once_wherever_its_memory_ends) {
+  GrowingRing<int> ring;
+  ASSERT_TRUE(ring.make_room(16));
+  int next = 0;
+  for (int round = 0; round < 100; ++round) {
+    const std::array<int, 7> some{next, next + 1, next + 2, next + 3, next + 4, next + 5, next + 6};
+    ring.push_back(std::span(some).first(static_cast<std::size_t>(round % 8)));
+    for (int i = 0; i < round % 8; ++i) ASSERT_EQ(ring[static_cast<std::size_t>(i)], next++);
+    ring.pop_front(ring.size());
+  }
 }
 
 TEST(GrowingRing, finds_the_first_that_is_not_before) {

@@ -75,10 +75,10 @@ struct UnitRests {};
 // The unit's store is full. The builder tells what is settled as soon as it can.
 struct UnitShort {};
 
-// Whether the unit is busy: its store was full, what its source had next had to wait outside, and
-// the store has had no room since (see UnitOutput::on_room()). It is not busy before it has said so
-// on a connection. A unit that is busy may wait for any builder, so it is late for none. It says so
-// again when it is asked, because one that hangs is late.
+// Whether the unit is busy: what its source had next did not fit the store, and has to wait outside
+// until there is room. It is not busy before it has said so on a connection. A unit that is busy
+// may wait for any builder, so it is late for none. It says so again when it is asked, because one
+// that hangs is late.
 struct UnitBusy {
   bool busy = false;
 };

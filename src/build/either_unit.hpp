@@ -30,7 +30,7 @@ class EitherUnit {
   [[nodiscard]] UnitProtocol::Flow flow() noexcept {
     return plain_ ? plain_->flow() : UnitProtocol::Flow();
   }
-  void send(const FragmentRun& run) noexcept { plain_->send(run); }
+  void send(const StoredRun& run) noexcept { plain_->send(run); }
   void advance(EventId below) noexcept {
     plain_ ? plain_->advance(below) : managed_->advance(below);
   }

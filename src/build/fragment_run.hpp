@@ -1,6 +1,6 @@
-// Fragments of one source, of events whose numbers follow each other: a unit sends them together,
-// and a builder takes those together that came together, so that not each is looked at by itself.
-// It has a bound, and needs no memory. Owner thread only.
+// Fragments of one source, of events whose numbers follow each other, which came together: a
+// builder takes them together, so that not each is looked at by itself. It has a bound, and needs
+// no memory. Owner thread only.
 #pragma once
 
 #include <array>

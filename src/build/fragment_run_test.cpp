@@ -158,8 +158,8 @@ class NotingUnit final : private UnitOutput {
     const bool flows = in_runs_ && event == flow_.from && event < flow_.below &&
                        window_cost(bytes) <= flow_.cost && !run_.full();
     if (flows) {
-      if (run_.empty()) run_.begin(event, 0);
-      run_.add(bytes, event.number, FragmentStatus::good);
+      if (run_.empty()) run_.begin(event, event.number);
+      run_.add(bytes);
       flow_.from = event.next();
       flow_.cost -= window_cost(bytes);
       ++flowed;
@@ -201,22 +201,25 @@ class NotingUnit final : private UnitOutput {
   std::size_t send_together(std::uint32_t builder, const Together& all) noexcept override {
     std::size_t fit = 0;
     std::uint64_t cost = 0;
-    for (const HeldFragment& each : all.entries) {
-      cost += window_cost(each.bytes);
-      if (cost > all.cost_max || !all.entries.front().goes_with(each)) break;
+    for (const std::uint64_t bytes : all.sizes) {
+      cost += window_cost(bytes);
+      if (cost > all.cost_max) break;
       ++fit;
     }
     if (!open || !in_runs_ || fit == 2) return 0;
     const std::size_t count = (fit + 1) / 2;
-    std::uint64_t before = all.before;
-    for (const HeldFragment& each : all.entries.first(count)) {
-      (void)send(builder, {each.event, each.bytes, before++, each.status}, each.memory);
+    for (std::size_t each = 0; each < count; ++each) {
+      const EventId event{all.event.run, all.event.number + each};
+      (void)send(builder, {event, all.sizes[each], all.before + each}, all.memory + each);
     }
     together += count;
     return count;
   }
-  void forget(std::uint64_t memory) noexcept override {
-    notes.push_back("forgets " + std::to_string(memory));
+  std::uint64_t behind(std::uint64_t memory, std::uint64_t) const noexcept override {
+    return memory + 1;
+  }
+  void forget(std::uint64_t memory, std::uint64_t fragments) noexcept override {
+    for (; fragments != 0; --fragments) notes.push_back("forgets " + std::to_string(memory++));
   }
   void refuse(std::uint32_t builder, std::string why) override {
     notes.push_back("refuses " + std::to_string(builder) + ": " + why);
@@ -225,7 +228,7 @@ class NotingUnit final : private UnitOutput {
 
   bool in_runs_;
   UnitProtocol::Flow flow_;
-  FragmentRun run_;
+  StoredRun run_;
 };
 
 // What its builders say: both hear the same.

@@ -7,10 +7,25 @@
 #include <utility>
 
 #include "base/growing_ring.hpp"
+#include "build/build_messages.hpp"
 #include "build/event_spans.hpp"
-#include "build/unit_outbox.hpp"
 
 namespace netio::detail {
+
+struct HeldFragment {
+  EventId event;
+  std::uint64_t bytes = 0;
+  std::uint64_t memory = 0;  // the owner's name for it; of dropped ones: see below()
+  FragmentStatus status = FragmentStatus::good;
+  bool dropped = false;  // the entry has no fragment: it tells of dropped ones
+
+  // Behind the last event of the entry.
+  [[nodiscard]] EventId below() const noexcept {
+    return dropped ? EventId{event.run, memory} : event.next();
+  }
+  // Of dropped ones, in the same run.
+  void set_below(EventId below) noexcept { memory = below.number; }
+};
 
 class HeldFragments {
  public:

@@ -21,24 +21,34 @@ Status ManagedUnit::send(EventId event, std::uint64_t bytes, std::uint64_t memor
   if (event < advanced_ || event.number > event_number_max) return Status::invalid;
   const std::uint64_t cost = window_cost(std::min(bytes, fragment_bytes_max));
   if (bytes > fragment_bytes_max || cost > settings_.store_bytes_max) return Status::too_big;
-  if (event < assigned_ || is_lacking(event)) {  // the manager did not wait for this unit
+  if (is_late(event)) {
     ++books_.late;
-    output_.forget(memory);
+    output_.forget(memory, 1);
   } else if (cost > settings_.store_bytes_max - books_.held_cost) {
     if (!std::exchange(short_, true) || told_ != advanced_) report();
     full_ = settings_.when_full == WhenFull::again || !held_.add_dropped(event, advanced_);
-    if (full_) return Status::again;
+    if (full_) {
+      refused_ = Refused{event, cost};
+      return Status::again;
+    }
     ++books_.dropped;
-    output_.forget(memory);
+    output_.forget(memory, 1);
   } else {
     full_ = !held_.add(event, bytes, memory, status);
     if (full_) return Status::again;
     ++books_.held;
     books_.held_cost += cost;
   }
+  full_ = false;
+  refused_.reset();
   ++books_.sent;
   moved_to(event, event.next());
   return Status::ok;
+}
+
+// The manager did not wait for this unit.
+bool ManagedUnit::is_late(EventId event) const noexcept {
+  return event < assigned_ || is_lacking(event);
 }
 
 bool ManagedUnit::is_lacking(EventId event) const noexcept {
@@ -49,6 +59,10 @@ bool ManagedUnit::is_lacking(EventId event) const noexcept {
 void ManagedUnit::advance(EventId below) noexcept {
   if (begun_ && below <= advanced_) return;
   moved_to(below, below);
+  if (!refused_ || refused_->event >= below) return;
+  refused_.reset();  // the source has given it up
+  full_ = false;
+  output_.on_room();
 }
 
 void ManagedUnit::moved_to(EventId begins, EventId below) noexcept {
@@ -162,6 +176,7 @@ void ManagedUnit::take(const UnitWelcome& welcome) {
     sending_.added(builder, {next_[builder], 0});
   }
   forget_all_settled();
+  look_for_room();
   report_due_ = true;  // what is not assigned may have changed
   pump();
   if (!begun_) output_.on_welcome(welcome.produced);
@@ -203,6 +218,7 @@ void ManagedUnit::take(const UnitAssigned& assigned) {
   }
   next_[given.builder] = given.number + 1;
   sending_.added(given.builder, given.end());
+  look_for_room();
 }
 
 // What is produced later than this is late: the manager has waited for it long enough.
@@ -236,7 +252,7 @@ void ManagedUnit::assign(const Assignment& assignment) {
       (void)sending_.add_lacking(builder, position(part.from), position(part.below),
                                  Missing::dropped);
     } else {
-      (void)sending_.add(builder, position(held.event), held);
+      (void)sending_.add(builder, position(held.event), held.bytes, held.memory, held.status);
     }
     return true;
   });
@@ -325,12 +341,20 @@ void ManagedUnit::forget(const EventSpan& span) noexcept {
     ++books_.settled;
     --books_.held;
     books_.held_cost -= window_cost(held.bytes);
-    output_.forget(held.memory);
+    output_.forget(held.memory, 1);
   });
+  look_for_room();
+}
+
+void ManagedUnit::look_for_room() noexcept {
   const std::uint64_t free = settings_.store_bytes_max - books_.held_cost;
-  if (free < room_bytes(settings_.store_bytes_max)) return;
-  if (std::exchange(short_, false)) report();
-  if (std::exchange(full_, false)) output_.on_room();
+  const bool fits = !refused_ || free >= refused_->cost;
+  const bool room = fits && free >= room_bytes(settings_.store_bytes_max);
+  if (room && std::exchange(short_, false)) report();
+  if (!full_ || (!room && !(refused_ && is_late(refused_->event)))) return;
+  full_ = false;
+  refused_.reset();
+  output_.on_room();
 }
 
 void ManagedUnit::forget_lacks(const EventSpan& span) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,11 @@ class ManagedUnit {
     Missing why = Missing::no;
   };
 
+  struct Refused {
+    EventId event;
+    std::uint64_t cost = 0;
+  };
+
   void take(const UnitWelcome& welcome);
   void take(const UnitAssigned& assigned);
   void take(const UnitRevoked& revoked);
@@ -93,6 +99,8 @@ class ManagedUnit {
   void assign(const Assignment& assignment);
   [[nodiscard]] std::vector<Lack> lacks_of(const EventSpan& span) const;
   [[nodiscard]] bool is_lacking(EventId event) const noexcept;
+  [[nodiscard]] bool is_late(EventId event) const noexcept;
+  void look_for_room() noexcept;
   void forget(const EventSpan& span) noexcept;
   void forget_lacks(const EventSpan& span);
   void forget_all_settled();
@@ -126,8 +134,9 @@ class ManagedUnit {
   EventId told_;       // what the manager was told of it
   EventId report_at_;  // the end of the range
   bool begun_ = false;
-  bool full_ = false;   // send() has answered `again`
+  bool full_ = false;   // send() has answered `again`, and the source was not told to go on since
   bool short_ = false;  // the store was full, and has had no room_bytes() since
+  std::optional<Refused> refused_;  // while it is full: what did not fit, if it may come again
   UnitBooks books_;
 };
 

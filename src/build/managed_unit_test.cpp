@@ -35,7 +35,12 @@ class ManagedUnitTest : public testing::Test, public ManagedUnitOutput {
     sent[builder].push_back({fragment.event.run & UINT32_MAX, fragment.event.number});
     return true;
   }
-  void forget(std::uint64_t memory) noexcept override { forgotten.push_back(memory); }
+  std::uint64_t behind(std::uint64_t memory, std::uint64_t) const noexcept override {
+    return memory + 1;
+  }
+  void forget(std::uint64_t memory, std::uint64_t fragments) noexcept override {
+    for (; fragments != 0; --fragments) forgotten.push_back(memory++);
+  }
   void refuse(std::uint32_t, std::string why) override { refused = std::move(why); }
   void on_room() noexcept override { ++rooms; }
   bool tell_manager(const UnitToManager& message) noexcept override {
@@ -204,6 +209,29 @@ TEST_F(ManagedUnitTest, tells_the_manager_when_its_store_is_full_and_when_it_has
   EXPECT_EQ(rooms, 0);
   unit.manager_received(UnitSettled{{{0, 1}, {0, 2}}});
   EXPECT_FALSE(produced.busy);
+  EXPECT_EQ(rooms, 1);
+}
+
+TEST_F(ManagedUnitTest, has_room_for_what_the_manager_does_not_wait_for) {
+  welcome(1, 0);
+  give(0, 10);
+  ASSERT_EQ(unit.send({0, 10}, 36, 10, FragmentStatus::good), Status::again);
+  assign(0, 0, 0, 10);
+  EXPECT_EQ(rooms, 0);
+  assign(1, 0, 10, 11);
+  EXPECT_EQ(rooms, 1);
+  ASSERT_EQ(unit.send({0, 10}, 36, 10, FragmentStatus::good), Status::ok);
+  EXPECT_EQ(unit.books().late, 1U);
+  EXPECT_TRUE(produced.busy) << "its store is full";
+}
+
+TEST_F(ManagedUnitTest, tells_a_source_that_gives_an_event_up_to_go_on) {
+  welcome(1, 0);
+  give(0, 10);
+  ASSERT_EQ(unit.send({0, 10}, 36, 10, FragmentStatus::good), Status::again);
+  unit.advance({0, 10});
+  EXPECT_EQ(rooms, 0) << "it may come yet";
+  unit.advance({0, 11});
   EXPECT_EQ(rooms, 1);
 }
 

@@ -8,6 +8,11 @@
 
 namespace netio::detail {
 
+namespace {
+// With a manager the owner holds the fragments.
+constexpr auto forgets_nothing = [](std::uint64_t, std::uint64_t) {};
+}  // namespace
+
 std::string UnitSettings::fault() const {
   if (std::string why = plan.fault(); !why.empty()) return why;
   if (source >= plan.sources) {
@@ -35,8 +40,9 @@ UnitProtocol::UnitProtocol(const UnitSettings& settings, UnitOutput& output)
   const Builder& builder = builders_[range_.builder()];
   const Connection& connection = builder.connection;
   return range_.holds(event) && range_.holds(advanced_) && advanced_ <= event &&
-         event.next() < range_.end() && connection.flows && (!short_ || connection.short_said) &&
-         builder.outbox.next() == nullptr && event >= builder.settled && event >= connection.said &&
+         event.next() < range_.end() && connection.flows && !busy_ &&
+         (!short_ || connection.short_said) && builder.outbox.all_sent() &&
+         event >= builder.settled && event >= connection.said &&
          connection.used <= connection.window && cost <= connection.window - connection.used &&
          cost <= settings_.store_bytes_max - books_.held_cost;
 }
@@ -46,12 +52,12 @@ Status UnitProtocol::send(EventId event, std::uint64_t bytes, std::uint64_t memo
   if (bytes <= fragment_bytes_max && flows(event, window_cost(bytes))) [[likely]] {
     const std::uint32_t number = range_.builder();
     Builder& builder = builders_[number];
-    full_ = !builder.outbox.add(event, bytes, memory, status);
+    full_ = !builder.outbox.add(event, bytes, memory, status, behind());
     if (full_) return Status::again;
     count_held(1, window_cost(bytes));
     advanced_ = event.next();
     const Fragment fragment{event, bytes, builder.connection.fragments, status};
-    if (output_.send(number, fragment, memory)) sent(builder, 1);
+    if (output_.send(number, fragment, memory)) sent(builder, event, {1, window_cost(bytes)});
     return Status::ok;
   }
   return send_slow(event, bytes, memory, status);
@@ -63,16 +69,20 @@ UnitProtocol::Flow UnitProtocol::flow() noexcept {
   if (!begun_ || !range_.holds(advanced_) || advanced_.next() >= range_.end()) return {};
   Builder& builder = builders_[range_.builder()];
   if (advanced_ < builder.settled) return {};  // the fragment would be late
-  if (!builder.outbox.make_room(FragmentRun::fragments_max)) return {};
+  if (!builder.outbox.make_room(StoredRun::fragments_max)) return {};
   const EventId last{range_.end().run, range_.end().number - 1};
   return {advanced_, last, settings_.store_bytes_max - books_.held_cost, range_.builder()};
 }
 
-void UnitProtocol::send(const FragmentRun& run) noexcept {
+void UnitProtocol::send(const StoredRun& run) noexcept {
   const std::uint32_t number = range_.builder();
   builders_[number].outbox.add(run);
-  count_held(run.fragments().size(), run.cost());
-  advanced_ = run.last().next();
+  count_held(run.sizes().size(), run.cost());
+  advanced_ = run.below();
+  if (busy_) [[unlikely]] {
+    end_wait();
+    return pump_all();
+  }
   pump(number);
 }
 
@@ -82,21 +92,20 @@ void UnitProtocol::count_held(std::uint64_t fragments, std::uint64_t cost) noexc
   books_.held_cost += cost;
 }
 
-// So many fragments, the next entries of the outbox, were put on the wire.
-void UnitProtocol::sent(Builder& builder, std::size_t fragments) noexcept {
-  const std::span<const HeldFragment> all = builder.outbox.unsent().first(fragments);
+// So many fragments, from this event on, the next of the outbox, were put on the wire.
+void UnitProtocol::sent(Builder& builder, EventId first, const FragmentCount& count) noexcept {
   Connection& connection = builder.connection;
-  for (const HeldFragment& each : all) connection.used += window_cost(each.bytes);
-  connection.fragments += fragments;
+  connection.used += count.cost;
+  connection.fragments += count.fragments;
   connection.waits_for = {};
-  connection.said = all.back().below();
+  connection.said = {first.run, first.number + count.fragments};
   const EventId known = std::max(builder.sent_before, builder.sent_below);
-  if (all.front().event < known) {
-    books_.resent += static_cast<std::uint64_t>(std::ranges::count_if(
-        all, [known](const HeldFragment& each) { return each.event < known; }));
+  if (first < known) {
+    const bool all = first.run < known.run;
+    books_.resent += all ? count.fragments : std::min(count.fragments, known.number - first.number);
   }
   builder.sent_below = std::max(builder.sent_below, connection.said);
-  builder.outbox.sent(fragments);
+  builder.outbox.sent(count.fragments, behind());
 }
 
 Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
@@ -107,27 +116,43 @@ Status UnitProtocol::send_slow(EventId event, std::uint64_t bytes, std::uint64_t
   if (cost > settings_.store_bytes_max) return Status::too_big;
   const std::uint32_t number = range_.builder_of(event);
   Builder& builder = builders_[number];
+  const bool was_busy = busy_;
+  bool asks = false;
   if (event < builder.settled) {  // the others are far ahead, and nobody waits for this unit
-    full_ = false;
+    ++books_.sent;
     ++books_.late;
-    output_.forget(memory);
+    output_.forget(memory, 1);
   } else if (cost > settings_.store_bytes_max - books_.held_cost) {
-    const bool waits = settings_.when_full == WhenFull::again;
-    const bool told = std::exchange(short_, true) && busy_ == waits;
-    busy_ = waits;
-    if (!told) pump_all();
-    full_ = waits || !drop(event, number, memory);
-    if (full_) return Status::again;
+    asks = !std::exchange(short_, true);
+    if (settings_.when_full == WhenFull::again || !drop(event, number, memory)) {
+      begin_wait({event, number, cost});
+      asks || !was_busy ? pump_all() : pump(number);
+      return Status::again;
+    }
+    ++books_.sent;
   } else {
-    full_ = !builder.outbox.add(event, bytes, memory, status);
-    if (full_) return Status::again;
+    if (!builder.outbox.add(event, bytes, memory, status, behind())) {
+      full_ = true;
+      return Status::again;
+    }
     count_held(1, cost);
-    moved_to(event, event.next());
-    return Status::ok;
   }
-  ++books_.sent;
+  end_wait();
   moved_to(event, event.next());
+  if (asks || was_busy) pump_all();
   return Status::ok;
+}
+
+void UnitProtocol::begin_wait(const Refused& refused) noexcept {
+  emptied_ = (full_ && emptied_) || builders_[refused.builder].outbox.empty();
+  refused_ = refused;
+  full_ = busy_ = true;
+}
+
+// The source goes on, or is about to hear that it may.
+void UnitProtocol::end_wait() noexcept {
+  full_ = busy_ = false;
+  refused_.reset();
 }
 
 bool UnitProtocol::drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept {
@@ -137,13 +162,17 @@ bool UnitProtocol::drop(EventId event, std::uint32_t number, std::uint64_t memor
   };
   if (!builders_[number].outbox.add_dropped(event, follows)) return false;
   ++books_.dropped;
-  output_.forget(memory);
+  output_.forget(memory, 1);
   return true;
 }
 
 void UnitProtocol::advance(EventId below) noexcept {
   if (begun_ && below <= advanced_) return;
   moved_to(below, below);
+  if (!refused_ || refused_->event >= below) return;
+  end_wait();  // the source has given it up
+  output_.on_room();
+  pump_all();
 }
 
 void UnitProtocol::ask_settled() noexcept {
@@ -162,8 +191,9 @@ void UnitProtocol::moved_to(EventId begins, EventId below) noexcept {
   pump(number);
 }
 
-bool UnitProtocol::add(std::uint32_t builder, EventId position, const HeldFragment& held) noexcept {
-  return builders_[builder].outbox.add(position, held.bytes, held.memory, held.status);
+bool UnitProtocol::add(std::uint32_t builder, EventId position, std::uint64_t bytes,
+                       std::uint64_t memory, FragmentStatus status) noexcept {
+  return builders_[builder].outbox.add(position, bytes, memory, status, behind());
 }
 
 bool UnitProtocol::add_lacking(std::uint32_t builder, EventId from, EventId below,
@@ -178,7 +208,7 @@ void UnitProtocol::added(std::uint32_t builder, EventId below) noexcept {
 
 void UnitProtocol::forsake(std::uint32_t number, EventId below) noexcept {
   Builder& builder = builders_[number];
-  builder.outbox.settle(below, [](const HeldFragment&) {});
+  builder.outbox.settle(below, behind(), forgets_nothing);
   builder.connection.waits_for = {};
   builder.added = std::max(builder.added, below);
   pump(number);
@@ -188,18 +218,18 @@ HeldForOne UnitProtocol::held_for(std::uint32_t builder) const noexcept {
   const Connection& connection = builders_[builder].connection;
   HeldForOne held;
   held.window = connection.window - std::min(connection.window, connection.used);
-  builders_[builder].outbox.each_fragment([&held](const HeldFragment& each) {
-    if (held.fragments == 0) held.oldest = each.event;
-    ++held.fragments;
-    held.cost += window_cost(each.bytes);
-  });
+  const UnitOutbox& outbox = builders_[builder].outbox;
+  const FragmentCount count = outbox.count();
+  held.fragments = count.fragments;
+  held.cost = count.cost;
+  if (held.fragments != 0) held.oldest = outbox.oldest_fragment();
   return held;
 }
 
 EventId UnitProtocol::settled() const noexcept {
   EventId settled = advanced_;
   for (const Builder& builder : builders_) {
-    if (!builder.outbox.empty()) settled = std::min(settled, builder.outbox.oldest().event);
+    if (!builder.outbox.empty()) settled = std::min(settled, builder.outbox.oldest());
   }
   return settled;
 }
@@ -267,7 +297,7 @@ void UnitProtocol::take(std::uint32_t number, const BuilderHello& hello) {
   connection.said = hello.wanted;
   const bool was_busy = busy_;
   settle(number, hello.settled, hello.used);
-  builder.outbox.go_to(hello.wanted);
+  builder.outbox.go_to(hello.wanted, behind());
   pump_settled(number, was_busy);
 }
 
@@ -313,28 +343,39 @@ void UnitProtocol::settle(std::uint32_t number, EventId below, const UsedFragmen
   Builder& builder = builders_[number];
   builder.settled = std::max(builder.settled, below);
   if (settings_.plan.managed) {
-    return builder.outbox.settle(builder.settled, [](const HeldFragment&) {});
+    builder.outbox.settle(builder.settled, behind(), forgets_nothing);
+    return;
   }
-  std::uint64_t fragments = 0;
-  std::uint64_t cost = 0;
-  const auto forget = [&](const HeldFragment& fragment) {
-    ++fragments;
-    cost += window_cost(fragment.bytes);
-    output_.forget(fragment.memory);
+  const auto forget = [this](std::uint64_t memory, std::uint64_t fragments) {
+    output_.forget(memory, fragments);
   };
-  builder.outbox.settle(std::min(builder.settled, used.since), forget);
-  const std::uint64_t of_earlier_runs = fragments;
-  builder.outbox.settle(builder.settled, forget);
-  books_.held -= fragments;
-  books_.held_cost -= cost;
-  const bool makes_sense = count_settled(builder, fragments, fragments - of_earlier_runs, used);
-  if (books_.held_cost <= settings_.store_bytes_max / 2) short_ = asks_;
-  const bool idles = fragments != 0 && builder.outbox.empty();
-  if (idles || has_room_again()) {
-    busy_ = false;
-    if (std::exchange(full_, false)) output_.on_room();
-  }
+  const FragmentCount of_earlier_runs =
+      builder.outbox.settle(std::min(builder.settled, used.since), behind(), forget);
+  const FragmentCount own = builder.outbox.settle(builder.settled, behind(), forget);
+  FragmentCount all = of_earlier_runs;
+  all += own;
+  books_.held -= all.fragments;
+  books_.held_cost -= all.cost;
+  const bool makes_sense = count_settled(builder, all.fragments, own.fragments, used);
+  emptied_ = emptied_ || (all.fragments != 0 && builder.outbox.empty());
+  look_for_room();
   if (!makes_sense) refuse(number, "used other fragments than those it settled");
+}
+
+// Whether the source, which waits, may go on.
+bool UnitProtocol::may_go_on() const noexcept {
+  // There was no memory, or it is late now.
+  if (!refused_ || refused_->event < builders_[refused_->builder].settled) return true;
+  const std::uint64_t free = settings_.store_bytes_max - books_.held_cost;
+  return free >= refused_->cost && (emptied_ || free >= room_bytes(settings_.store_bytes_max));
+}
+
+void UnitProtocol::look_for_room() noexcept {
+  if (full_ && may_go_on()) {
+    end_wait();
+    output_.on_room();
+  }
+  if (!busy_ && books_.held_cost <= settings_.store_bytes_max / 2) short_ = asks_;
 }
 
 // So many fragments are settled, and so many of them by this run of the builder. False if it cannot

@@ -3,8 +3,10 @@
 // no time. Messages come in by calls and are sent through UnitOutput. Owner thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,12 +67,13 @@ class UnitOutput {
   virtual bool say(std::uint32_t builder, const UnitMessage& message) noexcept = 0;
   virtual bool send(std::uint32_t builder, const Fragment& fragment,
                     std::uint64_t memory) noexcept = 0;
-  // Sends as many of these entries as go together, and returns how many they are: fragments from
-  // the first one on, as long as HeldFragment::goes_with() is true of it and the next, together of
-  // at most this cost. `before` is that of the first, as in Fragment. After 0, send() is asked for
-  // the first one.
+  // Sends as many of these fragments as go together, from the first one on, of at most this cost,
+  // and returns how many they are. They are good, and of consecutive events. `memory` and `before`
+  // are those of the first, the latter as in Fragment. After 0, send() is asked for the first one.
   struct Together {
-    std::span<const HeldFragment> entries;
+    EventId event;  // of the first
+    std::uint64_t memory = 0;
+    std::span<const std::uint64_t> sizes;  // of each
     std::uint64_t cost_max = 0;
     std::uint64_t before = 0;
   };
@@ -78,12 +81,17 @@ class UnitOutput {
     (void)builder, (void)together;
     return 0;
   }
-  // The unit is done with this memory.
-  virtual void forget(std::uint64_t memory) noexcept = 0;
+  // The name of the fragment that was stored behind the one of this name and of so many bytes.
+  // Asked of those that were stored together: see StoredRun.
+  [[nodiscard]] virtual std::uint64_t behind(std::uint64_t memory,
+                                             std::uint64_t bytes) const noexcept = 0;
+  // The unit is done with so many fragments that were stored together, from this one on.
+  virtual void forget(std::uint64_t memory, std::uint64_t fragments) noexcept = 0;
   // The builder breaks the rules, or has another plan. The owner ends the connection.
   virtual void refuse(std::uint32_t builder, std::string why) = 0;
-  // send() has answered `again`, and the store has room now: room_bytes() of it are free, or a
-  // builder has settled all that was held for it, and would have nothing to do.
+  // send() has answered `again`, and the store has room now: room_bytes() of it are free; or what
+  // was refused fits, and one of the builders has settled all that was held for it since, and has
+  // nothing to do.
   virtual void on_room() noexcept = 0;
 
  protected:
@@ -121,7 +129,7 @@ class UnitProtocol {
   };
   [[nodiscard]] Flow flow() noexcept;
   // A run which is part of what flow() said, and begins with flow().from.
-  void send(const FragmentRun& run) noexcept;
+  void send(const StoredRun& run) noexcept;
   // The unit has nothing more below this. The first call of send() or advance() says where the unit
   // begins, so a unit that may have nothing for its first events calls advance() before them.
   void advance(EventId below) noexcept;
@@ -135,8 +143,8 @@ class UnitProtocol {
   [[nodiscard]] bool make_room(std::uint32_t builder, std::size_t entries) noexcept {
     return builders_[builder].outbox.make_room(entries);
   }
-  [[nodiscard]] bool add(std::uint32_t builder, EventId position,
-                         const HeldFragment& held) noexcept;
+  [[nodiscard]] bool add(std::uint32_t builder, EventId position, std::uint64_t bytes,
+                         std::uint64_t memory, FragmentStatus status) noexcept;
   [[nodiscard]] bool add_lacking(std::uint32_t builder, EventId from, EventId below,
                                  Missing why) noexcept;
   // All below this position was added: it is sent.
@@ -192,6 +200,12 @@ class UnitProtocol {
     Connection connection;
   };
 
+  struct Refused {
+    EventId event;
+    std::uint32_t builder = 0;
+    std::uint64_t cost = 0;
+  };
+
   void take(std::uint32_t number, const BuilderHello& hello);
   void take(std::uint32_t number, const BuilderDone& done);
   void take(std::uint32_t number, const BuilderGrant& grant);
@@ -199,19 +213,25 @@ class UnitProtocol {
   void take(std::uint32_t number, const BuilderTurn& turn);
   void take(std::uint32_t number, const BuilderAsks& asks);
   [[nodiscard]] bool flows(EventId event, std::uint64_t cost) const noexcept;
-  [[nodiscard]] bool has_room_again() const noexcept {
-    return settings_.store_bytes_max - books_.held_cost >= room_bytes(settings_.store_bytes_max);
-  }
   Status send_slow(EventId event, std::uint64_t bytes, std::uint64_t memory,
                    FragmentStatus status) noexcept;
+  // For UnitOutbox.
+  [[nodiscard]] auto behind() const noexcept {
+    return
+        [this](std::uint64_t memory, std::uint64_t bytes) { return output_.behind(memory, bytes); };
+  }
   void count_held(std::uint64_t fragments, std::uint64_t cost) noexcept;
-  void sent(Builder& builder, std::size_t fragments) noexcept;
+  void begin_wait(const Refused& refused) noexcept;
+  void end_wait() noexcept;
+  [[nodiscard]] bool may_go_on() const noexcept;
+  void sent(Builder& builder, EventId first, const FragmentCount& count) noexcept;
   [[nodiscard]] EventId produced(const Builder& builder) const noexcept {
     return settings_.plan.managed ? builder.added : advanced_;
   }
   [[nodiscard]] bool drop(EventId event, std::uint32_t number, std::uint64_t memory) noexcept;
   void moved_to(EventId begins, EventId below) noexcept;
   void settle(std::uint32_t number, EventId below, const UsedFragments& used);
+  void look_for_room() noexcept;
   [[nodiscard]] bool count_settled(Builder& builder, std::uint64_t fragments, std::uint64_t own,
                                    const UsedFragments& used) noexcept;
   void pump_settled(std::uint32_t number, bool was_busy) noexcept;
@@ -219,11 +239,12 @@ class UnitProtocol {
   void pump_all() noexcept;
   [[nodiscard]] bool pump_hello(std::uint32_t number, Builder& builder) noexcept;
   [[nodiscard]] bool pump_entries(std::uint32_t number, Builder& builder) noexcept;
-  [[nodiscard]] std::size_t pump_together(std::uint32_t number, Builder& builder) noexcept;
+  [[nodiscard]] std::size_t pump_together(std::uint32_t number, Builder& builder,
+                                          const UnitOutbox::Unsent& unsent) noexcept;
   [[nodiscard]] bool pump_fragment(std::uint32_t number, Builder& builder,
-                                   const HeldFragment& next) noexcept;
-  [[nodiscard]] bool may_send(std::uint32_t number, Connection& connection,
-                              const HeldFragment& next) noexcept;
+                                   const UnitOutbox::Unsent& unsent) noexcept;
+  [[nodiscard]] bool may_send(std::uint32_t number, Connection& connection, EventId event,
+                              std::uint64_t bytes) noexcept;
   [[nodiscard]] bool owes_mark(std::uint32_t number, const Builder& builder) const noexcept;
   void refuse(std::uint32_t number, std::string why);
 
@@ -234,10 +255,14 @@ class UnitProtocol {
   EventId begins_;  // where this run of the unit begins
   bool begun_ = false;
   EventId advanced_;    // everything below it was produced
-  bool full_ = false;   // send() has answered `again`
-  bool short_ = false;  // the store was full, and less than half of it is free; or:
+  bool full_ = false;   // send() has answered `again`, and the source was not told to go on since
+  bool busy_ = false;   // the same, because what it had did not fit
+  bool short_ = false;  // the store was full, and less than half of it is free, or it is busy; or:
   bool asks_ = false;   // ask_settled() was called
-  bool busy_ = false;   // the store has had no room since send() answered `again`
+  std::optional<Refused> refused_;  // while it is full: what did not fit, if it may come again
+  // While it is full: nothing was held for the builder of what was refused, or a builder has
+  // settled all that was held for it since.
+  bool emptied_ = false;
   UnitBooks books_;
 };
 

@@ -2,74 +2,17 @@
 #include "build/unit_protocol.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "support/allocation_counter.hpp"
+#include "support/unit_protocol_fixture.hpp"
 
 namespace netio::detail {
 namespace {
-
-const BuildPlan plan_of_two{1, 2, 4};
-
-// A unit with builders whose words the test says, and a wire that notes everything.
-class UnitProtocolTest : public testing::Test, public UnitOutput {
- protected:
-  bool say(std::uint32_t builder, const UnitMessage& message) noexcept override {
-    if (!open) return false;
-    if (builder == 0) said.push_back(message);
-    return true;
-  }
-  bool send(std::uint32_t builder, const Fragment& fragment, std::uint64_t) noexcept override {
-    if (!open) return false;
-    if (builder == 0) sent.push_back(fragment.event.number);
-    return true;
-  }
-  void forget(std::uint64_t memory) noexcept override { forgotten.push_back(memory); }
-  void refuse(std::uint32_t, std::string why) override { refused = std::move(why); }
-  void on_room() noexcept override { ++rooms; }
-
-  Status give(std::uint64_t number, std::uint64_t bytes = 36) {
-    return unit.send({0, number}, bytes, number, FragmentStatus::good);
-  }
-  void greet(std::uint64_t run, std::uint64_t wanted, std::uint64_t window = 1000,
-             bool turns = false) {
-    unit.connected(0);
-    unit.received(0, BuilderHello{plan_of_two, 0, run, {0, wanted}, {}, window, turns});
-  }
-  // Run 8 of builder 0 has greeted the unit, and is sent so many fragments.
-  void send_to_run_8(std::uint64_t fragments) {
-    unit.advance({0, 0});
-    greet(8, 0);
-    for (std::uint64_t number = 0; number < fragments; ++number) {
-      ASSERT_EQ(give(number), Status::ok);
-    }
-  }
-  // On another connection: what is settled, and what was used of that.
-  void greet_again(std::uint64_t run, std::uint64_t settled, const UsedFragments& used = {}) {
-    unit.disconnected(0);
-    unit.connected(0);
-    unit.received(0,
-                  BuilderHello{plan_of_two, 0, run, {0, settled}, {0, settled}, 1000, false, used});
-  }
-  template <typename Message>
-  [[nodiscard]] std::size_t count() const {
-    std::size_t number = 0;
-    for (const UnitMessage& each : said) number += std::holds_alternative<Message>(each) ? 1U : 0U;
-    return number;
-  }
-
-  UnitSettings settings{plan_of_two, 0, 5, 500, WhenFull::again};
-  UnitProtocol unit{settings, *this};
-  bool open = true;
-  std::vector<UnitMessage> said;
-  std::vector<std::uint64_t> sent;
-  std::vector<std::uint64_t> forgotten;
-  std::string refused;
-  int rooms = 0;
-};
 
 TEST(UnitSettings, have_a_fault_in_words_if_they_make_no_sense) {
   const UnitSettings good{plan_of_two, 0, 5, 500, WhenFull::again};
@@ -176,7 +119,7 @@ TEST_F(UnitProtocolTest, answers_again_while_its_store_is_full_and_tells_builder
   EXPECT_EQ(forgotten, (std::vector<std::uint64_t>{0}));
 }
 
-// Each fragment takes 100 bytes of the store.
+// A fragment of 36 bytes takes 100 bytes of the store.
 TEST_F(UnitProtocolTest, has_room_when_an_eighth_of_its_store_is_free) {
   settings.store_bytes_max = 1600;
   UnitProtocol small(settings, *this);
@@ -186,34 +129,40 @@ TEST_F(UnitProtocolTest, has_room_when_an_eighth_of_its_store_is_free) {
   ASSERT_EQ(small.send({0, 16}, 36, 16, FragmentStatus::good), Status::again);
   small.connected(0);
   small.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 10'000, false});
+  ASSERT_EQ(count<UnitShort>(), 1U);
   small.received(0, BuilderDone{{0, 1}, 0});
   EXPECT_EQ(rooms, 0);
+  EXPECT_EQ(count<UnitBusy>(), 1U);
   small.received(0, BuilderDone{{0, 2}, 0});
   EXPECT_EQ(rooms, 1);
+  EXPECT_EQ(count<UnitBusy>(), 2U) << "it is busy no more";
+  EXPECT_EQ(count<UnitShort>(), 3U) << "less than half is free: it asks on";
   small.received(0, BuilderDone{{0, 3}, 0});
   EXPECT_EQ(rooms, 1) << "nothing was refused since";
 }
 
-// The other builder hangs, and all but one fragment are its own.
-TEST_F(UnitProtocolTest, has_room_when_a_builder_would_have_nothing_to_do) {
-  settings.store_bytes_max = 1700;
-  UnitProtocol small(settings, *this);
-  small.advance({0, 0});
-  small.connected(0);
-  small.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 10'000, false});
-  std::uint64_t number = 3;
-  const auto send = [&] { return small.send({0, number}, 36, number, FragmentStatus::good); };
-  while (send() == Status::ok) number += number % 8 == 7 ? 5 : 1;
-  ASSERT_EQ(small.books().held, 17U);
-  ASSERT_EQ(count<UnitBusy>(), 1U);
-  small.received(0, BuilderDone{{0, 4}, 0});
-  EXPECT_EQ(rooms, 1);
-  EXPECT_EQ(count<UnitBusy>(), 2U) << "it is busy no more";
-  ASSERT_EQ(send(), Status::ok);
-  number += 1;
-  ASSERT_EQ(send(), Status::again);
-  small.received(0, BuilderDone{{0, 4}, 100});
-  EXPECT_EQ(rooms, 1) << "it settles nothing";
+// Within a range a fragment takes the short way, but not in front of the question.
+TEST_F(UnitProtocolTest, asks_with_the_next_fragment_a_builder_that_has_settled_everything) {
+  settings.store_bytes_max = 1000;
+  settings.when_full = WhenFull::drop;
+  UnitProtocol dropping(settings, *this);
+  dropping.advance({0, 0});
+  dropping.connected(0);
+  dropping.received(0, BuilderHello{plan_of_two, 0, 8, {}, {}, 10'000, false});
+  const auto send = [&](std::uint64_t number, std::uint64_t bytes) {
+    return dropping.send({0, number}, bytes, number, FragmentStatus::good);
+  };
+  ASSERT_EQ(send(4, 636), Status::ok);  // of the other builder
+  ASSERT_EQ(send(8, 236), Status::ok);
+  ASSERT_EQ(send(12, 36), Status::ok);
+  ASSERT_EQ(dropping.books().dropped, 1U);
+  dropping.received(0, BuilderDone{{0, 9}, 0});
+  ASSERT_EQ(send(16, 36), Status::ok);
+  ASSERT_EQ(send(17, 36), Status::ok);
+  dropping.received(0, BuilderDone{{0, 18}, 0});
+  const std::size_t before = count<UnitShort>();
+  ASSERT_EQ(send(18, 36), Status::ok);
+  EXPECT_EQ(count<UnitShort>(), before + 1);
 }
 
 TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
@@ -237,7 +186,7 @@ TEST_F(UnitProtocolTest, tells_every_builder_whether_it_is_busy) {
   unit.received(1, BuilderHello{plan_of_two, 1, 9, {0, 4}, {0, 4}, 1000, false});
   EXPECT_EQ(count<UnitBusy>(), 3U) << "nothing was settled";
   unit.received(1, BuilderDone{{0, 5}, 0});
-  ASSERT_EQ(count<UnitBusy>(), 4U);
+  ASSERT_EQ(count<UnitBusy>(), 4U) << "what was refused fits, and an eighth is free";
   EXPECT_FALSE(std::get<UnitBusy>(said.back()).busy);
   EXPECT_EQ(give(7, 100), Status::ok);
 }

@@ -20,7 +20,8 @@ void UnitProtocol::pump(std::uint32_t number) noexcept {
     connection.busy_said = busy_;
     connection.busy_asked = false;
   }
-  if (short_ && !connection.short_said && !builder.outbox.empty()) {
+  const bool concerned = !builder.outbox.empty() || (refused_ && refused_->builder == number);
+  if (short_ && !connection.short_said && concerned) {
     connection.short_said = output_.say(number, UnitShort{});
     if (!connection.short_said) return;
   }
@@ -49,57 +50,64 @@ bool UnitProtocol::pump_hello(std::uint32_t number, Builder& builder) noexcept {
 // True if nothing is left to send.
 bool UnitProtocol::pump_entries(std::uint32_t number, Builder& builder) noexcept {
   Connection& connection = builder.connection;
-  while (const HeldFragment* next = builder.outbox.next()) {
-    if (next->below() <= connection.said) {  // too late: the builder wants nothing below `said`
+  while (!builder.outbox.all_sent()) {
+    const UnitOutbox::Unsent unsent = builder.outbox.unsent();
+    const HeldRun& next = unsent.run;
+    if (next.dropped) {
+      if (next.below() > connection.said) {
+        const UnitDropped dropped{std::max(next.event, connection.said), next.below(),
+                                  connection.fragments, next.why};
+        if (!output_.say(number, dropped)) return false;
+        connection.said = next.below();
+      }
       builder.outbox.sent();
-      continue;
-    }
-    if (!next->dropped) {
-      if (pump_together(number, builder) != 0) continue;
-      if (!pump_fragment(number, builder, *next)) return false;
-      continue;
-    }
-    if (!output_.say(number, UnitDropped{std::max(next->event, connection.said), next->below(),
-                                         connection.fragments, next->why})) {
+    } else if (next.event < connection.said) {  // too late: the builder wants nothing below `said`
+      const EventId late = std::min(next.below(), connection.said);
+      builder.outbox.sent(late.number - next.event.number, behind());
+    } else if (pump_together(number, builder, unsent) == 0 &&
+               !pump_fragment(number, builder, unsent)) {
       return false;
     }
-    connection.said = next->below();
-    builder.outbox.sent();
   }
   return true;
 }
 
 // The next fragments, if there is nothing to say in front of them. Returns how many.
-std::size_t UnitProtocol::pump_together(std::uint32_t number, Builder& builder) noexcept {
+std::size_t UnitProtocol::pump_together(std::uint32_t number, Builder& builder,
+                                        const UnitOutbox::Unsent& unsent) noexcept {
   const Connection& connection = builder.connection;
   if (!connection.flows || connection.used > connection.window) return 0;
-  const std::span<const HeldFragment> unsent = builder.outbox.unsent();
-  if (!unsent.front().goes_with(unsent.front())) return 0;
-  const std::size_t together = output_.send_together(
-      number, {unsent, connection.window - connection.used, connection.fragments});
-  if (together != 0) sent(builder, together);
+  const HeldRun& next = unsent.run;
+  if (next.status != FragmentStatus::good) return 0;
+  const std::size_t together =
+      output_.send_together(number, {next.event, next.memory, unsent.sizes,
+                                     connection.window - connection.used, connection.fragments});
+  if (together != 0) sent(builder, next.event, FragmentCount::of(unsent.sizes.first(together)));
   return together;
 }
 
 bool UnitProtocol::pump_fragment(std::uint32_t number, Builder& builder,
-                                 const HeldFragment& next) noexcept {
+                                 const UnitOutbox::Unsent& unsent) noexcept {
   Connection& connection = builder.connection;
-  if (!may_send(number, connection, next)) return false;
-  const Fragment fragment{next.event, next.bytes, connection.fragments, next.status};
+  const HeldRun& next = unsent.run;
+  const std::uint64_t bytes = unsent.sizes.front();
+  if (!may_send(number, connection, next.event, bytes)) return false;
+  const Fragment fragment{next.event, bytes, connection.fragments, next.status};
   if (!output_.send(number, fragment, next.memory)) return false;
-  sent(builder, 1);
+  sent(builder, next.event, {1, window_cost(bytes)});
   return true;
 }
 
-bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
-                            const HeldFragment& next) noexcept {
+bool UnitProtocol::may_send(std::uint32_t number, Connection& connection, EventId event,
+                            std::uint64_t bytes) noexcept {
   if (connection.wants_said) return false;  // the turn is on its way
+  const EventId below = event.next();
   const std::uint64_t room = connection.window - std::min(connection.window, connection.used);
-  if (window_cost(next.bytes) > room && connection.granted != next.below()) {
+  if (window_cost(bytes) > room && connection.granted != below) {
     // Said again if the unit has been given a turn that it cannot use.
-    if (connection.waits_for == next.below() && !connection.turn) return false;
-    if (!output_.say(number, UnitWaits{next.event, next.bytes, connection.fragments})) return false;
-    connection.waits_for = next.below();
+    if (connection.waits_for == below && !connection.turn) return false;
+    if (!output_.say(number, UnitWaits{event, bytes, connection.fragments})) return false;
+    connection.waits_for = below;
     connection.turn = false;
     return false;
   }
@@ -112,7 +120,7 @@ bool UnitProtocol::may_send(std::uint32_t number, Connection& connection,
 // ended whose fragments were not counted.
 bool UnitProtocol::owes_mark(std::uint32_t number, const Builder& builder) const noexcept {
   const EventId said = builder.connection.said;
-  if (!builder.connection.welcome || builder.outbox.next() != nullptr) return false;
+  if (!builder.connection.welcome || !builder.outbox.all_sent()) return false;
   const bool counted = builder.connection.counted == builder.connection.fragments;
   const bool inside = range_.begin() < said && said < range_.end();
   if (!counted && !inside && said == settings_.plan.begin_of_range(said)) return true;

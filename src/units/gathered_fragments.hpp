@@ -3,12 +3,13 @@
 // protocol are told of them together. Owner thread only.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "base/prefetch.hpp"
-#include "build/fragment_run.hpp"
+#include "build/stored_run.hpp"
 #include "build/unit_protocol.hpp"
 #include "units/unit_store.hpp"
 
@@ -28,8 +29,9 @@ class GatheredFragments {
   }
   // It takes the fragment of this event.
   void add(std::uint64_t number, std::span<const std::byte> fragment) noexcept {
+    assert(number != 0);  // its frame has no number; what flows begins behind another event
     if (run_.empty()) {
-      run_.begin(flow_.from, 0);
+      run_.begin(flow_.from, rest_.name_of(number));
       frame_bytes_ = 0;
     }
     const std::size_t frame_bytes = UnitStore::write_frame(rest_.frame, number, fragment);
@@ -37,7 +39,7 @@ class GatheredFragments {
     if (fragment.size() <= prefetch_bytes_max && rest_.bytes > 2 * prefetch_distance) {
       prefetch_to_write(rest_.frame + prefetch_distance, fragment.size());
     }
-    run_.add(fragment.size(), rest_.name_of(number), FragmentStatus::good);
+    run_.add(fragment.size());
     rest_.frame += frame_bytes;
     rest_.bytes -= frame_bytes;
     rest_.begin += frame_bytes;
@@ -47,7 +49,7 @@ class GatheredFragments {
   }
 
   // Since begin_anew():
-  [[nodiscard]] const FragmentRun& run() const noexcept { return run_; }
+  [[nodiscard]] const StoredRun& run() const noexcept { return run_; }
   [[nodiscard]] std::uint32_t builder() const noexcept { return flow_.builder; }
   // What was written to the open page.
   [[nodiscard]] std::size_t frame_bytes() const noexcept { return frame_bytes_; }
@@ -65,7 +67,7 @@ class GatheredFragments {
 
   UnitProtocol::Flow flow_;  // what is left of it
   UnitStore::Rest rest_;     // of the page
-  FragmentRun run_;
+  StoredRun run_;
   std::size_t frame_bytes_ = 0;  // of the run
 };
 

@@ -121,7 +121,13 @@ class ReadoutCore final : public SocketOwner,
   bool send(std::uint32_t builder, const Fragment& fragment,
             std::uint64_t memory) noexcept override;
   std::size_t send_together(std::uint32_t builder, const Together& together) noexcept override;
-  void forget(std::uint64_t memory) noexcept override { store_.forget(memory); }
+  [[nodiscard]] std::uint64_t behind(std::uint64_t memory,
+                                     std::uint64_t bytes) const noexcept override {
+    return UnitStore::behind(memory, bytes);
+  }
+  void forget(std::uint64_t memory, std::uint64_t fragments) noexcept override {
+    store_.forget(memory, fragments);
+  }
   void refuse(std::uint32_t builder, std::string why) override;
   void on_room() noexcept override;
   void run_deferred() noexcept override;

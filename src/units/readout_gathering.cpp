@@ -62,7 +62,7 @@ Status ReadoutCore::send_alone(EventId event, std::span<const std::byte> fragmen
 
 void ReadoutCore::send_gathered() noexcept {
   if (gathered_.empty()) return;
-  const auto fragments = static_cast<std::uint32_t>(gathered_.run().fragments().size());
+  const auto fragments = static_cast<std::uint32_t>(gathered_.run().sizes().size());
   store_.wrote(gathered_.builder(), gathered_.frame_bytes(), fragments);
   protocol_.send(gathered_.run());
   gather_what_flows();
@@ -76,26 +76,23 @@ void ReadoutCore::gather_what_flows() noexcept {
 // Those that stand behind one another in one page, as far as the window and a body take them.
 std::size_t ReadoutCore::send_together(std::uint32_t number, const Together& together) noexcept {
   Builder& builder = builders_[number];
-  const HeldFragment& first = together.entries.front();
-  if (window_cost(first.bytes) > together.cost_max) return 0;
-  const Fragment label{first.event, first.bytes, together.before, first.status};
+  const std::uint64_t first = together.sizes.front();
+  if (window_cost(first) > together.cost_max) return 0;
+  const Fragment label{together.event, first, together.before, FragmentStatus::good};
   if (!builder.up || builder.ending || !say_label(builder, label)) return 0;
-  const UnitStore::Place place = store_.at(first.memory, first.bytes);
-  if (place.message != nullptr || !continue_run(builder, place, first.memory)) return 0;
+  const UnitStore::Place place = store_.at(together.memory, first);
+  if (place.message != nullptr || !continue_run(builder, place, together.memory)) return 0;
   FrameSums sums;
   std::size_t bytes = 0;
   const std::size_t room = builder.body_bytes_max - builder.run.bytes();
-  UnitStore::Name behind = first.memory;
-  for (const HeldFragment& each : together.entries) {
-    const std::size_t frame_bytes = UnitStore::frame_bytes(each.memory, each.bytes);
-    const std::uint64_t cost = sums.bytes + each.bytes + (sums.messages + 1) * fragment_cost;
-    if (!first.goes_with(each) || !UnitStore::same_place(each.memory, behind)) break;
+  for (const std::uint64_t each : together.sizes) {
+    const std::size_t frame_bytes = UnitStore::frame_bytes(together.memory, each);
+    const std::uint64_t cost = sums.bytes + each + (sums.messages + 1) * fragment_cost;
     if (frame_bytes > room - bytes || cost > together.cost_max) break;
-    behind += frame_bytes;
     bytes += frame_bytes;
     ++sums.messages;
-    sums.largest = std::max(sums.largest, static_cast<std::uint32_t>(each.bytes));
-    sums.bytes += each.bytes;
+    sums.largest = std::max(sums.largest, static_cast<std::uint32_t>(each));
+    sums.bytes += each;
   }
   builder.run.add(bytes, sums);
   return sums.messages;

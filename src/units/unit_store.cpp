@@ -73,7 +73,7 @@ void UnitStore::take_back(std::uint32_t builder, Name name) noexcept {
 }
 
 void UnitStore::close(OpenPage& open) noexcept {
-  if (open.slot != none) drop_one(open.slot);
+  if (open.slot != none) drop(open.slot, 1);
   open = {};
 }
 

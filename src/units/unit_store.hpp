@@ -112,23 +112,26 @@ class UnitStore {
     return {slot.page.get(), slot.page->data() + offset_of(name), frame_bytes(name, bytes),
             nullptr};
   }
+  // The name of the fragment that stands behind this one of so many bytes, if both frames have
+  // their numbers, or neither.
+  [[nodiscard]] static Name behind(Name name, std::uint64_t bytes) noexcept {
+    return name + frame_bytes(name, bytes);
+  }
   // Of a fragment of so many bytes that has a frame in a page.
   [[nodiscard]] static std::size_t frame_bytes(Name name, std::uint64_t bytes) noexcept {
     const bool numbered = (name & numbered_bit) != 0;
     return frame_word_bytes + (numbered ? sizeof(std::uint64_t) : std::size_t{0}) +
            wire_padded(static_cast<std::size_t>(bytes));
   }
-  // Whether the frame of this name begins at `place`: the name of an earlier frame in the same
-  // page, and the number of bytes from there.
-  [[nodiscard]] static bool same_place(Name name, Name place) noexcept {
-    return (name | numbered_bit) == (place | numbered_bit);
-  }
   // The same, without a look at the page, of the fragment that was copied last; else null.
   [[nodiscard]] const Place* last(Name name) const noexcept {
     return name == last_name_ ? &last_ : nullptr;
   }
   [[nodiscard]] Lease lease(Name name) const noexcept { return slots_[slot_of(name)].page; }
-  void forget(Name name) noexcept { drop_one(slot_of(name)); }
+  // So many fragments that stand one behind the other, from this one on.
+  void forget(Name name, std::uint64_t fragments = 1) noexcept {
+    drop(slot_of(name), static_cast<std::uint32_t>(fragments));
+  }
 
  private:
   // In the name of a fragment whose frame has its number; frames begin at multiples of 8.
@@ -159,8 +162,8 @@ class UnitStore {
   // `none` without memory.
   [[nodiscard]] std::uint32_t take_slot() noexcept;
   void close(OpenPage& open) noexcept;
-  void drop_one(std::uint32_t index) noexcept {
-    if (--slots_[index].fragments == 0) [[unlikely]]
+  void drop(std::uint32_t index, std::uint32_t fragments) noexcept {
+    if ((slots_[index].fragments -= fragments) == 0) [[unlikely]]
       free_slot(index);
   }
   void free_slot(std::uint32_t index) noexcept;

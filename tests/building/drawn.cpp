@@ -81,7 +81,9 @@ Drawn draw(Chance& chance, const BuildSettings& settings) {
   draw_faults(drawn, chance);
   draw_manager(drawn, chance, settings);
   leave_out(drawn, settings);
-  drawn.store = usual * held + (drawn.large != 0 ? 2 * detail::window_cost(drawn.large_max()) : 0);
+  // With one large fragment, such a fragment may be most of what a store holds.
+  const std::uint64_t large = drawn.large != 0 ? 1 + drawn.plan.sources % 2 : 0;
+  drawn.store = usual * held + large * detail::window_cost(drawn.large_max());
   // No deadline is shorter than what a unit needs that is in order: a window of fragments, each of
   // which may take its time on the wire, behind as many others.
   const auto fragments = static_cast<std::int64_t>(

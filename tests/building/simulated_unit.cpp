@@ -143,22 +143,25 @@ bool SimulatedUnit::send(std::uint32_t builder, const detail::Fragment& fragment
 
 // As if pages ended anywhere: at times none, or not all.
 std::size_t SimulatedUnit::send_together(std::uint32_t builder, const Together& together) noexcept {
-  const detail::HeldFragment& first = together.entries.front();
-  const std::size_t most = first.memory % 8;
+  const std::size_t most = together.memory % 8;
   std::uint64_t cost = 0;
   std::size_t sent = 0;
-  for (const detail::HeldFragment& each : together.entries) {
-    cost += detail::window_cost(each.bytes);
-    if (sent == most || cost > together.cost_max || !first.goes_with(each)) break;
-    const detail::Fragment fragment{each.event, each.bytes, together.before + sent, each.status};
-    if (!send(builder, fragment, each.memory)) break;
+  for (const std::uint64_t bytes : together.sizes) {
+    cost += detail::window_cost(bytes);
+    if (sent == most || cost > together.cost_max) break;
+    const EventId event{together.event.run, together.event.number + sent};
+    const detail::Fragment fragment{event, bytes, together.before + sent,
+                                    detail::FragmentStatus::good};
+    if (!send(builder, fragment, together.memory + sent)) break;
     ++sent;
   }
   return sent;
 }
 
-void SimulatedUnit::forget(std::uint64_t memory) noexcept {
-  if (held.erase(memory) == 0) play_.wrong("a fragment is forgotten twice");
+void SimulatedUnit::forget(std::uint64_t memory, std::uint64_t fragments) noexcept {
+  for (std::uint64_t each = memory; each < memory + fragments; ++each) {
+    if (held.erase(each) == 0) play_.wrong("a fragment is forgotten twice");
+  }
 }
 
 void SimulatedUnit::refuse(std::uint32_t builder, std::string why) {

@@ -46,7 +46,10 @@ class SimulatedUnit final : public detail::ManagedUnitOutput {
   bool send(std::uint32_t builder, const detail::Fragment& fragment,
             std::uint64_t memory) noexcept override;
   std::size_t send_together(std::uint32_t builder, const Together& together) noexcept override;
-  void forget(std::uint64_t memory) noexcept override;
+  std::uint64_t behind(std::uint64_t memory, std::uint64_t) const noexcept override {
+    return memory + 1;
+  }
+  void forget(std::uint64_t memory, std::uint64_t fragments) noexcept override;
   void refuse(std::uint32_t builder, std::string why) override;
   void on_room() noexcept override;
   bool tell_manager(const detail::UnitToManager& message) noexcept override;

@@ -90,14 +90,18 @@ static void end_pair(struct pair* pair) {
   CHECK_OK(netio_builder_unit_free(&pair->builder));
 }
 
+static void begin_and_send_all(struct pair* pair, const char* address) {
+  pair->unit.cb_finished = finish_again;
+  pair->builder.cb_closed = close_again;
+  begin_pair(pair, address);
+  for (uint64_t n = 0; n < events; ++n) CHECK_OK(send_one(&pair->unit, n, bytes));
+  CHECK_OK(netio_readout_advance(&pair->unit, netio_end_of_run(1)));
+}
+
 static void a_unit_may_be_finished_and_closed_again_when_it_is(const char* address) {
   struct pair pair;
   make_pair(&pair, range_events, 1U << 20U);
-  pair.unit.cb_finished = finish_again;
-  pair.builder.cb_closed = close_again;
-  begin_pair(&pair, address);
-  for (uint64_t n = 0; n < events; ++n) CHECK_OK(send_one(&pair.unit, n, bytes));
-  CHECK_OK(netio_readout_advance(&pair.unit, netio_end_of_run(1)));
+  begin_and_send_all(&pair, address);
   CHECK_OK(netio_readout_finish(&pair.unit, 60000));
   TURN_UNTIL(here, there, finished == 2);
   CHECK(built == events);
@@ -154,11 +158,7 @@ static void contexts_end_their_units(const char* address) {
   make_context(&here);
   make_context(&there);
   make_pair(&pair, range_events, 1U << 20U);
-  pair.unit.cb_finished = finish_again;
-  pair.builder.cb_closed = close_again;
-  begin_pair(&pair, address);
-  for (uint64_t n = 0; n < events; ++n) CHECK_OK(send_one(&pair.unit, n, bytes));
-  CHECK_OK(netio_readout_advance(&pair.unit, netio_end_of_run(1)));
+  begin_and_send_all(&pair, address);
   CHECK_OK(netio_context_close(&here, 60000, count_call, &ended));
   TURN_UNTIL(here, there, ended == 1 && finished == 2);
   CHECK(closed == 0 && built == events);

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -94,6 +95,32 @@ TEST(Tasks, end_with_their_loop_where_they_wait) {
     EXPECT_EQ(alive, 3);
   }
   EXPECT_EQ(alive, 0);
+}
+
+// A line may wait for what its first message needs, such as room in a store.
+TEST(AwaitedSending, goes_on_with_the_next_when_the_first_that_waits_is_destroyed) {
+  Loop loop;
+  detail::SendLine line(loop);
+  const auto large = [] { return Status::again; };
+  const auto small = [] { return Status::ok; };
+  std::optional<detail::SendAwaiter<decltype(large)>> first(std::in_place, line, large);
+  ASSERT_FALSE(first->await_ready());
+  first->await_suspend(std::noop_coroutine());
+  std::vector<int> sent;
+  const auto send = [&](int number) -> Task<> {
+    const Status status = co_await detail::SendAwaiter(line, small);
+    EXPECT_EQ(status, Status::ok);
+    sent.push_back(number);
+  };
+  spawn(loop, send(1));
+  spawn(loop, send(2));
+  loop.run_once(0ns);
+  ASSERT_TRUE(sent.empty());
+  first.reset();
+  EXPECT_TRUE(sent.empty()) << "from inside the destructor";
+  loop.run_once(0ns);
+  EXPECT_EQ(sent, (std::vector<int>{1, 2}));
+  EXPECT_TRUE(line.empty());
 }
 
 TEST(AwaitedSignal, comes_from_a_thread_and_is_kept_for_who_comes_later) {

@@ -143,7 +143,7 @@ TEST_P(PublishCuts, lose_nothing_untold) {
   auto last_at = begin;
   std::uint64_t last = 0;
   // So many cuts have to come inside a page. On a busy machine few of them do.
-  const auto cut_pages = [&] { return fabric() || cuts_inside_a_page() >= wanted / 10; };
+  const auto cut_pages = [&] { return fabric() || cuts_inside_a_page() >= wanted / 5; };
   while (broken < wanted || !cut_pages()) {
     ASSERT_LT(broken, 5 * wanted) << cuts_inside_a_page() << " cuts came inside a page";
     // Mostly while both are sent to.

@@ -14,13 +14,21 @@ class SendLine;
 // A message that waits. It is tried again until the answer is neither again nor not_connected.
 class SendWaiter : public Waiter {
  public:
-  ~SendWaiter() override { leave(); }
+  // Those behind it may go on: the call that the line waits for may be meant for this one.
+  ~SendWaiter() override {
+    if (next == nullptr) return;
+    SendWaiter* const before = previous;
+    leave();
+    before->follower_left();
+  }
   virtual Status attempt() noexcept = 0;
   // The last attempt has answered.
   virtual void answered() noexcept { resume(); }
   [[nodiscard]] virtual bool is_to_wait() const noexcept {
     return status == Status::again || status == Status::not_connected;
   }
+  // The one behind it in the line was destroyed.
+  virtual void follower_left() noexcept {}
   void leave() noexcept {
     if (next == nullptr) return;
     next->previous = previous;
@@ -35,7 +43,9 @@ class SendWaiter : public Waiter {
 
 class SendLine {
  public:
-  explicit SendLine(Loop& loop) noexcept : loop_(loop) { head_.next = head_.previous = &head_; }
+  explicit SendLine(Loop& loop) noexcept : loop_(loop), head_(*this) {
+    head_.next = head_.previous = &head_;
+  }
   ~SendLine() {
     if (gone_ != nullptr) *gone_ = true;
     answer_all_later(Status::closed);
@@ -89,8 +99,17 @@ class SendLine {
   }
 
  private:
-  struct Head final : SendWaiter {
+  class Head final : public SendWaiter {
+   public:
+    explicit Head(SendLine& line) noexcept : line_(line) {}
     Status attempt() noexcept override { return Status::invalid; }
+    void follower_left() noexcept override {
+      if (next != this) line_.loop_.defer(*this);
+    }
+    void run_deferred() noexcept override { line_.serve(); }
+
+   private:
+    SendLine& line_;
   };
 
   Loop& loop_;
